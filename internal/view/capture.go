@@ -105,6 +105,7 @@ type Head struct {
 	Groups []kernels.Group `json:"groups"`
 	Beside []Beside        `json:"beside"` // see Capture.Servers
 	Load   string          `json:"load"`   // see Capture
+	Map    string          `json:"map"`    // the measure that a map of ranks and steps begins with
 }
 
 // Title is what a capture is called.
@@ -117,7 +118,7 @@ func (c *Capture) Title() string {
 
 func (c *Capture) head() Head {
 	src := &c.Report.Source
-	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load}
+	h := Head{ID: c.ID, Title: c.Title(), Ranks: []string{}, Steps: len(c.Report.Steps), Span: src.SpanNS, Groups: c.Kernels.Groups(), Beside: append([]Beside{}, c.Servers...), Load: c.Load, Map: timeline.Telling(c.Report)}
 	for _, name := range src.Ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(name))
 	}

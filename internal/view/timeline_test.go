@@ -128,7 +128,7 @@ func TestTimelineBudgets(t *testing.T) {
 	}
 	for _, capture := range captures {
 		t.Run(filepath.Base(capture), func(t *testing.T) {
-			tab, _ := openTimeline(t, capture, "&open=r0%2Cr1")
+			tab, _ := openTimeline(t, capture, "&open=r0%2Cr1&set=host%3D0")
 			tab.Size(2560, 1300)
 			drawn := 0
 			for length := 2e9; length > 5e3; length /= 4 {
@@ -191,6 +191,66 @@ func TestTimelineSearch(t *testing.T) {
 	press(t, tab, "/")
 	if what := tab.Eval(`document.activeElement.getAttribute("aria-label")`, false); !strings.HasPrefix(what, "Search") {
 		t.Errorf("/ leads to %q", what)
+	}
+}
+
+// TestTimelineGhosts: what is otherwise is chosen in the timeline, or comes with the address from What if; then a step has,
+// beside it and over the rows of its ranks, where it would end. Each begins where the step before it ended.
+func TestTimelineGhosts(t *testing.T) {
+	tab, url := openTimeline(t, "compute_skew", "&step=9&rank=2")
+	const options, outcome = `[...document.querySelectorAll(".tl-whatif option")].map((o) => o.value).join()`, `(document.querySelector(".tl-outcome")?.textContent ?? "")`
+	if got := tab.Eval(options, false); got != ",host=0,device=0,collective=0,gap=0,TP02.work=peers,TP02.host=peers,TP02.device=peers" {
+		t.Errorf("to choose from are %q", got)
+	}
+	before, legend := stats(t, tab), tab.Eval(`document.querySelector(".tl-rule .legend").innerText`, false)
+	press(t, tab, "g")
+	if got := tab.Eval(`document.activeElement.className`, false); got != "tl-whatif" {
+		t.Errorf("g leads to %q", got)
+	}
+	tab.Eval(`{const s = document.querySelector(".tl-whatif"); s.value = "TP02.work=peers"; s.dispatchEvent(new Event("change"))}`, false)
+	tab.Wait(outcome + ` !== ""`)
+	ready(t, tab)
+	if got := tab.Eval(outcome, false); !strings.HasPrefix(got, "decode ") || !strings.Contains(got, "(-") {
+		t.Errorf("it comes to %q", got)
+	}
+	if got := tab.Eval(`document.querySelector(".tl-rule .legend").innerText`, false); got == legend || !strings.Contains(got, "if TP02.work as its peers") {
+		t.Errorf("the rows above are %q", got)
+	}
+	after := stats(t, tab)
+	if more := after.FillRect - before.FillRect; more < 2 || more%2 != 0 || more > 20 {
+		t.Errorf("%d rectangles for the ghosts of the steps around one", more)
+	}
+	if got := param(tab, "set"); got != "TP02.work=peers" {
+		t.Errorf("the address has %q", got)
+	}
+	if got := tab.Eval(`document.activeElement.className`, false); got != "tl-whatif" {
+		t.Errorf("the focus is on %q", got)
+	}
+	tab.Eval(`document.activeElement.blur()`, false)
+	press(t, tab, "A") // on other axes there is no one end of a step
+	if c := stats(t, tab); tab.Eval(outcome, false) != "" || c.FillRect == after.FillRect {
+		t.Errorf("aligned by steps: %+v", c)
+	}
+
+	tab.Show(url + "/#tab=whatif&set=host%3D0")
+	tab.Wait(`document.querySelector(".outcome a") !== null`)
+	tab.Eval(`document.querySelector(".outcome a").click()`, false)
+	tab.Wait(outcome + ` !== ""`)
+	if got := tab.Eval(`document.querySelector(".tl-whatif").value`, false); got != "host=0" {
+		t.Errorf("What if leads to %q", got)
+	}
+	var got WhatIf
+	if err := json.Unmarshal([]byte(tab.Eval(`(async () => JSON.stringify(await (await fetch("api/whatif?set=host=0")).json()))()`, false)), &got); err != nil || len(got.Lengths) != 1 {
+		t.Fatal(err, got)
+	}
+	l := got.Lengths[0]
+	for i := 1; i < len(l.Steps); i++ {
+		if l.Steps[i] == l.Steps[i-1]+1 && l.Ends[i]-l.Was[i] != l.Ends[i-1] {
+			t.Errorf("step %d takes %d and ends at %d, the one before at %d", l.Steps[i], l.Was[i], l.Ends[i], l.Ends[i-1])
+		}
+	}
+	if len(l.Steps) < 10 {
+		t.Errorf("only %d steps", len(l.Steps))
 	}
 }
 
@@ -260,7 +320,7 @@ func TestTimelineReload(t *testing.T) {
 	tab, url := openTimeline(t, "compute_skew", "")
 	for _, hash := range []string{
 		"", "&step=9&align=stretched", "&align=collective&at=391900000&t0=391000000&t1=393000000&only=2%2C0", "&q=gemm&heat=wait&t0=385000000&t1=395000000",
-		"&rank=2&sel=900&open=r2&y=120&theme=dark", "&r0=300000000&r1=400000000&sort=-count&heat=off",
+		"&set=TP02.work%3Dpeers&step=9", "&rank=2&sel=900&open=r2&y=120&theme=dark", "&r0=300000000&r1=400000000&sort=-count&heat=off",
 	} {
 		var sum [2][32]byte
 		for i := range sum {

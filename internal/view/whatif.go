@@ -42,6 +42,7 @@ type whatIfLengths struct {
 	Steps []int   `json:"steps"` // those that are compared
 	Was   []int64 `json:"was"`
 	Would []int64 `json:"would"`
+	Ends  []int64 `json:"end_ns"` // when each ended as recorded, since the capture's origin
 }
 
 // whatIf answers settings, each in a parameter "set" as whatif --set takes it.
@@ -82,10 +83,11 @@ func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 		out.Rows = append(out.Rows, whatIfRow{row.Ranks, row.Kind, row.Worth})
 	}
 	for _, l := range w.Lengths {
-		x := whatIfLengths{Ranks: l.Ranks, Steps: []int{}, Was: []int64{}, Would: []int64{}}
+		x := whatIfLengths{Ranks: l.Ranks, Steps: []int{}, Was: []int64{}, Would: []int64{}, Ends: []int64{}}
 		for step, was := range l.Was {
 			if was > 0 && l.Would[step] > 0 {
 				x.Steps, x.Was, x.Would = append(x.Steps, step), append(x.Was, was), append(x.Would, l.Would[step])
+				x.Ends = append(x.Ends, l.Ends[step]-c.Report.Source.StartNS)
 			}
 		}
 		out.Lengths = append(out.Lengths, x)

@@ -109,6 +109,7 @@ type WhatIfLengths struct {
 	Ranks []int // indices into Source.Ranks
 	Was   []int64
 	Would []int64
+	Ends  []int64 // when they ended as recorded, ns on the clock of all ranks
 }
 
 // WhatIfRow is that of one kind of steps of ranks that share collectives.

@@ -96,7 +96,7 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 	}
 	for i, d := range w.Domains {
 		now := d.Graph.Times(d.Graph.Run(changes[i]))
-		lengths := result.WhatIfLengths{Was: d.Recorded}
+		lengths := result.WhatIfLengths{Was: d.Recorded, Ends: d.Graph.Recorded()}
 		for _, r := range d.Ranks {
 			lengths.Ranks = append(lengths.Ranks, r.Index)
 		}

@@ -23,6 +23,7 @@ type Head struct {
 	Steps    []Step    `json:"steps"`
 	Replicas []Replica `json:"replicas"` // none: all ranks step together
 	Measures []Measure `json:"measures"`
+	Measure  string    `json:"measure"` // to begin with
 	// Stretch tells whether ranks share collectives, without which there is nothing to stretch between.
 	Stretch bool `json:"stretch"`
 	// Levels are those that an exported page has, whose tiles are all there; none: a server is asked.
@@ -33,7 +34,7 @@ type Head struct {
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
-		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Levels: []int{},
+		Names: len(t.names.label), Block: nameBlock, Steps: t.steps(), Replicas: t.replicas(), Measures: Measures, Measure: Telling(t.report), Levels: []int{},
 	}
 	for _, r := range t.ranks {
 		h.Ranks = append(h.Ranks, columns.Clean(r.Label))

@@ -30,6 +30,18 @@ var Measures = []Measure{
 	{"length", "length of the step", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
 }
 
+// Telling is the measure in which the worst late rank of a capture stands out.
+func Telling(rep *result.Report) string {
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.Kind == result.Straggler && f.Cause == result.CauseHost {
+			return "host"
+		} else if f.Kind == result.Straggler {
+			break
+		}
+	}
+	return "work"
+}
+
 // Heat gives a measure of all ranks and steps as float32: the values, rank after rank, and after them the median rank's
 // of each step. NaN is a step that a rank does not have, or that says no such thing.
 func (t *Timeline) Heat(measure string) ([]byte, error) {

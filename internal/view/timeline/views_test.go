@@ -401,6 +401,15 @@ func TestHeat(t *testing.T) {
 	}
 }
 
+// TestTelling: a map begins with the measure in which the late rank stands out.
+func TestTelling(t *testing.T) {
+	for capture, want := range map[string]string{"compute_skew": "work", "graphs": "host", "balanced": "work"} {
+		if got := open(t, capture).Head().Measure; got != want {
+			t.Errorf("%s begins with %s, want %s", capture, got, want)
+		}
+	}
+}
+
 // TestSummarised: a capture without its traces has no timeline, and says what to do.
 func TestSummarised(t *testing.T) {
 	tl := open(t, "graphs")

@@ -1,19 +1,19 @@
-"use strict";(()=>{function $t({captures:o}){return[...new Map(o.flatMap(e=>e.beside.length>0?e.beside:[e]).map(e=>[e.id,e])).values()]}var B=class extends Error{constructor(e,n){
-super(e);this.status=n}status},Re=class o{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
+"use strict";(()=>{function Ft({captures:o}){return[...new Map(o.flatMap(e=>e.beside.length>0?e.beside:[e]).map(e=>[e.id,e])).values()]}var O=class extends Error{constructor(e,n){
+super(e);this.status=n}status},He=class o{constructor(t){this.blocks=t;this.index=this.block(0).then(e=>new Map(JSON.parse(new TextDecoder().decode(e)).map(([n,
 ...s])=>[n,s])))}blocks;static mostOpen=8;open=new Map;index;block(t){let e=this.open.get(t);if(e===void 0){let n=Uint8Array.from(atob(this.blocks[t]),s=>s.charCodeAt(
 0));e=new Response(new Blob([n]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer()}else this.open.delete(t);this.open.set(t,e);for(let n of this.
-open.keys()){if(this.open.size<=o.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new B("This is\
- not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},yt=(o=>o===null?null:new Re(JSON.
-parse(o.textContent??"[]")))(document.getElementById("answers"));function Le(o,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
-isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+o+(n===""?"":"?"+n)}var Ee=0,xn=()=>{};function yn(o){xn=o}async function kt(o){
-Ee++;try{return await o}finally{setTimeout(()=>{--Ee===0&&xn()})}}function Mt(){return Ee===0}async function Ae(o,t){let e;try{e=await fetch(o,t)}catch(i){throw t.
-signal?.aborted?i:new B("stepscope does not answer: has it been ended?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new B(
-s,e.status)}function M(o,t={},e){let n=Le(o,t);return kt((async()=>yt!==null?JSON.parse(new TextDecoder().decode(await yt.answer(n))):await(await Ae(n,e?{signal:e}:
-{})).json())())}function Pe(o,t={},e){let n=Le(o,t);return kt((async()=>yt!==null?yt.answer(n):await(await Ae(n,e?{signal:e}:{})).arrayBuffer())())}function Ce(o,t){
-if(yt!==null)return Promise.reject(new B("an exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
-stringify(t)};return kt((async()=>await(await Ae(Le(o),e)).json())())}function a(o,t=null,...e){let n=document.createElement(o);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
-n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return kn(n,...e),n}function kn(o,...t){
-for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),kn(o,...t)}var As={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Nt=class{bindings=[];dialog=null;constructor(){addEventListener(
+open.keys()){if(this.open.size<=o.mostOpen)break;this.open.delete(n)}return e}async answer(t){let e=(await this.index).get(t);if(e===void 0)throw new O("This is\
+ not part of an exported page: open the capture with stepscope view.",404);return(await this.block(e[0])).slice(e[1],e[1]+e[2])}},Tt=(o=>o===null?null:new He(JSON.
+parse(o.textContent??"[]")))(document.getElementById("answers"));function ze(o,t={}){let e=new URLSearchParams;for(let s of Object.keys(t).sort()){let i=t[s];for(let r of Array.
+isArray(i)?i:[i])r!=null&&r!==""&&e.append(s,String(r))}let n=e.toString();return"api/"+o+(n===""?"":"?"+n)}var Oe=0,_n=()=>{};function Rn(o){_n=o}async function _t(o){
+Oe++;try{return await o}finally{setTimeout(()=>{--Oe===0&&_n()})}}function Rt(){return Oe===0}async function Be(o,t){let e;try{e=await fetch(o,t)}catch(i){throw t.
+signal?.aborted?i:new O("stepscope does not answer: has it been ended?",0)}if(e.ok)return e;let n=await e.text(),s=n;try{s=JSON.parse(n).error}catch{}throw new O(
+s,e.status)}function M(o,t={},e){let n=ze(o,t);return _t((async()=>Tt!==null?JSON.parse(new TextDecoder().decode(await Tt.answer(n))):await(await Be(n,e?{signal:e}:
+{})).json())())}function Ie(o,t={},e){let n=ze(o,t);return _t((async()=>Tt!==null?Tt.answer(n):await(await Be(n,e?{signal:e}:{})).arrayBuffer())())}function Fe(o,t){
+if(Tt!==null)return Promise.reject(new O("an exported page has no server behind it",404));let e={method:"POST",headers:{"Content-Type":"application/json"},body:JSON.
+stringify(t)};return _t((async()=>await(await Be(ze(o),e)).json())())}function a(o,t=null,...e){let n=document.createElement(o);for(let[s,i]of Object.entries(t??{}))if(!(i==null||i===!1))if(s==="on")for(let[r,l]of Object.entries(i))
+n.addEventListener(r,l);else s==="data"?Object.assign(n.dataset,i):s==="class"?n.className=String(i):n.setAttribute(s,i===!0?"":String(i));return En(n,...e),n}function En(o,...t){
+for(let e of t)e==null||e===!1||o.append(typeof e=="number"?String(e):e)}function x(o,...t){o.replaceChildren(),En(o,...t)}var Os={ArrowLeft:"←",ArrowRight:"→",ArrowUp:"↑",ArrowDown:"↓",Escape:"Esc"," ":"Space",Enter:"Enter"},Dt=class{bindings=[];dialog=null;constructor(){addEventListener(
 "keydown",t=>this.press(t)),this.bind("?","Everywhere","show the keys",()=>this.show())}bind(t,e,n,s){let i={keys:t===" "?[" "]:t.split(" "),help:n,group:e,run:s};
 return this.bindings.push(i),()=>{this.bindings=this.bindings.filter(r=>r!==i)}}press(t){if(t.defaultPrevented||this.dialog?.open)return;let e=t.target;if(e instanceof
 HTMLInputElement&&!["checkbox","radio","button","range"].includes(e.type)||e instanceof HTMLSelectElement||e instanceof HTMLTextAreaElement){t.key==="Escape"&&e.
@@ -21,116 +21,116 @@ blur();return}if(e instanceof HTMLInputElement&&e.type==="range"&&t.key.startsWi
 (t.shiftKey&&t.key.length>1?"Shift+":"")+t.key,i=this.bindings.findLast(r=>r.keys.includes(s));i!==void 0&&(t.preventDefault(),i.run(t))}show(){this.dialog??=document.
 body.appendChild(a("dialog",{class:"keys-dialog","aria-label":"Keys"}));let t=new Map;for(let e of this.bindings)t.set(e.group,[...t.get(e.group)??[],e]);x(this.
 dialog,a("h2",null,"Keys"),a("div",{class:"keys-groups"},...[...t].map(([e,n])=>a("section",null,a("h3",null,e),a("dl",null,...n.flatMap(s=>[a("dt",null,...s.keys.
-flatMap((i,r)=>[r>0&&" ",a("kbd",null,i.split("+").map(l=>As[l]??(l||"+")).join(" + "))])),a("dd",null,s.help)]))))),a("form",{method:"dialog"},a("button",{class:"\
-button"},"Close"))),this.dialog.showModal()}};function Mn(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function P(o){let t=Object.keys(
-o).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,o[e]])).toString()}function Sn(o,t){let e=Object.assign(Object.create(
+flatMap((i,r)=>[r>0&&" ",a("kbd",null,i.split("+").map(l=>Os[l]??(l||"+")).join(" + "))])),a("dd",null,s.help)]))))),a("form",{method:"dialog"},a("button",{class:"\
+button"},"Close"))),this.dialog.showModal()}};function Ln(o){let t=Object.create(null);for(let[e,n]of new URLSearchParams(o.replace(/^#/,"")))e!==""&&n!==""&&(t[e]=n);return t}function L(o){let t=Object.keys(
+o).sort((e,n)=>+(n==="tab")-+(e==="tab")||(e<n?-1:1));return"#"+new URLSearchParams(t.map(e=>[e,o[e]])).toString()}function An(o,t){let e=Object.assign(Object.create(
 null),o);for(let[n,s]of Object.entries(t))s==null||s===""?delete e[n]:e[n]=typeof s=="number"?String(Math.round(s)):s;return e}function _(o,t,e){let n=o[t];return n!==
-void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function E(o,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])o[n]!==void 0&&(e[n]=o[n]);return Sn(e,
-t)}var Ht=class{listeners=[];params=Mn(location.hash);constructor(){addEventListener("hashchange",()=>this.take(Mn(location.hash)))}follow(t){this.listeners.push(
-t)}set(t,e="replace"){this.go(Sn(this.params,t),e)}go(t,e="push"){let n=P(t);n!==P(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
-"",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function S(o){let[t,e]=o.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function rt(o){if(o===0)return"0";let t=Math.floor(Math.log10(
-Math.abs(o)));return Math.abs(o)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(o.toFixed(Math.min(Math.max(2-t,0),20)))}function Tn(o,t){let e=t[t.length-1];if(o===0)return"\
-0 "+e[1];for(let[n,s]of t)if(Math.abs(o)/n>=.9995)return(n===1&&Number.isInteger(o)?S(String(o)):rt(o/n))+" "+s;return rt(o)+" "+e[1]}function g(o){return Tn(o,
-[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function _n(o,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(o)>=i)??[1,"ns"],s=Math.
-min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return o===0?"0":S((o/e).toFixed(s))+" "+n}function Rn(o){return Tn(o,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
-"kB"],[1,"B"]])}function T(o){return rt(o*100)+" %"}function L(o){return(o>0?"+":"")+g(o)}function Y(o,t){if(!(o>0))return[0];let e=o/t,n=Math.pow(10,Math.floor(
-Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=o*1.0001;r+=s*n)i.push(r);return i}function Ps(){let{theme:o}=document.documentElement.dataset;return o==="dark"||o!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function J(){let o=getComputedStyle(
-document.documentElement),t=Ps()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var qe=[];var j=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
-style.height=e+"px",qe.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
-this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),qe.splice(qe.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
+void 0&&/^-?\d{1,15}$/.test(n)?Number(n):e}function R(o,t){let e=Object.create(null);for(let n of["theme","c","run","vs"])o[n]!==void 0&&(e[n]=o[n]);return An(e,
+t)}var jt=class{listeners=[];params=Ln(location.hash);constructor(){addEventListener("hashchange",()=>this.take(Ln(location.hash)))}follow(t){this.listeners.push(
+t)}set(t,e="replace"){this.go(An(this.params,t),e)}go(t,e="push"){let n=L(t);n!==L(this.params)&&(e==="push"?history.pushState(null,"",n):history.replaceState(null,
+"",n),this.take(t))}take(t){let e=this.params;this.params=t;for(let n of this.listeners)n(t,e)}};function S(o){let[t,e]=o.split("."),n=t.replace(/\B(?=(\d{3})+$)/g,",");return e===void 0?n:n+"."+e}function at(o){if(o===0)return"0";let t=Math.floor(Math.log10(
+Math.abs(o)));return Math.abs(o)>=Math.pow(10,t+1)*(1-5e-4)&&t++,S(o.toFixed(Math.min(Math.max(2-t,0),20)))}function Pn(o,t){let e=t[t.length-1];if(o===0)return"\
+0 "+e[1];for(let[n,s]of t)if(Math.abs(o)/n>=.9995)return(n===1&&Number.isInteger(o)?S(String(o)):at(o/n))+" "+s;return at(o)+" "+e[1]}function g(o){return Pn(o,
+[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]])}function Cn(o,t){let[e,n]=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]].find(([i])=>Math.abs(o)>=i)??[1,"ns"],s=Math.
+min(Math.max(Math.ceil(Math.log10(e/t)-1e-9),0),9);return o===0?"0":S((o/e).toFixed(s))+" "+n}function qn(o){return Pn(o,[[1e12,"TB"],[1e9,"GB"],[1e6,"MB"],[1e3,
+"kB"],[1,"B"]])}function T(o){return at(o*100)+" %"}function A(o){return(o>0?"+":"")+g(o)}function J(o,t){if(!(o>0))return[0];let e=o/t,n=Math.pow(10,Math.floor(
+Math.log10(e))),s=[1,2,5,10].find(r=>r*n>=e*.999)||10,i=[];for(let r=0;r<=o*1.0001;r+=s*n)i.push(r);return i}function zs(){let{theme:o}=document.documentElement.dataset;return o==="dark"||o!=="light"&&matchMedia("(prefers-color-scheme: dark)").matches}function Q(){let o=getComputedStyle(
+document.documentElement),t=zs()?2:1;return e=>/light-dark\(\s*([^,]+?)\s*,\s*([^)]+?)\s*\)/.exec(o.getPropertyValue("--"+e))?.[t]??"#888888"}var De=[];var W=class{constructor(t,e,n={}){this.height=e;this.canvas=typeof t=="string"?document.getElementById(t):t,this.left=n.left??58,this.bottom=n.bottom??22,this.canvas.
+style.height=e+"px",De.push(this),this.sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.canvas.clientWidth===this.width||this.draw())),this.sizes.observe(
+this.canvas)}height;canvas;left;bottom;width=0;ground=null;sizes;drop(){this.sizes.disconnect(),De.splice(De.indexOf(this),1)}area(){return{x:this.left,y:6,w:Math.
 max(this.canvas.clientWidth-this.left-8,10),h:this.height-this.bottom-6}}draw(){let t=this.canvas.clientWidth,e=window.devicePixelRatio||1;if(t===0)return;this.
 width=t,this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(this.height*e);let n=this.pen();n&&(this.paint(n),this.ground??=document.createElement("\
 canvas"),this.ground.width=this.canvas.width,this.ground.height=this.canvas.height,this.ground.getContext("2d")?.drawImage(this.canvas,0,0),this.mark(n),this.canvas.
 dataset.drawn="1")}again(){let t=this.pen();if(!t||!this.ground||this.width!==this.canvas.clientWidth)return this.draw();t.ctx.setTransform(1,0,0,1,0,0),t.ctx.clearRect(
 0,0,this.canvas.width,this.canvas.height),t.ctx.drawImage(this.ground,0,0),this.mark({...t,ctx:this.sharp(t.ctx)})}sharp(t){let e=window.devicePixelRatio||1;return t.
-setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(this.sharp(t).font="11px system-ui, sans-serif",{ctx:t,area:this.area(),color:J()}):
-null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";for(let r of Y(s,Math.max(e.h/45,2))){let l=e.y+e.h*(1-r/s);
-t.fillStyle=n("line"),t.fillRect(e.x,Math.round(l),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,l)}}};function En(){let o=document.getElementById("tip");if(o)
-return o;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function $(o,t,e,n){let s=En(),i=document.
-createElement("dl");for(let[f,u]of n.rows){let m=document.createElement("dt"),b=document.createElement("dd");m.textContent=f,b.textContent=u,i.append(m,b)}let r=document.
+setTransform(e,0,0,e,0,0),t}pen(){let t=this.canvas.getContext("2d");return t?(this.sharp(t).font="11px system-ui, sans-serif",{ctx:t,area:this.area(),color:Q()}):
+null}paint(t){}mark(t){}yAxis({ctx:t,area:e,color:n},s,i){t.textAlign="right",t.textBaseline="middle";for(let r of J(s,Math.max(e.h/45,2))){let l=e.y+e.h*(1-r/s);
+t.fillStyle=n("line"),t.fillRect(e.x,Math.round(l),e.w,1),t.fillStyle=n("soft"),t.fillText(i(r),e.x-6,l)}}};function $n(){let o=document.getElementById("tip");if(o)
+return o;let t=document.createElement("div");return t.id="tip",t.setAttribute("role","status"),document.body.appendChild(t)}function $(o,t,e,n){let s=$n(),i=document.
+createElement("dl");for(let[m,c]of n.rows){let f=document.createElement("dt"),b=document.createElement("dd");f.textContent=m,b.textContent=c,i.append(f,b)}let r=document.
 createElement("strong");r.textContent=n.title,s.replaceChildren(r,i),s.hidden=!1;let l=o.getBoundingClientRect(),h=s.getBoundingClientRect(),p=document.documentElement.
-clientWidth,d=l.left+t+14;d+h.width>p-8&&(d=Math.max(l.left+t-14-h.width,4));let c=l.top+e+14;c+h.height>window.innerHeight-4&&(c=Math.max(l.top+e-14-h.height,4)),
-s.style.left=d+window.scrollX+"px",s.style.top=c+window.scrollY+"px"}function A(){En().hidden=!0}var ht=class{constructor(t,e=4){this.cols=t;this.least=e;this.hi=
+clientWidth,d=l.left+t+14;d+h.width>p-8&&(d=Math.max(l.left+t-14-h.width,4));let u=l.top+e+14;u+h.height>window.innerHeight-4&&(u=Math.max(l.top+e-14-h.height,4)),
+s.style.left=d+window.scrollX+"px",s.style.top=u+window.scrollY+"px"}function P(){$n().hidden=!0}var ht=class{constructor(t,e=4){this.cols=t;this.least=e;this.hi=
 Math.max(t,1)}cols;least;lo=0;hi;col=-1;row=0;plots=[];whenMoved=()=>{};pending=0;moved=!1;changed(t){this.moved||=t,!this.pending&&(this.pending=requestAnimationFrame(
 ()=>{let e=this.moved;this.pending=0,this.moved=!1;for(let n of this.plots)e?n.draw():n.again();e&&this.whenMoved()}))}zoom(t,e){let n=Math.min(Math.max(e-t,this.
 least),this.cols),s=(t+e)/2;this.lo=Math.min(Math.max(s-n/2,0),this.cols-n),this.hi=this.lo+n,this.changed(!0)}point(t){this.col=t<0?-1:Math.min(t,this.cols-1);
-let e=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+.5-e/2,this.col+.5+e/2),this.changed(!1)}};function F(o,t){let e=document.
+let e=this.hi-this.lo;this.col>=0&&(this.col<this.lo||this.col+1>this.hi)&&this.zoom(this.col+.5-e/2,this.col+.5+e/2),this.changed(!1)}};function D(o,t){let e=document.
 createElement("span"),n=document.createElement("i");return e.className="key",n.style.background=`var(${o})`,e.append(n,t),e}function pt(o){let t=["decode","prefill","mixed","other","idle"].indexOf(o);return"k"+(t<0?3:t)}function U(o,t){let e=o.filter(n=>n>0).sort((n,s)=>n-s);return e.
-length?e[Math.floor(t*(e.length-1))]:0}var Q=class extends j{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,i.
+length?e[Math.floor(t*(e.length-1))]:0}var Z=class extends W{constructor(e,n,s,i,r,l=28){super(e,n,{left:r,bottom:l});this.data=s;this.view=i;this.grid=s.grid,i.
 plots.push(this),this.listen()}data;view;grid;x(e,n){return n.x+(e-this.view.lo)/(this.view.hi-this.view.lo)*n.w}colAt(e){let n=this.area();return this.view.lo+
 (e-n.x)/n.w*(this.view.hi-this.view.lo)}colOf(e){let{first:n,last:s}=this.grid,i=0,r=n.length-1;for(;i<r;){let l=i+r+1>>1;n[l]<=e?i=l:r=l-1}return n.length&&n[i]<=
 e&&e<=s[i]?i:-1}stepName(e){let n=this.grid,s=n.kind[e]<0?"several kinds":this.data.kinds[n.kind[e]];return(n.first[e]===n.last[e]?"step "+n.first[e]:`steps ${n.
 first[e]}–${n.last[e]}`)+", "+s}xAxis({ctx:e,area:n,color:s}){let i=this.grid,r=this.view,l=n.y+n.h,h=Math.max(Math.floor(r.lo),0),p=Math.min(Math.ceil(r.hi),
-i.cols);if(this.data.kinds.length>1)for(let m=h;m<p;m++){let b=Math.max(this.x(m,n),n.x),v=Math.min(this.x(m+1,n),n.x+n.w);e.fillStyle=s(i.kind[m]<0?"k4":pt(this.
-data.kinds[i.kind[m]])),e.fillRect(b,l+3,Math.max(v-b-(v-b>3?1:0),.5),4)}e.textAlign="center",e.textBaseline="top",e.fillStyle=s("soft");let d=(p-h)*i.bucket,c=Y(
-d,Math.max(n.w/70,2)),f=Math.max(Math.round(c.length>1?c[1]:1),1),u=-1/0;for(let m=h;m<p;m++){let b=Math.ceil(i.first[m]/f)*f,v=this.x(m+(i.bucket===1?.5:(b-i.first[m])/
-i.bucket),n);b>i.last[m]||v-u<30||v<n.x||v>n.x+n.w||(e.fillText(String(b),v,l+10),u=v)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
+i.cols);if(this.data.kinds.length>1)for(let f=h;f<p;f++){let b=Math.max(this.x(f,n),n.x),v=Math.min(this.x(f+1,n),n.x+n.w);e.fillStyle=s(i.kind[f]<0?"k4":pt(this.
+data.kinds[i.kind[f]])),e.fillRect(b,l+3,Math.max(v-b-(v-b>3?1:0),.5),4)}e.textAlign="center",e.textBaseline="top",e.fillStyle=s("soft");let d=(p-h)*i.bucket,u=J(
+d,Math.max(n.w/70,2)),m=Math.max(Math.round(u.length>1?u[1]:1),1),c=-1/0;for(let f=h;f<p;f++){let b=Math.ceil(i.first[f]/m)*m,v=this.x(f+(i.bucket===1?.5:(b-i.first[f])/
+i.bucket),n);b>i.last[f]||v-c<30||v<n.x||v>n.x+n.w||(e.fillText(String(b),v,l+10),c=v)}}mark({ctx:e,area:n,color:s}){let i=this.view.col;if(i<this.view.lo-1||i>
 this.view.hi)return;let r=Math.max(this.x(i,n),n.x),l=Math.min(this.x(i+1,n),n.x+n.w);i<0||l<=r||(e.strokeStyle=s("mark"),e.globalAlpha=.7,e.strokeRect(r+.5,n.y+
 .5,Math.max(l-r-1,1),n.h-1),e.globalAlpha=1)}tip(e,n){return null}tipAt(e,n){return null}rowAt(e){return 0}rows(){return 1}point(e,n,s,i){this.rows()>1&&(this.view.
-row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return A();$(this.canvas,s??this.x(this.view.
+row=n),this.view.point(e);let r=s!==void 0&&i!==void 0&&this.tipAt(s,i)||this.tip(this.view.col,n),l=this.area();if(!r)return P();$(this.canvas,s??this.x(this.view.
 col+.5,l),i??l.y+l.h*(n+.5)/this.rows(),r)}onpick=null;listen(){let e=this.canvas,n=this.view,s=NaN;e.addEventListener("pointerdown",i=>{s=i.offsetX}),e.addEventListener(
 "pointermove",i=>{let r=Math.floor(this.colAt(i.offsetX));if(r<0||r>=this.grid.cols||i.offsetX<this.left)return this.leave();this.point(r,this.rowAt(i.offsetY),
 i.offsetX,i.offsetY)}),e.addEventListener("pointerup",i=>{if(Math.abs(i.offsetX-s)>8){let r=this.colAt(s),l=this.colAt(i.offsetX);n.zoom(Math.min(r,l),Math.max(
 r,l))}else n.col>=0&&this.onpick?.(n.col,this.rowAt(i.offsetY));s=NaN}),e.addEventListener("pointerleave",()=>this.leave()),e.addEventListener("blur",()=>this.leave()),
-e.addEventListener("dblclick",()=>n.zoom(0,n.cols)),e.addEventListener("keydown",i=>{this.key(i.key,i.shiftKey)&&i.preventDefault()})}leave(){A(),this.view.point(
+e.addEventListener("dblclick",()=>n.zoom(0,n.cols)),e.addEventListener("keydown",i=>{this.key(i.key,i.shiftKey)&&i.preventDefault()})}leave(){P(),this.view.point(
 -1)}key(e,n){let s=this.view,i=s.col<0?Math.floor(s.lo):s.col,r=s.col<0?(s.lo+s.hi)/2:s.col+.5,l=(s.hi-s.lo)/2,h=n?10:1,p=this.rows()>1?s.row:0;switch(e){case"A\
 rrowLeft":return this.point(Math.max(i-h,0),p),!0;case"ArrowRight":return this.point(Math.min(s.col<0?i:i+h,s.cols-1),p),!0;case"ArrowUp":case"ArrowDown":return this.
 rows()<2?!1:(this.point(i,Math.min(Math.max(s.row+(e==="ArrowUp"?-h:h),0),this.rows()-1)),!0);case"Home":return this.point(0,p),!0;case"End":return this.point(s.
 cols-1,p),!0;case"+":case"=":return s.zoom(r-l/2,r+l/2),!0;case"-":return s.zoom(r-l*2,r+l*2),!0;case"Enter":return!this.onpick||s.col<0?!1:(this.onpick(s.col,p),
-!0);case"Escape":return this.leave(),s.zoom(0,s.cols),!0}return!1}};var zt=class extends Q{rank=-1;share=!1;values=[];constructor(t,e,n="bars"){super(n,240,t,e),this.pick(-1)}pick(t){let e=this.grid,n=this.data.ranks.length;this.
+!0);case"Escape":return this.leave(),s.zoom(0,s.cols),!0}return!1}};var Wt=class extends Z{rank=-1;share=!1;values=[];constructor(t,e,n="bars"){super(n,240,t,e),this.pick(-1)}pick(t){let e=this.grid,n=this.data.ranks.length;this.
 rank=t,this.values=e.parts.map(({ns:s})=>{if(t>=0)return s.slice(t*e.cols,(t+1)*e.cols);let i=new Array(e.cols).fill(-1);for(let r=0;r<e.cols;r++){let l=0,h=0;for(let p=0;p<
 n;p++){let d=s[p*e.cols+r];d>=0&&(l+=d,h++)}h&&(i[r]=l/h)}return i})}total(t){return this.values.reduce((e,n)=>e+Math.max(n[t],0),0)}paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let m=r;m<l;m++)h.push(this.total(m));let p=Math.max(...h,1),d=U(
-h,.9),c=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,c,this.share?T:g),Cs("bars",!this.share&&p>c?p:0);let f=this.grid.parts.map(m=>s(m.name)),u=n.w/(i.hi-
-i.lo)>=5?1:0;for(let m=r;m<l;m++){let b=Math.max(this.x(m,n),n.x),v=Math.min(this.x(m+1,n),n.x+n.w),w=h[m-r],y=0;for(let k=0;k<this.values.length;k++){let R=Math.
-max(this.values[k][m],0)/(this.share&&w||1),H=Math.min(y+R,c);H>y&&(e.fillStyle=f[k],e.fillRect(b,n.y+n.h*(1-H/c),Math.max(v-b-u,.6),n.h*(H-y)/c)),y=H}if(!this.
-share&&w>c){let k=(b+v-u)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
+i=this.view,r=Math.max(Math.floor(i.lo),0),l=Math.min(Math.ceil(i.hi),this.grid.cols),h=[];for(let f=r;f<l;f++)h.push(this.total(f));let p=Math.max(...h,1),d=U(
+h,.9),u=this.share?1:p>3*d&&d>0?d*1.3:p*1.05;this.yAxis(t,u,this.share?T:g),Bs("bars",!this.share&&p>u?p:0);let m=this.grid.parts.map(f=>s(f.name)),c=n.w/(i.hi-
+i.lo)>=5?1:0;for(let f=r;f<l;f++){let b=Math.max(this.x(f,n),n.x),v=Math.min(this.x(f+1,n),n.x+n.w),w=h[f-r],y=0;for(let k=0;k<this.values.length;k++){let E=Math.
+max(this.values[k][f],0)/(this.share&&w||1),H=Math.min(y+E,u);H>y&&(e.fillStyle=m[k],e.fillRect(b,n.y+n.h*(1-H/u),Math.max(v-b-c,.6),n.h*(H-y)/u)),y=H}if(!this.
+share&&w>u){let k=(b+v-c)/2;e.fillStyle=s("mark"),e.beginPath(),e.moveTo(k-4,n.y+7),e.lineTo(k+4,n.y+7),e.lineTo(k,n.y+1),e.fill()}}this.xAxis(t)}tip(t){let e=this.
 rank<0?"mean over ranks":this.data.ranks[this.rank],n=this.total(t),s=[["total",g(Math.round(n))]];return this.grid.parts.forEach((i,r)=>{let l=Math.max(this.values[r][t],
-0);l>0&&s.push([Ot(i.name),`${g(Math.round(l))} · ${T(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function Cs(o,t){let e=document.getElementById(
-"cut-"+o),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function Ot(o){return["compute","transfer","wait","copy"].includes(
+0);l>0&&s.push([Ut(i.name),`${g(Math.round(l))} · ${T(l/(n||1))}`])}),{title:`${this.stepName(t)}, ${e}`,rows:s}}};function Bs(o,t){let e=document.getElementById(
+"cut-"+o),n=t?`▼ cut: up to ${g(Math.round(t))}`:"";e&&e.textContent!==n&&(e.textContent=n)}function Ut(o){return["compute","transfer","wait","copy"].includes(
 o)?o:"idle: "+o}function C(o){return[parseInt(o.slice(1,3),16),parseInt(o.slice(3,5),16),parseInt(o.slice(5,7),16)]}function N(o,t){let e=Math.min(Math.max(t,0),1)*(o.length-1),
-n=Math.min(Math.floor(e),o.length-2),s=e-n;return o[n].map((i,r)=>Math.round(i+(o[n+1][r]-i)*s))}function Ne(o,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
-2?1:0;l<e;l++)r.push(Math.abs(o[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,U(r,.9))}return Math.max(s,U(n,.98))}var $e=9,Bt=class extends Q{constructor(e,n,s,i,r,l){
-let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(d=>Math.min(d.length,$e)))));this.
-what=i;this.scale=l;this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return Ne(
+n=Math.min(Math.floor(e),o.length-2),s=e-n;return o[n].map((i,r)=>Math.round(i+(o[n+1][r]-i)*s))}function We(o,t,e){let n=[],s=0;for(let i=0;i<t;i++){let r=[];for(let l=e>
+2?1:0;l<e;l++)r.push(Math.abs(o[i*e+l]));for(let l of r)n.push(l);s=Math.max(s,U(r,.9))}return Math.max(s,U(n,.98))}var je=9,Gt=class extends Z{constructor(e,n,s,i,r,l){
+let h=n.ranks.length,p=Math.max(Math.min(Math.floor(240/h),24),4);super(e,h*p+34,n,s,Math.max(64,10+7.5*Math.max(...n.ranks.map(d=>Math.min(d.length,je)))));this.
+what=i;this.scale=l;this.values=n.grid[i],this.both=i!=="wait",this.limit=Math.max(this.usual(),r,1),this.drawScale()}what;scale;values;both;limit;usual(){return We(
 this.values,this.rows(),this.grid.cols)}rows(){return this.data.ranks.length}rowAt(e){let n=this.area();return Math.min(Math.max(Math.floor((e-n.y)/n.h*this.rows()),
 0),this.rows()-1)}drawScale(){let e=this.scale;if(!e)return;let n=document.createElement("i");n.style.background=this.both?"linear-gradient(to right, var(--unde\
-r), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((d,c)=>Math.max(d,c),0),i=this.
-values.reduce((d,c)=>Math.min(d,c),0),r=this.limit*1.0005,l=(this.both?"+":"")+g(this.limit),h=this.both?L(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+h:h,n,
-s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?L(s):g(s))),i<-r&&p.push("down to "+L(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,
-area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[C(i("cold")),C(i("warm")),C(i("hot"))],d=[C(i("cold")),C(i("under"))],c=i("panel"),f=s.h/h,u=Math.max(
-Math.floor(l.lo),0),m=Math.min(Math.ceil(l.hi),r.cols),b=s.w/(l.hi-l.lo)>=5?1:0,v=f>=8?1:0;for(let w=0;w<h;w++)for(let y=u;y<m;y++){let k=w*r.cols+y,R=Math.max(
-this.x(y,s),s.x),H=Math.min(this.x(y+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=c;else{let I=this.values[k]/this.limit,[st,q,it]=I<0?N(d,-I):N(p,I);n.fillStyle=
-`rgb(${st},${q},${it})`}n.fillRect(R,s.y+w*f,Math.max(H-R-b,.6),Math.max(f-v,1))}this.labels(e,f),this.xAxis(e),this.outline(e,f)}labels({ctx:e,area:n,color:s},i){
+r), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold), var(--warm), var(--hot))";let s=this.values.reduce((d,u)=>Math.max(d,u),0),i=this.
+values.reduce((d,u)=>Math.min(d,u),0),r=this.limit*1.0005,l=(this.both?"+":"")+g(this.limit),h=this.both?A(-this.limit):"0";e.replaceChildren(i<-r?"≤ "+h:h,n,
+s>r?"≥ "+l:l);let p=[];s>r&&p.push("up to "+(this.both?A(s):g(s))),i<-r&&p.push("down to "+A(i)),p.length&&e.append("; cut: "+p.join(", "))}paint(e){let{ctx:n,
+area:s,color:i}=e,r=this.grid,l=this.view,h=this.rows(),p=[C(i("cold")),C(i("warm")),C(i("hot"))],d=[C(i("cold")),C(i("under"))],u=i("panel"),m=s.h/h,c=Math.max(
+Math.floor(l.lo),0),f=Math.min(Math.ceil(l.hi),r.cols),b=s.w/(l.hi-l.lo)>=5?1:0,v=m>=8?1:0;for(let w=0;w<h;w++)for(let y=c;y<f;y++){let k=w*r.cols+y,E=Math.max(
+this.x(y,s),s.x),H=Math.min(this.x(y+1,s),s.x+s.w);if(r.parts[0].ns[k]<0)n.fillStyle=u;else{let F=this.values[k]/this.limit,[it,q,rt]=F<0?N(d,-F):N(p,F);n.fillStyle=
+`rgb(${it},${q},${rt})`}n.fillRect(E,s.y+w*m,Math.max(H-E-b,.6),Math.max(m-v,1))}this.labels(e,m),this.xAxis(e),this.outline(e,m)}labels({ctx:e,area:n,color:s},i){
 e.textAlign="right",e.textBaseline="middle";let r=Math.ceil(12/i),l=new Set(this.data.findings.flatMap(h=>h.kind==="straggler"?h.ranks:[]));this.data.ranks.forEach(
-(h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(c=>c!==p&&Math.abs(c-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let d=h.length>$e?h.slice(0,$e-
+(h,p)=>{if(p%r!==0&&!l.has(p)||p%r===0&&r>1&&[...l].some(u=>u!==p&&Math.abs(u-p)<r))return;e.fillStyle=s(l.has(p)?"text":"soft");let d=h.length>je?h.slice(0,je-
 1)+"…":h;e.fillText(d,n.x-6,n.y+(p+.5)*i)})}outline({ctx:e,area:n,color:s},i){e.save(),e.beginPath(),e.rect(n.x-2,n.y-2,n.w+4,n.h+4),e.clip(),e.strokeStyle=s(
 "mark"),e.lineWidth=1.5;for(let r of this.data.findings){if(r.kind!=="straggler"||r.first<0||this.what==="work"&&r.cause==="host"||this.what==="host"&&r.cause!==
-"host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),d=this.x((h<0?this.grid.cols-1:h)+1,n);for(let c of r.ranks)e.strokeRect(
-p-.5,n.y+c*i-.5,d-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("m\
+"host")continue;let l=this.colOf(r.first),h=this.colOf(r.last);if(l<0)continue;let p=this.x(l,n),d=this.x((h<0?this.grid.cols-1:h)+1,n);for(let u of r.ranks)e.strokeRect(
+p-.5,n.y+u*i-.5,d-p,i)}e.restore()}mark({ctx:e,area:n,color:s}){let i=n.h/this.rows(),r=this.view.col;r<0||r+1<this.view.lo||r>this.view.hi||(e.strokeStyle=s("m\
 ark"),e.globalAlpha=.45,e.strokeRect(this.x(r,n),n.y,Math.max(this.x(r+1,n)-this.x(r,n),1),n.h),e.globalAlpha=1,e.lineWidth=2,e.strokeRect(this.x(r,n),n.y+this.
 view.row*i,Math.max(this.x(r+1,n)-this.x(r,n)-1,1),i-1),e.lineWidth=1)}tip(e,n){let s=this.grid,i=n*s.cols+e,r=`${this.data.ranks[n]}, ${this.stepName(e)}`;if(s.
 parts[0].ns[i]<0)return{title:r,rows:[["this rank lacks the step",""]]};let l=s.parts[0].ns[i];return{title:r,rows:[["own work",g(l)],["beyond the median rank",
-L(s.work[i])],["host gap beyond the median",L(s.host[i])],["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
-String(s.tokens[e])]]:[]]}}};function Ln(o,t){let{parts:e}=o.grid,n=e[0].ns.length;if(t==="work")return U(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce(
-(r,l)=>r+Math.max(l.ns[i],0),0));return U(s,.5)*.1}var dt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function He(o){return{tab:"tim\
-eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var ze=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
+A(s.work[i])],["host gap beyond the median",A(s.host[i])],["waited",g(s.wait[i])],...s.batch[e]>=0?[["batch",String(s.batch[e])]]:[],...s.tokens[e]>=0?[["tokens",
+String(s.tokens[e])]]:[]]}}};function Nn(o,t){let{parts:e}=o.grid,n=e[0].ns.length;if(t==="work")return U(e[0].ns,.5)*.1;let s=[];for(let i=0;i<n;i++)s.push(e.reduce(
+(r,l)=>r+Math.max(l.ns[i],0),0));return U(s,.5)*.1}var dt=[["work","own work beyond the median rank"],["host","host gap beyond the median rank"],["wait","waiting for other ranks"]];function Ue(o){return{tab:"tim\
+eline",step:o.step,rank:o.rank,t0:o.t0,t1:o.t1}}var Ge=class{constructor(t){this.context=t;let{keys:e,store:n}=t,s=i=>{let r=this.overview?.findings.length??0;r>
 0&&n.set({sel:Math.min(Math.max(_(n.params,"sel",-1)+i,0),r-1)})};e.bind("j ArrowDown","Summary","next finding",()=>s(1)),e.bind("k ArrowUp","Summary","finding \
-before",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[_(n.params,"sel",-1)]?.at;i&&n.go(E(n.params,He(
+before",()=>s(-1)),e.bind("Enter","Summary","show the finding in the timeline",()=>{let i=this.overview?.findings[_(n.params,"sel",-1)]?.at;i&&n.go(R(n.params,Ue(
 i)))}),e.bind("m","Summary","next measure of the map",()=>{let i=dt.findIndex(([r])=>r===this.measure());n.set({map:dt[(i+1)%dt.length][0]})}),M("summary",{c:n.
-params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=a("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;measure(){let t=this.context.
-store.params.map;return dt.some(([e])=>e===t)?t:"work"}link(t,...e){return a("a",{href:P(E(this.context.store.params,t))},...e)}show(t){let e=t.chart.grid.cols>
-0;x(this.el,a("section",{class:"answer-line"},t.verdict!==""&&a("p",{class:"verdict"},t.verdict),a("p",{class:"facts"},t.head.join(" · ")),t.caveat!==""&&a("p",
-{class:"caveat"},a("strong",null,"Incomplete: "),t.caveat)),a("section",{class:"found","aria-label":"Findings"},a("h2",null,"Findings"),...t.findings.map((n,s)=>this.
-finding(t,n,s)),t.findings.length===0&&a("p",{class:"soft"},"Nothing stands out."),...t.says.map(n=>a("p",{class:"note"},n))),a("div",{class:"seen"},a("section",
-{"aria-label":"Where the time goes"},this.times(t)),e&&a("section",{"aria-label":"Steps"},...this.strips(t))),t.left_out.length>0&&a("details",{class:"left"},a(
-"summary",null,"What this view leaves out"),a("ul",null,...t.left_out.map(n=>a("li",null,n))))),this.plot(t),this.select()}finding(t,e,n){let i=e.evidence.map(r=>a(
-"li",null,r.text,r.short!==""&&a("code",{title:r.name},r.short),r.name!==""&&!r.name.includes(`
-`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(He(r.at),"step "+r.at.step)));return a("article",{class:"finding sev-"+e.severity,data:{finding:String(
+params.c}).then(i=>{this.overview=i,this.show(i)})}context;el=a("div",{class:"summary"});plots=[];steps=null;map=null;overview=null;first(){return this.context.
+capture.map}measure(){let t=this.context.store.params.map;return dt.some(([e])=>e===t)?t:this.first()}link(t,...e){return a("a",{href:L(R(this.context.store.params,
+t))},...e)}show(t){let e=t.chart.grid.cols>0;x(this.el,a("section",{class:"answer-line"},t.verdict!==""&&a("p",{class:"verdict"},t.verdict),a("p",{class:"facts"},
+t.head.join(" · ")),t.caveat!==""&&a("p",{class:"caveat"},a("strong",null,"Incomplete: "),t.caveat)),a("section",{class:"found","aria-label":"Findings"},a("h2",
+null,"Findings"),...t.findings.map((n,s)=>this.finding(t,n,s)),t.findings.length===0&&a("p",{class:"soft"},"Nothing stands out."),...t.says.map(n=>a("p",{class:"\
+note"},n))),a("div",{class:"seen"},a("section",{"aria-label":"Where the time goes"},this.times(t)),e&&a("section",{"aria-label":"Steps"},...this.strips(t))),t.left_out.
+length>0&&a("details",{class:"left"},a("summary",null,"What this view leaves out"),a("ul",null,...t.left_out.map(n=>a("li",null,n))))),this.plot(t),this.select()}finding(t,e,n){
+let i=e.evidence.map(r=>a("li",null,r.text,r.short!==""&&a("code",{title:r.name},r.short),r.name!==""&&!r.name.includes(`
+`)&&this.link({tab:"kernels",q:r.name},"kernel"),r.at&&this.link(Ue(r.at),"step "+r.at.step)));return a("article",{class:"finding sev-"+e.severity,data:{finding:String(
 n)},on:{click:()=>this.context.store.set({sel:n})}},a("header",null,a("span",{class:"severity"},e.severity),a("span",{class:"cost"},e.cost)),a("h3",null,e.title),
 a("p",{class:"chips"},...e.ranks.slice(0,6).map(r=>a("span",{class:"chip"},t.chart.ranks[r]??"#"+r)),e.ranks.length>6&&a("span",{class:"chip"},`and ${e.ranks.length-
 6} more`),e.steps!==""&&a("span",{class:"chip"},e.steps),e.cause!==""&&a("span",{class:"chip"},"cause: "+e.cause),e.passing&&a("span",{class:"chip"},"transient"),
-a("span",{class:"space"}),e.at&&a("span",{class:"go"},this.link(He(e.at),"Show in the timeline"))),i.length>0&&a("ul",{class:"evidence"},...i.slice(0,3)),i.length>
+a("span",{class:"space"}),e.at&&a("span",{class:"go"},this.link(Ue(e.at),"Show in the timeline"))),i.length>0&&a("ul",{class:"evidence"},...i.slice(0,3)),i.length>
 3&&a("details",null,a("summary",null,`and ${i.length-3} more`),a("ul",{class:"evidence"},...i.slice(3))),(e.next.length>0||e.guide!=="")&&a("ul",{class:"next"},
 ...e.next.map(r=>a("li",null,r)),e.guide!==""&&a("li",null,"More on this: ",a("code",null,"stepscope guide "+e.guide))))}times(t){let e=[...new Set(t.times.map(
 h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store.params.kind:e.includes("all")?"all":e[0],s=t.times.filter(h=>h.kind===n&&(h.rank>=
@@ -138,202 +138,224 @@ h=>h.kind))],n=e.includes(this.context.store.params.kind??"")?this.context.store
 on:{change:()=>this.context.store.set({kind:l.value==="all"?null:l.value})}},...e.map(h=>a("option",{value:h,selected:h===n},h==="all"?"all steps":h)));return a(
 "div",{class:"times"},a("h2",null,"Where the time goes",a("span",{class:"space"}),e.length>2&&l),a("div",{class:"split",role:"table","aria-label":"Time of a mea\
 n step by rank"},...s.map(h=>a("div",{role:"row",class:h.rank<0?"all":""},a("span",{role:"rowheader"},h.rank<0?"all ranks":t.chart.ranks[h.rank]??"#"+h.rank),a(
-"span",{role:"cell",class:"track"},this.split(t,h,r)),a("span",{role:"cell",class:"number"},g(h.per_step_ns))))),a("p",{class:"keys"},...i.map(h=>F("--"+h,Ot(h)))))}split(t,e,n){
-let s=t.parts.map((r,l)=>[r,e.parts[l]]).filter(([,r])=>r>0).map(([r,l])=>`${Ot(r)} ${T(l/e.total_ns)}`).join(", "),i=a("span",{class:"bar wide",role:"img","ari\
+"span",{role:"cell",class:"track"},this.split(t,h,r)),a("span",{role:"cell",class:"number"},g(h.per_step_ns))))),a("p",{class:"keys"},...i.map(h=>D("--"+h,Ut(h)))))}split(t,e,n){
+let s=t.parts.map((r,l)=>[r,e.parts[l]]).filter(([,r])=>r>0).map(([r,l])=>`${Ut(r)} ${T(l/e.total_ns)}`).join(", "),i=a("span",{class:"bar wide",role:"img","ari\
 a-label":s,title:s});i.style.width=e.per_step_ns/n*100+"%";for(let[r,l]of t.parts.entries()){if(!(e.parts[r]>0))continue;let h=i.appendChild(a("i",{class:"s-"+l}));
 h.style.width=e.parts[r]/e.total_ns*100+"%"}return i}strips(t){let e=a("span",{class:"tools",role:"group","aria-label":"Measure"},...dt.map(([n,s])=>a("button",
-{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{click:()=>this.context.store.set({map:n==="work"?null:n})}},n)));return[t.
-chart.ranks.length>1&&a("figure",null,a("figcaption",null,a("span",null,"Ranks × steps: ",a("span",{class:"measure"})),a("span",{class:"scale"}),e),a("canvas",
+{class:"choice","aria-pressed":String(n===this.measure()),data:{measure:n},title:s,on:{click:()=>this.context.store.set({map:n===this.first()?null:n})}},n)));return[
+t.chart.ranks.length>1&&a("figure",null,a("figcaption",null,a("span",null,"Ranks × steps: ",a("span",{class:"measure"})),a("span",{class:"scale"}),e),a("canvas",
 {id:"map",tabindex:"0",role:"img","aria-label":"Heat map, ranks by steps: arrows move, Enter opens the timeline there"})),a("figure",null,a("figcaption",null,a(
 "span",null,"Time of each step"),a("span",{class:"scale",id:"cut-bars"})),a("canvas",{id:"bars",tabindex:"0",role:"img","aria-label":"Stacked bars, where the ti\
 me of each step goes: arrows move, Enter opens the timeline there"}))]}plot(t){for(let r of this.plots.splice(0))r.drop();if(this.map=null,t.chart.grid.cols===0)
-return;let e=this.steps=new ht(t.chart.grid.cols),n=(r,l)=>{let h=t.chart.grid.first[r];this.context.store.go(E(this.context.store.params,{tab:"timeline",step:h,
-rank:l,...this.around(t,h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new zt(t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.
+return;let e=this.steps=new ht(t.chart.grid.cols),n=(r,l)=>{let h=t.chart.grid.first[r];this.context.store.go(R(this.context.store.params,{tab:"timeline",step:h,
+rank:l,...this.around(t,h)}))},s=this.el.querySelector("#map");s&&this.draw(t,s,n);let i=new Wt(t.chart,e,this.el.querySelector("#bars"));i.onpick=r=>n(r,0),this.
 plots.push(i),i.draw()}draw(t,e,n){let s=this.measure(),i=e.cloneNode(!1);e.replaceWith(i),this.map&&(this.steps.plots.splice(this.steps.plots.indexOf(this.map),
-1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new Bt(i,t.chart,this.steps,s,Ln(t.chart,s),this.el.querySelector("figure .scale")),
+1),this.plots.splice(this.plots.indexOf(this.map),1),this.map.drop()),this.map=new Gt(i,t.chart,this.steps,s,Nn(t.chart,s),this.el.querySelector("figure .scale")),
 this.map.onpick=n,this.plots.push(this.map),this.map.draw(),x(this.el.querySelector(".measure"),dt.find(([r])=>r===s)[1]);for(let r of this.el.querySelectorAll(
 "[data-measure]"))r.ariaPressed=String(r.dataset.measure===s)}around(t,e){let n=t.chart.lengths,s=n.step.indexOf(e);return s<0?{}:{t0:n.at[s]-n.ns[s]/10,t1:n.at[s]+
 n.ns[s]*1.1}}select(){let t=_(this.context.store.params,"sel",-1);for(let n of this.el.querySelectorAll("[data-finding]")){let s=n.dataset.finding===String(t);n.
 classList.toggle("selected",s),s&&n.scrollIntoView({block:"nearest"})}let e=this.overview?.findings[t];!this.steps||!this.map||!e?.at||(this.steps.row=e.at.rank,
 this.steps.point(this.map.colOf(e.at.step)))}update(t,e){let n=this.overview;if(!n)return;t.kind!==e.kind&&this.el.querySelector(".times")?.replaceWith(this.times(
 n));let s=this.el.querySelector("#map");t.map!==e.map&&s&&this.map?.onpick&&this.draw(n,s,this.map.onpick),this.select()}restyle(){for(let t of this.plots)t.draw()}close(){
-for(let t of this.plots.splice(0))t.drop()}},Oe={id:"summary",title:"Summary",needs:"capture",open:o=>new ze(o)};function St(o,t){let e=(o.t1-o.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function It(o,t){let e=512*2**t;return[Math.floor(o.t0/
-e),Math.max(Math.ceil(o.t1/e)-1,Math.floor(o.t0/e))]}function ct(o,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(o.t1-o.t0,50),e*1.5),i=(o.t0+o.t1)/2-n/2;
-return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function Ft(o){let t=(o.t1-o.t0)*.01;return{t0:o.t0-t,t1:o.t1+t}}
-function An(o,t,e,n){let s=o.t1-o.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return ct({t0:t-(t-o.t0)*r,t1:t+(o.t1-t)*r},n)}function Dt(o,t,e){
-let n=(o.t1-o.t0)*t;return ct({t0:o.t0+n,t1:o.t1+n},e)}function Tt(o,t,e,n,s=!1){let i=o.t1-o.t0;if(!s&&t>=o.t0+i*.02&&t+e<=o.t1-i*.02&&e>i/400)return o;let r=s||
-e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return ct({t0:l-r/2,t1:l+r/2},n)}function Pn(o,t,e){let n=(o.t1-o.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
-n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(o.t0/i)*i}}var Be=[{by:"wall",title:"wall clock",help:"as the clocks of the ranks say"},{by:"step",title:"step start",help:"each rank is moved so that one step begins at t\
+for(let t of this.plots.splice(0))t.drop()}},Ve={id:"summary",title:"Summary",needs:"capture",open:o=>new Ge(o)};function Et(o,t){let e=(o.t1-o.t0)/Math.max(t,1);return Math.min(Math.max(Math.ceil(Math.log2(e)),0),40)}function Vt(o,t){let e=512*2**t;return[Math.floor(o.t0/
+e),Math.max(Math.ceil(o.t1/e)-1,Math.floor(o.t0/e))]}function ut(o,t){let e=Math.max(t.t1-t.t0,50),n=Math.min(Math.max(o.t1-o.t0,50),e*1.5),i=(o.t0+o.t1)/2-n/2;
+return n>=e*1.04?i=(t.t0+t.t1)/2-n/2:i=Math.min(Math.max(i,t.t0-n*.5),t.t1-n*.5),{t0:i,t1:i+n}}function Kt(o){let t=(o.t1-o.t0)*.01;return{t0:o.t0-t,t1:o.t1+t}}
+function Hn(o,t,e,n){let s=o.t1-o.t0,i=Math.max(n.t1-n.t0,50)*1.5,r=Math.min(Math.max(s*e,50),Math.max(i,s))/s;return ut({t0:t-(t-o.t0)*r,t1:t+(o.t1-t)*r},n)}function Xt(o,t,e){
+let n=(o.t1-o.t0)*t;return ut({t0:o.t0+n,t1:o.t1+n},e)}function Lt(o,t,e,n,s=!1){let i=o.t1-o.t0;if(!s&&t>=o.t0+i*.02&&t+e<=o.t1-i*.02&&e>i/400)return o;let r=s||
+e>i||e<i/400?Math.max(e*(s?1.6:24),50):i,l=t+e/2;return ut({t0:l-r/2,t1:l+r/2},n)}function On(o,t,e){let n=(o.t1-o.t0)*e/Math.max(t,1),s=10**Math.floor(Math.log10(
+n)),i=Math.max(([1,2,5,10].find(r=>r*s>=n*.999)??10)*s,1);return{step:i,first:Math.ceil(o.t0/i)*i}}var Ke=[{by:"wall",title:"wall clock",help:"as the clocks of the ranks say"},{by:"step",title:"step start",help:"each rank is moved so that one step begins at t\
 he same place on all"},{by:"collective",title:"collective entry",help:"each rank is moved so that all come to one collective at the same place"},{by:"stretched",
-title:"stretched",help:"between collectives each rank's time is stretched to that of the last one to come"}];function Cn(o,t,e){let n=_(o,t,NaN),s=_(o,e,NaN);return n<
-s?{t0:n,t1:s}:null}function Ie(o,t,e,n=o.steps){let s=1/0,i=-1/0;for(let r=t;r<=e;r++){let l=n[r];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),i=Math.max(
-i,l.end_ns))}return s<i?ct({t0:s-(i-s)*.06,t1:i+(i-s)*.06},_t(o)):null}function _t(o){return{t0:o.from_ns,t1:Math.max(o.to_ns,o.from_ns+1)}}function Fe(o,t){let e=_(
-o,"step",-1),n=_(o,"rank",-1),s=Cn(o,"t0","t1"),i=Be.some(h=>h.by===o.align)?o.align:"wall",r=h=>Number.isInteger(h)&&h>=0&&h<t.ranks.length,l=(o.only??"").split(
-",").filter(h=>/^\d+$/.test(h)).map(Number).filter(r);return{view:s!==null?ct(s,_t(t)):Ie(t,e,e)??Ft(_t(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
+title:"stretched",help:"between collectives each rank's time is stretched to that of the last one to come"}];function zn(o,t,e){let n=_(o,t,NaN),s=_(o,e,NaN);return n<
+s?{t0:n,t1:s}:null}function Xe(o,t,e,n=o.steps){let s=1/0,i=-1/0;for(let r=t;r<=e;r++){let l=n[r];l===void 0||l.end_ns===0||(s=Math.min(s,l.start_ns),i=Math.max(
+i,l.end_ns))}return s<i?ut({t0:s-(i-s)*.06,t1:i+(i-s)*.06},At(o)):null}function At(o){return{t0:o.from_ns,t1:Math.max(o.to_ns,o.from_ns+1)}}function Ye(o,t){let e=_(
+o,"step",-1),n=_(o,"rank",-1),s=zn(o,"t0","t1"),i=Ke.some(h=>h.by===o.align)?o.align:"wall",r=h=>Number.isInteger(h)&&h>=0&&h<t.ranks.length,l=(o.only??"").split(
+",").filter(h=>/^\d+$/.test(h)).map(Number).filter(r);return{view:s!==null?ut(s,At(t)):Xe(t,e,e)??Kt(At(t)),step:e<t.steps.length?e:-1,by:i==="stretched"&&!t.stretch||
 i==="step"&&(e<0||e>=t.steps.length)?"wall":i,at:_(o,"at",0),only:[...new Set(l)],open:new Set((o.open??"").split(",").filter(h=>/^r?\d+$/.test(h))),rank:r(n)?n:
--1,sel:r(n)?_(o,"sel",-1):-1,range:Cn(o,"r0","r1"),q:o.q??"",heat:o.heat??(t.ranks.length>1&&t.steps.length>1?"work":"off"),y:Math.max(_(o,"y",0),0),sort:o.sort??
-"-self"}}function De(o,t){return o.role==="launches"||o.role==="thread"||o.role==="python"?Math.min(o.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(o.lanes,2)}function Rt(o,t,e){
+-1,sel:r(n)?_(o,"sel",-1):-1,range:zn(o,"r0","r1"),q:o.q??"",heat:o.heat??(t.ranks.length>1&&t.steps.length>1?t.measure:"off"),y:Math.max(_(o,"y",0),0),sort:o.sort??
+"-self"}}function Bn(o){return o.flatMap(t=>{let e=new Set(t.ranks);return t.steps.map((n,s)=>({step:n,ranks:e,from:t.end_ns[s]-t.was[s],end:t.end_ns[s],would:t.end_ns[s]-
+t.was[s]+t.would[s]}))}).sort((t,e)=>t.end-e.end)}function Yt(o,{t0:t,t1:e}){return o.filter(n=>n.from<e&&Math.max(n.end,n.would)>t)}function In(o){let t=new Map;
+for(let e of o){let n=t.get(e.step);t.set(e.step,n===void 0?e:{...e,from:Math.min(e.from,n.from),end:Math.max(e.end,n.end),would:Math.max(e.would,n.would)})}return[
+...t.values()].sort((e,n)=>e.end-n.end)}function Is(o,t){let e=[];return o.forEach((n,s)=>{if(!t.has(n.rank))return;let i=e[e.length-1];i!==void 0&&s>0&&t.has(o[s-
+1].rank)?i[1]=n.y+n.height:e.push([n.y,n.y+n.height])}),e}function Fn(o,t,e,n){let s=[];for(let i of o)if(!(Math.abs(i.end-i.would)<e)){for(let[r,l]of Is(t,i.ranks))
+s.push({would:i.would,end:i.end,top:r,bottom:l});if(s.length>n)return[]}return s}function Dn(o){let t=o.end-o.from,e=o.would-o.from;return{title:`step ${o.step}\
+, if that were so`,rows:[["was",g(t)],["would be",g(e)],["change",Pt(t,e)]]}}function Pt(o,t){let e=t/Math.max(o,1)-1;return(e>0?"+":"")+T(e)}function Je(o,t){return o.role==="launches"||o.role==="thread"||o.role==="python"?Math.min(o.lanes,t<=2?6:t<=4?4:t<=8?2:1):Math.min(o.lanes,2)}function Ct(o,t,e){
 let n=[],s=[],i=e.length>0?e:o.ranks.map((h,p)=>p),r=new Map;o.rows.forEach((h,p)=>r.set(h.rank,[...r.get(h.rank)??[],p]));let l=0;for(let h of i){let p={rank:h,
-y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let d of r.get(h)??[]){let c=o.rows[d];if(!c.pinned&&!p.open){p.folded++;continue}let f=t.has(String(
-d))?c.lanes:De(c,i.length);p.rows.push({row:d,y:l,height:f*16,lanes:f});for(let u=0;u<f;u++)s.push({lane:c.lane+u,row:d,rank:h,y:l+u*16,height:15});l+=f*16+3}l+=
-8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function jt(o,t,e){let n=0,s=o.length;for(;n<s;){let r=n+s>>1;o[r].y+o[r].height<=t?n=r+1:s=r}let i=[];
-for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function qn(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var qs={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function $n(o,t,e,n,s,i){
+y:l,height:0,rows:[],folded:0,open:t.has("r"+h)};l+=18;for(let d of r.get(h)??[]){let u=o.rows[d];if(!u.pinned&&!p.open){p.folded++;continue}let m=t.has(String(
+d))?u.lanes:Je(u,i.length);p.rows.push({row:d,y:l,height:m*16,lanes:m});for(let c=0;c<m;c++)s.push({lane:u.lane+c,row:d,rank:h,y:l+c*16,height:15});l+=m*16+3}l+=
+8,p.height=l-p.y,n.push(p)}return{groups:n,lanes:s,height:l}}function Jt(o,t,e){let n=0,s=o.length;for(;n<s;){let r=n+s>>1;o[r].y+o[r].height<=t?n=r+1:s=r}let i=[];
+for(let r=n;r<o.length&&o[r].y<e;r++)i.push(o[r]);return i}function jn(o,t){let e=new Set(o);return e.delete(t)||e.add(t),e}var Fs={compute:"compute",communication:"communication",launches:"launches",ranges:"ranges of",python:"Python of",profiler:"profiler"};function Wn(o,t,e,n,s,i){
 let r=[],l=(h,p)=>{h.style.top=p+"px",r.push(h)};for(let h of e.groups){let p=s!==null&&s.by!=="wall"&&s.by!=="stretched"?s.moved_ns[h.rank]:0,d=s!==null&&s.by!==
-"wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+L(p):"",c=h.folded>0||h.open;l(a("div",{class:"tl-rank"+(h.rank===n?" here":"")},a("span",
-null,t.ranks[h.rank]),c&&a("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},
-a("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),d!==""&&a("span",{class:"moved",title:d},d)),h.y);for(let f of h.rows){
-let u=t.rows[f.row],m=qs[u.role],b=u.lanes>De(u,e.groups.length),v=[m!==void 0&&a("b",null,m),(m!==void 0?" ":"")+u.name,u.deeper>0&&` (${u.deeper} spans lie de\
-eper)`],w=`${t.ranks[u.rank]}: ${m??""} ${u.name}, ${u.spans} spans in ${u.lanes} lane${u.lanes===1?"":"s"}`,y=a("div",{class:"tl-row",title:w},b?a("button",{title:w,
-"aria-expanded":String(f.lanes===u.lanes),on:{click:()=>i(String(f.row))}},f.lanes===u.lanes?"▾ ":"▸ ",...v):a("span",{class:"tl-name",title:w},...v));y.style.
-height=f.height+"px",l(y,f.y)}}x(o,...r)}function Nn(o,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*h),o.height=Math.
-round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let d of t.groups){let c=d.y-e,f=i.get(d.rank);if(f===void 0||c>s||c+18<0)continue;let u=n/f.length;f.forEach(
-(m,b)=>{let v=Math.min(Math.abs(m)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*u,c+18-3-v,Math.max(u,1),v)})}}function $s(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let d=0;d<r.length;d++)h[d]=t.beyond?
-r[d]-l[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?U(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(Ne(h,e,n),p,1)}}function Ns(o,t,e,n,s){
+"wall"&&s.by!=="stretched"&&!s.known[h.rank]?"not moved":p!==0?"moved "+A(p):"",u=h.folded>0||h.open;l(a("div",{class:"tl-rank"+(h.rank===n?" here":"")},a("span",
+null,t.ranks[h.rank]),u&&a("button",{"aria-expanded":String(h.open),title:(h.open?"Fold rows of ":"Unfold all rows of ")+t.ranks[h.rank],on:{click:()=>i("r"+h.rank)}},
+a("span",{"aria-hidden":"true"},h.open?"▾ ":"▸ "),h.open?"fewer":`${h.folded} more`),d!==""&&a("span",{class:"moved",title:d},d)),h.y);for(let m of h.rows){
+let c=t.rows[m.row],f=Fs[c.role],b=c.lanes>Je(c,e.groups.length),v=[f!==void 0&&a("b",null,f),(f!==void 0?" ":"")+c.name,c.deeper>0&&` (${c.deeper} spans lie de\
+eper)`],w=`${t.ranks[c.rank]}: ${f??""} ${c.name}, ${c.spans} spans in ${c.lanes} lane${c.lanes===1?"":"s"}`,y=a("div",{class:"tl-row",title:w},b?a("button",{title:w,
+"aria-expanded":String(m.lanes===c.lanes),on:{click:()=>i(String(m.row))}},m.lanes===c.lanes?"▾ ":"▸ ",...v):a("span",{class:"tl-name",title:w},...v));y.style.
+height=m.height+"px",l(y,m.y)}}x(o,...r)}function Un(o,t,e,n,s,i,r,l){let h=window.devicePixelRatio||1,p=o.getContext("2d");o.width=Math.round(n*h),o.height=Math.
+round(s*h),p.setTransform(h,0,0,h,0,0),p.fillStyle=l;for(let d of t.groups){let u=d.y-e,m=i.get(d.rank);if(m===void 0||u>s||u+18<0)continue;let c=n/m.length;m.forEach(
+(f,b)=>{let v=Math.min(Math.abs(f)/Math.max(r,1),1)*13;v>.5&&p.fillRect(b*c,u+18-3-v,Math.max(c,1),v)})}}function Ds(o,t,e,n,s){let i=new Float32Array(o),r=i.subarray(0,e*n),l=i.subarray(e*n,(e+1)*n),h=new Float32Array(r.length);for(let d=0;d<r.length;d++)h[d]=t.beyond?
+r[d]-l[d%n]:r[d];let p=t.unit!=="ns"?1:t.id==="work"?U(Array.from(r),.5)*.1:s*.1;return{measure:t,values:r,median:l,shown:h,limit:Math.max(We(h,e,n),p,1)}}function js(o,t,e,n,s){
 let i=new Float32Array(n*s).fill(NaN);for(let r=0;r<t;r++){let l=Math.floor(r*n/t);for(let h=0;h<e;h++){let p=o[r*e+h],d=l*s+Math.floor(h*s/e);!Number.isNaN(p)&&
-!(Math.abs(i[d])>=Math.abs(p))&&(i[d]=p)}}return i}function Hn(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
-(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var W=220,Ue=16,Ut=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
+!(Math.abs(i[d])>=Math.abs(p))&&(i[d]=p)}}return i}function Gn(o,t,e,n){let s=[];for(let i=0;i<t;i++)Number.isNaN(o[i*e+n])||s.push([o[i*e+n],i]);return s.sort(
+(i,r)=>i[0]-r[0]||i[1]-r[1]),s.length>0?s[s.length-1>>1][1]:-1}var G=220,Ze=16,Qt=class{constructor(t,e,n){this.head=t;this.events=e;this.redraw=n;this.ranks=t.
 ranks.length,this.steps=t.steps.length,this.length=U(t.steps.map(s=>s.end_ns-s.start_ns),.5),this.el=a("div",{class:"tl-heat"},a("div",{class:"tl-heat-head"},a(
 "span",{class:"tl-title"},"Ranks × steps"),this.choices,a("span",{class:"space"}),this.scale),a("div",{class:"tl-map"},this.canvas,this.brushed,this.box)),this.
 listen()}head;events;redraw;el;canvas=a("canvas",{tabindex:"0",role:"img"});box=a("div",{class:"tl-cell",hidden:!0});brushed=a("div",{class:"tl-brush",hidden:!0});scale=a(
 "span",{class:"scale"});choices=a("span",{role:"group","aria-label":"Measure of the map"});ranks;steps;length;asked="";cells=null;at=null;shownSteps=[-1,-1];get measure(){
 return this.asked}async show(t){let e=this.head.measures.find(s=>s.id===t);if(this.el.hidden=e===void 0||this.steps===0,x(this.choices,...this.head.measures.map(
 s=>a("button",{class:"choice","aria-pressed":String(s.id===t),on:{click:()=>this.events.choose(s.id)}},s.title))),this.el.hidden||e===void 0||t===this.asked)return;
-this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=$s(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],
+this.asked=t;let n=await this.events.load(t);this.asked===t&&(this.cells=Ds(n,e,this.ranks,this.steps,this.length),this.redraw())}view(t,e){this.shownSteps=[t,e],
 this.place(this.brushed,t<0||t===0&&e===this.steps-1?null:{rank:0,ranks:this.ranks,step:t,steps:e-t+1})}height(){return Math.min(Math.max(this.ranks*Math.min(Math.
-max(Math.floor(120/this.ranks),3),18),36),256)}area(){return{x:W,w:Math.max(this.canvas.clientWidth-W-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===
+max(Math.floor(120/this.ranks),3),18),36),256)}area(){return{x:G,w:Math.max(this.canvas.clientWidth-G-8,10),h:this.height()}}place(t,e){if(t.hidden=e===null,e===
 null)return;let n=this.area();t.style.left=n.x+e.step/this.steps*n.w-1+"px",t.style.width=Math.max(e.steps/this.steps*n.w,2)+1+"px",t.style.top=e.rank/this.ranks*
-n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+Ue+"px";let n=this.
-canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+Ue)*s);let i=this.canvas.getContext(
-"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+Ue),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
+n.h-1+"px",t.style.height=Math.max(e.ranks/this.ranks*n.h,2)+1+"px"}paint(t){if(this.el.hidden)return;let e=this.height();this.canvas.style.height=e+Ze+"px";let n=this.
+canvas.clientWidth,s=window.devicePixelRatio||1;if(n===0)return;this.canvas.width=Math.round(n*s),this.canvas.height=Math.round((e+Ze)*s);let i=this.canvas.getContext(
+"2d",{alpha:!1});i.setTransform(s,0,0,s,0,0),i.fillStyle=t.name("bg"),i.fillRect(0,0,n,e+Ze),i.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-ser\
 if",this.labels(i,t),this.cells!==null&&this.map(i,t,this.cells),this.view(...this.shownSteps)}labels(t,e){let n=this.area(),s=n.h/this.ranks,i=Math.ceil(12/s);
 t.fillStyle=e.name("soft"),t.textAlign="right",t.textBaseline="middle";for(let p=0;p<this.ranks;p+=i)t.fillText(this.head.ranks[p],n.x-8,(p+i/2)*s,n.x-20);t.textBaseline=
 "top",t.textAlign="center";let r=Math.max(Math.ceil(this.steps*44/n.w),1),l=10**Math.floor(Math.log10(r)),h=[1,2,5,10].map(p=>p*l).find(p=>p>=r)??r;for(let p=0;p<
 this.steps;p+=h)t.fillText(String(p),n.x+(p+.5)/this.steps*n.w,n.h+4)}map(t,e,n){let s=this.area(),i=Math.min(this.ranks,s.h),r=Math.min(this.steps,Math.floor(s.
-w)),l=Ns(n.shown,this.ranks,this.steps,i,r),h=v=>C(e.name(v)),p=[h("cold"),h("warm"),h("hot")],d=[h("cold"),h("under")],c=t.createImageData(r,i),f=h("panel");for(let v=0;v<
-l.length;v++){let w=l[v]/n.limit,[y,k,R]=Number.isNaN(w)?f:w<0?N(d,-w):N(p,w);c.data.set([y,k,R,255],4*v)}let u=document.createElement("canvas");if(u.width=r,u.
-height=i,u.getContext("2d").putImageData(c,0,0),t.imageSmoothingEnabled=!1,t.drawImage(u,s.x,0,s.w,s.h),t.fillStyle=e.name("bg"),s.w/r>=6)for(let v=1;v<r;v++)t.
-fillRect(s.x+Math.round(v/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let v=1;v<i;v++)t.fillRect(s.x,Math.round(v/i*s.h)-1,s.w,1);let m=v=>this.text(v,n.measure),b=a("i",
+w)),l=js(n.shown,this.ranks,this.steps,i,r),h=v=>C(e.name(v)),p=[h("cold"),h("warm"),h("hot")],d=[h("cold"),h("under")],u=t.createImageData(r,i),m=h("panel");for(let v=0;v<
+l.length;v++){let w=l[v]/n.limit,[y,k,E]=Number.isNaN(w)?m:w<0?N(d,-w):N(p,w);u.data.set([y,k,E,255],4*v)}let c=document.createElement("canvas");if(c.width=r,c.
+height=i,c.getContext("2d").putImageData(u,0,0),t.imageSmoothingEnabled=!1,t.drawImage(c,s.x,0,s.w,s.h),t.fillStyle=e.name("bg"),s.w/r>=6)for(let v=1;v<r;v++)t.
+fillRect(s.x+Math.round(v/r*s.w)-1,0,1,s.h);if(s.h/i>=8)for(let v=1;v<i;v++)t.fillRect(s.x,Math.round(v/i*s.h)-1,s.w,1);let f=v=>this.text(v,n.measure),b=a("i",
 null);b.style.background=n.measure.beyond?"linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))":"linear-gradient(to right, var(--cold)\
-, var(--warm), var(--hot))",x(this.scale,n.measure.beyond?`${m(-n.limit)} `:"0 ",b,` ${n.measure.beyond?"+":""}${m(n.limit)}${n.measure.beyond?" beyond the medi\
+, var(--warm), var(--hot))",x(this.scale,n.measure.beyond?`${f(-n.limit)} `:"0 ",b,` ${n.measure.beyond?"+":""}${f(n.limit)}${n.measure.beyond?" beyond the medi\
 an rank":""}`),this.canvas.setAttribute("aria-label",`Heat map of ${n.measure.title}, ${this.ranks} ranks by ${this.steps} steps: arrows move, Enter opens the s\
 tep`)}text(t,e){return e.unit==="ns"?g(Math.round(t)):S(String(Math.round(t)))}cellAt(t,e){let n=this.area(),s=Math.floor((t-n.x)/n.w*this.steps),i=Math.floor(e/
 n.h*this.ranks);return s>=0&&s<this.steps&&i>=0&&i<this.ranks?{rank:i,step:s}:null}point(t){this.at=t,this.place(this.box,t&&{rank:t.rank,ranks:1,step:t.step,steps:1});
-let e=this.cells;if(t===null||e===null)return A();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.area();$(this.canvas,r.x+
+let e=this.cells;if(t===null||e===null)return P();let n=e.values[t.rank*this.steps+t.step],s=e.measure,i=this.head.steps[t.step],r=this.area();$(this.canvas,r.x+
 (t.step+.5)/this.steps*r.w,(t.rank+.5)/this.ranks*r.h,{title:`${this.head.ranks[t.rank]}, step ${t.step}, ${i.kind}`,rows:Number.isNaN(n)?[["this rank lacks the\
- step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?L(Math.round(n-e.median[t.step])):this.text(n-e.median[t.
+ step",""]]:[[s.title,this.text(n,s)],["median rank",this.text(e.median[t.step],s)],["beyond it",s.unit==="ns"?A(Math.round(n-e.median[t.step])):this.text(n-e.median[t.
 step],s)]]})}listen(){let t=this.canvas,e=null;t.addEventListener("pointerdown",n=>{e=n.offsetX,t.setPointerCapture(n.pointerId)}),t.addEventListener("pointermo\
-ve",n=>{let s=this.cellAt(n.offsetX,n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(Math.max(e,W),W+this.area().
-w-1),0),r=this.cellAt(Math.min(Math.max(n.offsetX,W),W+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{rank:0,ranks:this.ranks,step:Math.min(i.
-step,r.step),steps:Math.abs(i.step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,W),W+this.area().w-1),i=e===null?null:this.
-cellAt(Math.min(Math.max(e,W),W+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&r!==null)this.events.brush(Math.min(i.step,
+ve",n=>{let s=this.cellAt(n.offsetX,n.offsetY);if(this.point(s),e===null||Math.abs(n.offsetX-e)<6)return;let i=this.cellAt(Math.min(Math.max(e,G),G+this.area().
+w-1),0),r=this.cellAt(Math.min(Math.max(n.offsetX,G),G+this.area().w-1),0);i!==null&&r!==null&&this.place(this.brushed,{rank:0,ranks:this.ranks,step:Math.min(i.
+step,r.step),steps:Math.abs(i.step-r.step)+1})}),t.addEventListener("pointerup",n=>{let s=Math.min(Math.max(n.offsetX,G),G+this.area().w-1),i=e===null?null:this.
+cellAt(Math.min(Math.max(e,G),G+this.area().w-1),0),r=this.cellAt(s,0);if(e!==null&&Math.abs(n.offsetX-e)>=6&&i!==null&&r!==null)this.events.brush(Math.min(i.step,
 r.step),Math.max(i.step,r.step));else{let l=this.cellAt(n.offsetX,n.offsetY);l!==null&&this.events.pick(l.rank,l.step)}e=null}),t.addEventListener("pointerleave",
 ()=>this.point(null)),t.addEventListener("blur",()=>this.point(null)),t.addEventListener("keydown",n=>{let s=this.at??{rank:0,step:Math.max(this.shownSteps[0],0)},
 i={ArrowLeft:{...s,step:Math.max(s.step-1,0)},ArrowRight:{...s,step:this.at===null?s.step:Math.min(s.step+1,this.steps-1)},ArrowUp:{...s,rank:Math.max(s.rank-1,
 0)},ArrowDown:{...s,rank:this.at===null?s.rank:Math.min(s.rank+1,this.ranks-1)}};if(i[n.key]!==void 0)this.point(i[n.key]);else if(n.key==="Enter"&&this.at!==null)
-this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var We=18,Wt=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof B)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=a(
+this.events.pick(this.at.rank,this.at.step);else if(n.key==="Escape")t.blur();else return;n.preventDefault()})}};var tn=18,Zt=class{constructor(t,e,n,s){this.run=t;this.capture=e;this.all=n;this.open().catch(i=>{if(!(i instanceof O)||i.status===0)throw i}).then(()=>s())}run;capture;all;canvas=a(
 "canvas",{role:"img","aria-label":"The load: requests under way, tokens a second, the queue"});legend=a("div",{class:"legend"});el=a("div",{class:"tl-above tl-l\
-oad",hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(c=>c.capture===
-this.capture&&c.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.
+oad",hidden:!0},this.legend,this.canvas);lines=[];shift=0;rep=0;requests=null;async open(){let t=await M("load/steps",{run:this.run}),e=t.lanes.find(u=>u.capture===
+this.capture&&u.from.length>0);if(e===void 0)return;[this.shift,this.rep]=[e.shift,t.rep];let n={run:this.run,rep:this.rep},s=Math.max(Math.floor(this.all.t0-this.
 shift),0),i=Math.ceil(this.all.t1-this.shift);if(i<=s)return;let[r,l,h]=await Promise.all([M("load",n),M("load/timeline",{...n,from:s,to:i}),M("load/requests",{
-...n,from:s,to:i})]);this.requests=h;let p=l.running.map((c,f)=>l.from_ns+f*l.bin_ns+this.shift);p.push((p[p.length-1]??this.shift)+l.bin_ns),this.lines=[{title:"\
-requests under way",color:"strong",at:p,values:l.running,unit:""},{title:"tokens a second",color:"share",at:p,values:l.tokens.map(c=>c/l.bin_ns*1e9),unit:"/s"}];
-let d=r.server.filter(c=>c.queued>=0);if(d.length>0){let c=d.map(f=>f.at+this.shift);this.lines.push({title:"in the server's queue",color:"medium",at:[...c,c[c.
-length-1]+1e9],values:d.map(f=>f.queued),unit:""})}}during(t){let e=this.requests;if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map(
+...n,from:s,to:i})]);this.requests=h;let p=l.running.map((u,m)=>l.from_ns+m*l.bin_ns+this.shift);p.push((p[p.length-1]??this.shift)+l.bin_ns),this.lines=[{title:"\
+requests under way",color:"strong",at:p,values:l.running,unit:""},{title:"tokens a second",color:"share",at:p,values:l.tokens.map(u=>u/l.bin_ns*1e9),unit:"/s"}];
+let d=r.server.filter(u=>u.queued>=0);if(d.length>0){let u=d.map(m=>m.at+this.shift);this.lines.push({title:"in the server's queue",color:"medium",at:[...u,u[u.
+length-1]+1e9],values:d.map(m=>m.queued),unit:""})}}during(t){let e=this.requests;if(e===null)return[];let n=t.t0-this.shift,s=t.t1-this.shift;return e.index.map(
 (i,r)=>r).filter(i=>e.sent[i]<s&&Math.max(e.done[i],e.sent[i])>n).sort((i,r)=>e.sent[i]-e.sent[r]).map(i=>e.index[i])}link(t,e,n){let s=Math.max(Math.round(e.t0-
-this.shift),0);return P(E(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=
-t===null||this.lines.length===0,this.el.hidden||t===null)return;let i=this.lines.length*We,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});
+this.shift),0);return L(R(t,{tab:"bench",run:this.run,rep:this.rep,b0:s,b1:Math.max(Math.round(e.t1-this.shift),s+1),req:n??null}))}paint(t,e,n,s){if(this.el.hidden=
+t===null||this.lines.length===0,this.el.hidden||t===null)return;let i=this.lines.length*tn,r=window.devicePixelRatio||1,l=this.canvas.getContext("2d",{alpha:!1});
 this.canvas.style.width=e+"px",this.canvas.style.height=i+"px",this.canvas.width=Math.round(e*r),this.canvas.height=Math.round(i*r),l.setTransform(r,0,0,r,0,0),
-l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(t).length,d=this.lines.map((c,f)=>{let u=Math.max(...c.values,0),m=(f+1)*We-1;return l.
-fillStyle=n.name(c.color),c.values.forEach((b,v)=>{let w=Math.max((c.at[v]-t.t0)*h,0),y=Math.min((c.at[v+1]-t.t0)*h,e),k=b/Math.max(u,1e-9)*(We-3);y>w&&k>0&&l.fillRect(
-w,m-k,Math.max(y-w,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,m,e,1),a("div",null,`${c.title}, up to ${Number.isInteger(u)||u>=1e3?S(String(Math.round(u))):
-rt(u)}${c.unit}`)});d[0].append(" · ",a("a",{href:this.link(s,t),title:"These requests in Benchmark, over the time that is shown"},String(p))),x(this.legend,...d)}};function Kt(o){return 2**Math.max(0,o-22)}var Vt=new Uint32Array(0),zn=new Uint8Array(0);function On(o,t){let e=new DataView(o);if(o.byteLength<32||e.getUint32(
+l.fillStyle=n.name("bg"),l.fillRect(0,0,e,i);let h=e/(t.t1-t.t0),p=this.during(t).length,d=this.lines.map((u,m)=>{let c=Math.max(...u.values,0),f=(m+1)*tn-1;return l.
+fillStyle=n.name(u.color),u.values.forEach((b,v)=>{let w=Math.max((u.at[v]-t.t0)*h,0),y=Math.min((u.at[v+1]-t.t0)*h,e),k=b/Math.max(c,1e-9)*(tn-3);y>w&&k>0&&l.fillRect(
+w,f-k,Math.max(y-w,.5),k)}),l.fillStyle=n.name("line"),l.fillRect(0,f,e,1),a("div",null,`${u.title}, up to ${Number.isInteger(c)||c>=1e3?S(String(Math.round(c))):
+at(c)}${u.unit}`)});d[0].append(" · ",a("a",{href:this.link(s,t),title:"These requests in Benchmark, over the time that is shown"},String(p))),x(this.legend,...d)}};function ee(o){return 2**Math.max(0,o-22)}var te=new Uint32Array(0),Vn=new Uint8Array(0);function Kn(o,t){let e=new DataView(o);if(o.byteLength<32||e.getUint32(
 0,!1)!==1397969996||e.getUint16(4,!0)!==1)throw new Error("these are no tiles of this version");if(e.getUint32(8,!0)!==t)throw new Error("the server shows anoth\
 er capture now: load the page again");let n=e.getUint32(12,!0),s=[];for(let i=0;i<n;i++){let r=32+16*i,l=e.getUint32(r+8,!0),h=e.getUint32(r+12,!0),p=h&2147483647,
-d=l===0?16:16+3*512+(18*p+7&-8),c={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:Vt,width:Vt,span:Vt,name:Vt,
-class:zn,flags:zn};if(l!==0){let f=o.slice(l,l+d-16);c.strip={class:new Uint8Array(f,0,512),covered:new Uint8Array(f,512,512),waited:new Uint8Array(f,2*512,512)};
-let u=m=>new Uint32Array(f,3*512+4*p*m,p);c.start=u(0),c.width=u(1),c.span=u(2),c.name=u(3),c.class=new Uint8Array(f,3*512+16*p,p),c.flags=new Uint8Array(f,3*512+
-17*p,p)}s.push(c)}return s}var Hs=16,ut=40,Xt=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
-h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Hs),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
-createElement("canvas");drawn="";lanes=[];needs(t,e){let n=St(t,e),[s,i]=It(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
-let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),d=this.tiles.of(h,!1),f=`${p.flatMap(b=>Array.from({length:b.to-b.from+1},
-(v,w)=>d(b.lane,b.from+w))).filter(b=>b!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;f!==this.drawn&&(this.drawn=f,r.width=this.ground.width=Math.round(
-n*l),r.height=this.ground.height=Math.round(ut*l),this.strips(t,s,h,p,d)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let u=(e.
-t0-t.t0)/(t.t1-t.t0)*n,m=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(u,0),ut),i.fillRect(Math.min(m,n),0,n,ut),i.
-globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(u,0)+.75,.75,Math.max(Math.min(m,n)-Math.max(u,0)-1.5,2),ut-1.5)}strips(t,e,n,s,i){
-let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),d=new Uint32Array(p.data.buffer),c=Uint8Array.from(
-[1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),f=h/Math.max(s.length,1),u=(t.t1-t.t0)/l,m=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<l;v++){let w=Math.
-floor((t.t0+(v+.5)*u)/m),y=Math.floor(w/512),k=i(s[b].lane,y)?.strip??null,R=w-y*512,[H,I,st]=c;if(k!==null&&k.class[R]!==0){let O=(30+k.covered[R]*.8823529411764706)/
-255,G=Math.min(k.waited[R]/Math.max(k.covered[R],1),1),[lt,vn,wn]=e.strip[k.class[R]],[Rs,Es,Ls]=e.wait;H+=(lt+(Rs-lt)*G-H)*O,I+=(vn+(Es-vn)*G-I)*O,st+=(wn+(Ls-
-wn)*G-st)*O}let q=255<<24|Math.round(st)<<16|Math.round(I)<<8|Math.round(H),it=Math.round(b*f),xt=Math.max(Math.round((b+1)*f)-(f>=4?1:0),it+1);for(let O=it;O<xt;O++)
-d[O*l+v]=q}if(f>=4){let v=Math.min(Math.round((b+1)*f)-1,h-1),w=255<<24|c[2]<<16|c[1]<<8|c[0];for(let y=0;y<l;y++)d[v*l+y]=w}}r.putImageData(p,0,0)}};var Gt=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
-ython","t-profiler","t-nocore","t-other"],In=4,Fn=3,Ve=([o,t,e])=>`rgb(${o},${t},${e})`;function Ke([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
-return .2126*n(o)+.7152*n(t)+.0722*n(e)}function Xe(o,t){let e=Ke(o),n=Ke(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function mt(o){return Xe(o,[255,255,255])>=
-Xe(o,[17,17,17])?"#ffffff":"#111111"}function Bn(o){let t=mt(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=N([o,t],e);if(Xe(n,mt(o)==="#ffffff"?
-[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function Ge(){let o=J(),t=C(o("bg")),e=Ke(t)>.5,n=Bn(C(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[Ve(
-n),Ve(N([n,t],.3))],waitText:mt(n),name:o};for(let i of Gt){let r=C(o(i)),l=[r,N([r,e?[255,255,255]:[0,0,0]],.16),N([r,e?[0,0,0]:[255,255,255]],.1),N([r,t],.78)].
-map(Bn);for(let h of l)s.fill.push(Ve(h)),s.text.push(mt(h));s.strip.push(N([r,t],.18))}return s}var Z=18,Dn=24,jn=16,zs=4;function Yt(o,t){if(o.steps.length===0)return{lanes:[],left:0};if(o.replicas.length===0)return{lanes:[{name:"",steps:o.steps}],left:0};
-let e=o.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,jn),left:Math.max(e.length-jn,0)}}function Et(o){return o>zs?10:
-18}function Os(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(Math.max(
--Math.floor(Math.log10(t/n)+1e-9),0),6);return(o/n).toFixed(i)+" "+s}function Jt(o,t){let e=0;for(;e<o.length&&(o[e].end_ns===0||o[e].end_ns<=t.t0);)e++;let n=e;
-for(;n<o.length&&(o[n].end_ns===0||o[n].start_ns<t.t1);)n++;return[e,n]}var D=class o{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
-return Z+(t.wall?o.steps(t):0)+(t.wall&&e?Dn:0)}static steps(t){return t.lanes.length*Et(t.lanes.length)}paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1;
-if(this.canvas.width=Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=t.palette.name("bg"),n.fillRect(0,0,t.width,
-e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)return;let i=Et(t.lanes.length);t.lanes.
-forEach((r,l)=>this.lane(t,r.steps,Z+l*i,i)),e>Z+o.steps(t)&&this.ribbons(t)}x(t,e){return(e-t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{
-step:n,first:s}=Pn(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.
-name("line"),e.fillRect(l,4,1,Z-4),e.fillStyle=t.palette.name("soft");let h=Os(r,n);l+4+h.length*6.5<t.width&&e.fillText(h,l+4,Z/2+1)}}lane(t,e,n,s){let{ctx:i}=this,
-[r,l]=Jt(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<l;p+=h){let d=e[p];if(d.end_ns===0)continue;let c=e[p+1],f=c!==
-void 0&&c.end_ns!==0?Math.min(d.end_ns,c.start_ns):d.end_ns,u=Math.max(Math.round(this.x(t,d.start_ns)),-2),m=Math.min(Math.round(this.x(t,f)),t.width+2),b=Math.
-max(m-u-(m-u>3?1:0),1),v=t.palette.name(d.slow?"high":pt(d.kind));i.fillStyle=v,i.globalAlpha=p===t.picked?1:.3,i.fillRect(u,n,b,s-2),i.globalAlpha=1,i.fillRect(
-u,n+s-4,b,2);let w=String(p),y=b>30+6.5*(d.kind.length+6)?`step ${w} · ${d.kind}${d.slow?" · slow":""}`:w;b<y.length*6.5+6||s<18||(i.fillStyle=p===t.picked?mt(
-Bs(v)):t.palette.name("text"),i.fillText(y,Math.max(u,0)+4,n+s/2-1))}}ribbons(t){let{ctx:e}=this,n=Z+o.steps(t)+2,s=Dn-6;for(let i of t.ribbons){let r=this.x(t,
-i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<
-.75))continue;e.fillStyle=t.palette.name("wait");let p=i.arrivals_ns.length;for(let d=0;d+1<p;d++){let c=this.x(t,i.arrivals_ns[d]),f=this.x(t,i.arrivals_ns[d+1]),
-u=(d+1)/p,m=Math.max(u*s,2);f>c&&e.fillRect(c,n+s-m,Math.max(f-c,.5),m)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<Z+o.steps(t))return null;
-let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&&s<=l.end_ns+i&&(r===null||l.wait_ns>
-r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){let s=t.wall?t.lanes[Math.floor((n-Z)/Et(t.lanes.length))]:void 0;if(s===void 0)return null;let i=Qt(s.steps,t.view.
-t0+e/t.width*(t.view.t1-t.view.t0));return i<0?null:{lane:s,step:i}}};function Qt(o,t){let e=-1;return o.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&
-(e=s)}),e}function Un(o,t){return{title:o.op+(o.step>=0?`, step ${o.step}`:""),rows:[["last to come",t],["first waits for it",g(o.last_ns-o.first_ns)],["waited,\
- all ranks",g(o.wait_ns)],["then until all have left",g(o.end_ns-o.last_ns)],["ranks",String(o.ranks)]]}}function Bs(o){return[1,3,5].map(t=>parseInt(o.slice(t,
-t+2),16))}var Zt=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
+d=l===0?16:16+3*512+(18*p+7&-8),u={lane:e.getUint32(r,!0),index:e.getInt32(r+4,!0),bytes:d,whole:h>>>31===1,strip:null,pieces:p,start:te,width:te,span:te,name:te,
+class:Vn,flags:Vn};if(l!==0){let m=o.slice(l,l+d-16);u.strip={class:new Uint8Array(m,0,512),covered:new Uint8Array(m,512,512),waited:new Uint8Array(m,2*512,512)};
+let c=f=>new Uint32Array(m,3*512+4*p*f,p);u.start=c(0),u.width=c(1),u.span=c(2),u.name=c(3),u.class=new Uint8Array(m,3*512+16*p,p),u.flags=new Uint8Array(m,3*512+
+17*p,p)}s.push(u)}return s}var Ws=16,ct=40,ne=class{constructor(t,e,n){this.canvas=t;this.tiles=e;this.ctx=t.getContext("2d",{alpha:!1});let s=n.ranks.map((r,l)=>n.rows.find(h=>h.rank===l&&
+h.role==="compute")??n.rows.find(h=>h.rank===l)),i=Math.max(Math.ceil(s.length/Ws),1);s.forEach((r,l)=>{r!==void 0&&l%i===0&&this.lanes.push(r.lane)})}canvas;tiles;ctx;ground=document.
+createElement("canvas");drawn="";lanes=[];needs(t,e){let n=Et(t,e),[s,i]=Vt(t,n);return{level:n,needs:this.lanes.map(r=>({lane:r,from:s,to:i}))}}paint(t,e,n,s){
+let{ctx:i,canvas:r}=this,l=window.devicePixelRatio||1,{level:h,needs:p}=this.needs(t,n),d=this.tiles.of(h,!1),m=`${p.flatMap(b=>Array.from({length:b.to-b.from+1},
+(v,w)=>d(b.lane,b.from+w))).filter(b=>b!==void 0).length} ${n} ${l} ${s.name("bg")} ${t.t0}`;m!==this.drawn&&(this.drawn=m,r.width=this.ground.width=Math.round(
+n*l),r.height=this.ground.height=Math.round(ct*l),this.strips(t,s,h,p,d)),i.setTransform(1,0,0,1,0,0),i.drawImage(this.ground,0,0),i.setTransform(l,0,0,l,0,0);let c=(e.
+t0-t.t0)/(t.t1-t.t0)*n,f=(e.t1-t.t0)/(t.t1-t.t0)*n;i.fillStyle=s.name("bg"),i.globalAlpha=.6,i.fillRect(0,0,Math.max(c,0),ct),i.fillRect(Math.min(f,n),0,n,ct),i.
+globalAlpha=1,i.strokeStyle=s.name("strong"),i.lineWidth=1.5,i.strokeRect(Math.max(c,0)+.75,.75,Math.max(Math.min(f,n)-Math.max(c,0)-1.5,2),ct-1.5)}strips(t,e,n,s,i){
+let r=this.ground.getContext("2d",{alpha:!1}),l=this.ground.width,h=this.ground.height,p=r.createImageData(l,h),d=new Uint32Array(p.data.buffer),u=Uint8Array.from(
+[1,3,5].map(b=>parseInt(e.name("panel").slice(b,b+2),16))),m=h/Math.max(s.length,1),c=(t.t1-t.t0)/l,f=2**n;for(let b=0;b<s.length;b++){for(let v=0;v<l;v++){let w=Math.
+floor((t.t0+(v+.5)*c)/f),y=Math.floor(w/512),k=i(s[b].lane,y)?.strip??null,E=w-y*512,[H,F,it]=u;if(k!==null&&k.class[E]!==0){let B=(30+k.covered[E]*.8823529411764706)/
+255,Y=Math.min(k.waited[E]/Math.max(k.covered[E],1),1),[lt,Sn,Tn]=e.strip[k.class[E]],[$s,Ns,Hs]=e.wait;H+=(lt+($s-lt)*Y-H)*B,F+=(Sn+(Ns-Sn)*Y-F)*B,it+=(Tn+(Hs-
+Tn)*Y-it)*B}let q=255<<24|Math.round(it)<<16|Math.round(F)<<8|Math.round(H),rt=Math.round(b*m),St=Math.max(Math.round((b+1)*m)-(m>=4?1:0),rt+1);for(let B=rt;B<St;B++)
+d[B*l+v]=q}if(m>=4){let v=Math.min(Math.round((b+1)*m)-1,h-1),w=255<<24|u[2]<<16|u[1]<<8|u[0];for(let y=0;y<l;y++)d[v*l+y]=w}}r.putImageData(p,0,0)}};var se=["bg","attention","gemm","moe","norm","elementwise","communication","copy","sampling","other","t-step","t-range","t-op","t-call","t-launch","t-sync","t-p\
+ython","t-profiler","t-nocore","t-other"],Yn=4,Jn=3,en=([o,t,e])=>`rgb(${o},${t},${e})`;function nn([o,t,e]){let n=s=>s<=10?s/255/12.92:((s/255+.055)/1.055)**2.4;
+return .2126*n(o)+.7152*n(t)+.0722*n(e)}function sn(o,t){let e=nn(o),n=nn(t);return(Math.max(e,n)+.05)/(Math.min(e,n)+.05)}function mt(o){return sn(o,[255,255,255])>=
+sn(o,[17,17,17])?"#ffffff":"#111111"}function Xn(o){let t=mt(o)==="#ffffff"?[0,0,0]:[255,255,255];for(let e=0;;e+=.04){let n=N([o,t],e);if(sn(n,mt(o)==="#ffffff"?
+[255,255,255]:[17,17,17])>=4.5||e>=1)return n}}function rn(){let o=Q(),t=C(o("bg")),e=nn(t)>.5,n=Xn(C(o("wait"))),s={fill:[],text:[],strip:[],wait:n,waitFill:[en(
+n),en(N([n,t],.3))],waitText:mt(n),name:o};for(let i of se){let r=C(o(i)),l=[r,N([r,e?[255,255,255]:[0,0,0]],.16),N([r,e?[0,0,0]:[255,255,255]],.1),N([r,t],.78)].
+map(Xn);for(let h of l)s.fill.push(en(h)),s.text.push(mt(h));s.strip.push(N([r,t],.18))}return s}var tt=18,ft=18,Qn=24,Zn=16,Us=4;function ie(o,t){if(o.steps.length===0)return{lanes:[],left:0};if(o.replicas.length===0)return{lanes:[{name:"",steps:o.steps}],
+left:0};let e=o.replicas.filter(n=>t.length===0||n.ranks.some(s=>t.includes(s)));return{lanes:e.slice(0,Zn),left:Math.max(e.length-Zn,0)}}function qt(o){return o>
+Us?10:18}function Gs(o,t){let e=[[1e9,"s"],[1e6,"ms"],[1e3,"µs"],[1,"ns"]],[n,s]=e.find(([r])=>Math.abs(o)>=r&&t>=r/1e6)??e.find(([r])=>t>=r)??e[3],i=Math.min(
+Math.max(-Math.floor(Math.log10(t/n)+1e-9),0),6);return(o/n).toFixed(i)+" "+s}function re(o,t){let e=0;for(;e<o.length&&(o[e].end_ns===0||o[e].end_ns<=t.t0);)e++;
+let n=e;for(;n<o.length&&(o[n].end_ns===0||o[n].start_ns<t.t1);)n++;return[e,n]}var I=class o{constructor(t){this.canvas=t;this.ctx=t.getContext("2d",{alpha:!1})}canvas;ctx;static height(t,e){
+return t.wall?o.below(t)+(e?Qn:0):tt}static steps(t){return t.lanes.length*qt(t.lanes.length)}static below(t){return tt+o.steps(t)+(t.otherwise?ft:0)}paint(t,e){
+let{ctx:n}=this,s=window.devicePixelRatio||1;if(this.canvas.width=Math.round(t.width*s),this.canvas.height=Math.round(e*s),n.setTransform(s,0,0,s,0,0),n.fillStyle=
+t.palette.name("bg"),n.fillRect(0,0,t.width,e),n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",this.ticks(t),!t.wall)
+return;let i=qt(t.lanes.length);t.lanes.forEach((r,l)=>this.lane(t,r.steps,tt+l*i,i)),t.otherwise&&this.ghosts(t),e>o.below(t)&&this.ribbons(t)}x(t,e){return(e-
+t.view.t0)/(t.view.t1-t.view.t0)*t.width}ticks(t){let{ctx:e}=this,{step:n,first:s}=On(t.view,t.width,110);e.textAlign="left";for(let i=0;i<100;i++){let r=s+i*n,
+l=Math.round(this.x(t,r));if(l>t.width)break;e.fillStyle=t.palette.name("line"),e.fillRect(l,4,1,tt-4),e.fillStyle=t.palette.name("soft");let h=Gs(r,n);l+4+h.length*
+6.5<t.width&&e.fillText(h,l+4,tt/2+1)}}lane(t,e,n,s){let{ctx:i}=this,[r,l]=re(e,t.view);i.textAlign="left";let h=Math.max(Math.ceil((l-r)/(t.width/2)),1);for(let p=r;p<
+l;p+=h){let d=e[p];if(d.end_ns===0)continue;let u=e[p+1],m=u!==void 0&&u.end_ns!==0?Math.min(d.end_ns,u.start_ns):d.end_ns,c=Math.max(Math.round(this.x(t,d.start_ns)),
+-2),f=Math.min(Math.round(this.x(t,m)),t.width+2),b=Math.max(f-c-(f-c>3?1:0),1),v=t.palette.name(d.slow?"high":pt(d.kind));i.fillStyle=v,i.globalAlpha=p===t.picked?
+1:.3,i.fillRect(c,n,b,s-2),i.globalAlpha=1,i.fillRect(c,n+s-4,b,2);let w=String(p),y=b>30+6.5*(d.kind.length+6)?`step ${w} · ${d.kind}${d.slow?" · slow":""}`:
+w;b<y.length*6.5+6||s<18||(i.fillStyle=p===t.picked?mt(Vs(v)):t.palette.name("text"),i.fillText(y,Math.max(c,0)+4,n+s/2-1))}}ghosts(t){let{ctx:e}=this,n=Yt(t.ghosts,
+t.view),s=tt+o.steps(t);e.textAlign="left";let i=Math.max(Math.ceil(n.length/(t.width/2)),1);for(let r=0;r<n.length;r+=i){let l=n[r],h=Math.max(Math.round(this.
+x(t,l.from)),-2),p=Math.min(Math.round(this.x(t,l.would)),t.width+2),d=Math.min(Math.round(this.x(t,l.end)),t.width+2),u=Math.max(p-h-(p-h>3?1:0),1);e.fillStyle=
+t.palette.name("share"),e.globalAlpha=.3,e.fillRect(h,s,u,ft-2),e.globalAlpha=1,e.fillRect(h,s+ft-4,u,2),e.fillRect(p-1,s,2,ft-2),e.fillRect(Math.min(p,d),s+ft/
+2-1,Math.abs(d-p),1);let m=Pt(l.end-l.from,l.would-l.from);u<m.length*6.5+6||(e.fillStyle=t.palette.name("text"),e.fillText(m,Math.max(h,0)+4,s+ft/2-1))}}static ghostAt(t,e,n){
+if(!t.wall||!t.otherwise||n<tt+o.steps(t)||n>=o.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0);return t.ghosts.find(i=>i.from<=s&&s<Math.max(
+i.end,i.would))??null}ribbons(t){let{ctx:e}=this,n=o.below(t)+2,s=Qn-6;for(let i of t.ribbons){let r=this.x(t,i.first_ns),l=this.x(t,i.last_ns),h=this.x(t,i.end_ns);
+if(h<0||r>t.width||(e.fillStyle=t.palette.name("communication"),e.fillRect(l,n+s-4,Math.max(h-l,1),4),l-r<.75))continue;e.fillStyle=t.palette.name("wait");let p=i.
+arrivals_ns.length;for(let d=0;d+1<p;d++){let u=this.x(t,i.arrivals_ns[d]),m=this.x(t,i.arrivals_ns[d+1]),c=(d+1)/p,f=Math.max(c*s,2);m>u&&e.fillRect(u,n+s-f,Math.
+max(m-u,.5),f)}e.fillRect(Math.round(l)-1,n,1.5,s)}}static ribbonAt(t,e,n){if(!t.wall||n<o.below(t))return null;let s=t.view.t0+e/t.width*(t.view.t1-t.view.t0),
+i=(t.view.t1-t.view.t0)/t.width*3,r=null;for(let l of t.ribbons)s>=l.first_ns-i&&s<=l.end_ns+i&&(r===null||l.wait_ns>r.wait_ns)&&(r=l);return r}static stepAt(t,e,n){
+let s=t.wall?t.lanes[Math.floor((n-tt)/qt(t.lanes.length))]:void 0;if(s===void 0)return null;let i=ae(s.steps,t.view.t0+e/t.width*(t.view.t1-t.view.t0));return i<
+0?null:{lane:s,step:i}}};function ae(o,t){let e=-1;return o.forEach((n,s)=>{n.end_ns!==0&&n.start_ns<=t&&t<n.end_ns&&(e=s)}),e}function ts(o,t){return{title:o.op+
+(o.step>=0?`, step ${o.step}`:""),rows:[["last to come",t],["first waits for it",g(o.last_ns-o.first_ns)],["waited, all ranks",g(o.wait_ns)],["then until all ha\
+ve left",g(o.end_ns-o.last_ns)],["ranks",String(o.ranks)]]}}function Vs(o){return[1,3,5].map(t=>parseInt(o.slice(t,t+2),16))}var oe=class{constructor(t){this.at=t}at;timer=0;look(t,e="replace",n={}){let{at:s}=this;t!==null&&(s.state.view=t,s.draw("lanes","overlay"),e==="push"||Object.
 keys(n).length>0?s.store.set({...this.place(),...n},e):this.write())}place(){let{state:t,body:e}=this.at;return{t0:Math.round(t.view.t0),t1:Math.round(t.view.t1),
 y:Math.round(e.scrollTop)||null}}write(){clearTimeout(this.timer),this.at.wait("address"),this.timer=window.setTimeout(()=>{let t=this.at.state.view;this.at.store.
-set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(An(n.state.view,n.time(
-e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(Dt(this.at.state.view,t,this.at.all))}whole(){this.look(Ft(this.at.all))}steps(t,e,n,s={},i){
-this.look(Ie(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(
-s.state.open),p=i.rows.findIndex(b=>t.lane>=b.lane&&t.lane<b.lane+b.lanes),d=()=>Rt(i,h,l).lanes.find(b=>b.lane===t.lane);p>=0&&d()===void 0&&!i.rows[p].pinned&&
-h.add("r"+t.rank),p>=0&&d()===void 0&&h.add(String(p));let c=d(),{start:f,end:u}=s.shown(t),m=r.scrollTop;c!==void 0&&(c.y<m+20||c.y>m+r.clientHeight-40)&&(m=Math.
-max(c.y-r.clientHeight/3,0)),s.stretchTo(Rt(i,h,l).height),r.scrollTop=m,this.look(Tt(s.state.view,f,u-f,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[
-...h].join(",")||null,only:l.join(",")||null,y:Math.round(m)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:Hn(s.cells.values,n.ranks.
+set(this.place()),this.at.state.view=t,this.at.done("address")},250)}close(){clearTimeout(this.timer)}zoom(t,e){let{at:n}=this;this.look(Hn(n.state.view,n.time(
+e??(n.pointer.x>=0?n.pointer.x:n.width/2)),t,n.all))}pan(t){this.look(Xt(this.at.state.view,t,this.at.all))}whole(){this.look(Kt(this.at.all))}steps(t,e,n,s={},i){
+this.look(Xe(this.at.head,t,e,i),n,s)}go(t,e="push",n=!1){let{at:s}=this,{head:i,body:r}=s,{only:l}=s.state;l.length>0&&!l.includes(t.rank)&&(l=[]);let h=new Set(
+s.state.open),p=i.rows.findIndex(b=>t.lane>=b.lane&&t.lane<b.lane+b.lanes),d=()=>Ct(i,h,l).lanes.find(b=>b.lane===t.lane);p>=0&&d()===void 0&&!i.rows[p].pinned&&
+h.add("r"+t.rank),p>=0&&d()===void 0&&h.add(String(p));let u=d(),{start:m,end:c}=s.shown(t),f=r.scrollTop;u!==void 0&&(u.y<f+20||u.y>f+r.clientHeight-40)&&(f=Math.
+max(u.y-r.clientHeight/3,0)),s.stretchTo(Ct(i,h,l).height),r.scrollTop=f,this.look(Lt(s.state.view,m,c-m,s.all,n),e,{rank:t.rank,sel:t.span,r0:null,r1:null,open:[
+...h].join(",")||null,only:l.join(",")||null,y:Math.round(f)||null})}compare(t,e){let{head:n,heat:s,body:i}=this.at,r=s.cells===null?-1:Gn(s.cells.values,n.ranks.
 length,n.steps.length,e),l=r<0||r===t?[t]:[t,r];i.scrollTop=0,this.steps(e,e,"push",{only:l.join(","),align:"step",step:e,rank:t,sel:null,r0:null,r1:null,at:null,
-y:null})}choices(){let{head:t,source:e}=this.at;return Be.filter(n=>n.by!=="stretched"&&n.by!=="collective"||t.stretch&&!e.exported)}cycle(){let t=this.choices(),
+y:null})}choices(){let{head:t,source:e}=this.at;return Ke.filter(n=>n.by!=="stretched"&&n.by!=="collective"||t.stretch&&!e.exported)}cycle(){let t=this.choices(),
 e=t.findIndex(n=>n.by===this.at.state.by);this.choose(t[(e+1)%t.length].by)}choose(t){let{state:e,head:n,selected:s,store:i}=this.at,r=Math.round((e.view.t0+e.view.
-t1)/2),l=e.step>=0?e.step:Math.max(Qt(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.
-step??null,at:t==="collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:Qt(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),
+t1)/2),l=e.step>=0?e.step:Math.max(ae(n.steps,r),0),h=s!==null&&s.last>=0?s.start_ns:r;this.look(e.view,"push",{align:t==="wall"?null:t,step:t==="step"?l:i.params.
+step??null,at:t==="collective"?h:null})}nextStep(t){let{state:e,head:n}=this.at,s=e.step>=0?e.step:ae(n.steps,(e.view.t0+e.view.t1)/2),i=Math.min(Math.max(s+t,0),
 n.steps.length-1);this.steps(i,i,"replace",{step:i})}async nextFound(t){let{state:e,selected:n,source:s}=this.at;if(e.q==="")return;let i=n!==null?n.start_ns:t?
 e.view.t1:e.view.t0,r=await s.search(e.q,this.at.rows(),i,t);r.next!==null&&this.go(r.next,"replace")}async beside(t){let{selected:e,source:n}=this.at,s=e!==null?
-await n.beside(e,t):await this.first();s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of jt(t.lanes,e.scrollTop,e.scrollTop+
+await n.beside(e,t):await this.first();s!==null&&this.go(s,"replace")}async first(){let{plan:t,body:e,state:n}=this.at;for(let s of Jt(t.lanes,e.scrollTop,e.scrollTop+
 e.clientHeight)){let i=await this.hit(s,n.view.t0,n.view.t1);if(i!==null)return i}return null}hit(t,e,n){let s=this.at.alignment?.moved_ns[t.rank]??0;return this.
 at.source.hit(t.lane,e-s,n-s,this.at.state.by==="stretched")}async lanesAway(t){let{selected:e,plan:n,body:s}=this.at;if(e===null)return void(s.scrollTop+=t*48);
 for(let i=n.lanes.findIndex(r=>r.lane===e.lane)+t;i>=0&&i<n.lanes.length;i+=t){let{start:r,end:l}=this.at.shown(e),h=await this.hit(n.lanes[i],r,l);if(h!==null)
 return this.go(h,"replace")}}counterpart(t){let e=this.at.selected;if(e===null)return;let n=e.counterparts.filter(r=>r.span>=0),s=n.filter(r=>t>0?r.rank>e.rank:
-r.rank<e.rank),i=t>0?s[0]??n[0]:s[s.length-1]??n[n.length-1];i!==void 0&&this.go(i,"replace")}turn(t){this.at.store.set({open:[...qn(this.at.state.open,t)].join(
+r.rank<e.rank),i=t>0?s[0]??n[0]:s[s.length-1]??n[n.length-1];i!==void 0&&this.go(i,"replace")}turn(t){this.at.store.set({open:[...jn(this.at.state.open,t)].join(
 ",")||null})}bind(){let{at:t}=this,{store:e,head:n}=t,s=(i,r,l)=>t.context.keys.bind(i,"Timeline",r,l);s("w +","zoom in",()=>this.zoom(.75)),s("s -","zoom out",
 ()=>this.zoom(1/.75)),s("a ArrowLeft","to the left",()=>this.pan(-.1)),s("d ArrowRight","to the right",()=>this.pan(.1)),s("0 Home","the whole capture",()=>this.
-whole()),s("f","what is selected as wide as the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"replace",!0):r.range!==null&&this.look(Tt(r.view,r.range.
+whole()),s("f","what is selected as wide as the view",()=>{let{selected:i,state:r}=t;i!==null?this.go(i,"replace",!0):r.range!==null&&this.look(Lt(r.view,r.range.
 t0,r.range.t1-r.range.t0,t.all,!0))}),s("m","sum up what runs during the selected span",()=>{if(t.selected===null)return;let{start:i,end:r}=t.shown(t.selected);
 e.set({r0:Math.round(i),r1:Math.round(Math.max(r,i+1)),sel:null},"push")}),s("[","the step before",()=>this.nextStep(-1)),s("]","the next step",()=>this.nextStep(
 1)),s(".","select the next span of the lane",()=>{this.beside(!1)}),s(",","and the one before",()=>{this.beside(!0)}),s("ArrowDown","select in the lane below",()=>{
 this.lanesAway(1)}),s("ArrowUp","and in the lane above",()=>{this.lanesAway(-1)}),s("c","to the counterpart on the next rank",()=>this.counterpart(1)),s("C","an\
 d on the rank before",()=>this.counterpart(-1)),s("A","align ranks another way",()=>this.cycle()),s("h","show or hide the map of ranks and steps",()=>e.set({heat:t.
-state.heat==="off"?"work":"off"})),s("H","another measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);e.set({heat:n.measures[(i+1)%n.measures.
-length].id})}),s("u","unfold or fold all rows of the rank",()=>this.turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","s\
-earch names",()=>t.search.focus()),s("n","the next span that was found",()=>{this.nextFound(!1)}),s("N","and the one before",()=>{this.nextFound(!0)}),s("Escape",
-"select nothing",()=>t.clear())}};var te=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
+state.heat==="off"?n.measure:"off"})),s("H","another measure of the map",()=>{let i=n.measures.findIndex(r=>r.id===t.state.heat);e.set({heat:n.measures[(i+1)%n.
+measures.length].id})}),s("g","choose what would be otherwise",()=>t.el.querySelector(".tl-whatif")?.focus()),s("u","unfold or fold all rows of the rank",()=>this.
+turn("r"+Math.max(t.state.rank,0))),s("r","all ranks again",()=>e.set({only:null})),s("/","search names",()=>t.search.focus()),s("n","the next span that was fou\
+nd",()=>{this.nextFound(!1)}),s("N","and the one before",()=>{this.nextFound(!0)}),s("Escape","select nothing",()=>t.clear())}};function gt(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
+slice(s+1))}return t}function bt(o){let t=$t(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function $t(o){return[...o].
+map(([t,e])=>t+"="+e)}function Nt(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function j(o,t){return o===""?t:o+"."+t}function vt(o){return o===
+"peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var le=class{constructor(t,e,n){this.c=t;this.known=e;this.arrived=n}c;known;arrived;all=[];over=[];answer=null;asked;lacks="";show(t){if(t===this.asked)return;
+this.asked=t,this.answer=null,this.lacks="",this.all=this.over=[];let e=$t(gt(t));if(e.length===0)return this.arrived();M("whatif",{c:this.c,set:e}).then(n=>{this.
+asked===t&&(this.answer=n,this.all=n.known?Bn(n.lengths):[],this.over=In(this.all),this.arrived())}).catch(n=>{if(!(n instanceof O)||n.status===0)throw n;this.asked===
+t&&(this.lacks=n.message,this.arrived())})}words(){return[...gt(this.asked)].map(([t,e])=>`${t} ${vt(e)}`).join(", ")}outcome(){let t=this.answer,e=t?.rows[0];return t===
+null?this.lacks:t.known?e===void 0?"":`${e.kind} ${g(e.step_ns)} → ${g(e.without_ns)} (${Pt(e.step_ns,e.without_ns)})`:"unknown: "+t.why}picker(t,e,n){let s=(h,p,d)=>{
+let u=bt(Nt(new Map,j(h,p),d));return this.known!==null&&!this.known.includes(`${j(h,p)}=${d}`)?!1:a("option",{value:u},`${j(h,p)} ${vt(d)}`)},i=e>=0&&t.length>
+1?t[e]:"",r=a("select",{"aria-label":"What if",class:"tl-whatif",title:"Where each step would end if … (key: g)",on:{change:()=>n(r.value||null)}},a("option",
+{value:""},"what if …"),...["host","device","collective","gap"].map(h=>s("",h,"0")),...i===""?[]:["work","host","device"].map(h=>s(i,h,"peers"))),l=bt(gt(this.
+asked))??"";return[...r.options].some(h=>h.value===l)||r.append(a("option",{value:l},this.words())),r.value=l,r}};var he=class{constructor(t){this.canvas=t;this.ctx=t.getContext("2d")}canvas;ctx;paint(t,e){let{ctx:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),
 r=Math.round(t.height*s);this.canvas.width!==i||this.canvas.height!==r?(this.canvas.width=i,this.canvas.height=r):(n.setTransform(1,0,0,1,0,0),n.clearRect(0,0,i,
 r)),n.setTransform(s,0,0,s,0,0);let l=t.palette.name("mark"),h=t.palette.name("strong");if(t.range!==null&&this.shade(t,t.range,h),t.collective!==null&&this.collective(
-t,t.collective),this.flows(t,l),this.counterparts(t,h),t.selected!==null&&this.outline(t,t.selected,l,2),e.box!==null){let{x0:p,x1:d,lane:c}=e.box;n.strokeStyle=
-l,n.lineWidth=1;let f=Math.max(Math.round(p),-2)+.5,u=Math.min(Math.round(d),t.width+2)-.5;n.strokeRect(f,c.y-t.top+.5,Math.max(u-f,1),c.height-1)}e.x>=0&&(n.fillStyle=
+t,t.collective),this.flows(t,l),this.counterparts(t,h),t.selected!==null&&this.outline(t,t.selected,l,2),e.box!==null){let{x0:p,x1:d,lane:u}=e.box;n.strokeStyle=
+l,n.lineWidth=1;let m=Math.max(Math.round(p),-2)+.5,c=Math.min(Math.round(d),t.width+2)-.5;n.strokeRect(m,u.y-t.top+.5,Math.max(c-m,1),u.height-1)}e.x>=0&&(n.fillStyle=
 l,n.globalAlpha=.35,n.fillRect(Math.round(e.x),0,1,t.height),n.globalAlpha=1)}x(t,e){return(e-t.view.t0)/(t.view.t1-t.view.t0)*t.width}shade(t,e,n){let{ctx:s}=this,
 i=Math.max(this.x(t,e.t0),-1),r=Math.min(this.x(t,e.t1),t.width+1);r<=0||i>=t.width||(s.fillStyle=n,s.globalAlpha=.12,s.fillRect(i,0,r-i,t.height),s.globalAlpha=
 .9,s.fillRect(Math.round(i),0,1,t.height),s.fillRect(Math.round(r)-1,0,1,t.height),s.globalAlpha=1)}box(t,e){let n=t.lanes.get(e.lane);if(n===void 0||e.span<0)return null;
@@ -343,62 +365,65 @@ if(t.selected===null||t.counterparts.length===0)return;let{ctx:n}=this,s=[];for(
 lanes.get(l.lane)?.y??0))){let r=this.box(t,i);r!==null&&s.push({x:r.x0,y:r.y,h:r.h})}n.strokeStyle=e,n.lineWidth=1.5,n.setLineDash([4,3]),n.beginPath(),s.forEach(
 (i,r)=>{r===0||n.lineTo(i.x,i.y),n.moveTo(i.x,i.y+i.h)}),n.stroke(),n.setLineDash([]);for(let i of t.counterparts)this.outline(t,i,e,1.5)}flows(t,e){let{ctx:n}=this;
 n.strokeStyle=n.fillStyle=e,n.lineWidth=1.25;for(let[s,i]of t.flows){let r=this.box(t,s),l=this.box(t,i);if(r===null||l===null)continue;let h=r.x1,p=r.y+r.h/2,d=l.
-x0,c=l.y+l.h/2,f=Math.max(Math.min(Math.abs(d-h)/2,60),12);n.globalAlpha=.8,n.beginPath(),n.moveTo(h,p),n.bezierCurveTo(h+f,p,d-f,c,d,c),n.stroke(),n.beginPath(),
-n.moveTo(d,c),n.lineTo(d-6,c-3.5),n.lineTo(d-6,c+3.5),n.fill(),n.globalAlpha=1}}collective(t,e){let{ctx:n}=this,s=t.palette.name("wait"),i=t.palette.name("commu\
+x0,u=l.y+l.h/2,m=Math.max(Math.min(Math.abs(d-h)/2,60),12);n.globalAlpha=.8,n.beginPath(),n.moveTo(h,p),n.bezierCurveTo(h+m,p,d-m,u,d,u),n.stroke(),n.beginPath(),
+n.moveTo(d,u),n.lineTo(d-6,u-3.5),n.lineTo(d-6,u+3.5),n.fill(),n.globalAlpha=1}}collective(t,e){let{ctx:n}=this,s=t.palette.name("wait"),i=t.palette.name("commu\
 nication"),r=e.map(h=>this.box(t,h)).filter(h=>h!==null).sort((h,p)=>h.y-p.y);if(r.length===0)return;let l=this.x(t,t.last);n.lineWidth=1;for(let h=0;h+1<r.length;h++){
 let p=r[h],d=r[h+1];n.globalAlpha=.22,n.fillStyle=s,n.beginPath(),n.moveTo(Math.min(p.x0,l),p.y+p.h),n.lineTo(l,p.y+p.h),n.lineTo(l,d.y),n.lineTo(Math.min(d.x0,
 l),d.y),n.fill(),n.fillStyle=i,n.beginPath(),n.moveTo(l,p.y+p.h),n.lineTo(Math.max(p.x1,l),p.y+p.h),n.lineTo(Math.max(d.x1,l),d.y),n.lineTo(l,d.y),n.fill()}n.globalAlpha=
-1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function Wn(o){return g(Math.round(o.t1-o.t0))}var Ds=448,Vn=5e3,Kn=600,Ye=40,Je=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
+1,n.fillStyle=s,n.fillRect(Math.round(l),r[0].y,1,r[r.length-1].y+r[r.length-1].h-r[0].y)}};function es(o){return g(Math.round(o.t1-o.t0))}var Ys=448,Js=5e3,ns=600,an=40,on=class o{static rows=1024;canvas=document.createElement("canvas");ctx;image;pixels;fresh=null;owner=[];used=[];rowOf=new Map;next=0;constructor(){
 this.canvas.width=512,this.canvas.height=o.rows,this.ctx=this.canvas.getContext("2d",{willReadFrequently:!0}),this.image=this.ctx.createImageData(512,o.rows),this.
 pixels=new Uint32Array(this.image.data.buffer),this.clear()}clear(){this.owner=new Array(o.rows).fill(null),this.used=new Array(o.rows).fill(-1),this.rowOf.clear()}row(t,e,n){
 let s=this.rowOf.get(t)??-1;if(s<0){for(;this.used[this.next]===n;)this.next=(this.next+1)%o.rows;s=this.next,this.next=(this.next+1)%o.rows;let i=this.owner[s];
 i!==null&&this.rowOf.delete(i),this.owner[s]=t,this.rowOf.set(t,s),this.draw(t,s,e)}return this.used[s]=n,s}flush(){if(this.fresh===null)return;let[t,e]=this.fresh;
 this.fresh=null,this.ctx.putImageData(this.image,0,0,0,t,512,e-t)}draw(t,e,n){let{strip:s}=t,i=this.pixels.subarray(e*512,(e+1)*512);if(s===null)return;this.fresh=
-this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[r,l,h]=n.wait;for(let p=0;p<512;p++){let d=s.covered[p],c=s.class[p];if(c===
-0){i[p]=0;continue}let f=28+Math.round(d*(227/255)),u=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(d,1),1),[m,b,v]=n.strip[c]??n.strip[9];i[p]=f<<24|Math.round(
-v+(h-v)*u)<<16|Math.round(b+(l-b)*u)<<8|Math.round(m+(r-m)*u)}}},ee=class o{static most=65536;x0=new Float32Array(o.most);x1=new Float32Array(o.most);wait=new Float32Array(
-o.most);lane=new Uint16Array(o.most);color=new Uint8Array(o.most);class=new Uint8Array(o.most);span=new Uint32Array(o.most);name=new Uint32Array(o.most);n=0},Lt=class o{constructor(t,e,n){
+this.fresh===null?[e,e+1]:[Math.min(this.fresh[0],e),Math.max(this.fresh[1],e+1)];let[r,l,h]=n.wait;for(let p=0;p<512;p++){let d=s.covered[p],u=s.class[p];if(u===
+0){i[p]=0;continue}let m=28+Math.round(d*(227/255)),c=s.waited[p]===0?0:Math.min(s.waited[p]/Math.max(d,1),1),[f,b,v]=n.strip[u]??n.strip[9];i[p]=m<<24|Math.round(
+v+(h-v)*c)<<16|Math.round(b+(l-b)*c)<<8|Math.round(f+(r-f)*c)}}},pe=class o{static most=65536;x0=new Float32Array(o.most);x1=new Float32Array(o.most);wait=new Float32Array(
+o.most);lane=new Uint16Array(o.most);color=new Uint8Array(o.most);class=new Uint8Array(o.most);span=new Uint32Array(o.most);name=new Uint32Array(o.most);n=0},Ht=class o{constructor(t,e,n){
 this.canvas=t;this.tiles=e;this.names=n;this.ctx=t.getContext("2d",{alpha:!1})}canvas;tiles;names;stats={paints:0,overlays:0,drawImage:0,fillRect:0,fillText:0,tiles:0,
-missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new Je;pieces=new ee;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
-this.atlas.clear()}static needs(t){let e=St(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=It({t0:t.view.t0-s,t1:t.view.t1-
+missing:0,viewBytes:0,mostImages:0,mostRects:0,script:[]};ctx;atlas=new on;pieces=new pe;first=[];scene=null;frame=0;widths=new Map;hatch=null;hatched=null;restyle(){
+this.atlas.clear()}static needs(t){let e=Et(t.view,t.width);return{level:e,needs:t.lanes.map(n=>{let s=t.moved[n.rank]??0,[i,r]=Vt({t0:t.view.t0-s,t1:t.view.t1-
 s},e);return{lane:n.lane,from:i,to:r}})}}paint(t){let{ctx:e,stats:n}=this,s=window.devicePixelRatio||1,i=Math.round(t.width*s),r=Math.round(t.height*s);(this.canvas.
 width!==i||this.canvas.height!==r)&&(this.canvas.width=i,this.canvas.height=r),this.scene=t,this.frame++,n.paints++,n.drawImage=n.fillRect=n.fillText=n.tiles=n.
-missing=n.viewBytes=0,e.setTransform(s,0,0,s,0,0),e.imageSmoothingEnabled=!1,this.ground(t),this.strips(t),this.spans(t),n.mostImages=Math.max(n.mostImages,n.drawImage),
-n.mostRects=Math.max(n.mostRects,n.fillRect)}rect(t,e,n,s){this.stats.fillRect++,this.ctx.fillRect(t,e,n,s)}ground(t){let{ctx:e}=this,{name:n}=t.palette;e.fillStyle=
-n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(let i of t.lanes)this.rect(0,i.y-t.top,t.width,i.height);if(t.lines.length===0)return;e.fillStyle=
-n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)this.rect(Math.round((i-t.view.t0)*s),0,1,t.height)}strips(t){let{ctx:e,stats:n,pieces:s}=this,
-{level:i,needs:r}=o.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.stretched).filter(f=>f>i).sort((f,u)=>f-
-u).map(f=>({level:f,get:this.tiles.of(f,t.stretched)}));s.n=0,this.first.length=0;let c=[];for(let f=0;f<r.length;f++){let{lane:u,from:m,to:b}=r[f],v=t.lanes[f],
-w=t.moved[v.rank]??0;this.first.push(s.n);let y=null;for(let k=m;k<=b&&c.length<Ds;k++){let R=(k*h+w-t.view.t0)*l,H=h*l,I=v.y-t.top,st=v.height,q=p(u,k),it=0,xt=512;
-if(q===void 0){n.missing++;for(let O of d){let G=2**(O.level-i),lt=Math.floor(k/G);if(q=O.get(u,lt),q!==void 0){xt=512/G,it=(k-lt*G)*xt,q!==y&&this.gather(q,f,(lt*
-h*G+w-t.view.t0)*l,l*Kt(O.level),l*2**O.level,O.level,t),y=q;break}}}else n.tiles++,n.viewBytes+=q.bytes,this.gather(q,f,R,l*Kt(i),l*2**i,i,t);q!==void 0&&q.strip!==
-null&&!(q===y&&q.whole)&&c.push({row:this.atlas.row(q,t.palette,this.frame),from:it,columns:xt,x:R,w:H,y:I,h:st})}}this.first.push(s.n),this.atlas.flush(),e.globalAlpha=
-t.found===null?1:.35;for(let f of c)e.drawImage(this.atlas.canvas,f.from,f.row,f.columns,1,f.x,f.y,f.w,f.h);n.drawImage=c.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){
-let h=this.pieces,p=Kt(r)/2**r;for(let d=0;d<t.pieces&&h.n<ee.most;d++){let c=n+t.start[d]*s,f=c+t.width[d]*s,u=c;if((t.flags[d]&8)!==0&&t.strip!==null){let w=Math.
-floor(t.start[d]*p),y=Math.min(Math.ceil((t.start[d]+t.width[d])*p),512),k=w+ +(w<y&&t.strip.waited[w]>0);for(;k>w&&k<y&&t.strip.waited[k]>=128;)k++;k>w&&(u=Math.
-min(n+k*i,f))}let m=h.n-1;if((t.flags[d]&1)!==0&&m>=this.first[e]&&h.span[m]===t.span[d]){u>c&&(h.wait[m]=u),h.x1[m]=f;continue}let b=t.name[d],v=t.class[d];h.x0[h.
-n]=c,h.x1[h.n]=f,h.wait[h.n]=u,h.lane[h.n]=e,h.class[h.n]=v,h.color[h.n]=v*In+(l.found!==null&&!l.found.has(b)?Fn:b*7%3),h.span[h.n]=t.span[d],h.name[h.n]=b,h.n++}}threshold(t,e){
-let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),r=0;for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||i[Math.min(Math.floor(n.x1[l]-
-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(r+=i[l],r>t)return Math.max(l+1,e);return e}spans(t){let{ctx:e,pieces:n}=this,s=Vn-this.stats.fillRect,i=this.threshold(
-Math.floor(s*.8),0),r=[],l=[];for(let h=0;h<n.n;h++)n.x1[h]-n.x0[h]<i||n.x1[h]<=0||n.x0[h]>=t.width||((r[n.color[h]]??=[]).push(h),n.wait[h]>n.x0[h]&&l.push(h));
-if(r.forEach((h,p)=>{e.fillStyle=t.palette.fill[p];for(let d of h){let c=t.lanes[n.lane[d]],f=Math.max(Math.round(n.x0[d]),-2),u=Math.min(Math.round(n.x1[d]),t.
-width+2);this.rect(f,c.y-t.top,Math.max(u-f-(u-f>3?1:0),1),c.height)}}),l.length>0){e.fillStyle=this.hatching(t.palette);for(let h of l.slice(0,Math.max(Vn-this.
-stats.fillRect,0))){let p=t.lanes[n.lane[h]],d=Math.max(Math.round(n.x0[h]),-2),c=Math.min(Math.round(n.wait[h]),t.width+2);(t.found===null||t.found.has(n.name[h]))&&
-this.rect(d,p.y-t.top,Math.max(c-d,1),p.height)}}this.labels(t,i)}labels(t,e){let{ctx:n,pieces:s}=this,i=Math.max(this.threshold(Kn,Ye),Ye,e);n.font="11px syste\
-m-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign="left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.
-fillText>=Kn)continue;let h=s.x0[l],p=s.x1[l],d=t.palette.text[s.color[l]];s.wait[l]>h&&(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],d=t.
-palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let c=p-h-7;if(c<Ye-10)continue;let f=this.fit(this.names.get(s.name[l]),c);if(f==="")continue;
-d!==r&&(n.fillStyle=r=d);let u=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(f,h+4,u.y-t.top+u.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.
-get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-
-9)/n);return s<2?"":t.slice(0,s)+"…"}hatching(t){if(this.hatched!==t){let e=document.createElement("canvas"),n=e.getContext("2d");e.width=e.height=6,n.fillStyle=
-t.waitFill[0],n.fillRect(0,0,6,6),n.strokeStyle=t.waitFill[1],n.lineWidth=1.5,n.beginPath();for(let s of[-6,0,6])n.moveTo(s,6),n.lineTo(s+6,0);n.stroke(),this.hatch=
-this.ctx.createPattern(e,"repeat"),this.hatched=t}return this.hatch??t.waitFill[0]}hit(t,e){let n=this.scene;if(n===null)return null;for(let s=0;s<n.lanes.length;s++){
-let i=n.lanes[s];if(e<i.y-n.top||e>=i.y-n.top+i.height+1)continue;let r=this.pieces,l=this.first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=
-p}return l<this.first[s+1]&&r.x0[l]<=t?{lane:i,span:r.span[l],name:r.name[l],class:r.class[l],x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,
-s=St(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),r=512*2**s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==
-null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],covered:l.strip.covered[h]/255}}};var js={outside:"it belongs to no step, so nothing says which of this rank is its like",no_step:"the file of this rank does not have the step",none_such:"this r\
+missing=n.viewBytes=0,e.setTransform(s,0,0,s,0,0),e.imageSmoothingEnabled=!1,this.ground(t),this.strips(t),this.spans(t),this.bands(t),n.mostImages=Math.max(n.mostImages,
+n.drawImage),n.mostRects=Math.max(n.mostRects,n.fillRect)}rect(t,e,n,s){this.stats.fillRect++,this.ctx.fillRect(t,e,n,s)}ground(t){let{ctx:e}=this,{name:n}=t.palette;
+e.fillStyle=n("bg"),this.rect(0,0,t.width,t.height),e.fillStyle=n("panel");for(let i of t.lanes)this.rect(0,i.y-t.top,t.width,i.height);if(t.lines.length===0)return;
+e.fillStyle=n("line");let s=t.width/(t.view.t1-t.view.t0);for(let i of t.lines)this.rect(Math.round((i-t.view.t0)*s),0,1,t.height)}bands(t){if(t.bands.length===
+0)return;let{ctx:e}=this,n=t.width/(t.view.t1-t.view.t0);e.fillStyle=t.palette.name("share");for(let s of t.bands){let i=Math.round((s.would-t.view.t0)*n),r=Math.
+round((s.end-t.view.t0)*n),l=s.top-t.top,h=s.bottom-s.top;e.globalAlpha=.3,this.rect(Math.min(i,r),l,Math.abs(r-i),h),e.globalAlpha=1,this.rect(i-1,l,2,h)}}strips(t){
+let{ctx:e,stats:n,pieces:s}=this,{level:i,needs:r}=o.needs(t),l=t.width/(t.view.t1-t.view.t0),h=512*2**i,p=this.tiles.of(i,t.stretched),d=this.tiles.levelsOf(t.
+stretched).filter(m=>m>i).sort((m,c)=>m-c).map(m=>({level:m,get:this.tiles.of(m,t.stretched)}));s.n=0,this.first.length=0;let u=[];for(let m=0;m<r.length;m++){let{
+lane:c,from:f,to:b}=r[m],v=t.lanes[m],w=t.moved[v.rank]??0;this.first.push(s.n);let y=null;for(let k=f;k<=b&&u.length<Ys;k++){let E=(k*h+w-t.view.t0)*l,H=h*l,F=v.
+y-t.top,it=v.height,q=p(c,k),rt=0,St=512;if(q===void 0){n.missing++;for(let B of d){let Y=2**(B.level-i),lt=Math.floor(k/Y);if(q=B.get(c,lt),q!==void 0){St=512/
+Y,rt=(k-lt*Y)*St,q!==y&&this.gather(q,m,(lt*h*Y+w-t.view.t0)*l,l*ee(B.level),l*2**B.level,B.level,t),y=q;break}}}else n.tiles++,n.viewBytes+=q.bytes,this.gather(
+q,m,E,l*ee(i),l*2**i,i,t);q!==void 0&&q.strip!==null&&!(q===y&&q.whole)&&u.push({row:this.atlas.row(q,t.palette,this.frame),from:rt,columns:St,x:E,w:H,y:F,h:it})}}
+this.first.push(s.n),this.atlas.flush(),e.globalAlpha=t.found===null?1:.35;for(let m of u)e.drawImage(this.atlas.canvas,m.from,m.row,m.columns,1,m.x,m.y,m.w,m.h);
+n.drawImage=u.length,e.globalAlpha=1}gather(t,e,n,s,i,r,l){let h=this.pieces,p=ee(r)/2**r;for(let d=0;d<t.pieces&&h.n<pe.most;d++){let u=n+t.start[d]*s,m=u+t.width[d]*
+s,c=u;if((t.flags[d]&8)!==0&&t.strip!==null){let w=Math.floor(t.start[d]*p),y=Math.min(Math.ceil((t.start[d]+t.width[d])*p),512),k=w+ +(w<y&&t.strip.waited[w]>0);
+for(;k>w&&k<y&&t.strip.waited[k]>=128;)k++;k>w&&(c=Math.min(n+k*i,m))}let f=h.n-1;if((t.flags[d]&1)!==0&&f>=this.first[e]&&h.span[f]===t.span[d]){c>u&&(h.wait[f]=
+c),h.x1[f]=m;continue}let b=t.name[d],v=t.class[d];h.x0[h.n]=u,h.x1[h.n]=m,h.wait[h.n]=c,h.lane[h.n]=e,h.class[h.n]=v,h.color[h.n]=v*Yn+(l.found!==null&&!l.found.
+has(b)?Jn:b*7%3),h.span[h.n]=t.span[d],h.name[h.n]=b,h.n++}}threshold(t,e){let n=this.pieces,{width:s}=this.scene;if(n.n<=t)return e;let i=new Uint32Array(256),
+r=0;for(let l=0;l<n.n;l++)n.x1[l]<=0||n.x0[l]>=s||i[Math.min(Math.floor(n.x1[l]-n.x0[l]),255)]++;for(let l=255;l>=0;l--)if(r+=i[l],r>t)return Math.max(l+1,e);return e}spans(t){
+let{ctx:e,pieces:n}=this,s=Js-2*t.bands.length,i=s-this.stats.fillRect,r=this.threshold(Math.floor(i*.8),0),l=[],h=[];for(let p=0;p<n.n;p++)n.x1[p]-n.x0[p]<r||n.
+x1[p]<=0||n.x0[p]>=t.width||((l[n.color[p]]??=[]).push(p),n.wait[p]>n.x0[p]&&h.push(p));if(l.forEach((p,d)=>{e.fillStyle=t.palette.fill[d];for(let u of p){let m=t.
+lanes[n.lane[u]],c=Math.max(Math.round(n.x0[u]),-2),f=Math.min(Math.round(n.x1[u]),t.width+2);this.rect(c,m.y-t.top,Math.max(f-c-(f-c>3?1:0),1),m.height)}}),h.length>
+0){e.fillStyle=this.hatching(t.palette);for(let p of h.slice(0,Math.max(s-this.stats.fillRect,0))){let d=t.lanes[n.lane[p]],u=Math.max(Math.round(n.x0[p]),-2),m=Math.
+min(Math.round(n.wait[p]),t.width+2);(t.found===null||t.found.has(n.name[p]))&&this.rect(u,d.y-t.top,Math.max(m-u,1),d.height)}}this.labels(t,r)}labels(t,e){let{
+ctx:n,pieces:s}=this,i=Math.max(this.threshold(ns,an),an,e);n.font="11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",n.textBaseline="middle",n.textAlign=
+"left";let r="";for(let l=0;l<s.n;l++){if(s.x1[l]-s.x0[l]<i||this.stats.fillText>=ns)continue;let h=s.x0[l],p=s.x1[l],d=t.palette.text[s.color[l]];s.wait[l]>h&&
+(s.wait[l]-Math.max(h,0)>Math.min(p,t.width)-s.wait[l]?(p=s.wait[l],d=t.palette.waitText):h=s.wait[l]),h=Math.max(h,0),p=Math.min(p,t.width);let u=p-h-7;if(u<an-
+10)continue;let m=this.fit(this.names.get(s.name[l]),u);if(m==="")continue;d!==r&&(n.fillStyle=r=d);let c=t.lanes[s.lane[l]];this.stats.fillText++,n.fillText(m,
+h+4,c.y-t.top+c.height/2+.5)}}fit(t,e){if(t==="")return"";let n=this.widths.get(t);if(n===void 0&&(this.widths.size>2e4&&this.widths.clear(),n=this.ctx.measureText(
+t).width,this.widths.set(t,n)),n<=e)return t;let s=Math.floor(t.length*(e-9)/n);return s<2?"":t.slice(0,s)+"…"}hatching(t){if(this.hatched!==t){let e=document.
+createElement("canvas"),n=e.getContext("2d");e.width=e.height=6,n.fillStyle=t.waitFill[0],n.fillRect(0,0,6,6),n.strokeStyle=t.waitFill[1],n.lineWidth=1.5,n.beginPath();
+for(let s of[-6,0,6])n.moveTo(s,6),n.lineTo(s+6,0);n.stroke(),this.hatch=this.ctx.createPattern(e,"repeat"),this.hatched=t}return this.hatch??t.waitFill[0]}hit(t,e){
+let n=this.scene;if(n===null)return null;for(let s=0;s<n.lanes.length;s++){let i=n.lanes[s];if(e<i.y-n.top||e>=i.y-n.top+i.height+1)continue;let r=this.pieces,l=this.
+first[s],h=this.first[s+1];for(;l<h;){let p=l+h>>1;r.x1[p]<=t?l=p+1:h=p}return l<this.first[s+1]&&r.x0[l]<=t?{lane:i,span:r.span[l],name:r.name[l],class:r.class[l],
+x0:r.x0[l],x1:r.x1[l]}:i}return null}classAt(t,e){let n=this.scene,s=Et(n.view,n.width),i=n.view.t0+e/n.width*(n.view.t1-n.view.t0)-(n.moved[t.rank]??0),r=512*2**
+s,l=this.tiles.of(s,n.stretched)(t.lane,Math.floor(i/r));if(l?.strip==null)return{class:0,covered:0};let h=Math.floor((i-l.index*r)/2**s);return{class:l.strip.class[h],
+covered:l.strip.covered[h]/255}}};var Qs={outside:"it belongs to no step, so nothing says which of this rank is its like",no_step:"the file of this rank does not have the step",none_such:"this r\
 ank ran nothing like it there",too_many:"the kernels differ over so long a stretch that nothing is sure",apart:"this rank shares no collectives with the other: \
-its steps are others"};function ne(o){let t=a("i",{class:"tl-swatch"});return t.style.background=`var(--${Gt[o]??"other"})`,t}var se=class{constructor(t,e){this.
+its steps are others"};function de(o){let t=a("i",{class:"tl-swatch"});return t.style.background=`var(--${se[o]??"other"})`,t}var ue=class{constructor(t,e){this.
 head=t;this.events=e}head;events;el=a("section",{class:"tl-panel","aria-label":"Details",tabindex:"0",hidden:!0});hide(){this.el.hidden=!0,x(this.el)}open(t,...e){
 this.el.hidden=!1,x(this.el,a("div",{class:"tl-panel-head"},...t,a("span",{class:"space"}),a("button",{class:"quiet",title:"Close (key: Escape)","aria-label":"C\
 lose the details",on:{click:()=>this.events.close()}},"✕")),a("div",{class:"tl-panel-body"},...e))}link(t,e=t.label){return a("button",{class:"tl-link",title:t.
@@ -406,437 +431,441 @@ label,on:{click:()=>this.events.go(t)}},e)}span(t){let e=[["rank",this.head.rank
 ["waits for others",g(t.wait_ns)]),t.last>=0&&e.push(["last to come",this.head.ranks[t.last]+(t.last===t.rank?", this one":"")]),t.step>=0&&e.push(["step",`${t.
 step}${t.step_name?", "+t.step_name:""}`]),t.layer!==""&&e.push(["layer",t.layer]),t.launch!==null&&e.push(["launched by",this.link(t.launch)],["launch delay",g(
 t.delay_ns)]),t.launches>0&&e.push(["launched",`${S(String(t.launches))} on the GPU`],["launch delay",g(t.delay_ns)]);let n=t.name!==t.label&&a("p",{class:"tl-f\
-ull"},t.name);this.open([ne(t.class),a("h2",{title:t.name},t.label),a("span",{class:"tl-soft"},t.category)],a("div",{class:"tl-facts"},n,Xn(e),t.args.length>0&&
-Xn(t.args.map(s=>[s.name,s.value]))),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&a("div",{class:"tl-around"},t.launched.
+ull"},t.name);this.open([de(t.class),a("h2",{title:t.name},t.label),a("span",{class:"tl-soft"},t.category)],a("div",{class:"tl-facts"},n,ss(e),t.args.length>0&&
+ss(t.args.map(s=>[s.name,s.value]))),t.counterparts.length>0&&this.counterparts(t),(t.around.length>0||t.launched.length>0)&&a("div",{class:"tl-around"},t.launched.
 length>0&&a("h3",null,"It launched"),t.launched.length>0&&a("ol",null,...t.launched.map(s=>a("li",{title:s.label},this.link(s),a("span",{class:"tl-soft"}," "+g(
 s.dur_ns)))),t.launches>t.launched.length&&a("li",{class:"tl-soft"},`and ${t.launches-t.launched.length} more`)),t.around.length>0&&a("h3",null,t.launch?"The la\
 unch is in":"It is in"),t.around.length>0&&a("ol",null,...t.around.map(s=>a("li",{title:s.label},this.link(s),a("span",{class:"tl-soft"}," "+g(s.dur_ns)))))))}counterparts(t){
-let e=Math.max(t.dur_ns,...t.counterparts.map(c=>c.why===""?c.dur_ns:0),1),n=c=>{let f=a("span",{class:"tl-bar"});return f.style.width=c/e*90+"px",f.style.background=
-`var(--${Gt[t.class]??"other"})`,f},s=t.counterparts.some(c=>c.delays),i=t.counterparts.some(c=>c.grid!==""),r=t.args.find(c=>c.name==="grid")?.value??"",l=c=>c.
-why!==""?a("tr",{class:"tl-none"},a("th",{scope:"row"},this.head.ranks[c.rank]),a("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(js[c.why]??c.why))):a("\
-tr",{data:{rank:String(c.rank),span:String(c.span)}},a("th",{scope:"row"},this.link(c,this.head.ranks[c.rank])),a("td",null,n(c.dur_ns)," "+g(c.dur_ns)),a("td",
-{class:"r"},L(c.longer_ns)),a("td",{class:"r"},L(c.later_ns)),i&&a("td",{class:c.grid!==r?"tl-differs":""},c.grid+(c.other?" · another kernel: "+c.label:"")),s&&
-a("td",{class:"r"},c.delays?L(c.delayed_ns):"")),h=a("tr",{class:"selected"},a("th",{scope:"row"},this.head.ranks[t.rank]),a("td",null,n(t.dur_ns)," "+g(t.dur_ns)),
-a("td",null),a("td",null),i&&a("td",null,r),s&&a("td",null)),d=[...t.counterparts.map(c=>[c.rank,l(c)]),[t.rank,h]].sort((c,f)=>c[0]-f[0]).map(([,c])=>c);return a(
+let e=Math.max(t.dur_ns,...t.counterparts.map(u=>u.why===""?u.dur_ns:0),1),n=u=>{let m=a("span",{class:"tl-bar"});return m.style.width=u/e*90+"px",m.style.background=
+`var(--${se[t.class]??"other"})`,m},s=t.counterparts.some(u=>u.delays),i=t.counterparts.some(u=>u.grid!==""),r=t.args.find(u=>u.name==="grid")?.value??"",l=u=>u.
+why!==""?a("tr",{class:"tl-none"},a("th",{scope:"row"},this.head.ranks[u.rank]),a("td",{colspan:String(3+Number(i)+Number(s))},"none: "+(Qs[u.why]??u.why))):a("\
+tr",{data:{rank:String(u.rank),span:String(u.span)}},a("th",{scope:"row"},this.link(u,this.head.ranks[u.rank])),a("td",null,n(u.dur_ns)," "+g(u.dur_ns)),a("td",
+{class:"r"},A(u.longer_ns)),a("td",{class:"r"},A(u.later_ns)),i&&a("td",{class:u.grid!==r?"tl-differs":""},u.grid+(u.other?" · another kernel: "+u.label:"")),s&&
+a("td",{class:"r"},u.delays?A(u.delayed_ns):"")),h=a("tr",{class:"selected"},a("th",{scope:"row"},this.head.ranks[t.rank]),a("td",null,n(t.dur_ns)," "+g(t.dur_ns)),
+a("td",null),a("td",null),i&&a("td",null,r),s&&a("td",null)),d=[...t.counterparts.map(u=>[u.rank,l(u)]),[t.rank,h]].sort((u,m)=>u[0]-m[0]).map(([,u])=>u);return a(
 "div",{class:"tl-counterparts"},a("h3",null,"The same on every rank"),a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),a("th",{scope:"col"},
 "duration"),a("th",{scope:"col",class:"r"},"longer by"),a("th",{scope:"col",class:"r"},"starts later by"),i&&a("th",{scope:"col"},"grid"),s&&a("th",{scope:"col",
-class:"r"},"launch delay"))),a("tbody",null,...d)))}note(t){this.open([a("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[ne(
+class:"r"},"launch delay"))),a("tbody",null,...d)))}note(t){this.open([a("h2",null,t)])}range(t,e,n,s){let i=[{id:"name",title:"name",key:p=>p.name,text:p=>[de(
 p.class),this.link(p.longest,p.name)],right:!1},{id:"count",title:"count",key:p=>p.count,text:p=>S(String(p.count)),right:!0},{id:"self",title:"self time",key:p=>p.
 self_ns,text:p=>g(p.self_ns),right:!0},{id:"total",title:"total",key:p=>p.total_ns,text:p=>g(p.total_ns),right:!0},{id:"wait",title:"waiting",key:p=>p.wait_ns,text:p=>p.
 wait_ns>0?g(p.wait_ns):"",right:!0},{id:"max",title:"longest",key:p=>p.max_ns,text:p=>g(p.max_ns),right:!0},{id:"spread",title:"least to most rank",key:p=>p.most_ns-
 p.least_ns,text:p=>e>1&&p.most>=0?`${g(p.least_ns)} (${this.head.ranks[p.least]}) – ${g(p.most_ns)} (${this.head.ranks[p.most]})`:"",right:!0}],r=n.startsWith(
-"-"),l=i.find(p=>p.id===n.replace(/^-/,""))??i[2],h=t.sums.slice().sort((p,d)=>{let c=l.key(p),f=l.key(d),u=typeof c=="string"?c.localeCompare(String(f),"en"):c-
-Number(f);return r?-u:u});this.open([a("h2",null,g(t.to_ns-t.from_ns)),a("span",{class:"tl-soft"},`from ${g(t.from_ns)}: what the rows that are shown hold`)],a(
+"-"),l=i.find(p=>p.id===n.replace(/^-/,""))??i[2],h=t.sums.slice().sort((p,d)=>{let u=l.key(p),m=l.key(d),c=typeof u=="string"?u.localeCompare(String(m),"en"):u-
+Number(m);return r?-c:c});this.open([a("h2",null,g(t.to_ns-t.from_ns)),a("span",{class:"tl-soft"},`from ${g(t.from_ns)}: what the rows that are shown hold`)],a(
 "div",{class:"table tl-range"},h.length===0?a("p",{class:"tl-soft"},"Nothing begins, runs or ends here on the rows that are shown."):a("table",null,a("thead",null,
 a("tr",null,...i.map(p=>a("th",{scope:"col",class:p.right?"r":"","aria-sort":p===l?r?"descending":"ascending":null},a("button",{on:{click:()=>this.events.sort(p===
-l&&r?p.id:"-"+p.id)}},p.title,p===l&&a("span",{"aria-hidden":"true"},r?" ▾":" ▴")))))),a("tbody",null,...h.map(p=>a("tr",null,...i.map(d=>{let c=d.text(p),f=a(
-"td",{class:d.right?"r":"name",title:d.right?null:p.name});return Array.isArray(c)?f.append(...c):x(f,c),f}))))),t.all>h.length&&a("p",{class:"tl-soft"},`${S(String(
+l&&r?p.id:"-"+p.id)}},p.title,p===l&&a("span",{"aria-hidden":"true"},r?" ▾":" ▴")))))),a("tbody",null,...h.map(p=>a("tr",null,...i.map(d=>{let u=d.text(p),m=a(
+"td",{class:d.right?"r":"name",title:d.right?null:p.name});return Array.isArray(u)?m.append(...u):x(m,u),m}))))),t.all>h.length&&a("p",{class:"tl-soft"},`${S(String(
 t.all-h.length))} more names, each with less self time, are left out.`)),s)}found(t,e){let n=`${S(String(t.all))} name${t.all===1?"":"s"}`;if(t.spans===0&&t.all>
 0)return this.note(`${n} hold${t.all===1?"s":""} “${e}”: the spans that are drawn are marked`);this.open([a("h2",null,t.all===0?`No name holds “${e}”`:`${S(
 String(t.spans))} spans of ${n}, ${g(t.total_ns)}`),a("span",{class:"tl-soft"},t.all===0?"on the rows that are shown":"n and N go to the next and the one before")],
 t.names.length>0&&a("div",{class:"table tl-range"},a("table",null,a("thead",null,a("tr",null,a("th",{scope:"col"},"name"),a("th",{scope:"col",class:"r"},"spans"),
 a("th",{scope:"col",class:"r"},"total"))),a("tbody",null,...t.names.map(s=>a("tr",null,a("td",{class:"name",title:s.name},this.link(s.first,s.name)),a("td",{class:"\
-r"},S(String(s.count))),a("td",{class:"r"},g(s.total_ns))))))))}};function Xn(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ie=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
+r"},S(String(s.count))),a("td",{class:"r"},g(s.total_ns))))))))}};function ss(o){return a("dl",null,...o.flatMap(([t,e])=>[a("dt",null,t),a("dd",null,e)]))}var ce=class{constructor(t,e){this.at=t;this.moves=e}at;moves;listen(){let{at:t,moves:e}=this,n=t.overlay.canvas,s=t.ruler.canvas,i=t.minimap.canvas;t.search.addEventListener(
 "input",()=>t.store.set({q:t.search.value})),t.search.addEventListener("keydown",l=>{l.key==="Enter"&&(l.preventDefault(),e.nextFound(l.shiftKey))}),t.body.addEventListener(
 "scroll",()=>{t.draw("lanes"),Math.abs(t.body.scrollTop-t.state.y)>1&&e.write()}),t.body.addEventListener("wheel",l=>this.wheel(l),{passive:!1});for(let l of[s,
-i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});Qe(n,(l,h)=>{if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),d=t.
+i])l.addEventListener("wheel",h=>this.wheel(h,!0),{passive:!1});ln(n,(l,h)=>{if(l.shiftKey||l.buttons===4)return e.pan(-l.movementX/t.width);let p=t.time(h),d=t.
 time(l.offsetX);t.state.range={t0:Math.round(Math.min(p,d)),t1:Math.round(Math.max(p,d))},t.draw("overlay")},(l,h)=>{let{range:p}=t.state;h?p!==null&&!l.shiftKey&&
-p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)}),Qe(s,l=>e.pan(-l.movementX/t.width),(l,h)=>{h||this.clickRuler(l.offsetX,
-l.offsetY)}),s.addEventListener("dblclick",l=>{let h=D.stepAt(t.above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.step},h.lane.steps)});
-let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(Dt({t0:h-p,t1:h+p},0,t.all))};Qe(i,r,(l,h)=>h||r(l)),
+p.t1>p.t0&&t.store.set({r0:p.t0,r1:p.t1,sel:null},"push"):this.click(l.offsetX,l.offsetY)}),ln(s,l=>e.pan(-l.movementX/t.width),(l,h)=>{h||this.clickRuler(l.offsetX,
+l.offsetY)}),s.addEventListener("dblclick",l=>{let h=I.stepAt(t.above(),l.offsetX,l.offsetY);h!==null&&e.steps(h.step,h.step,"push",{step:h.step},h.lane.steps)});
+let r=l=>{let h=t.all.t0+l.offsetX/t.width*(t.all.t1-t.all.t0),p=(t.state.view.t1-t.state.view.t0)/2;e.look(Xt({t0:h-p,t1:h+p},0,t.all))};ln(i,r,(l,h)=>h||r(l)),
 n.addEventListener("pointermove",l=>l.buttons===0&&this.hover(l.offsetX,l.offsetY)),n.addEventListener("pointerleave",()=>this.hover(-1,-1)),s.addEventListener(
 "pointermove",l=>l.buttons===0&&this.hoverRuler(l.offsetX,l.offsetY)),s.addEventListener("pointerleave",()=>this.hoverRuler(-1,-1))}wheel(t,e=!1){let n=t.deltaMode===
 1?16:1,s=t.deltaX*n,i=t.deltaY*n,r=t.clientX-this.at.overlay.canvas.getBoundingClientRect().left;if(t.ctrlKey||t.metaKey||e&&!t.shiftKey&&Math.abs(i)>=Math.abs(
 s))this.moves.zoom(Math.exp(Math.min(Math.max(i,-240),240)/300),r);else if(t.shiftKey||Math.abs(s)>Math.abs(i))this.moves.pan((t.shiftKey&&s===0?i:s)/this.at.width);else
 return;t.preventDefault()}async click(t,e){let{at:n}=this,s=n.painter.hit(t,e);if(s===null)return n.clear();let i=(l,h)=>n.store.set({rank:l,sel:h,r0:null,r1:null},
 "push");if("span"in s)return i(s.lane.rank,s.span);let r=await this.moves.hit(s,n.time(t-1),n.time(t+2));r===null?n.clear():i(s.rank,r.span)}clickRuler(t,e){let{
-at:n}=this,s=n.above(),i=D.stepAt(s,t,e),r=D.ribbonAt(s,t,e);if(i!==null){let l=i.lane.steps[i.step];n.store.set({step:i.step,r0:l.start_ns,r1:l.end_ns,sel:null},
-"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,r.end_ns-r.last_ns,1e3);n.state.view=Tt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.
+at:n}=this,s=n.above(),i=I.stepAt(s,t,e),r=I.ribbonAt(s,t,e);if(i!==null){let l=i.lane.steps[i.step];n.store.set({step:i.step,r0:l.start_ns,r1:l.end_ns,sel:null},
+"push")}else if(r!==null){let l=Math.max(r.last_ns-r.first_ns,r.end_ns-r.last_ns,1e3);n.state.view=Lt({t0:r.last_ns-1.5*l,t1:r.last_ns+.8*l},r.late.start_ns,0,n.
 all),this.moves.go(r.late)}}hover(t,e){let{at:n}=this,s=t<0?null:n.painter.hit(t,e);if(n.pointer={x:t,y:e,box:s!==null&&"span"in s?{x0:s.x0,x1:s.x1,lane:s.lane}:
-null},t>=0&&(n.crossing=null),n.marks(),s===null)return A();if("span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?A():$(n.overlay.
+null},t>=0&&(n.crossing=null),n.marks(),s===null)return P();if("span"in s)return this.tip(s,t,e);let{class:i,covered:r}=n.painter.classAt(s,t);i===0?P():$(n.overlay.
 canvas,t,e,{title:n.head.classes[i],rows:[["busy here",T(Math.round(r*100)/100)],["","a click selects the longest span"]]})}tip(t,e,n){let{head:s,state:i,source:r,
-width:l,overlay:h}=this.at,p=s.rows[t.lane.row],d=(t.x1-t.x0)/l*(i.view.t1-i.view.t0),c=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stret\
-ched"&&c.push(["duration",g(Math.round(d))]),$(h.canvas,e,n,{title:r.names.get(t.name),rows:c})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,
-l=n.above(),h=t<0?null:D.ribbonAt(l,t,e),p=t<0?null:D.stepAt(l,t,e);if(h!==null)$(r,t,e,Un(h,s.ranks[h.late.rank])),n.crossing?.of!==h&&(n.crossing={of:h,links:[]},
-i.parts(h).then(d=>{n.crossing?.of===h&&(n.crossing.links=d),n.draw("overlay")}));else if(n.crossing=null,p===null)A();else{let d=p.lane.steps[p.step];$(r,t,e,{
-title:`step ${p.step}, ${d.kind}`,rows:[["name",d.name],[p.lane.name||"all ranks",g(d.end_ns-d.start_ns)]]})}n.draw("overlay")}};function Qe(o,t,e){let n=NaN,s=!1;
-o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener("pointermove",i=>{Number.isNaN(n)||(s||=
-Math.abs(i.offsetX-n)>4,s&&t(i,n))}),o.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),o.addEventListener("pointercancel",()=>n=NaN)}function Ws(o,t,e){let n=[],s=0;for(let i of o){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
+width:l,overlay:h}=this.at,p=s.rows[t.lane.row],d=(t.x1-t.x0)/l*(i.view.t1-i.view.t0),u=[[s.ranks[p.rank],p.name],["what",s.classes[t.class]??""]];i.by!=="stret\
+ched"&&u.push(["duration",g(Math.round(d))]),$(h.canvas,e,n,{title:r.names.get(t.name),rows:u})}hoverRuler(t,e){let{at:n}=this,{head:s,source:i}=n,r=n.ruler.canvas,
+l=n.above(),h=t<0?null:I.ribbonAt(l,t,e),p=t<0?null:I.stepAt(l,t,e),d=t<0?null:I.ghostAt(l,t,e);if(h!==null)$(r,t,e,ts(h,s.ranks[h.late.rank])),n.crossing?.of!==
+h&&(n.crossing={of:h,links:[]},i.parts(h).then(u=>{n.crossing?.of===h&&(n.crossing.links=u),n.draw("overlay")}));else if(n.crossing=null,d!==null)$(r,t,e,Dn(d));else if(p===
+null)P();else{let u=p.lane.steps[p.step];$(r,t,e,{title:`step ${p.step}, ${u.kind}`,rows:[["name",u.name],[p.lane.name||"all ranks",g(u.end_ns-u.start_ns)]]})}n.
+draw("overlay")}};function ln(o,t,e){let n=NaN,s=!1;o.addEventListener("pointerdown",i=>{i.button>1||(n=i.offsetX,s=!1,o.setPointerCapture(i.pointerId))}),o.addEventListener(
+"pointermove",i=>{Number.isNaN(n)||(s||=Math.abs(i.offsetX-n)>4,s&&t(i,n))}),o.addEventListener("pointerup",i=>{Number.isNaN(n)||e(i,s),n=NaN}),o.addEventListener(
+"pointercancel",()=>n=NaN)}function ti(o,t,e){let n=[],s=0;for(let i of o){let{from:r,to:l}=i;for(;r<=l&&t(i.lane,r);)r++;for(;l>=r&&t(i.lane,l);)l--;if(l=Math.min(l,r+e-s-1),l<r)continue;
 s+=l-r+1;let h=n[n.length-1];h!==void 0&&h.last===i.lane-1&&h.from===r&&h.to===l?h.last=i.lane:n.push({first:i.lane,last:i.lane,from:r,to:l})}return n.map(i=>`${i.
-first}-${i.last}@${i.from}_${i.to}`).join(";")}var Gn=4e3,re=class o{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
+first}-${i.last}@${i.from}_${i.to}`).join(";")}var is=4e3,me=class o{constructor(t,e,n,s){this.epoch=t;this.levelsThere=e;this.ask=n;this.arrived=s}epoch;levelsThere;ask;arrived;levels=new Map;loading=!1;failed=new Set;received=0;requests=0;static key(t,e){
 return t*2**32+(e+2**31)}at(t,e){let n=(e?"s":"w")+t,s=this.levels.get(n);return s===void 0?s=new Map:this.levels.delete(n),this.levels.set(n,s),s}of(t,e){let n=this.
-levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(o.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of On(n,this.epoch))s.set(o.key(i.lane,i.index),
+levels.get((e?"s":"w")+t);return n===void 0?()=>{}:(s,i)=>n.get(o.key(s,i))}add(t,e,n){let s=this.at(t,e);for(let i of Kn(n,this.epoch))s.set(o.key(i.lane,i.index),
 i);this.received+=n.byteLength}levelsOf(t){return[...this.levels.keys()].filter(e=>e.startsWith(t?"s":"w")).map(e=>Number(e.slice(1)))}load(t,e,n){if(this.loading)
-return;let s=this.of(e,n),i=this.levelsThere.length>0,r=Ws(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
+return;let s=this.of(e,n),i=this.levelsThere.length>0,r=ti(t,(h,p)=>s(h,p)!==void 0,448);if(i){let h=this.levelsThere.find(p=>!this.levels.has("w"+p));if(h===void 0||
 h<Math.min(e,this.levelsThere[0]))return;[e,r]=[h,"all"]}let l=`${e} ${n} ${r}`;r===""||this.failed.has(l)||(this.loading=!0,this.requests++,this.ask(e,n,r).then(
 h=>{this.add(e,n,h),i||this.forget()},h=>{throw this.failed.add(l),h}).finally(()=>{this.loading=!1,this.arrived()}))}forget(){let t=0;for(let e of this.levels.
-values())t+=e.size;for(let[e,n]of this.levels){if(t<=Gn)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
-keys()){if(t<=Gn)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},ae=class{constructor(t,e,n){this.size=t;this.ask=
+values())t+=e.size;for(let[e,n]of this.levels){if(t<=is)return;if(this.levels.size===1)break;t-=n.size,this.levels.delete(e)}for(let e of this.levels.values())for(let n of e.
+keys()){if(t<=is)return;e.delete(n),t--}}kept(){let t=0;for(let e of this.levels.values())t+=e.size;return t}},fe=class{constructor(t,e,n){this.size=t;this.ask=
 e;this.arrived=n}size;ask;arrived;blocks=new Map;get(t){let e=Math.floor(t/this.size),n=this.blocks.get(e);return n===void 0&&(this.blocks.set(e,null),this.ask(
-e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var Vs=()=>new B("An exported page does not have this: open the capture with stepscope view.",404),oe=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
-t.levels.length>0,this.tiles=new re(t.epoch,t.levels,(s,i,r)=>Pe("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=
-new ae(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t===
-"collective"?n:null}}heat(t){return Pe("timeline/heat",{c:this.c,measure:t})}align(t){return M("timeline/align",{c:this.c,...o.alignment(t)})}span(t,e){return M(
-"timeline/span",{c:this.c,rank:t,span:e})}range(t,e){return this.exported||t.range===null?Promise.reject(Vs()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.
+e).then(s=>{this.blocks.set(e,s),this.arrived()})),n?.[t-e*this.size]??""}};var ei=()=>new O("An exported page does not have this: open the capture with stepscope view.",404),ge=class o{constructor(t,e,n){this.head=t;this.c=e;this.exported=
+t.levels.length>0,this.tiles=new me(t.epoch,t.levels,(s,i,r)=>Ie("timeline/tiles",{c:e,level:s,axis:i?"stretched":null,tiles:this.exported?null:r}),n),this.names=
+new fe(t.block,s=>M("timeline/names",{c:e,block:s}),n)}head;c;tiles;names;exported;static alignment({by:t,step:e,at:n}){return{align:t,step:t==="step"?e:null,at:t===
+"collective"?n:null}}heat(t){return Ie("timeline/heat",{c:this.c,measure:t})}align(t){return M("timeline/align",{c:this.c,...o.alignment(t)})}span(t,e){return M(
+"timeline/span",{c:this.c,rank:t,span:e})}range(t,e){return this.exported||t.range===null?Promise.reject(ei()):M("timeline/range",{c:this.c,from:t.range.t0,to:t.
 range.t1,rows:e,...o.alignment(t)})}async search(t,e,n,s){if(!this.exported)return M("timeline/search",{c:this.c,q:t,rows:e,after:Math.round(n),back:s?1:null});
 let i=[],r=t.toLowerCase();for(let l=0;l*this.head.block<this.head.names;l++)(await M("timeline/names",{c:this.c,block:l})).forEach((h,p)=>h.toLowerCase().includes(
 r)&&i.push(l*this.head.block+p));return{names:[],all:i.length,ids:i,next:null,spans:0,total_ns:0}}async ribbons(t,e){return this.exported?(await M("timeline/rib\
 bons",{c:this.c})).ribbons.filter(n=>n.first_ns<e&&n.end_ns>t):(await M("timeline/ribbons",{c:this.c,from:t,to:e,most:300})).ribbons}parts(t){return this.exported?
 Promise.resolve([]):M("timeline/parts",{c:this.c,domain:t.domain,index:t.index})}moved(t,e,n,s){return M("timeline/moved",{c:this.c,from:e,to:n,n:s,ranks:t.join(
 ",")})}hit(t,e,n,s){return this.exported?Promise.resolve(null):(e=Math.floor(e),M("timeline/hit",{c:this.c,lane:t,from:e,to:Math.max(Math.ceil(n),e+1),axis:s?"s\
-tretched":null}))}beside(t,e){return this.exported?Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function Yn(o,t,e){let{state:n,head:s,store:i,moves:r,search:l}=t,h=document.activeElement===l,p=n.heat!=="off",d=n.by==="step"?`at step ${n.step}`:n.by==="coll\
-ective"?"at the nearest to the middle":"between collectives";x(o,l,a("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(c=>a("butto\
-n",{class:"choice",title:c.help,"aria-pressed":String(c.by===n.by),data:{align:c.by},on:{click:()=>r.choose(c.by)}},c.title))),n.by!=="wall"&&a("span",{class:"t\
-l-soft"},d),n.only.length>0&&a("span",{class:"tl-only"},"only "+n.only.map(c=>s.ranks[c]).join(" and "),a("button",{class:"quiet",title:"All ranks (key: r)","ar\
-ia-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),a("span",{class:"space"}),s.steps.length>1&&a("button",{class:"button","aria-pressed":String(p),
-title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:p?"off":"work"})}},"map"),a("button",{class:"button",title:"The whole capture (key: 0)",on:{click:()=>r.
-whole()}},"whole"),a("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},"−"),a("button",{class:"bu\
-tton","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),h&&l.focus()}var Ks=220,Ze=class{constructor(t,e){this.context=t;this.head=e;this.all=_t(e),this.state=Fe(this.store.params,e),this.source=new oe(e,this.store.params.c,()=>this.
-draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Lt(a("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.minimap=new Xt(
-a("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new Ut(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),pick:(r,l)=>this.
-moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat"));let i=t.capture?.load||null;this.load=i===null?null:new Wt(i,t.capture.id,this.
-all,()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.panel=new se(e,{go:r=>this.moves.go(r),sort:r=>this.store.set({sort:r}),
-close:()=>this.clear()}),this.spacer.append(this.gutter,a("div",{class:"tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),
-this.el.append(this.tools,this.heat.el,a("div",{class:"tl-above tl-mini"},a("div",{class:"legend"},"whole capture"),this.minimap.canvas),a("div",{class:"tl-abov\
-e tl-rule"},this.legend,this.ruler.canvas),this.load?.el??"",this.body,this.panel.el,this.classes),new ie(this,this.moves).listen(),this.moves.bind(),this.watch=
-new ResizeObserver(()=>this.draw("lanes","heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=a("div",
-{class:"tl"});all;source;state;plan={groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=Ge();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new te(
-a("canvas",{class:"overlay"}));ruler=new D(a("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;load;moves=new Zt(this);body=a("div",
-{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=a("input",{type:"search",placeholder:"Search names  /","aria-label":"Searc\
-h names of spans"});panel;gutter=a("div",{class:"tl-gutter"});strips=a("canvas",{class:"tl-strips"});spacer=a("div",{class:"tl-spacer"});length=a("span",{class:"\
+tretched":null}))}beside(t,e){return this.exported?Promise.resolve(null):M("timeline/beside",{c:this.c,rank:t.rank,span:t.span,back:e?1:null})}};function hn(o,t,e){let{state:n,head:s,store:i,moves:r,search:l,ghosts:h}=t,p=document.activeElement,d=n.heat!=="off",u=n.by==="step"?`at step ${n.step}`:n.by===
+"collective"?"at the nearest to the middle":"between collectives";x(o,l,a("span",{role:"group","aria-label":"Align ranks by (key: A)"},...r.choices().map(m=>a("\
+button",{class:"choice",title:m.help,"aria-pressed":String(m.by===n.by),data:{align:m.by},on:{click:()=>r.choose(m.by)}},m.title))),n.by!=="wall"&&a("span",{class:"\
+tl-soft"},u),n.only.length>0&&a("span",{class:"tl-only"},"only "+n.only.map(m=>s.ranks[m]).join(" and "),a("button",{class:"quiet",title:"All ranks (key: r)","a\
+ria-label":"All ranks",on:{click:()=>i.set({only:null})}},"✕")),n.by==="wall"&&s.steps.length>1&&h.picker(s.ranks,n.rank,m=>i.set({set:m},"push")),n.by==="wal\
+l"&&h.outcome()!==""&&a("span",{class:"tl-soft tl-outcome",title:h.outcome()},h.outcome()),a("span",{class:"space"}),s.steps.length>1&&a("button",{class:"button",
+"aria-pressed":String(d),title:"Ranks × steps (key: h)",on:{click:()=>i.set({heat:d?"off":s.measure})}},"map"),a("button",{class:"button",title:"The whole capt\
+ure (key: 0)",on:{click:()=>r.whole()}},"whole"),a("button",{class:"button","aria-label":"Zoom out",title:"Zoom out (key: s)",on:{click:()=>r.zoom(2,t.width/2)}},
+"−"),a("button",{class:"button","aria-label":"Zoom in",title:"Zoom in (key: w)",on:{click:()=>r.zoom(.5,t.width/2)}},"+"),e),p===l?l.focus():p?.classList.contains(
+"tl-whatif")&&o.querySelector(".tl-whatif")?.focus()}var ni=220,si=200,ii=2,pn=class{constructor(t,e){this.context=t;this.head=e;this.all=At(e),this.state=Ye(this.store.params,e),this.source=new ge(e,this.store.params.
+c,()=>this.draw("lanes"));let{tiles:n,names:s}=this.source;this.painter=new Ht(a("canvas",{class:"lanes",role:"img","aria-label":"Spans of all rows"}),n,s),this.
+minimap=new ne(a("canvas",{role:"img","aria-label":"The whole capture"}),n,e),this.heat=new Qt(e,{load:r=>this.source.heat(r),choose:r=>this.store.set({heat:r}),
+pick:(r,l)=>this.moves.compare(r,l),brush:(r,l)=>this.moves.steps(r,l,"push")},()=>this.draw("heat")),this.ghosts=new le(this.store.params.c,t.session.exported?.
+whatif??null,()=>{this.draw("lanes","gutter"),hn(this.tools,this,this.length)});let i=t.capture?.load||null;this.load=i===null?null:new Zt(i,t.capture.id,this.all,
+()=>{this.draw("lanes"),this.state.range!==null&&this.state.sel<0&&this.sum()}),this.panel=new ue(e,{go:r=>this.moves.go(r),sort:r=>this.store.set({sort:r}),close:()=>this.
+clear()}),this.spacer.append(this.gutter,a("div",{class:"tl-stage"},this.painter.canvas,this.strips,this.overlay.canvas)),this.body.append(this.spacer),this.el.
+append(this.tools,this.heat.el,a("div",{class:"tl-above tl-mini"},a("div",{class:"legend"},"whole capture"),this.minimap.canvas),a("div",{class:"tl-above tl-rul\
+e"},this.legend,this.ruler.canvas),this.load?.el??"",this.body,this.panel.el,this.classes),new ce(this,this.moves).listen(),this.moves.bind(),this.watch=new ResizeObserver(
+()=>this.draw("lanes","heat","gutter")),this.watch.observe(this.body),this.apply(this.store.params,null),this.count()}context;head;el=a("div",{class:"tl"});all;source;state;plan={
+groups:[],lanes:[],height:0};alignment=null;found=null;selected=null;pointer={x:-1,y:-1,box:null};crossing=null;palette=rn();ribbons=[];moved=new Map;dirty=new Set;frame=0;settle=0;settled="";waits=new Map;watch;painter;overlay=new he(
+a("canvas",{class:"overlay"}));ruler=new I(a("canvas",{role:"img","aria-label":"Time, steps and collectives"}));minimap;heat;ghosts;load;moves=new oe(this);body=a(
+"div",{class:"tl-body",tabindex:"0",role:"region","aria-label":"Rows of all ranks"});search=a("input",{type:"search",placeholder:"Search names  /","aria-label":"\
+Search names of spans"});panel;gutter=a("div",{class:"tl-gutter"});strips=a("canvas",{class:"tl-strips"});spacer=a("div",{class:"tl-spacer"});length=a("span",{class:"\
 length",title:"How much time is shown"});tools=a("div",{class:"tl-tools"});legend=a("div",{class:"legend"});classes=a("p",{class:"tl-classes","aria-label":"Colo\
-urs"});get store(){return this.context.store}get width(){return Math.max(this.body.clientWidth-Ks,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(
-this.painter.stats,{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>Mt()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.
+urs"});get store(){return this.context.store}get width(){return Math.max(this.body.clientWidth-ni,50)}count(){let{tiles:t}=this.source;window.__stats=Object.assign(
+this.painter.stats,{received:()=>t.received,requests:()=>t.requests,kept:()=>t.kept(),idle:()=>Rt()&&this.frame===0,shown:()=>this.state.view,step:e=>this.head.
 steps[e],look:e=>{let n=this.head.steps[this.head.steps.length-1]??{start_ns:this.all.t0,end_ns:this.all.t1};this.moves.look(e((n.start_ns+n.end_ns)/2))}})}wait(t){
-this.done(t),kt(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=
-Fe(t,this.head),s=(...i)=>e===null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.plan=Rt(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),
+this.done(t),_t(new Promise(e=>this.waits.set(t,e)))}done(t){this.waits.get(t)?.(),this.waits.delete(t)}update(t,e){this.apply(t,e)}apply(t,e){let n=this.state=
+Ye(t,this.head),s=(...i)=>e===null||i.some(r=>t[r]!==e[r]);s("only","open")&&(this.plan=Ct(this.head,n.open,n.only),this.stretchTo(this.plan.height),this.colours()),
 s("y","only","open")&&Math.abs(this.body.scrollTop-n.y)>1&&(this.body.scrollTop=n.y),s("align","step","at")&&(e===null||n.by!==this.alignment?.by||n.by!=="wall")&&
-this.align(),s("heat")&&this.heat.show(n.heat).then(()=>this.draw("heat")),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.selected?.rank!==n.rank||this.selected?.
-span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes","overlay","gutter","heat"),Yn(this.tools,
-this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.by===t.by&&(this.alignment=t,this.settled=
-"",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==this.search&&(this.search.value=t),t===
-""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(t,this.rows(),this.state.view.t0,!1).
-then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){let{rank:t,sel:e}=this.
-state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());return}this.source.span(
-t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}sum(){let{range:t,
-sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();return}this.source.range(this.state,this.rows()).then(n=>{this.state.range?.t0!==t.t0||this.
-state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.groups.length,e,this.during(t)),this.draw("overlay","lanes"))}).catch(n=>this.lacking(n))}during(t){
-let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return a("p",{class:"tl-requests"},`Requests under way: ${n.length===0?"non\
-e":n.length} `,...n.slice(0,s).map(i=>a("a",{class:"chip",href:e.link(this.store.params,t,i)},String(i))),n.length>s&&` and ${n.length-s} more`)}lacking(t){if(!(t instanceof
-B)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","lanes")}rows(){return this.plan.groups.flatMap(t=>t.rows.map(e=>e.row)).
-join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.state.view.t0+t/this.width*(this.state.view.t1-this.state.view.
-t0)}shown(t){if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.moved_ns[t.rank]??0;return{start:t.start_ns+
-e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(()=>this.paint()))}restyle(){this.palette=
-Ge(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(e=>e.rows.flatMap(n=>this.head.rows[n.
-row].classes)));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>a("span",{class:"key"},ne(e),this.head.classes[e])),this.head.stretch&&a("span",{class:"key"},a(
-"i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.state,s=[],{lanes:i}=Yt(this.
-head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:r}=i[0],[l,h]=Jt(r,n);if((h-l)*40<this.width)for(let p=l;p<h;p++)r[p].end_ns!==0&&s.push(
-r[p].start_ns)}return{view:n,width:this.width,height:e,top:t,lanes:jt(this.plan.lanes,t,t+e),lines:s,moved:this.alignment?.moved_ns??[],stretched:this.state.by===
-"stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}above(){return{view:this.state.view,width:this.width,palette:this.palette,
-lanes:Yt(this.head,this.state.only).lanes,wall:this.state.by==="wall",ribbons:this.ribbons,picked:this.state.step}}paint(){this.frame=0;let t=performance.now(),
-e=this.dirty,{stats:n}=this.painter;this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.
-marks(),e.has("gutter")&&($n(this.gutter,this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,
-this.body.clientHeight)+"px",this.legends()),e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(
-0,2e3))}legends(){let t=this.state.by==="wall",{lanes:e,left:n}=Yt(this.head,this.state.only),s=Et(e.length);x(this.legend,a("div",null,this.state.by==="stretch\
-ed"?"stretched time":"time",t&&n>0&&`; of ${n} more replicas no steps`),...t?e.map(i=>{let r=a("div",{class:s<18?"low":null},i.name===""?"steps":"steps of "+i.name);
-return r.style.height=s+"px",r}):[],t&&this.head.stretch&&a("div",null,"waits in collectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Lt.needs(t),{tiles:s}=this.
-source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[this.painter.canvas,this.
-overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);s.load(n,e,t.stretched),
-s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=ut+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.above(),l=D.height(r,
-this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=Wn(t.view);this.length.textContent!==h&&(this.length.textContent=h),this.load?.
-paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.view(...this.stepsShown()),
-this.marks()}stepsShown(){let[t,e]=Jt(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.scene();this.painter.stats.
-overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?[]:t.counterparts.filter(n=>n.
-span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.crossing?.links??null,last:this.
-crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by==="step"||this.state.by==="collec\
-tive");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,l)=>[l,[r]])),i=Math.max(...[...s.
-values()].map(r=>Math.max(...r.map(Math.abs))),1);Nn(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){let{t0:e,t1:n}=t.view,
-s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);i===this.settled||!this.
-head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(()=>{let r=Math.floor(
-e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((d,c)=>[d,p[c]]))}):this.source.ribbons(r,l).then(p=>{this.ribbons=
-p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.keys()])this.done(t);
-cancelAnimationFrame(this.frame),this.watch.disconnect(),A()}},tn=class{el=a("div",null);view=null;closed=!1;constructor(t){M("timeline/head",{c:t.store.params.
-c}).then(e=>{this.closed||(this.view=new Ze(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){this.view?.update(
-t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},Jn={id:"timeline",title:"Timeline",needs:"capture",open:o=>new tn(o)};function Xs(o,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
-(h,p)=>{let d=l(h),c=l(p);return Number.isNaN(d)||Number.isNaN(c)?Number(Number.isNaN(d))-Number(Number.isNaN(c)):r*(+(d>c)-+(d<c))})}return i.sort((l,h)=>r*s.text(
-l).localeCompare(s.text(h),"en"))}function Gs(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.
-every(r=>i.includes(r))})}function en(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
+this.align(),s("heat")&&this.heat.show(n.heat).then(()=>this.draw("heat")),s("set")&&this.ghosts.show(t.set),s("q")&&this.seek(),s("rank","sel")&&(e===null||this.
+selected?.rank!==n.rank||this.selected?.span!==n.sel)&&this.select(),s("r0","r1","only","open","align","step","at","sort")&&n.sel<0&&this.sum(),this.draw("lanes",
+"overlay","gutter","heat"),hn(this.tools,this,this.length)}stretchTo(t){this.spacer.style.height=t+"px"}align(){this.source.align(this.state).then(t=>{this.state.
+by===t.by&&(this.alignment=t,this.settled="",this.draw("lanes","overlay","gutter"))})}seek(){let{q:t}=this.state;if(this.search.value!==t&&document.activeElement!==
+this.search&&(this.search.value=t),t===""){this.found!==null&&this.state.sel<0&&this.state.range===null&&this.panel.hide(),this.found=null;return}this.source.search(
+t,this.rows(),this.state.view.t0,!1).then(e=>{this.state.q===t&&(this.found=e,this.state.sel<0&&this.state.range===null&&this.panel.found(e,t),this.draw("lanes"))})}select(){
+let{rank:t,sel:e}=this.state;if(e<0){this.selected=null,this.state.range===null&&(this.found!==null?this.panel.found(this.found,this.state.q):this.panel.hide());
+return}this.source.span(t,e).then(n=>{this.state.rank!==t||this.state.sel!==e||(this.selected=n,this.panel.span(n),this.draw("overlay","lanes"))}).catch(n=>this.
+lacking(n))}sum(){let{range:t,sort:e}=this.state;if(t===null){this.found===null&&this.panel.hide();return}this.source.range(this.state,this.rows()).then(n=>{this.
+state.range?.t0!==t.t0||this.state.range.t1!==t.t1||this.state.sel>=0||(this.panel.range(n,this.plan.groups.length,e,this.during(t)),this.draw("overlay","lanes"))}).
+catch(n=>this.lacking(n))}during(t){let{load:e}=this;if(e===null||this.state.by!=="wall")return!1;let n=e.during(t),s=40;return a("p",{class:"tl-requests"},`Req\
+uests under way: ${n.length===0?"none":n.length} `,...n.slice(0,s).map(i=>a("a",{class:"chip",href:e.link(this.store.params,t,i)},String(i))),n.length>s&&` and ${n.
+length-s} more`)}lacking(t){if(!(t instanceof O)||t.status===0)throw t;this.selected=null,this.panel.note(t.message),this.draw("overlay","lanes")}rows(){return this.
+plan.groups.flatMap(t=>t.rows.map(e=>e.row)).join(",")}clear(){this.store.set({sel:null,r0:null,r1:null}),this.panel.hide()}time(t){return this.state.view.t0+t/
+this.width*(this.state.view.t1-this.state.view.t0)}shown(t){if(this.state.by==="stretched")return{start:t.stretched_ns[0],end:t.stretched_ns[1]};let e=this.alignment?.
+moved_ns[t.rank]??0;return{start:t.start_ns+e,end:t.start_ns+e+t.dur_ns}}draw(...t){for(let e of t)this.dirty.add(e);this.frame===0&&(this.frame=requestAnimationFrame(
+()=>this.paint()))}restyle(){this.palette=rn(),this.painter.restyle(),this.draw("lanes","heat","overlay","gutter")}colours(){let t=new Set(this.plan.groups.flatMap(
+e=>e.rows.flatMap(n=>this.head.rows[n.row].classes)));x(this.classes,...[...t].sort((e,n)=>e-n).map(e=>a("span",{class:"key"},de(e),this.head.classes[e])),this.
+head.stretch&&a("span",{class:"key"},a("i",{class:"tl-swatch tl-waits"}),"waits for other ranks"))}scene(){let t=this.body.scrollTop,e=this.body.clientHeight,{view:n}=this.
+state,s=[],{lanes:i}=ie(this.head,this.state.only);if(this.state.by==="wall"&&i.length===1){let{steps:p}=i[0],[d,u]=re(p,n);if((u-d)*40<this.width)for(let m=d;m<
+u;m++)p[m].end_ns!==0&&s.push(p[m].start_ns)}let r=this.plan.groups.filter(p=>p.y+p.height>t&&p.y<t+e),l=ii*(n.t1-n.t0)/this.width,h=this.state.by==="wall"?Fn(Yt(
+this.ghosts.all,n),r,l,si):[];return{view:n,width:this.width,height:e,top:t,lanes:Jt(this.plan.lanes,t,t+e),lines:s,bands:h,moved:this.alignment?.moved_ns??[],stretched:this.
+state.by==="stretched",palette:this.palette,found:this.found===null?null:new Set(this.found.ids)}}otherwise(t){return t.length===1?this.ghosts.words():""}above(){
+let{lanes:t}=ie(this.head,this.state.only);return{view:this.state.view,width:this.width,palette:this.palette,lanes:t,wall:this.state.by==="wall",ribbons:this.ribbons,
+picked:this.state.step,otherwise:this.otherwise(t)!=="",ghosts:this.ghosts.over}}paint(){this.frame=0;let t=performance.now(),e=this.dirty,{stats:n}=this.painter;
+this.dirty=new Set,!(!this.el.isConnected||this.body.clientHeight===0)&&(e.has("lanes")?this.lanes():e.has("overlay")&&this.marks(),e.has("gutter")&&(Wn(this.gutter,
+this.head,this.plan,this.state.rank,this.alignment,s=>this.moves.turn(s)),this.gutter.style.height=Math.max(this.plan.height,this.body.clientHeight)+"px",this.legends()),
+e.has("heat")&&this.heat.paint(this.palette),n.script.push(performance.now()-t),n.script.length>4e3&&n.script.splice(0,2e3))}legends(){let t=this.state.by==="wa\
+ll",{lanes:e,left:n}=ie(this.head,this.state.only),s=qt(e.length),i=this.otherwise(e);x(this.legend,a("div",null,this.state.by==="stretched"?"stretched time":"t\
+ime",t&&n>0&&`; of ${n} more replicas no steps`),...t?e.map(r=>{let l=a("div",{class:s<18?"low":null},r.name===""?"steps":"steps of "+r.name);return l.style.height=
+s+"px",l}):[],t&&i!==""&&a("div",{title:"if "+i},"if "+i),t&&this.head.stretch&&a("div",null,"waits in collectives"))}lanes(){let t=this.scene(),{level:e,needs:n}=Ht.
+needs(t),{tiles:s}=this.source;this.painter.paint(t);for(let p of[this.painter.canvas,this.overlay.canvas,this.strips])p.style.height=t.height+"px";for(let p of[
+this.painter.canvas,this.overlay.canvas,this.strips,this.ruler.canvas,this.minimap.canvas])p.style.width=t.width+"px";let i=this.minimap.needs(this.all,this.width);
+s.load(n,e,t.stretched),s.load(i.needs,i.level,!1),this.minimap.canvas.style.height=ct+"px",this.minimap.paint(this.all,t.view,this.width,this.palette);let r=this.
+above(),l=I.height(r,this.head.stretch);this.ruler.canvas.style.height=l+"px",this.ruler.paint(r,l);let h=es(t.view);this.length.textContent!==h&&(this.length.textContent=
+h),this.load?.paint(this.state.by==="wall"?t.view:null,t.width,this.palette,this.store.params),this.offsets(t),this.rest(t),r.wall&&r.lanes.length>0&&this.heat.
+view(...this.stepsShown()),this.marks()}stepsShown(){let[t,e]=re(this.head.steps,this.state.view);return e>t?[t,e-1]:[-1,-1]}marks(){let t=this.selected,e=this.
+scene();this.painter.stats.overlays++,this.overlay.paint({...e,lanes:new Map(e.lanes.map(n=>[n.lane,n])),place:n=>this.shown(n),selected:t,counterparts:t===null?
+[]:t.counterparts.filter(n=>n.span>=0),flows:t===null?[]:t.launch!==null?[[t.launch,t]]:t.launched.slice(0,30).map(n=>[t,n]),range:this.state.range,collective:this.
+crossing?.links??null,last:this.crossing?.of.last_ns??0},this.pointer)}offsets(t){let e=t.stretched&&this.moved.size>0,n=this.alignment!==null&&(this.state.by===
+"step"||this.state.by==="collective");if(this.strips.hidden=!e&&!n,this.strips.hidden)return;let s=e?this.moved:new Map((this.alignment?.moved_ns??[]).map((r,l)=>[
+l,[r]])),i=Math.max(...[...s.values()].map(r=>Math.max(...r.map(Math.abs))),1);Un(this.strips,this.plan,t.top,t.width,t.height,s,i,this.palette.name("medium"))}rest(t){
+let{t0:e,t1:n}=t.view,s=this.plan.groups.filter(r=>r.y+r.height>t.top&&r.y<t.top+t.height).map(r=>r.rank),i=JSON.stringify([e,n,this.state.by,t.stretched?s:0]);
+i===this.settled||!this.head.stretch||this.state.by!=="wall"&&!t.stretched||(this.settled=i,clearTimeout(this.settle),this.wait("rest"),this.settle=window.setTimeout(
+()=>{let r=Math.floor(e),l=Math.ceil(n),h=t.stretched?this.source.moved(s,r,l,240).then(p=>{this.moved=new Map(s.map((d,u)=>[d,p[u]]))}):this.source.ribbons(r,l).
+then(p=>{this.ribbons=p});this.done("rest"),h.then(()=>this.draw("lanes"))},80))}close(){this.moves.close(),clearTimeout(this.settle);for(let t of[...this.waits.
+keys()])this.done(t);cancelAnimationFrame(this.frame),this.watch.disconnect(),P()}},dn=class{el=a("div",null);view=null;closed=!1;constructor(t){M("timeline/hea\
+d",{c:t.store.params.c}).then(e=>{this.closed||(this.view=new pn(t,e),this.el.replaceChildren(this.view.el),this.view.draw("lanes","heat","gutter"))})}update(t,e){
+this.view?.update(t,e)}restyle(){this.view?.restyle()}close(){this.closed=!0,this.view?.close()}},rs={id:"timeline",title:"Timeline",needs:"capture",open:o=>new dn(
+o)};function ri(o,t,e){let n=e.startsWith("-"),s=t.find(l=>l.id===(n?e.slice(1):e)),i=o.slice();if(!s)return i;let r=n?-1:1;if(s.num){let l=s.num.bind(s);return i.sort(
+(h,p)=>{let d=l(h),u=l(p);return Number.isNaN(d)||Number.isNaN(u)?Number(Number.isNaN(d))-Number(Number.isNaN(u)):r*(+(d>u)-+(d<u))})}return i.sort((l,h)=>r*s.text(
+l).localeCompare(s.text(h),"en"))}function ai(o,t,e){let n=e.toLowerCase().split(/\s+/).filter(s=>s!=="");return o.filter(s=>{let i=t(s).toLowerCase();return n.
+every(r=>i.includes(r))})}function un(o){return o.map(t=>{if(typeof t=="number")return Number.isFinite(t)?String(t):"";let e=/^[=+\-@\t\r]/.test(t)?"'"+t:t;return/[",\r\n]/.
 test(e)?'"'+e.replace(/"/g,'""')+'"':e}).join(",")+`\r
-`}function Qn(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var Ys=100,
-ft=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=a(
-"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return Xs(Gs(this.rows,this.key,t),this.columns,
+`}function as(o,t,e){let n=URL.createObjectURL(new Blob([e],{type:t}));a("a",{href:n,download:o}).click(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}var oi=100,
+wt=class{constructor(t,e,n,s,i,r){this.store=t;this.columns=n;this.usual=s;this.key=i;this.onpick=r;this.el.setAttribute("aria-label",e)}store;columns;usual;key;onpick;el=a(
+"div",{class:"table",role:"region",tabindex:"0"});rows=[];shown(){let{q:t="",sort:e=this.usual}=this.store.params;return ri(ai(this.rows,this.key,t),this.columns,
 e)}set(t,e=this.columns){this.rows=t,this.columns=e,this.draw()}draw(){let{sort:t=this.usual,sel:e,all:n}=this.store.params,s=this.shown(),i=n==="1"?s:s.slice(0,
-Ys),r=a("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),c=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return a("th",{scope:"col",
-class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?d?"descending":"ascending":null,title:h.help},a("button",{on:{click:()=>this.store.set({sort:c===this.usual?null:
-c})}},h.title,p&&a("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h=>{let p=a("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
+oi),r=a("tr",null,...this.columns.map(h=>{let p=t.replace(/^-/,"")===h.id,d=t.startsWith("-"),u=p?d?h.id:"-"+h.id:h.num?"-"+h.id:h.id;return a("th",{scope:"col",
+class:(h.num?"r ":"")+(h.class??""),"aria-sort":p?d?"descending":"ascending":null,title:h.help},a("button",{on:{click:()=>this.store.set({sort:u===this.usual?null:
+u})}},h.title,p&&a("span",{"aria-hidden":"true"},d?" ▾":" ▴")))})),l=i.map(h=>{let p=a("tr",{class:e!==void 0&&this.key(h)===e?"selected":null},...this.columns.
 map(d=>a("td",{class:(d.num?"r ":"")+(d.class??"")},d.cell?d.cell(h):d.text(h))));return this.onpick&&p.addEventListener("click",d=>d.target.closest("a, button")===
 null&&this.onpick(h)),p});x(this.el,a("table",null,a("thead",null,r),a("tbody",null,...l))),s.length===0&&this.el.append(a("p",{class:"none"},this.rows.length===
 0?"There is nothing of this.":"Nothing has these words.")),s.length>i.length&&this.el.append(a("button",{class:"more button",on:{click:()=>this.store.set({all:"\
-1"})}},`Show all ${s.length}`))}};function V(o,t){return o.total[t]/Math.max(o.steps,1)}function le(o,t){return o.other[t]/Math.max(o.other_steps,1)}function Zn(o){let t=o.parent.length,e=o.other.
+1"})}},`Show all ${s.length}`))}};function V(o,t){return o.total[t]/Math.max(o.steps,1)}function be(o,t){return o.other[t]/Math.max(o.other_steps,1)}function os(o){let t=o.parent.length,e=o.other.
 length>0,n={first:new Int32Array(t),last:new Int32Array(t),weight:new Float64Array(t),depth:new Int32Array(t)};for(let i=1;i<t;i++){let r=o.parent[i];n.last[r]===
-0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(V(o,i),e?le(o,i):0,s[i]),i>0&&(s[o.
-parent[i]]+=n.weight[i]);return n}function ts(o,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
+0&&(n.first[r]=i),n.last[r]=i+1,n.depth[i]=n.depth[r]+1}let s=new Float64Array(t);for(let i=t-1;i>=0;i--)n.weight[i]=Math.max(V(o,i),e?be(o,i):0,s[i]),i>0&&(s[o.
+parent[i]]+=n.weight[i]);return n}function ls(o,t,e,n){let s=[],i=t.weight[e];if(!(i>0))return s;let r=[{node:e,depth:0,x:0,w:1}];for(let l=r.pop();l;l=r.pop()){
 s.push(l);let h=l.x;for(let p=t.first[l.node];p<t.last[l.node];p++){if(o.parent[p]!==l.node)continue;let d=t.weight[p]/i;d>=n&&r.push({node:p,depth:l.depth+1,x:h,
-w:d}),h+=d}}return s}function es(o,t){let e=0;for(;t.last[e]-t.first[e]===1&&!o.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
-function he(o,t){let e=[];for(;t>0;t=o.parent[t])e.push(t);return e.reverse()}function ns(o,t){let e=V(o,t),n=le(o,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var K=19,Js=60;function Qs([o,t,e]){let[n,s,i]=[o,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
-000000":"#ffffff"}var pe=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
+w:d}),h+=d}}return s}function hs(o,t){let e=0;for(;t.last[e]-t.first[e]===1&&!o.kernel[t.first[e]]&&t.weight[t.first[e]]>=.98*t.weight[e];)e=t.first[e];return e}
+function ve(o,t){let e=[];for(;t>0;t=o.parent[t])e.push(t);return e.reverse()}function ps(o,t){let e=V(o,t),n=be(o,t),s=Math.max(e,n);return s>0?(e-n)/s:0}var K=19,li=60;function hi([o,t,e]){let[n,s,i]=[o,t,e].map(r=>r/255<=.03928?r/255/12.92:Math.pow((r/255+.055)/1.055,2.4));return .2126*n+.7152*s+.0722*i>.179?"#\
+000000":"#ffffff"}var we=class{constructor(t){this.onpick=t;this.sizes.observe(this.el),this.ground.addEventListener("pointermove",e=>this.point(this.hit(e.offsetX,
 e.offsetY),e.offsetX,e.offsetY)),this.ground.addEventListener("pointerleave",()=>this.point(-1)),this.ground.addEventListener("blur",()=>this.point(-1)),this.ground.
 addEventListener("click",e=>{let n=this.hit(e.offsetX,e.offsetY);n>=0&&this.onpick(this.drawn[n].node)}),this.ground.addEventListener("keydown",e=>this.key(e.key)&&
 (e.preventDefault(),e.stopPropagation()))}onpick;el=a("div",{class:"flame"});ground=this.el.appendChild(a("canvas",{tabindex:"0",role:"img"}));over=this.el.appendChild(
 a("canvas",{class:"over","aria-hidden":"true"}));flame=null;tree=null;drawn=[];focus=0;at=-1;lit=()=>!1;sizes=new ResizeObserver(()=>requestAnimationFrame(()=>this.
-draw()));set(t,e){this.flame=t,this.tree=Zn(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
-this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),A()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/K);return this.drawn.findIndex(
+draw()));set(t,e){this.flame=t,this.tree=os(t),this.zoom(e)}get walk(){return this.tree}zoom(t){this.focus=this.flame&&t<this.flame.parent.length?t:0,this.at=-1,
+this.draw()}light(t){this.lit=t,this.draw()}drop(){this.sizes.disconnect(),P()}hit(t,e){let n=this.ground.clientWidth,s=Math.floor(e/K);return this.drawn.findIndex(
 i=>i.depth===s&&t>=i.x*n&&t<(i.x+i.w)*n)}draw(){let t=this.flame,e=this.tree,n=this.el.clientWidth,s=window.devicePixelRatio||1;if(!t||!e||n===0)return;this.drawn=
-ts(t,e,this.focus,.7/n).filter(p=>p.depth<Js);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*K;for(let p of[this.ground,this.over])p.style.height=i+"\
+ls(t,e,this.focus,.7/n).filter(p=>p.depth<li);let i=(this.drawn.reduce((p,d)=>Math.max(p,d.depth),0)+1)*K;for(let p of[this.ground,this.over])p.style.height=i+"\
 px",p.width=Math.round(n*s),p.height=Math.round(i*s);this.el.style.height=i+"px",this.ground.setAttribute("aria-label",`Flame graph of ${t.names[t.name[this.focus]]||
 "all work"}: arrows move, Enter zooms in, Escape out`);let r=this.ground.getContext("2d");if(!r)return;r.setTransform(s,0,0,s,0,0),r.font="11px system-ui, sans-\
-serif",r.textBaseline="middle";let l=J(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),c=h.get(d);if(!c){let v=d.startsWith("=")?this.difference(
-l,Number(d.slice(1))):C(l(d));h.set(d,c=[`rgb(${v.join()})`,Qs(v)])}let f=p.x*n,u=p.w*n,m=p.depth*K;r.fillStyle=c[0],r.fillRect(f,m,Math.max(u-(u>4?1:0),.5),K-1);
-let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=l("mark"),r.fillRect(f,m+K-4,Math.max(u-1,1),3)),!(u<40)&&(r.fillStyle=c[1],
-r.fillText(ti(r,b,u-8),f+4,m+K/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(ns(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
-name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():Zs(t,e)%2?"between":"idle"}difference(t,e){return e>=0?N([C(t("cold")),C(t("warm")),C(t("high"))],
-e):N([C(t("cold")),C(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return A();$(this.ground,e??s.x*this.ground.
+serif",r.textBaseline="middle";let l=Q(),h=new Map;for(let p of this.drawn){let d=this.colorOf(t,p.node),u=h.get(d);if(!u){let v=d.startsWith("=")?this.difference(
+l,Number(d.slice(1))):C(l(d));h.set(d,u=[`rgb(${v.join()})`,hi(v)])}let m=p.x*n,c=p.w*n,f=p.depth*K;r.fillStyle=u[0],r.fillRect(m,f,Math.max(c-(c>4?1:0),.5),K-1);
+let b=t.names[t.name[p.node]]||"all";this.lit(t.full[t.name[p.node]]||b)&&(r.fillStyle=l("mark"),r.fillRect(m,f+K-4,Math.max(c-1,1),3)),!(c<40)&&(r.fillStyle=u[1],
+r.fillText(di(r,b,c-8),m+4,f+K/2))}this.mark()}colorOf(t,e){if(t.other.length>0)return"="+Math.round(ps(t,e)*10)/10;if(t.parent[e]<0)return"idle";let n=t.class[t.
+name[e]]||t.class[t.name[t.parent[e]]];return n?n.toLowerCase():pi(t,e)%2?"between":"idle"}difference(t,e){return e>=0?N([C(t("cold")),C(t("warm")),C(t("high"))],
+e):N([C(t("cold")),C(t("under"))],-e)}point(t,e,n){this.at=t,this.mark();let s=this.drawn[t],i=this.flame;if(!s||!i)return P();$(this.ground,e??s.x*this.ground.
 clientWidth+10,n??(s.depth+.5)*K,{title:i.full[i.name[s.node]]||i.names[i.name[s.node]]||"all work",rows:this.facts(i,s.node)})}facts(t,e){let n=[["GPU time per\
  step",g(V(t,e))],["of all",T(V(t,e)/Math.max(V(t,0),1e-9))],["kernels per step",String(Number((t.count[e]/Math.max(t.steps,1)).toPrecision(4)))]];if(t.other.length>
-0){let s=le(t,e);n.push(["in the other capture",g(s)],["difference",L(V(t,e)-s)+(s>0?`, ${V(t,e)>=s?"+":""}${T(V(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
+0){let s=be(t,e);n.push(["in the other capture",g(s)],["difference",A(V(t,e)-s)+(s>0?`, ${V(t,e)>=s?"+":""}${T(V(t,e)/s-1)}`:"")])}return n}mark(){let t=this.over.
 getContext("2d"),e=window.devicePixelRatio||1,n=this.drawn[this.at];if(!t||(t.setTransform(e,0,0,e,0,0),t.clearRect(0,0,this.over.width,this.over.height),!n))return;
-t.strokeStyle=J()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*K+1,Math.max(n.w*s-3,1),K-3)}key(t){let e=this.flame;if(!e||this.
-drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((d,c)=>{let f=d.x+d.w/2,u=r===0?Math.
-max(d.x-l,l-(d.x+d.w),0):r*(f-l);d.depth===i&&d!==n&&u>=0&&u<p&&(h=c,p=u)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{let i=n?
+t.strokeStyle=Q()("mark"),t.lineWidth=2;let s=this.ground.clientWidth;t.strokeRect(n.x*s+1,n.depth*K+1,Math.max(n.w*s-3,1),K-3)}key(t){let e=this.flame;if(!e||this.
+drawn.length===0)return!1;let n=this.drawn[this.at]??null,s=(i,r)=>{let l=n?n.x+n.w/2:0,h=-1,p=1/0;return this.drawn.forEach((d,u)=>{let m=d.x+d.w/2,c=r===0?Math.
+max(d.x-l,l-(d.x+d.w),0):r*(m-l);d.depth===i&&d!==n&&c>=0&&c<p&&(h=u,p=c)}),h};switch(t){case"ArrowDown":case"ArrowUp":case"ArrowLeft":case"ArrowRight":{let i=n?
 n.depth+(t==="ArrowDown"?1:t==="ArrowUp"?-1:0):0,r=s(i,t==="ArrowLeft"?-1:t==="ArrowRight"?1:0);return r>=0&&this.point(r),!0}case"Enter":return n?(this.onpick(
-n.node),!0):!1;case"Escape":{let i=he(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function Zs(o,t){let e=0;for(;o.parent[t]>=
-0;t=o.parent[t])e++;return e}function ti(o,t,e){if(o.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;o.measureText(t.slice(0,i)+"…").
-width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var de={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
-frame:{title:"Python",one:"Python function"}},ei=["c","by","rank","kind","vs"],nn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ft(e,
+n.node),!0):!1;case"Escape":{let i=ve(e,this.focus).at(-2)??0;return this.focus===0?!1:(this.onpick(i),!0)}}return!1}};function pi(o,t){let e=0;for(;o.parent[t]>=
+0;t=o.parent[t])e++;return e}function di(o,t,e){if(o.measureText(t).width<=e)return t;let n=0,s=t.length;for(;n<s;){let i=n+s+1>>1;o.measureText(t.slice(0,i)+"…").
+width<=e?n=i:s=i-1}return n>1?t.slice(0,n)+"…":""}var xe={kernel:{title:"Kernel",one:"kernel"},class:{title:"Class",one:"class of kernels"},op:{title:"Op",one:"CPU op"},layer:{title:"Layer",one:"layer or module"},
+frame:{title:"Python",one:"Python function"}},ui=["c","by","rank","kind","vs"],cn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new wt(e,
 "GPU work",[],"-total",s=>s.full||s.name,s=>{let i=s.full||s.name;e.set({sel:e.params.sel===i?null:i})}),this.search.addEventListener("input",()=>e.set({q:this.
 search.value,all:null})),n.bind("/","Kernels","filter",()=>this.search.focus()),n.bind("g","Kernels","by another group",()=>{let s=this.offered();this.choose({by:s[(s.
 indexOf(this.by())+1)%s.length]})}),n.bind("Escape","Kernels","zoom out, let go",()=>{e.params.sel!==void 0?e.set({sel:null}):e.set({node:null,q:null})}),n.bind(
 "c","Kernels","save the table as CSV",()=>this.csv()),x(this.el,this.tools,this.crumbs,this.graph.el,a("p",{class:"keys under-flame"}),this.table.el),this.head(),
-this.ask()}context;el=a("div",{class:"kernels"});graph=new pe(t=>this.context.store.set({node:t===0?null:t},"push"));table;crumbs=a("p",{class:"crumbs"});tools=a(
+this.ask()}context;el=a("div",{class:"kernels"});graph=new we(t=>this.context.store.set({node:t===0?null:t},"push"));table;crumbs=a("p",{class:"crumbs"});tools=a(
 "div",{class:"tools"});found=a("span",{class:"soft",role:"status"});search=a("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});rows=null;flame=null;asking=new AbortController;offered(){
-let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(de).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
+let t=this.context.capture?.groups??["kernel","class","op"];return Object.keys(xe).filter(e=>t.includes(e))}by(){let{by:t}=this.context.store.params,e=this.offered();
 return t!==void 0&&e.includes(t)?t:e[0]}choose(t){this.context.store.set({node:null,sel:null,all:null,...t})}head(){let{session:t,capture:e,store:n}=this.context,
 s=n.params,i=this.by(),r=a("select",{"aria-label":"Steps of kind",on:{change:()=>this.choose({kind:r.value})}},a("option",{value:""},"all steps"),...(e?.kinds??
-[]).map(c=>a("option",{value:c},c)));r.value=s.kind??"";let l=a("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},a("option",{value:""},
-"all ranks"),...(e?.ranks??[]).map((c,f)=>a("option",{value:String(f)},c)));l.value=s.rank??"";let h="a run",p=$t(t).filter(c=>c.id!==(s.c??t.captures[0]?.id)),
-d=a("select",{"aria-label":"Compared with",on:{change:()=>d.value===h?n.go(E(s,{tab:"runs"})):this.choose({vs:d.value})}},a("option",{value:""},s.vs===void 0?"c\
-ompare with …":"compare with nothing"),...p.map(c=>a("option",{value:c.id},"against "+c.title)));s.vs!==void 0&&!p.some(c=>c.id===s.vs)&&d.append(a("option",{
+[]).map(u=>a("option",{value:u},u)));r.value=s.kind??"";let l=a("select",{"aria-label":"Rank",on:{change:()=>this.choose({rank:l.value})}},a("option",{value:""},
+"all ranks"),...(e?.ranks??[]).map((u,m)=>a("option",{value:String(m)},u)));l.value=s.rank??"";let h="a run",p=Ft(t).filter(u=>u.id!==(s.c??t.captures[0]?.id)),
+d=a("select",{"aria-label":"Compared with",on:{change:()=>d.value===h?n.go(R(s,{tab:"runs"})):this.choose({vs:d.value})}},a("option",{value:""},s.vs===void 0?"c\
+ompare with …":"compare with nothing"),...p.map(u=>a("option",{value:u.id},"against "+u.title)));s.vs!==void 0&&!p.some(u=>u.id===s.vs)&&d.append(a("option",{
 value:s.vs},"against "+s.vs)),t.runs&&d.append(a("option",{value:h},"a run of the list …")),d.value=s.vs??"",document.activeElement!==this.search&&(this.search.
-value=s.q??""),x(this.tools,a("span",{role:"group","aria-label":"By"},...this.offered().map(c=>a("button",{class:"choice","aria-pressed":String(c===i),title:"by\
- "+de[c].one,on:{click:()=>this.choose({by:c===this.offered()[0]?null:c})}},de[c].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??
+value=s.q??""),x(this.tools,a("span",{role:"group","aria-label":"By"},...this.offered().map(u=>a("button",{class:"choice","aria-pressed":String(u===i),title:"by\
+ "+xe[u].one,on:{click:()=>this.choose({by:u===this.offered()[0]?null:u})}},xe[u].title))),(e?.kinds.length??0)>1&&r,(e?.ranks.length??0)>1&&(t.exported?.kernel_ranks??
 !0)&&l,d.options.length>1&&d,a("span",{class:"space"}),this.found,this.search,a("button",{class:"button",title:"Save the rows as they are shown (key: c)",on:{click:()=>this.
 csv()}},"CSV"))}ask(){this.asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking,e=this.context.store.params,n={c:e.c,by:this.by(),rank:e.rank,
 kind:e.kind,vs:e.vs};Promise.all([M("kernels",n,t),M("flame",{...n,by:n.by==="kernel"?"class":n.by},t)]).then(([i,r])=>{this.rows=i,this.flame=r,this.show()}).catch(
-i=>{if(!t.aborted)throw i})}columns(t){let e=u=>u/Math.max(t.steps,1),n=u=>u/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.
-other_steps>0,h=this.context.store,p=t.rows.reduce((u,m)=>Math.max(u,e(m.total_ns),n(m.other_total_ns)),1e-9),d=u=>u>0&&u<.01?"< 0.01":Number.isInteger(u)?S(String(
-u)):rt(u),c={id:"name",title:de[s].title,class:"name",text:u=>u.full||u.name,cell:u=>a("span",{class:"named"},u.class!==""&&ni(u.class),a("code",{title:u.full||
-u.name},u.name),i&&a("a",{class:"find",href:P(E(h.params,{tab:"timeline",q:u.full||u.name})),title:"Find it in the timeline"},"find"))},f=(u,m)=>u>0?m:"";if(l){
-let u=m=>m.other_total_ns>0?e(m.total_ns)/n(m.other_total_ns)-1:NaN;return[c,{id:"total",title:"this",help:"GPU time of a step, on the mean over ranks",num:m=>e(
-m.total_ns),text:m=>f(m.total_ns,g(e(m.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:m=>n(m.other_total_ns),text:m=>f(m.other_total_ns,
-g(n(m.other_total_ns)))},{id:"diff",title:"difference",help:"of a step",num:m=>Math.abs(e(m.total_ns)-n(m.other_total_ns)),text:m=>L(e(m.total_ns)-n(m.other_total_ns)),
-cell:m=>ri(e(m.total_ns)-n(m.other_total_ns),p)},{id:"change",title:"change",num:u,text:m=>m.other_total_ns===0?"new":m.total_ns===0?"gone":(u(m)>0?"+":"")+T(u(
-m))},{id:"count",title:"kernels",help:"of a step and rank",num:m=>m.count/Math.max(t.steps,1),text:m=>d(m.count/Math.max(t.steps,1))},{id:"count2",title:"other",
-num:m=>m.other_count/Math.max(t.other_steps,1),text:m=>d(m.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:m=>m.median_ns,text:m=>f(
-m.median_ns,g(m.median_ns))},{id:"median2",title:"other",num:m=>m.other_median_ns,text:m=>f(m.other_median_ns,g(m.other_median_ns))}]:[]]}return[c,{id:"total",title:"\
-per step",help:"GPU time of a step, on the mean over ranks"+(r?", with what is inside":""),num:u=>u.total_ns,text:u=>g(e(u.total_ns))},...r?[{id:"self",title:"o\
-wn",help:"launched by it and by nothing inside it",num:u=>u.self_ns,text:u=>f(u.self_ns,g(e(u.self_ns)))}]:[],{id:"share",title:"share",num:u=>u.total_ns,text:u=>T(
-u.total_ns/Math.max(t.total_ns,1)),class:"share",cell:u=>ii(u,e(u.total_ns)/p,u.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"of a step an\
-d rank",num:u=>u.count,text:u=>d(u.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:u=>u.median_ns,text:u=>g(u.median_ns)},{id:"p99",title:"p99",
-num:u=>u.p99_ns,text:u=>g(u.p99_ns)},{id:"max",title:"longest",num:u=>u.max_ns,text:u=>g(u.max_ns)},{id:"spread",title:"over ranks",help:"by how much the slowes\
-t rank's median is above the fastest's, or the only rank that runs it",num:u=>u.only_rank?1/0:u.rank_spread,text:si},...t.rows.some(u=>u.tflop_s>0)?[{id:"tflops",
-title:"TFLOP/s",num:u=>u.tflop_s,text:u=>f(u.tflop_s,d(u.tflop_s))}]:[],...t.rows.some(u=>u.gb_s>0)?[{id:"gbs",title:"GB/s",num:u=>u.gb_s,text:u=>f(u.gb_s,d(u.gb_s))}]:
+i=>{if(!t.aborted)throw i})}columns(t){let e=c=>c/Math.max(t.steps,1),n=c=>c/Math.max(t.other_steps,1),s=this.by(),i=s==="kernel",r=s!=="kernel"&&s!=="class",l=t.
+other_steps>0,h=this.context.store,p=t.rows.reduce((c,f)=>Math.max(c,e(f.total_ns),n(f.other_total_ns)),1e-9),d=c=>c>0&&c<.01?"< 0.01":Number.isInteger(c)?S(String(
+c)):at(c),u={id:"name",title:xe[s].title,class:"name",text:c=>c.full||c.name,cell:c=>a("span",{class:"named"},c.class!==""&&ci(c.class),a("code",{title:c.full||
+c.name},c.name),i&&a("a",{class:"find",href:L(R(h.params,{tab:"timeline",q:c.full||c.name})),title:"Find it in the timeline"},"find"))},m=(c,f)=>c>0?f:"";if(l){
+let c=f=>f.other_total_ns>0?e(f.total_ns)/n(f.other_total_ns)-1:NaN;return[u,{id:"total",title:"this",help:"GPU time of a step, on the mean over ranks",num:f=>e(
+f.total_ns),text:f=>m(f.total_ns,g(e(f.total_ns)))},{id:"other",title:"other",help:"the same in the other capture",num:f=>n(f.other_total_ns),text:f=>m(f.other_total_ns,
+g(n(f.other_total_ns)))},{id:"diff",title:"difference",help:"of a step",num:f=>Math.abs(e(f.total_ns)-n(f.other_total_ns)),text:f=>A(e(f.total_ns)-n(f.other_total_ns)),
+cell:f=>gi(e(f.total_ns)-n(f.other_total_ns),p)},{id:"change",title:"change",num:c,text:f=>f.other_total_ns===0?"new":f.total_ns===0?"gone":(c(f)>0?"+":"")+T(c(
+f))},{id:"count",title:"kernels",help:"of a step and rank",num:f=>f.count/Math.max(t.steps,1),text:f=>d(f.count/Math.max(t.steps,1))},{id:"count2",title:"other",
+num:f=>f.other_count/Math.max(t.other_steps,1),text:f=>d(f.other_count/Math.max(t.other_steps,1))},...i?[{id:"median",title:"median",num:f=>f.median_ns,text:f=>m(
+f.median_ns,g(f.median_ns))},{id:"median2",title:"other",num:f=>f.other_median_ns,text:f=>m(f.other_median_ns,g(f.other_median_ns))}]:[]]}return[u,{id:"total",title:"\
+per step",help:"GPU time of a step, on the mean over ranks"+(r?", with what is inside":""),num:c=>c.total_ns,text:c=>g(e(c.total_ns))},...r?[{id:"self",title:"o\
+wn",help:"launched by it and by nothing inside it",num:c=>c.self_ns,text:c=>m(c.self_ns,g(e(c.self_ns)))}]:[],{id:"share",title:"share",num:c=>c.total_ns,text:c=>T(
+c.total_ns/Math.max(t.total_ns,1)),class:"share",cell:c=>fi(c,e(c.total_ns)/p,c.total_ns/Math.max(t.total_ns,1))},{id:"count",title:"kernels",help:"of a step an\
+d rank",num:c=>c.count,text:c=>d(c.count/Math.max(t.steps,1))},...i?[{id:"median",title:"median",num:c=>c.median_ns,text:c=>g(c.median_ns)},{id:"p99",title:"p99",
+num:c=>c.p99_ns,text:c=>g(c.p99_ns)},{id:"max",title:"longest",num:c=>c.max_ns,text:c=>g(c.max_ns)},{id:"spread",title:"over ranks",help:"by how much the slowes\
+t rank's median is above the fastest's, or the only rank that runs it",num:c=>c.only_rank?1/0:c.rank_spread,text:mi},...t.rows.some(c=>c.tflop_s>0)?[{id:"tflops",
+title:"TFLOP/s",num:c=>c.tflop_s,text:c=>m(c.tflop_s,d(c.tflop_s))}]:[],...t.rows.some(c=>c.gb_s>0)?[{id:"gbs",title:"GB/s",num:c=>c.gb_s,text:c=>m(c.gb_s,d(c.gb_s))}]:
 []]:[]]}show(){!this.rows||!this.flame||(this.table.set(this.rows.rows,this.columns(this.rows)),this.graph.set(this.flame,0),this.legend(),this.zoom(),this.light())}zoom(){
-let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=_(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:es(t,e);this.graph.zoom(s);let{store:i}=this.
-context,r=he(t,s),l=(d,c)=>a("a",{href:P({...i.params,node:String(d)})},c),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
+let t=this.flame,e=this.graph.walk;if(!t||!e)return;let n=_(this.context.store.params,"node",-1),s=n>=0&&n<t.parent.length?n:hs(t,e);this.graph.zoom(s);let{store:i}=this.
+context,r=ve(t,s),l=(d,u)=>a("a",{href:L({...i.params,node:String(d)})},u),h=d=>t.names[t.name[d]],p=this.rows.total_ns/Math.max(this.rows.steps,1);if(r.length===
 0)return x(this.crumbs,`${g(p)} of GPU time per step and rank, over ${S(String(this.rows.steps))} steps of all ranks together`);x(this.crumbs,l(0,"all"),...r.flatMap(
-(d,c)=>r.length>6&&c>=2&&c<r.length-3?c===2?[" › ",a("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",d===s?a("b",null,h(d)):l(d,h(d))]))}light(){
+(d,u)=>r.length>6&&u>=2&&u<r.length-3?u===2?[" › ",a("span",{title:r.slice(2,-3).map(h).join(" › ")},"…")]:[]:[" › ",d===s?a("b",null,h(d)):l(d,h(d))]))}light(){
 let{sel:t,q:e=""}=this.context.store.params,n=e.toLowerCase().split(/\s+/).filter(i=>i!=="");this.graph.light(i=>t!==void 0?i===t:n.length>0&&n.every(r=>i.toLowerCase().
 includes(r)));let s=this.table.shown().length;x(this.found,this.rows&&e!==""&&`${s} of ${this.rows.rows.length}`)}legend(){let t=this.flame,e=t.other.length>0,n=[
-...new Set(t.class.filter(s=>s!==""))];x(this.el.querySelector(".under-flame"),...e?[F("--under","shorter here"),F("--cold","the same"),F("--high","longer here,\
- or new")]:n.map(s=>F("--"+s.toLowerCase(),s)),t.left_out>0&&a("span",null,`${S(String(t.left_out))} parts are too small to be seen`))}csv(){if(!this.rows)return;
+...new Set(t.class.filter(s=>s!==""))];x(this.el.querySelector(".under-flame"),...e?[D("--under","shorter here"),D("--cold","the same"),D("--high","longer here,\
+ or new")]:n.map(s=>D("--"+s.toLowerCase(),s)),t.left_out>0&&a("span",null,`${S(String(t.left_out))} parts are too small to be seen`))}csv(){if(!this.rows)return;
 let t=this.columns(this.rows),e=this.context.capture?.title??"capture",n=i=>["total","self","other","diff","median","median2","p99","max"].includes(i.id)?" (ns)":
-"",s=[en([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>en([...t.map(r=>r.id==="diff"?i.total_ns/
-Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];Qn(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
+"",s=[un([...t.map((i,r)=>(i.title==="other"&&r>0?t[r-1].title+", other":i.title)+n(i)),"class"]),...this.table.shown().map(i=>un([...t.map(r=>r.id==="diff"?i.total_ns/
+Math.max(this.rows.steps,1)-i.other_total_ns/Math.max(this.rows.other_steps,1):this.value(r,i)),i.class]))];as(`${e.replace(/[^\w.-]+/g,"_")}-${this.by()}.csv`,
 "text/csv",s.join(""))}value(t,e){if(!t.num)return t.text(e);let n=t.num(e),s=this.rows.other_steps>0?1:Math.max(this.rows.steps,1);return Number.isFinite(n)?t.
-id==="share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(ei))return this.
+id==="share"?n/Math.max(this.rows.total_ns,1):["total","self","count"].includes(t.id)?n/s:n:t.text(e)}update(t,e){let n=s=>s.some(i=>t[i]!==e[i]);if(n(ui))return this.
 head(),this.ask();document.activeElement!==this.search&&(this.search.value=t.q??""),n(["node"])&&this.zoom(),n(["sel","q"])&&this.light(),n(["sel","q","sort","a\
-ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function ni(o){return a("i",{class:"swatch s-"+o.toLowerCase().
-replace(/[^a-z]/g,"-"),title:o})}function si(o){return o.only_rank?"only "+o.only_rank:o.rank_spread>=.005?"+"+T(o.rank_spread):""}function ii(o,t,e){let n=a("i",
+ll"])&&this.table.draw()}restyle(){this.graph.draw()}close(){this.asking.abort(),this.graph.drop()}};function ci(o){return a("i",{class:"swatch s-"+o.toLowerCase().
+replace(/[^a-z]/g,"-"),title:o})}function mi(o){return o.only_rank?"only "+o.only_rank:o.rank_spread>=.005?"+"+T(o.rank_spread):""}function fi(o,t,e){let n=a("i",
 {class:"s-"+(o.class||"share").toLowerCase().replace(/[^a-z]/g,"-")});return n.style.width=Math.max(t*100,.5)+"%",a("span",{class:"part"},a("span",{class:"bar",
-"aria-hidden":"true"},n),a("span",null,T(e)))}function ri(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(o)/t,1)*50+
-"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,L(o)))}var ss={id:"kernels",title:"Kernels",needs:"capture",open:o=>new nn(
-o)};function is(o){let t=new Map;for(let e of(o??"").split("|")){let n=e.replaceAll("%7C","|").replaceAll("%25","%"),s=n.lastIndexOf("=");s>0&&t.set(n.slice(0,s),n.
-slice(s+1))}return t}function sn(o){let t=rn(o).map(e=>e.replaceAll("%","%25").replaceAll("|","%7C"));return t.length>0?t.join("|"):null}function rn(o){return[...o].
-map(([t,e])=>t+"="+e)}function an(o,t,e){let n=new Map(o);return n.delete(t),e!=="1"&&n.set(t,e),n}function at(o,t){return o===""?t:o+"."+t}function on(o){return o===
-"peers"?"as its peers":o==="0"?"gone":Number(o)===1?"as it is":"× "+Number(o)}var ai={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
+"aria-hidden":"true"},n),a("span",null,T(e)))}function gi(o,t){let e=a("i",{class:o>0?"more-time":"less-time"});return e.style.width=Math.min(Math.abs(o)/t,1)*50+
+"%",a("span",{class:"part"},a("span",{class:"bar two","aria-hidden":"true"},e),a("span",null,A(o)))}var ds={id:"kernels",title:"Kernels",needs:"capture",open:o=>new cn(
+o)};var bi={host:["Hosts","time of host threads before and after launches"],device:["Kernels","time of all kernels and copies, without waiting"],collective:["Transf\
 ers","time of collectives once all ranks have come"],gap:["Gaps","time on the device that nothing explains"],"class:gemm":["GEMM","time of matrix products"],"cl\
-ass:comm":["communication","time of kernels that communicate"]},oi=2,li=.05,ln=class{constructor(t){this.context=t;t.keys.bind("0","What if","as it was",()=>t.store.
+ass:comm":["communication","time of kernels that communicate"]},vi=2,wi=.05,mn=class{constructor(t){this.context=t;t.keys.bind("0","What if","as it was",()=>t.store.
 set({set:null})),x(this.el,this.panel,this.outcome),this.ask()}context;el=a("div",{class:"whatif"});panel=a("section",{class:"panel","aria-label":"What is other\
 wise"});outcome=a("section",{class:"outcome","aria-label":"What steps would take","aria-live":"polite"});plots=[];answer=null;asking=new AbortController;later=0;settings(){
-return is(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
-asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:rn(this.settings())},t).then(e=>{let n=this.
+return gt(this.context.store.params.set)}rank(){let{rank:t}=this.context.store.params;return t===void 0?"":this.context.capture?.ranks[Number(t)]??""}ask(){this.
+asking.abort(),this.asking=new AbortController;let{signal:t}=this.asking;M("whatif",{c:this.context.store.params.c,set:$t(this.settings())},t).then(e=>{let n=this.
 answer===null;this.answer=e,n&&this.controls(),this.show()}).catch(e=>{if(!t.aborted)throw e})}set(t,e){clearTimeout(this.later),this.later=window.setTimeout(()=>{
-let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:sn(an(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
+let n=this.context.session.exported?new Map:this.settings();this.context.store.set({set:bt(Nt(n,t,e))})},this.context.session.exported?0:60)}controls(){let t=this.
 answer,{capture:e,session:n,store:s}=this.context,i=e?.ranks??[],r=a("select",{"aria-label":"Of rank",on:{change:()=>s.set({rank:r.value})}},a("option",{value:""},
 "of all ranks"),...i.map((h,p)=>a("option",{value:String(p),disabled:!this.answered(h+".")},"of "+h)));r.value=s.params.rank??"";let l=t.parts.filter(h=>h.id.startsWith(
 "class:")).sort((h,p)=>p.share-h.share);x(this.panel,a("h2",null,"What is otherwise"),i.length>1&&a("p",null,r),...t.parts.filter(h=>!h.id.startsWith("class:")).
 map(h=>this.slider(h)),a("h3",null,"Kernels by class"),...l.map(h=>this.slider(h)),a("p",{class:"actions"},a("button",{class:"button",on:{click:()=>s.set({set:null})}},
 "As it was")),n.exported&&a("p",{class:"note"},"This page has answers to one change at a time, in steps of a quarter; stepscope view has all.")),this.place()}answered(t){
-return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=ai[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of th\
-is class"],s=this.context.session.exported?.25:li,i=a("input",{type:"range",min:"0",max:String(this.context.session.exported?1:oi),step:String(s),id:"set-"+t.id,
-data:{part:t.id},disabled:!this.answered(at(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(at(this.rank(),t.id),i.value)});
-let r=t.peers&&a("button",{class:"peers choice-one",data:{peers:t.id},title:"as the median of the other ranks",on:{click:()=>this.set(at(this.rank(),t.id),this.
-settings().get(at(this.rank(),t.id))==="peers"?"1":"peers")}},"as peers");return a("div",{class:"slider"},a("label",{for:"set-"+t.id,title:n},e),a("span",{class:"\
-path",title:"of the critical path"},t.share>=5e-4?T(t.share):""),a("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[d\
-ata-said="${CSS.escape(t)}"]`);n&&x(n,on(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.
-part,i=t.get(at(e,s))??"1";(document.activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(
-s)}"]`);r&&(r.disabled=e===""||!this.answered(at(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let h of this.
-plots.splice(0))h.drop();let s=[...this.settings()],i=s.map(([h,p])=>a("button",{class:"chip",title:"as it was",on:{click:()=>e.set({set:sn(an(this.settings(),h,
-"1"))})}},h," ",a("b",null,on(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.
+return this.context.session.exported?.whatif.some(e=>e.startsWith(t))??!0}slider(t){let[e,n]=bi[t.id]??[t.id.slice(6).replaceAll("_"," "),"time of kernels of th\
+is class"],s=this.context.session.exported?.25:wi,i=a("input",{type:"range",min:"0",max:String(this.context.session.exported?1:vi),step:String(s),id:"set-"+t.id,
+data:{part:t.id},disabled:!this.answered(j(this.rank(),t.id)+"=")});i.addEventListener("input",()=>{this.say(t.id,i.value),this.set(j(this.rank(),t.id),i.value)});
+let r=t.peers&&a("button",{class:"peers choice-one",data:{peers:t.id},title:"as the median of the other ranks",on:{click:()=>this.set(j(this.rank(),t.id),this.settings().
+get(j(this.rank(),t.id))==="peers"?"1":"peers")}},"as peers");return a("div",{class:"slider"},a("label",{for:"set-"+t.id,title:n},e),a("span",{class:"path",title:"\
+of the critical path"},t.share>=5e-4?T(t.share):""),a("output",{for:"set-"+t.id,data:{said:t.id}}),i,r)}say(t,e){let n=this.panel.querySelector(`[data-said="${CSS.
+escape(t)}"]`);n&&x(n,vt(e))}place(){let t=this.settings(),e=this.rank();for(let n of this.panel.querySelectorAll("[data-part]")){let s=n.dataset.part,i=t.get(j(
+e,s))??"1";(document.activeElement!==n||i==="1")&&(n.value=i==="peers"?"1":i),this.say(s,i);let r=this.panel.querySelector(`[data-peers="${CSS.escape(s)}"]`);r&&
+(r.disabled=e===""||!this.answered(j(e,s)+"=peers"),r.ariaPressed=String(i==="peers"))}}show(){let t=this.answer,{store:e,capture:n}=this.context;for(let h of this.
+plots.splice(0))h.drop();let s=[...this.settings()],i=s.map(([h,p])=>a("button",{class:"chip",title:"as it was",on:{click:()=>e.set({set:bt(Nt(this.settings(),h,
+"1"))})}},h," ",a("b",null,vt(p))," ×"));if(!t.known){x(this.outcome,a("h2",null,"What steps would take"),a("p",{class:"caveat"},a("strong",null,"Unknown: "),t.
 why+"."),a("p",{class:"note"},"Nothing is said where the steps cannot be run again as they were recorded."));return}let r=t.lengths.length>1,l=h=>r?", "+h.map(p=>n?.
-ranks[p]??"#"+p).join(" "):"";x(this.outcome,a("h2",null,s.length===0?"Steps as they are: move a slider":"What steps would take if ",...i),a("div",{class:"cards"},
-...t.rows.map(h=>hi(h,l(h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+l(h.ranks))),
-a("canvas",{tabindex:"0",role:"img","aria-label":"Lengths of steps, as they were and as they would be"}),a("p",{class:"keys"},F("--idle","as recorded"),F("--sha\
-re","as they would be")))]),a("p",{class:"note"},`The steps are run again from how long everything took and what it waited for. With nothing changed they come o\
-ut ${T(t.off_median)} off what was recorded (90th percentile ${T(t.off_p90)}). ${T(t.unexplained)} of the critical path are gaps that nothing explains: they sta\
-y. Batches, schedules and clocks of the device stay as they were, too.`),t.command!==""&&a("p",{class:"note"},"The same on a command line: ",a("code",{class:"co\
-mmand"},t.command)));for(let[h,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new hn(p,t.lengths.filter(c=>c.steps.length>0)[h]);this.plots.push(
-d),d.draw()}}update(t,e){this.answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){
-clearTimeout(this.later),this.asking.abort();for(let t of this.plots.splice(0))t.drop();A()}};function hi(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.
-abs(e)<5e-4;return a("div",{class:"card"},a("span",{class:"name"},`${o.kind} step${t}`),a("b",null,g(o.step_ns),!n&&" → ",!n&&g(o.without_ns)),a("span",{class:n?
-"soft":e<0?"better":"worse"},n?"unchanged":(e>0?"+":"")+T(e)),!n&&a("span",{class:"soft"},`${g(o.without_low_ns)} to ${g(o.without_high_ns)} (95 %, ${o.steps} s\
-teps)`),o.tokens_per_s>0&&a("span",{class:"soft"},`${rs(o.tokens_per_s)}${n?"":" → "+rs(o.without_tokens_per_s)} output tokens/s`))}function rs(o){return S(String(
-Math.round(o)))}var hn=class extends j{constructor(e,n){super(e,260);this.lengths=n;let s=i=>{let r=this.area(),l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);
-this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};e.addEventListener("pointermove",s),e.addEventListener("pointerleave",()=>this.point(-1)),e.addEventListener(
-"blur",()=>this.point(-1)),e.addEventListener("keydown",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLeft"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,
-0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){if(this.at=e,this.again(),e<0)return A();let i=this.lengths,r=this.area(),l=i.would[e]/i.
-was[e]-1;$(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"step "+i.steps[e],rows:[["was",g(i.was[e])],["would be",g(i.would[e])],["change",(l>0?"+":
-"")+T(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.length,h=1;for(let m=0;m<l;m++)h=Math.max(h,r.was[m],r.would[m]);h*=1.05,this.yAxis(e,
-h,g);let p=s.w/l,d=p>=5?1:0,c=(m,b,v)=>{n.fillStyle=i(v);for(let w=0;w<l;w++){let y=m[w]/h*s.h;n.fillRect(s.x+w*p+b,s.y+s.h-y,Math.max(p-d-2*b,.6),y)}};c(r.was,
-0,"idle"),c(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="center",n.textBaseline="top";let f=Y(l,Math.max(s.w/70,2)),u=Math.max(Math.round(f.
-length>1?f[1]:1),1);for(let m=0;m<l;m++)r.steps[m]%u===0&&n.fillText(String(r.steps[m]),s.x+(m+.5)*p,s.y+s.h+6)}mark({ctx:e,area:n,color:s}){if(this.at<0)return;
-let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-1)}},as={id:"whatif",title:"What if",needs:"\
-capture",open:o=>new ln(o)};var tt=class extends Q{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
+ranks[p]??"#"+p).join(" "):"";x(this.outcome,a("h2",null,s.length===0?"Steps as they are: move a slider":"What steps would take if ",...i),s.length>0&&a("p",null,
+a("a",{href:L(R(e.params,{tab:"timeline",set:e.params.set}))},"Show in the timeline where each step would end")),a("div",{class:"cards"},...t.rows.map(h=>xi(h,l(
+h.ranks)))),...t.lengths.flatMap(h=>h.steps.length===0?[]:[a("figure",null,a("figcaption",null,a("span",null,"Length of each step"+l(h.ranks))),a("canvas",{tabindex:"\
+0",role:"img","aria-label":"Lengths of steps, as they were and as they would be"}),a("p",{class:"keys"},D("--idle","as recorded"),D("--share","as they would be")))]),
+a("p",{class:"note"},`The steps are run again from how long everything took and what it waited for. With nothing changed they come out ${T(t.off_median)} off wh\
+at was recorded (90th percentile ${T(t.off_p90)}). ${T(t.unexplained)} of the critical path are gaps that nothing explains: they stay. Batches, schedules and cl\
+ocks of the device stay as they were, too.`),t.command!==""&&a("p",{class:"note"},"The same on a command line: ",a("code",{class:"command"},t.command)));for(let[
+h,p]of this.outcome.querySelectorAll("canvas").entries()){let d=new fn(p,t.lengths.filter(u=>u.steps.length>0)[h]);this.plots.push(d),d.draw()}}update(t,e){this.
+answer&&(t.rank!==e.rank?this.controls():this.place(),t.set!==e.set&&this.ask())}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.later),this.
+asking.abort();for(let t of this.plots.splice(0))t.drop();P()}};function xi(o,t){let e=o.without_ns/Math.max(o.step_ns,1)-1,n=Math.abs(e)<5e-4;return a("div",{class:"\
+card"},a("span",{class:"name"},`${o.kind} step${t}`),a("b",null,g(o.step_ns),!n&&" → ",!n&&g(o.without_ns)),a("span",{class:n?"soft":e<0?"better":"worse"},n?"\
+unchanged":(e>0?"+":"")+T(e)),!n&&a("span",{class:"soft"},`${g(o.without_low_ns)} to ${g(o.without_high_ns)} (95 %, ${o.steps} steps)`),o.tokens_per_s>0&&a("spa\
+n",{class:"soft"},`${us(o.tokens_per_s)}${n?"":" → "+us(o.without_tokens_per_s)} output tokens/s`))}function us(o){return S(String(Math.round(o)))}var fn=class extends W{constructor(e,n){
+super(e,260);this.lengths=n;let s=i=>{let r=this.area(),l=Math.floor((i.offsetX-r.x)/r.w*n.steps.length);this.point(l>=0&&l<n.steps.length?l:-1,i.offsetX,i.offsetY)};
+e.addEventListener("pointermove",s),e.addEventListener("pointerleave",()=>this.point(-1)),e.addEventListener("blur",()=>this.point(-1)),e.addEventListener("keyd\
+own",i=>{let r=i.key==="ArrowRight"?1:i.key==="ArrowLeft"?-1:0;r!==0&&(this.point(Math.min(Math.max(this.at+r,0),n.steps.length-1)),i.preventDefault())})}lengths;at=-1;point(e,n,s){
+if(this.at=e,this.again(),e<0)return P();let i=this.lengths,r=this.area(),l=i.would[e]/i.was[e]-1;$(this.canvas,n??r.x+(e+.5)/i.steps.length*r.w,s??20,{title:"s\
+tep "+i.steps[e],rows:[["was",g(i.was[e])],["would be",g(i.would[e])],["change",(l>0?"+":"")+T(l)]]})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.lengths,l=r.steps.
+length,h=1;for(let f=0;f<l;f++)h=Math.max(h,r.was[f],r.would[f]);h*=1.05,this.yAxis(e,h,g);let p=s.w/l,d=p>=5?1:0,u=(f,b,v)=>{n.fillStyle=i(v);for(let w=0;w<l;w++){
+let y=f[w]/h*s.h;n.fillRect(s.x+w*p+b,s.y+s.h-y,Math.max(p-d-2*b,.6),y)}};u(r.was,0,"idle"),u(r.would,p>=12?p*.18:0,"share"),n.fillStyle=i("soft"),n.textAlign="\
+center",n.textBaseline="top";let m=J(l,Math.max(s.w/70,2)),c=Math.max(Math.round(m.length>1?m[1]:1),1);for(let f=0;f<l;f++)r.steps[f]%c===0&&n.fillText(String(r.
+steps[f]),s.x+(f+.5)*p,s.y+s.h+6)}mark({ctx:e,area:n,color:s}){if(this.at<0)return;let i=n.w/this.lengths.steps.length;e.strokeStyle=s("mark"),e.strokeRect(n.x+
+this.at*i+.5,n.y+.5,Math.max(i-1,1),n.h-1)}},cs={id:"whatif",title:"What if",needs:"capture",open:o=>new mn(o)};var et=class extends Z{constructor(e,n,s,i,r=!0){super(e,n,{kinds:[],grid:{cols:s.running.length}},i,64,r?28:6);this.bench=s;this.axis=r}bench;axis;fine=null;at(e,n){
 return this.x(e/this.bench.bin_ns,n)}sight(){return{from:this.view.lo*this.bench.bin_ns,to:this.view.hi*this.bench.bin_ns}}whenClicked(e){let n=NaN;this.canvas.
 addEventListener("pointerdown",s=>n=s.offsetX),this.canvas.addEventListener("click",s=>{Math.abs(s.offsetX-n)<=8&&e(s.offsetX,s.offsetY)})}when(e,n){return this.
 bench.at[e]+(this.bench.at_once?Math.max(n[e],0):0)}shade({ctx:e,area:n,color:s}){for(let[i,r,l]of[[this.bench.steady,"info",.1],[this.bench.profiled,"k3",.15]]){
 e.fillStyle=s(r),e.globalAlpha=l;for(let h of i){let p=Math.max(this.at(h.from,n),n.x),d=Math.min(this.at(h.to,n),n.x+n.w);d>p&&e.fillRect(p,n.y,d-p,n.h)}e.globalAlpha=
-1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let i=this.bench.bin_ns,r=this.view.lo*i,l=this.view.hi*i,h=Y(l-r,Math.max(n.w/110,2)),p=h.length>1?h[1]:l-
-r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let d=Math.ceil(r/p)*p;d<=l;d+=p)e.fillText(_n(Math.round(d),p),Math.min(this.at(d,n),n.
+1}}xAxis({ctx:e,area:n,color:s}){if(!this.axis)return;let i=this.bench.bin_ns,r=this.view.lo*i,l=this.view.hi*i,h=J(l-r,Math.max(n.w/110,2)),p=h.length>1?h[1]:l-
+r||1;e.fillStyle=s("soft"),e.textBaseline="top",e.textAlign="center";for(let d=Math.ceil(r/p)*p;d<=l;d+=p)e.fillText(Cn(Math.round(d),p),Math.min(this.at(d,n),n.
 x+n.w-14),n.y+n.h+5)}inside({ctx:e,area:n},s){e.save(),e.beginPath(),e.rect(n.x,n.y,n.w,n.h),e.clip(),s(),e.restore()}bins(){return this.fine??this.bench}stairs({
-ctx:e,area:n,color:s},i,r,l,h){let p=this.bins(),d=f=>n.y+n.h*(1-f/r),c=f=>this.at(p.from_ns+f*p.bin_ns,n);e.beginPath(),i.forEach((f,u)=>{e.lineTo(c(u),d(f)),e.
-lineTo(c(u+1),d(f))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(c(i.length),n.y+n.h),e.lineTo(c(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
+ctx:e,area:n,color:s},i,r,l,h){let p=this.bins(),d=m=>n.y+n.h*(1-m/r),u=m=>this.at(p.from_ns+m*p.bin_ns,n);e.beginPath(),i.forEach((m,c)=>{e.lineTo(u(c),d(m)),e.
+lineTo(u(c+1),d(m))}),e.strokeStyle=e.fillStyle=s(l),e.lineWidth=1.5,e.stroke(),h&&(e.lineTo(u(i.length),n.y+n.h),e.lineTo(u(0),n.y+n.h),e.globalAlpha=.18,e.fill(),
 e.globalAlpha=1)}top(e){let n=this.bins(),s=r=>(r*this.bench.bin_ns-n.from_ns)/n.bin_ns,i=0;for(let r=Math.max(Math.floor(s(this.view.lo)),0);r<Math.min(Math.ceil(
 s(this.view.hi)),e.length);r++)i=Math.max(i,e[r]);return i*1.06||1}tip(e){let n=this.bench;if(e<0||e>=n.running.length)return null;let s=[],i=l=>l>=e*n.bin_ns&&
-l<(e+1)*n.bin_ns,r=os(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((d,c,f)=>c>d&&i(
-this.when(f,h))?c:d,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.push([ot(n)?"output tokens in the busiest second":"output tokens in the last sec\
-ond",pn(n.busiest[e])]),!n.embedding&&ot(n)&&s.push(["output tokens/s, mean",pn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
+l<(e+1)*n.bin_ns,r=ms(n.at,i);r.length&&s.push(["requests sent",String(r.length)]);for(let[l,h]of[["TTFT",n.ttft],["E2E",n.e2e]]){let p=h.reduce((d,u,m)=>u>d&&i(
+this.when(m,h))?u:d,-1);p>=0&&s.push(["longest "+l,g(p)])}return n.embedding||s.push([ot(n)?"output tokens in the busiest second":"output tokens in the last sec\
+ond",gn(n.busiest[e])]),!n.embedding&&ot(n)&&s.push(["output tokens/s, mean",gn(n.tokens[e]/(n.bin_ns/1e9))]),s.push(["under way at most",S(String(n.most[e]))],
 ["under way, mean",n.running[e].toFixed(1)]),n.embedding||s.push(["in decode, mean",n.decode[e].toFixed(1)]),s.push(["ended",String(n.ended[e])]),n.failed[e]&&s.
-push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function os(o,t){let e=[];return o.forEach((n,s)=>t(n,s)&&
-e.push(s)),e}function pn(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function pi(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
+push(["failed",String(n.failed[e])]),{title:`${e?g(e*n.bin_ns):"0"} – ${g((e+1)*n.bin_ns)}`,rows:s}}};function ms(o,t){let e=[];return o.forEach((n,s)=>t(n,s)&&
+e.push(s)),e}function gn(o){return o===0?"0":o>=99.95?S(String(Math.round(o))):o.toFixed(1)}function yi(o,t){let e=[];for(let n=Math.pow(10,Math.floor(Math.log10(
 o)));n<=t;n*=10)for(let s of[1,2,5])s*n>=o&&s*n<=t&&e.push(s*n);return e.length>7?e.filter(n=>Math.abs(Math.log10(n)%1)<1e-6||Math.abs(Math.log10(n)%1-1)<1e-6):
-e}var ce=[["ttft","k1",1],["e2e","k0",2]],ue=class extends tt{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of ce)for(let s of this.shown(n))this.bench[n][s]>
+e}var ye=[["ttft","k1",1],["e2e","k0",2]],ke=class extends et{log=!0;chosen=-1;range(){let t=1/0,e=0;for(let[n]of ye)for(let s of this.shown(n))this.bench[n][s]>
 0&&(t=Math.min(t,this.bench[n][s]),e=Math.max(e,this.bench[n][s]));return e===0&&(t=1e6,e=1e9),e*=1.1,t*=.9,this.log&&e/t<10&&(t=e/10),[t,e]}y(t,[e,n],s){return s.
-y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return os(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
-s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of ce){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
-this.failed(p)?n.y+n.h-5:NaN,c=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;c<=r&&(r=c,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
-let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of pi(l,h))e.fillStyle=
+y+s.h*(this.log?1-Math.log(t/e)/Math.log(n/e):1-t/n)}shown(t){let e=this.bench[t],{from:n,to:s}=this.sight();return ms(e,(i,r)=>this.when(r,e)>=n&&this.when(r,e)<=
+s)}near(t,e){let n=this.area(),s=this.range(),i=-1,r=64;for(let[l]of ye){let h=this.bench[l];for(let p of this.shown(l)){let d=h[p]>0?this.y(h[p],s,n):l==="e2e"&&
+this.failed(p)?n.y+n.h-5:NaN,u=(this.at(this.when(p,h),n)-t)**2+(d-e)**2;u<=r&&(r=u,i=p)}}return i}failed(t){return this.bench.ttft[t]<0&&this.bench.e2e[t]<0}paint(t){
+let{ctx:e,area:n,color:s}=t,i=this.bench,r=this.range(),[l,h]=r;if(this.shade(t),this.log){e.textAlign="right",e.textBaseline="middle";for(let p of yi(l,h))e.fillStyle=
 s("line"),e.fillRect(n.x,Math.round(this.y(p,r,n)),n.w,1),e.fillStyle=s("soft"),e.fillText(g(p),n.x-6,this.y(p,r,n))}else this.yAxis(t,h,g);this.inside(t,()=>{for(let[
-p,d,c]of ce){let f=i.limits[p];f&&(!this.log||f>l)&&ls(t,this.y(f,r,n),d),e.globalAlpha=.75;for(let u of this.shown(p))i[p][u]>0&&(e.fillStyle=s(i.touched[u]&c?
-"k4":d),e.beginPath(),e.arc(this.at(this.when(u,i[p]),n),this.y(i[p][u],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
+p,d,u]of ye){let m=i.limits[p];m&&(!this.log||m>l)&&fs(t,this.y(m,r,n),d),e.globalAlpha=.75;for(let c of this.shown(p))i[p][c]>0&&(e.fillStyle=s(i.touched[c]&u?
+"k4":d),e.beginPath(),e.arc(this.at(this.when(c,i[p]),n),this.y(i[p][c],r,n),2,0,7),e.fill());e.globalAlpha=1}e.fillStyle=s("high");for(let p of this.shown("e2e"))
 this.failed(p)&&e.fillRect(this.at(i.at[p],n)-1,n.y+n.h-10,2,10)}),this.xAxis(t)}mark(t){super.mark(t);let{ctx:e,area:n,color:s}=t,i=this.chosen,r=this.bench,l=this.
-range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of ce)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
-l,n),5,0,7),e.stroke())})}};function ls({ctx:o,area:t,color:e},n,s){o.strokeStyle=e(s),o.lineWidth=1.5,o.setLineDash([6,4]),o.beginPath(),o.moveTo(t.x,n),o.lineTo(
-t.x+t.w,n),o.stroke(),o.setLineDash([])}function ot(o){return o.bin_ns>=1e9}var me=class extends tt{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
-tokens:e.busiest);this.shade(t),this.yAxis(t,s,pn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!ot(
+range();i<0||this.inside(t,()=>{e.strokeStyle=s("mark"),e.lineWidth=2;for(let[h]of ye)r[h][i]>0&&(e.beginPath(),e.arc(this.at(this.when(i,r[h]),n),this.y(r[h][i],
+l,n),5,0,7),e.stroke())})}};function fs({ctx:o,area:t,color:e},n,s){o.strokeStyle=e(s),o.lineWidth=1.5,o.setLineDash([6,4]),o.beginPath(),o.moveTo(t.x,n),o.lineTo(
+t.x+t.w,n),o.stroke(),o.setLineDash([])}function ot(o){return o.bin_ns>=1e9}var Me=class extends et{paint(t){let e=this.bins(),n=this.fine!==null,s=this.top(n?e.
+tokens:e.busiest);this.shade(t),this.yAxis(t,s,gn),this.inside(t,()=>{if(n)return this.stairs(t,e.tokens,s,"compute",!0);this.stairs(t,e.busiest,s,"compute",!ot(
 e)),ot(e)&&this.stairs(t,e.tokens.map(i=>i/(e.bin_ns/1e9)),s,"k1",!0)}),this.xAxis(t)}title(){let t=g(this.bins().bin_ns);return this.fine?`Output tokens in eac\
-h ${t}`:ot(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},fe=class extends tt{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
-i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(c=>c.at>=l&&c.at<=h),d=Math.max(this.top(r.most),...p.map(c=>c.queued*1.06));this.shade(
-t),this.yAxis(t,d,c=>S(String(c))),this.inside(t,()=>{this.stairs(t,r.most,d,"host",!0),i.embedding||this.stairs(t,r.decode,d,"k0",!1),this.queue.length>0&&this.
-queued(t,d),e.fillStyle=s("high"),r.failed.forEach((c,f)=>{let u=this.at(r.from_ns+f*r.bin_ns,n);c&&e.fillRect(u,n.y+n.h-10,Math.max(this.at(r.from_ns+(f+1)*r.bin_ns,
-n)-u,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let i of this.queue)t.lineTo(this.at(i.at,e),e.y+e.h*(1-i.queued/s));t.strokeStyle=
-n("k3"),t.lineWidth=1.5,t.stroke()}},ge=class extends j{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
+h ${t}`:ot(this.bench)?`Output tokens in the seconds of each ${t}`:"Output tokens in the last second"}},Se=class extends et{queue=[];paint(t){let{ctx:e,area:n,color:s}=t,
+i=this.bench,r=this.bins(),{from:l,to:h}=this.sight(),p=this.queue.filter(u=>u.at>=l&&u.at<=h),d=Math.max(this.top(r.most),...p.map(u=>u.queued*1.06));this.shade(
+t),this.yAxis(t,d,u=>S(String(u))),this.inside(t,()=>{this.stairs(t,r.most,d,"host",!0),i.embedding||this.stairs(t,r.decode,d,"k0",!1),this.queue.length>0&&this.
+queued(t,d),e.fillStyle=s("high"),r.failed.forEach((u,m)=>{let c=this.at(r.from_ns+m*r.bin_ns,n);u&&e.fillRect(c,n.y+n.h-10,Math.max(this.at(r.from_ns+(m+1)*r.bin_ns,
+n)-c,2),10)})}),this.xAxis(t)}queued({ctx:t,area:e,color:n},s){t.beginPath();for(let i of this.queue)t.lineTo(this.at(i.at,e),e.y+e.h*(1-i.queued/s));t.strokeStyle=
+n("k3"),t.lineWidth=1.5,t.stroke()}},Te=class extends W{constructor(e,n,s){super(e,n,{left:64,bottom:26});this.spread=s;this.nines=Math.max(Math.log10(s.n),.31),
 this.canvas.addEventListener("pointermove",i=>{let r=this.area(),l=1-Math.pow(10,-(i.offsetX-r.x)/r.w*this.nines),h=0;s.shares.forEach((p,d)=>p<=l&&(h=d)),this.
 point(h,i.offsetX,i.offsetY)}),this.canvas.addEventListener("pointerleave",()=>this.point(-1)),this.canvas.addEventListener("blur",()=>this.point(-1)),this.canvas.
 addEventListener("keydown",i=>{let r=s.shares.length-1,l=i.shiftKey?10:1;if(i.key==="ArrowRight")this.point(Math.min(this.i+l,r));else if(i.key==="ArrowLeft")this.
 point(Math.max(this.i-l,0));else if(i.key==="Home")this.point(0);else if(i.key==="End")this.point(r);else if(i.key==="Escape")this.point(-1);else return;i.preventDefault()})}spread;other=null;i=-1;nines;x(e,n){
-return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return A();let i=this.spread,r=i.shares[e],l=this.
-other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(di(l,r))]),$(this.canvas,n??this.x(i.
+return n.x+n.w*Math.min(-Math.log10(Math.max(1-e,1e-12))/this.nines,1)}point(e,n,s){if(this.i=e,this.again(),e<0)return P();let i=this.spread,r=i.shares[e],l=this.
+other,h=[["percentile",r===1?"longest":"p"+Number((r*100).toPrecision(6))],["value",g(i.values[e])]];l&&h.push(["before",g(ki(l,r))]),$(this.canvas,n??this.x(i.
 shares[e],this.area()),s??20,{title:i.title,rows:h})}paint(e){let{ctx:n,area:s,color:i}=e,r=this.spread,l=this.top(),h=d=>s.y+s.h*(1-d/l);this.yAxis(e,l,g),n.textBaseline=
-"top";let p=-1/0;for(let[d,c]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
-break;let f=this.x(d,s),u=n.measureText(c).width,m=Math.min(f-u/2,s.x+s.w+8-u);n.fillStyle=i("line"),n.fillRect(Math.round(f),s.y,1,s.h),!(m<p+4)&&(n.fillStyle=
-i("soft"),n.textAlign="left",n.fillText(c,m,s.y+s.h+6),p=m+u)}r.limit>0&&r.limit<l&&ls(e,h(r.limit),"high");for(let[d,c]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
-d.values.forEach((f,u)=>n.lineTo(this.x(d.shares[u],s),h(f))),n.strokeStyle=i(c),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
+"top";let p=-1/0;for(let[d,u]of[[0,"min"],[.5,"p50"],[.9,"p90"],[.99,"p99"],[.999,"p99.9"],[.9999,"p99.99"],[.99999,"p99.999"]]){if(-Math.log10(1-d)>this.nines)
+break;let m=this.x(d,s),c=n.measureText(u).width,f=Math.min(m-c/2,s.x+s.w+8-c);n.fillStyle=i("line"),n.fillRect(Math.round(m),s.y,1,s.h),!(f<p+4)&&(n.fillStyle=
+i("soft"),n.textAlign="left",n.fillText(u,f,s.y+s.h+6),p=f+c)}r.limit>0&&r.limit<l&&fs(e,h(r.limit),"high");for(let[d,u]of[[this.other,"k4"],[r,"k0"]])d&&(n.beginPath(),
+d.values.forEach((m,c)=>n.lineTo(this.x(d.shares[c],s),h(m))),n.strokeStyle=i(u),n.lineWidth=2,n.stroke())}mark({ctx:e,area:n,color:s}){if(this.i<0)return;let i=this.
 spread,r=this.top();e.fillStyle=s("mark"),e.beginPath(),e.arc(this.x(i.shares[this.i],n),n.y+n.h*(1-i.values[this.i]/r),3.5,0,7),e.fill()}top(){return Math.max(
-this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function di(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function dn(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
+this.spread.values.at(-1)??0,this.other?.values.at(-1)??0)*1.06||1}};function ki(o,t){let e=o.shares.findIndex(n=>n>=t);return o.values[e<0?o.values.length-1:e]}function bn(o){return a("div",null,a("div",{class:"scroll",role:"region",tabindex:"0","aria-label":o.title+", table"},a("table",null,a("thead",null,a("tr",null,
 ...o.cols.map(t=>t.name===""?a("td"):a("th",{scope:"col",class:t.right?"r":void 0,title:t.help},t.name)))),a("tbody",null,...o.rows.map(t=>a("tr",null,...t.cells.
-map(ci)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function ci(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
-full},o.text):o.text)}function hs(o,t){let e=0,n=o.length;for(;e<n;){let s=e+n>>1;o[s]<t?e=s+1:n=s}return e}function bt(o){let t=o.dp_rank>=0?"DP"+String(o.dp_rank).padStart(2,"0"):"";
-return[o.server,t].filter(e=>e!=="").join(" ")||"steps"}var gt=18,be=class extends tt{constructor(e,n,s,i){super(e,i.lanes.length*gt+12,n,s,!1);this.steps=i;this.
+map(Mi)))))),o.omitted&&a("p",{class:"soft"},o.omitted))}function Mi(o){return a("td",{class:o.right?"r":o.wrap?"w":o.short?"n":void 0},o.code?a("code",{title:o.
+full},o.text):o.text)}function gs(o,t){let e=0,n=o.length;for(;e<n;){let s=e+n>>1;o[s]<t?e=s+1:n=s}return e}function yt(o){let t=o.dp_rank>=0?"DP"+String(o.dp_rank).padStart(2,"0"):"";
+return[o.server,t].filter(e=>e!=="").join(" ")||"steps"}var xt=18,_e=class extends et{constructor(e,n,s,i){super(e,i.lanes.length*xt+12,n,s,!1);this.steps=i;this.
 whenClicked((r,l)=>{let h=this.stepAt(r,l);h&&this.whenChosen(h)})}steps;lit=null;whenChosen=()=>{};light(e){this.lit=e&&this.steps.lanes.map((n,s)=>new Set(e.filter(
-i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/gt),0),this.rows()-
+i=>i.lane===s).map(i=>i.step))),this.draw()}rows(){return this.steps.lanes.length}rowAt(e){return Math.min(Math.max(Math.floor((e-this.area().y)/xt),0),this.rows()-
 1)}stepAt(e,n){let s=this.area(),i=this.rowAt(n),r=this.steps.lanes[i];if(!r||n<s.y||n>s.y+s.h)return null;let l=this.colAt(e)*this.bench.bin_ns,h=1.5*((this.view.
-hi-this.view.lo)*this.bench.bin_ns)/s.w,p=hs(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
-kinds.map(p=>i(pt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let c=s.y+d*gt;n.
-fillStyle=i("soft"),n.fillText(ui(n,bt(p),s.x-8),s.x-6,c+gt/2),n.fillStyle=i("line"),n.fillRect(s.x,c+gt-1,s.w,1),this.inside(e,()=>{let f=-1/0;for(let u=hs(p.to,
-l);u<p.from.length&&p.from[u]<=h;u++){let m=this.lit===null||this.lit[d].has(u),b=this.at(p.from[u],s),v=Math.max(this.at(p.to[u],s),b+.5);v<f+.5&&!m||(n.globalAlpha=
-m?1:.2,n.fillStyle=r[p.kind[u]],n.fillRect(b,c+3,v-b-(v-b>3?1:0),gt-6),f=Math.max(f,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
+hi-this.view.lo)*this.bench.bin_ns)/s.w,p=gs(r.to,l-h);return p<r.to.length&&r.from[p]<=l+h?{lane:i,step:p}:null}paint(e){let{ctx:n,area:s,color:i}=e,r=this.steps.
+kinds.map(p=>i(pt(p)));this.shade(e);let{from:l,to:h}=this.sight();n.textAlign="right",n.textBaseline="middle",this.steps.lanes.forEach((p,d)=>{let u=s.y+d*xt;n.
+fillStyle=i("soft"),n.fillText(Si(n,yt(p),s.x-8),s.x-6,u+xt/2),n.fillStyle=i("line"),n.fillRect(s.x,u+xt-1,s.w,1),this.inside(e,()=>{let m=-1/0;for(let c=gs(p.to,
+l);c<p.from.length&&p.from[c]<=h;c++){let f=this.lit===null||this.lit[d].has(c),b=this.at(p.from[c],s),v=Math.max(this.at(p.to[c],s),b+.5);v<m+.5&&!f||(n.globalAlpha=
+f?1:.2,n.fillStyle=r[p.kind[c]],n.fillRect(b,u+3,v-b-(v-b>3?1:0),xt-6),m=Math.max(m,v))}n.globalAlpha=1})}),this.xAxis(e)}point(e,n,s,i){super.point(e,n,s,i),this.
 canvas.style.cursor=s!==void 0&&i!==void 0&&this.stepAt(s,i)?"pointer":""}tipAt(e,n){let s=this.stepAt(e,n);if(!s)return null;let i=this.steps.lanes[s.lane];return{
-title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",bt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
-i.from[s.step])],["from",g(i.from[s.step])],["requests of this load in it",S(String(i.batch[s.step]))]]}}};function ui(o,t,e){if(o.measureText(t).width<=e)return t;
-for(;t.length>1&&o.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function mi(o){return Math.min(Math.max(o*9,40),360)}var ve=class extends tt{constructor(e,n,s,i){
-super(e,mi(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
+title:this.steps.names[i.name[s.step]],rows:[...this.rows()>1?[["of",yt(i)]]:[],["step",`${s.step}, ${this.steps.kinds[i.kind[s.step]]}`],["took",g(i.to[s.step]-
+i.from[s.step])],["from",g(i.from[s.step])],["requests of this load in it",S(String(i.batch[s.step]))]]}}};function Si(o,t,e){if(o.measureText(t).width<=e)return t;
+for(;t.length>1&&o.measureText("…"+t).width>e;)t=t.slice(1);return"…"+t}function Ti(o){return Math.min(Math.max(o*9,40),360)}var Re=class extends et{constructor(e,n,s,i){
+super(e,Ti(i.rows)+34,n,s);this.requests=i;this.whenClicked((r,l)=>{let h=this.barAt(r,l);h>=0&&this.whenChosen(this.requests.index[h])})}requests;marked=-1;others=new Set;whenChosen=()=>{};show(e){
 this.requests=e,this.draw()}light(e,n){this.marked=e,this.others=new Set(n),this.draw()}y(e,n){let s=n.h/Math.max(this.requests.rows,1);return[n.y+e*s,Math.max(
 s-(s>3?1:0),.7)]}barAt(e,n){let s=this.area(),i=this.colAt(e)*this.bench.bin_ns,r=this.requests,l=2*((this.view.hi-this.view.lo)*this.bench.bin_ns)/s.w,h=Math.floor(
-(n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),d=-1;for(let c=0;c<r.index.length;c++)Math.abs(r.row[c]-h)>p||r.sent[c]>i+l||r.done[c]<i-l||(d<0||Math.
-abs(r.row[c]-h)<Math.abs(r.row[d]-h))&&(d=c);return d}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
+(n-s.y)/s.h*r.rows),p=Math.max(Math.ceil(2*r.rows/s.h)-1,0),d=-1;for(let u=0;u<r.index.length;u++)Math.abs(r.row[u]-h)>p||r.sent[u]>i+l||r.done[u]<i-l||(d<0||Math.
+abs(r.row[u]-h)<Math.abs(r.row[d]-h))&&(d=u);return d}paint(e){let{ctx:n,area:s,color:i}=e,r=this.requests;this.shade(e),n.fillStyle=i("soft"),n.textAlign="righ\
 t",n.textBaseline="top",n.fillText(S(String(r.rows)),s.x-6,s.y),n.fillText("at once",s.x-6,s.y+13);let l={wait:i("k1"),decode:i("k0"),end:i("k4"),failed:i("high")};
-this.inside(e,()=>{for(let h=0;h<r.index.length;h++){let[p,d]=this.y(r.row[h],s),c=r.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||c||
-this.others.has(r.index[h])?r.touched[h]&&!c?.75:1:.18;let f=(b,v,w,y=1)=>{let k=Math.max(this.at(b,s),s.x-1),R=Math.min(this.at(v,s),s.x+s.w+1);R<s.x||k>s.x+s.
-w||v<=b||(n.fillStyle=w,n.fillRect(k,p+d*(1-y)/2,Math.max(R-k,.5),d*y))};if(r.failed[h]){f(r.sent[h],r.done[h],l.failed);continue}let u=r.first[h]<0?r.done[h]:r.
-first[h],m=Math.max(r.last[h],u);f(r.sent[h],u,l.wait,.55),f(u,m,l.decode),f(m,r.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
+this.inside(e,()=>{for(let h=0;h<r.index.length;h++){let[p,d]=this.y(r.row[h],s),u=r.index[h]===this.marked;n.globalAlpha=this.marked<0&&this.others.size===0||u||
+this.others.has(r.index[h])?r.touched[h]&&!u?.75:1:.18;let m=(b,v,w,y=1)=>{let k=Math.max(this.at(b,s),s.x-1),E=Math.min(this.at(v,s),s.x+s.w+1);E<s.x||k>s.x+s.
+w||v<=b||(n.fillStyle=w,n.fillRect(k,p+d*(1-y)/2,Math.max(E-k,.5),d*y))};if(r.failed[h]){m(r.sent[h],r.done[h],l.failed);continue}let c=r.first[h]<0?r.done[h]:r.
+first[h],f=Math.max(r.last[h],c);m(r.sent[h],c,l.wait,.55),m(c,f,l.decode),m(f,r.done[h],l.end,.3)}n.globalAlpha=1}),this.xAxis(e)}mark(e){super.mark(e);let{ctx:n,
 area:s,color:i}=e,r=this.requests.index.indexOf(this.marked);if(r<0)return;let[l,h]=this.y(this.requests.row[r],s);this.inside(e,()=>{n.strokeStyle=i("mark"),n.
 lineWidth=1.5;let p=this.at(this.requests.sent[r],s),d=this.at(this.requests.done[r],s);n.strokeRect(p-1,l-1,Math.max(d-p+2,3),h+2)})}point(e,n,s,i){super.point(
 e,n,s,i),this.canvas.style.cursor=s!==void 0&&i!==void 0&&this.barAt(s,i)>=0?"pointer":""}tipAt(e,n){let s=this.barAt(e,n),i=this.requests;if(s<0)return null;let r=[
 ["sent at",g(i.sent[s])]];return i.failed[s]?r.push(["failed after",g(i.done[s]-i.sent[s])]):(i.first[s]>=0&&r.push(["TTFT",g(i.first[s]-i.sent[s])]),r.push(["E\
-2E",g(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["touched","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function ps(o){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[o]}function ds(o){return["queue","prefill","wait","decode",
-"reply","unknown"].map(e=>({of:e,ns:o.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var cs={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
-decode",reply:"reply",unknown:"not recorded"};function we(o,t=!1){let e=o.reduce((i,r)=>i+r.ns,0)||1,n=a("div",{class:"parts","aria-hidden":"true"},...o.map(i=>{
-let r=a("i",{title:`${i.name} ${g(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${ps(i.of)})`,r})),s=i=>{let r=a("i");return r.style.
-background=`var(--${ps(i)})`,r};return t?a("div",null,n,a("p",{class:"keys"},...ds(o).map(i=>a("span",{class:"key"},s(i.of),cs[i.of]+" ",a("b",null,g(i.ns)))))):
-a("div",null,n,a("p",{class:"keys sums"},...ds(o).map(i=>a("span",{class:"key"},s(i.of),cs[i.of]+" ",a("b",null,g(i.ns))))),a("table",{class:"split"},a("tbody",
+2E",g(i.done[s]-i.sent[s])])),i.touched[s]&&r.push(["touched","by the captured window"]),{title:"request "+i.index[s],rows:r}}};function bs(o){return{queue:"idle",prefill:"k1",decode:"k0",wait:"wait",reply:"k2",unknown:"unknown"}[o]}function vs(o){return["queue","prefill","wait","decode",
+"reply","unknown"].map(e=>({of:e,ns:o.filter(n=>n.of===e).reduce((n,s)=>n+s.ns,0)})).filter(e=>e.ns>0)}var ws={queue:"queue",prefill:"prefill",wait:"wait",decode:"\
+decode",reply:"reply",unknown:"not recorded"};function Ee(o,t=!1){let e=o.reduce((i,r)=>i+r.ns,0)||1,n=a("div",{class:"parts","aria-hidden":"true"},...o.map(i=>{
+let r=a("i",{title:`${i.name} ${g(i.ns)}`});return r.style.width=`${100*i.ns/e}%`,r.style.background=`var(--${bs(i.of)})`,r})),s=i=>{let r=a("i");return r.style.
+background=`var(--${bs(i)})`,r};return t?a("div",null,n,a("p",{class:"keys"},...vs(o).map(i=>a("span",{class:"key"},s(i.of),ws[i.of]+" ",a("b",null,g(i.ns)))))):
+a("div",null,n,a("p",{class:"keys sums"},...vs(o).map(i=>a("span",{class:"key"},s(i.of),ws[i.of]+" ",a("b",null,g(i.ns))))),a("table",{class:"split"},a("tbody",
 null,...[...o].sort((i,r)=>r.ns-i.ns).map(i=>a("tr",null,a("th",{scope:"row"},s(i.of),i.name,i.more&&a("small",null,i.more)),a("td",null,g(i.ns)),a("td",null,T(
-i.ns/e)))))))}function us(o,t,e){let n=o.moments.find(i=>i.name==="sent")?.at??o.moments[0]?.at??0;return a("aside",{class:"panel","aria-label":"Request "+o.index},
+i.ns/e)))))))}function xs(o,t,e){let n=o.moments.find(i=>i.name==="sent")?.at??o.moments[0]?.at??0;return a("aside",{class:"panel","aria-label":"Request "+o.index},
 a("header",null,a("h2",null,"Request ",String(o.index),o.turn>0&&`, turn ${o.turn+1}`),a("button",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:e.
 close}},"×")),o.id!==""&&a("p",{class:"id"},a("code",null,o.id)),o.failure!==""&&a("p",{class:"caveat"},"failed: "+o.failure+(o.error?": "+o.error:"")),o.ttft&&
-fi("TTFT",o.ttft),o.why!==""&&a("p",{class:"soft"},o.why),gi(o,t,e),o.gaps.length>0&&a("section",null,a("h3",null,"Its longest waits for a token"),...o.gaps.slice(
-0,4).map(i=>a("div",{class:"gap"},a("p",null,a("b",null,g(i.ns)),` until event ${i.event}`),we(i.parts,!0)))),o.with.length>0&&a("section",null,a("h3",null,"In \
+_i("TTFT",o.ttft),o.why!==""&&a("p",{class:"soft"},o.why),Ri(o,t,e),o.gaps.length>0&&a("section",null,a("h3",null,"Its longest waits for a token"),...o.gaps.slice(
+0,4).map(i=>a("div",{class:"gap"},a("p",null,a("b",null,g(i.ns)),` until event ${i.event}`),Ee(i.parts,!0)))),o.with.length>0&&a("section",null,a("h3",null,"In \
 the same steps"),a("p",{class:"chips"},...o.with.map(i=>a("button",{class:"chip",title:i.id+`: ${i.steps} steps together`,on:{click:()=>e.request(i.index)}},String(
 i.index),a("small",null,"×"+i.steps))))),a("section",null,a("h3",null,"Moments"),a("dl",null,...o.moments.flatMap(i=>[a("dt",null,i.name),a("dd",null,i.name===
 "sent"?g(i.at)+" into the load":i.at===n?"0":(i.at<n?"−":"+")+g(Math.abs(i.at-n)))]))),a("section",null,a("h3",null,"Facts"),a("dl",null,...o.facts.flatMap(([
-i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function fi(o,t){return a("section",null,a("h3",null,o+" ",a("b",null,g(t.ns)),t.place&&a("span",{class:"soft"}," on "+
-t.place)),we(t.parts))}function gi(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
-Its steps"),...n.map(s=>{let i=o.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return a("p",null,`${bt(
-r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&a("a",{href:l},"see them in the timeline"))}))}var bi=2e5,vi=120,xe=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new ht(r.running.length,bi/r.bin_ns);let l=w=>a(
-"canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,y,k,...R)=>a("figure",null,a("figcaption",null,typeof w=="string"?a("span",null,w):w,a("span",{class:"ke\
-ys"},...y.map(([H,I])=>ms(H,I)),...R)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=a("input",{type:"ch\
-eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let c=l(`Latency of requests by the time of ${r.at_once?
-"their end":"sending"}`);this.latency=new ue(c,220,r,this.view),this.latency.whenClicked((w,y)=>{let k=this.latency.near(w,y);this.choose(k<0?null:r.index[k])});
-let f=new fe(l("Requests under way over time"),100,r,this.view,!1);f.queue=e.server,this.binned.push(f),this.plots.push(this.latency,f);let u=r.embedding?null:new me(
-l("Output tokens a second over time"),100,r,this.view,!1);u&&(this.tokens=u,this.rate.textContent=u.title(),this.binned.push(u),this.plots.push(u)),this.bars=new ve(
-l("Requests as bars over time"),r,this.view,n),this.bars.whenChosen=w=>this.choose(w),this.plots.push(this.bars);let m=r.touched.some(w=>w>0)?[["k4","touched by\
- it: in no figure"]]:[],b=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],v=r.spreads.map(w=>{let y=new ge(l(w.title+" by percentile"),190,w);return y.other=
+i,r])=>[a("dt",null,i),a("dd",null,r)]))))}function _i(o,t){return a("section",null,a("h3",null,o+" ",a("b",null,g(t.ns)),t.place&&a("span",{class:"soft"}," on "+
+t.place)),Ee(t.parts))}function Ri(o,t,e){if(!t||o.steps.length===0)return null;let n=[...new Set(o.steps.map(s=>s.lane))];return a("section",null,a("h3",null,"\
+Its steps"),...n.map(s=>{let i=o.steps.filter(h=>h.lane===s).map(h=>h.step),r=t.lanes[s],l=e.timeline(s,r.from[i[0]],r.to[i[i.length-1]]);return a("p",null,`${yt(
+r)}: ${i.length} of steps ${i[0]}–${i[i.length-1]} `,l&&a("a",{href:l},"see them in the timeline"))}))}var Ei=2e5,Li=120,Le=class{constructor(t,e,n,s,i){this.store=t;this.run=e;this.requests=n;let r=e.plots;this.view=new ht(r.running.length,Ei/r.bin_ns);let l=w=>a(
+"canvas",{tabindex:"0",role:"img","aria-label":w}),h=(w,y,k,...E)=>a("figure",null,a("figcaption",null,typeof w=="string"?a("span",null,w):w,a("span",{class:"ke\
+ys"},...y.map(([H,F])=>ys(H,F)),...E)),k),p=[...r.steady.length?[["info","steady"]]:[],...r.profiled.length?[["k3","captured window"]]:[]],d=a("input",{type:"ch\
+eckbox"});d.checked=!0,d.addEventListener("change",()=>{this.latency.log=d.checked,this.latency.draw()});let u=l(`Latency of requests by the time of ${r.at_once?
+"their end":"sending"}`);this.latency=new ke(u,220,r,this.view),this.latency.whenClicked((w,y)=>{let k=this.latency.near(w,y);this.choose(k<0?null:r.index[k])});
+let m=new Se(l("Requests under way over time"),100,r,this.view,!1);m.queue=e.server,this.binned.push(m),this.plots.push(this.latency,m);let c=r.embedding?null:new Me(
+l("Output tokens a second over time"),100,r,this.view,!1);c&&(this.tokens=c,this.rate.textContent=c.title(),this.binned.push(c),this.plots.push(c)),this.bars=new Re(
+l("Requests as bars over time"),r,this.view,n),this.bars.whenChosen=w=>this.choose(w),this.plots.push(this.bars);let f=r.touched.some(w=>w>0)?[["k4","touched by\
+ it: in no figure"]]:[],b=r.embedding?[["k0","E2E"]]:[["k1","TTFT"],["k0","E2E"]],v=r.spreads.map(w=>{let y=new Te(l(w.title+" by percentile"),190,w);return y.other=
 s?.plots.spreads.find(k=>k.name===w.name)??null,this.plots.push(y),h(w.title,y.other?[["k0","this run"],["k4","before"]]:[],y.canvas,a("span",{class:"soft"},w.note))});
 this.el=a("div",{class:"run"},a("header",null,a("div",{class:"what"},a("h2",null,e.title),a("p",{class:"verdict"},e.verdict),...e.next.map(w=>a("p",{class:"next"},
 w)),a("p",{class:"facts"},[e.id,...e.tags,...e.head].join(" · "))),a("div",{class:"choices"},this.repetitions(),a("label",null,"against ",this.against))),a("di\
 v",{class:"cards"},...e.cards.map((w,y)=>a("div",{class:"card"},a("span",null,w.name),a("b",null,w.value),a("span",null,w.more),s?.cards[y]?.name===w.name&&a("s\
-pan",{class:"before"},"before: "+s.cards[y].value)))),i&&wi(i),a("div",{class:"axis"},a("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and E2E \
-of each request",[...b,...m,["high","failed"],...p],c,a("label",null,d," logarithmic")),u&&h(this.rate,ot(r)?[["compute","busiest second"],["k1","mean"]]:[],u.canvas),
-h("Requests",[["host","under way"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as the server says"]]:[]],f.canvas),this.strip,h("R\
+pan",{class:"before"},"before: "+s.cards[y].value)))),i&&Ai(i),a("div",{class:"axis"},a("div",{class:"plots"},h(r.embedding?"E2E of each request":"TTFT and E2E \
+of each request",[...b,...f,["high","failed"],...p],u,a("label",null,d," logarithmic")),c&&h(this.rate,ot(r)?[["compute","busiest second"],["k1","mean"]]:[],c.canvas),
+h("Requests",[["host","under way"],...r.embedding?[]:[["k0","in decode"]],...e.server.length?[["k3","queued, as the server says"]]:[]],m.canvas),this.strip,h("R\
 equests one by one",[["k1","until the first token"],["k0","decode"],["k4","end"],["high","failed"]],this.bars.canvas,this.note),a("p",{class:"hint"},"Drag to zo\
 om all, double click for all of the run. Click a dot or a bar for what its request waited for.")),this.side),this.slow,a("section",null,a("h3",null,"Distributio\
 ns"),a("div",{class:"spreads"},...v)),a("section",{class:"said"},a("h3",null,"What else is known"),a("dl",null,...e.facts.flatMap(w=>[a("dt",null,w.label),a("dd",
-{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>a("section",null,a("h3",null,w.title),dn(w)))),this.view.whenMoved=()=>this.moved(),e.recorded&&
+{class:w.severity&&"fact-"+w.severity},w.text)]))),...e.tables.map(w=>a("section",null,a("h3",null,w.title),bn(w)))),this.view.whenMoved=()=>this.moved(),e.recorded&&
 x(this.strip,a("p",{class:"soft"},"Reading the recorded steps…"))}store;run;requests;el;against=a("select",{"aria-label":"Compare with"});view;plots=[];latency;tokens=null;rate=a(
 "span");binned=[];bars;lanes=null;steps=null;strip=a("div",{class:"strip"});slow=a("section",{class:"slow"});side=a("div",{class:"side"});note=a("span",{class:"\
 soft"});chosen="";timer=0;start(){this.follow(this.store.params),this.restyle()}restyle(){for(let t of this.plots)t.draw()}close(){clearTimeout(this.timer);for(let t of this.
@@ -846,7 +875,7 @@ ush")),e}follow(t){let e=this.run.plots.bin_ns,n=this.run.plots.running.length*e
 view.hi)>1e-6)&&this.view.zoom(s,i);let r=JSON.stringify([t.req,t.lane,t.pass]);r!==this.chosen&&(this.chosen=r,t.req!==void 0?this.showRequest(_(t,"req",-1)):t.
 pass!==void 0&&this.steps?this.showStep({lane:_(t,"lane",0),step:_(t,"pass",-1)}):this.bare())}moved(){let t=this.run.plots.bin_ns,e=this.view.hi-this.view.lo>=
 this.view.cols-1e-9;this.store.set({b0:e?null:this.view.lo*t,b1:e?null:this.view.hi*t}),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.refine()},
-vi)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
+Li)}async refine(){let t=this.run.plots,{lo:e,hi:n}=this.view,s={run:this.run.id,rep:this.run.rep,from:Math.round(Math.max(e*t.bin_ns,0)),to:Math.round(n*t.bin_ns)},
 i=n-e<this.view.cols/2&&t.bin_ns>1e6,[r,l]=await Promise.all([i?M("load/timeline",s):null,this.requests.of>this.requests.index.length||this.requests.of<this.run.
 plots.at.length?M("load/requests",s):null]);if(!(e!==this.view.lo||n!==this.view.hi)){for(let h of this.binned)h.fine=r,h.draw();this.tokens&&(this.rate.textContent=
 this.tokens.title()),l&&this.take(l)}}take(t){this.requests=t,this.bars.show(t);let e=t.of-t.index.length;this.note.textContent=e>0?`${t.index.length} of ${t.of}\
@@ -858,164 +887,164 @@ params.pass!==void 0?this.choose(null):this.whole()}next(t){let e=this.requests.
 Math.max(n+t,0),e.length-1)];s!==void 0&&this.store.set({req:s,lane:null,pass:null})}bare(){this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,[]),this.
 lanes?.light(null),this.panel(null)}panel(t){x(this.side,t),this.el.classList.toggle("open",t!==null)}async showRequest(t){let e=this.chosen,n=await M("load/req\
 uest",{run:this.run.id,rep:this.run.rep,index:t});e===this.chosen&&(this.latency.chosen=this.run.plots.index.indexOf(t),this.latency.again(),this.bars.light(t,n.
-with.map(s=>s.index)),this.lanes?.light(n.steps.length?n.steps:null),this.panel(us(n,this.steps,{request:s=>this.choose(s),timeline:(s,i,r)=>this.timeline(s,i,r),
+with.map(s=>s.index)),this.lanes?.light(n.steps.length?n.steps:null),this.panel(xs(n,this.steps,{request:s=>this.choose(s),timeline:(s,i,r)=>this.timeline(s,i,r),
 close:()=>this.choose(null)})))}async showStep(t){let e=this.chosen,n=this.steps?.lanes[t.lane],s=await M("load/step",{run:this.run.id,lane:t.lane,step:t.step});
 if(e!==this.chosen||!this.steps||!n)return;this.latency.chosen=-1,this.latency.again(),this.bars.light(-1,s.with.map(r=>r.index)),this.lanes?.light([t]);let i=this.
 timeline(t.lane,n.from[t.step],n.to[t.step]);this.panel(a("aside",{class:"panel","aria-label":"Step "+t.step},a("header",null,a("h2",null,`Step ${t.step}`),a("b\
 utton",{class:"quiet",title:"Close (Esc)","aria-label":"Close",on:{click:()=>this.choose(null)}},"×")),a("p",null,a("code",null,this.steps.names[n.name[t.step]])),
-a("dl",null,a("dt",null,"where"),a("dd",null,bt(n)),a("dt",null,"kind"),a("dd",null,this.steps.kinds[n.kind[t.step]]),a("dt",null,"from"),a("dd",null,g(n.from[t.
+a("dl",null,a("dt",null,"where"),a("dd",null,yt(n)),a("dt",null,"kind"),a("dd",null,this.steps.kinds[n.kind[t.step]]),a("dt",null,"from"),a("dd",null,g(n.from[t.
 step])),a("dt",null,"took"),a("dd",null,g(n.to[t.step]-n.from[t.step]))),i&&a("p",null,a("a",{href:i},"see it in the timeline")),a("section",null,a("h3",null,s.
 with.length?"Requests in it":"No request of this load was in it"),a("p",{class:"chips"},...s.with.map(r=>a("button",{class:"chip",title:r.id,on:{click:()=>this.
-choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return P(E(this.store.params,
+choose(r.index)}},String(r.index)))))))}timeline(t,e,n){let s=this.steps?.lanes[t];if(!s)return null;let i=Math.max((n-e)*.05,1e4);return L(R(this.store.params,
 {tab:"timeline",c:s.capture,t0:e+s.shift-i,t1:n+s.shift+i}))}join(t){this.steps=t;let e=a("canvas",{tabindex:"0",role:"img","aria-label":"Recorded steps over ti\
-me"});x(this.strip,a("figure",null,a("figcaption",null,a("span",null,"Steps that were recorded"),a("span",{class:"keys"},...t.kinds.map((n,s)=>ms(["k0","k1","k2",
+me"});x(this.strip,a("figure",null,a("figcaption",null,a("span",null,"Steps that were recorded"),a("span",{class:"keys"},...t.kinds.map((n,s)=>ys(["k0","k1","k2",
 "k3","k4"][["decode","prefill","mixed","other","idle"].indexOf(n)]??"k"+s%5,n)),a("button",{class:"link",title:"Key: c",on:{click:()=>this.captured()}},"zoom to\
- them"))),e)),this.lanes=new be(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
+ them"))),e)),this.lanes=new _e(e,this.run.plots,this.view,t),this.lanes.whenChosen=n=>this.store.set({req:null,lane:n.lane,pass:n.step},"push"),this.plots.push(
 this.lanes),this.lanes.draw(),x(this.slow,a("h3",null,"What the slow ones waited for",a("span",{class:"soft"},t.steps_by==="time"?", by time":", by request id")),
 a("div",{class:"tails"},this.run.plots.embedding?null:this.tail("TTFT",t.ttft),this.tail("Time between tokens",t.itl)),...t.notes.map(n=>a("p",{class:"soft"},n))),
 this.chosen="",this.follow(this.store.params)}unjoined(t){x(this.strip,a("p",{class:"soft"},"What the requests waited for in recorded steps is not known: "+t))}tail(t,e){
 let n=[...new Set(e.cases)];return a("div",null,a("h4",null,t,a("span",{class:"soft"},e.n?`, p99 of ${e.n}: ${g(e.p99_ns)}`:"")),n.length===0?a("p",{class:"soft"},
-"none in the recorded window"):we(e.parts,!0),e.below&&a("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one in it"),a("\
-p",{class:"chips"},...n.slice(0,24).map(s=>a("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function ms(o,t){
-let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function wi(o){return a("section",{class:"compared"},a("h3",null,"B against A"),
+"none in the recorded window"):Ee(e.parts,!0),e.below&&a("p",{class:"soft"},"none at or above p99 is in the recorded window: this is the slowest one in it"),a("\
+p",{class:"chips"},...n.slice(0,24).map(s=>a("button",{class:"chip",title:"what request "+s+" waited for",on:{click:()=>this.choose(s)}},String(s)))))}};function ys(o,t){
+let e=a("i");return e.style.background=`var(--${o})`,a("span",{class:"key"},e,t)}function Ai(o){return a("section",{class:"compared"},a("h3",null,"B against A"),
 a("dl",null,a("dt",null,"A"),a("dd",null,o.sides[0]),a("dt",null,"B"),a("dd",null,o.sides[1])),a("p",{class:"verdict"},o.verdict),o.unlike.length>0&&a("ul",null,
-...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>dn(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function fs(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var cn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
+...o.unlike.map(t=>a("li",null,t))),...o.tables.map(t=>bn(t)),...o.notes.map(t=>a("p",{class:"soft"},t)))}function ks(o,t){return JSON.stringify([o.run??t.session.run,o.rep,o.vs])}var vn=class{constructor(t){this.context=t;let{keys:e}=t,n=s=>()=>this.page&&s(this.page);
 e.bind("w +","Benchmark","zoom in",n(s=>s.zoom(.5))),e.bind("s -","Benchmark","zoom out",n(s=>s.zoom(2))),e.bind("a","Benchmark","go to earlier",n(s=>s.pan(-.25))),
 e.bind("d","Benchmark","go to later",n(s=>s.pan(.25))),e.bind("0","Benchmark","show the whole run",n(s=>s.whole())),e.bind("c","Benchmark","show the captured wi\
 ndow",n(s=>s.captured())),e.bind("j","Benchmark","the next request",n(s=>s.next(1))),e.bind("k","Benchmark","the request before",n(s=>s.next(-1))),e.bind("Escap\
 e","Benchmark","let go of what is chosen",n(s=>s.release())),this.open()}context;el=a("div",{class:"bench"});page=null;shown="";gone=new AbortController;update(t){
-fs(t,this.context)===this.shown?this.page?.follow(t):this.open()}restyle(){this.page?.restyle()}close(){this.gone.abort(),this.page?.close()}open(){let{store:t,
-session:e}=this.context,n=t.params,s=n.run??e.run;this.close(),this.page=null,this.shown=fs(n,this.context),this.gone=new AbortController,s===""?this.choose():this.
+ks(t,this.context)===this.shown?this.page?.follow(t):this.open()}restyle(){this.page?.restyle()}close(){this.gone.abort(),this.page?.close()}open(){let{store:t,
+session:e}=this.context,n=t.params,s=n.run??e.run;this.close(),this.page=null,this.shown=ks(n,this.context),this.gone=new AbortController,s===""?this.choose():this.
 show(s,n.rep,n.vs)}async choose(){let{signal:t}=this.gone,e=await M("load/runs",{},t);if(t.aborted)return;if(e.length===0){x(this.el,a("div",{class:"none"},a("h\
 2",null,"No benchmark run yet"),a("p",null,"One is kept by each ",a("code",null,"stepscope bench serving --url http://HOST:30000"),"; with ",a("code",null,"--pr\
 ofile")," its steps are recorded meanwhile.")));return}let n=["request throughput","output throughput","TTFT p50","TTFT p99","ITL p50","ITL p99"];x(this.el,a("h\
 2",null,"Benchmark runs"),a("div",{class:"scroll"},a("table",null,a("thead",null,a("tr",null,a("th",null,"run"),a("th",null,"model"),a("th",null,"tags"),...n.map(
 s=>a("th",{class:"r"},s)),a("th",null,"steps"))),a("tbody",null,...e.map(s=>a("tr",null,a("td",null,a("a",{href:this.at({run:s.id})},s.id),s.status!=="complete"&&
 a("span",{class:"soft"}," "+s.status)),a("td",null,s.model),a("td",null,s.tags.join(", ")),...n.map(i=>{let r=s.numbers.find(l=>l.name===i);return a("td",{class:"\
-r"},r?`${r.value.toPrecision(3)} ${r.unit??""}`:"–")}),a("td",null,s.traces>0?"recorded":"")))))))}at(t){return P(E(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
-let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,c,f]=await Promise.all([M("load",l,s),M("load/req\
-uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let u=this.page=new xe(i,p,d,c,f);x(this.el,u.el),u.start();let m=u.against;
-if(!r.exported){let b=await M("load/runs",{},s);if(s.aborted)return;x(m,a("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>a("option",{value:v.
-id},[v.id,...v.tags].join(" ")))),m.value=n??"",m.addEventListener("change",()=>i.set({vs:m.value||null},"push")),m.disabled=m.options.length<2}if(p.recorded)try{
-let b=await M("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?u.join(b):s.aborted||u.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
-if(s.aborted)return;u.unjoined(b instanceof Error?b.message:String(b))}}},gs={id:"bench",title:"Benchmark",needs:"runs",open:o=>new cn(o)};var ye=["running","queued","tokens","usage"];var At=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];if(!e)return;e.push(t);let n=e.findIndex(s=>s.
+r"},r?`${r.value.toPrecision(3)} ${r.unit??""}`:"–")}),a("td",null,s.traces>0?"recorded":"")))))))}at(t){return L(R(this.context.store.params,{tab:"bench",...t}))}async show(t,e,n){
+let{signal:s}=this.gone,{store:i,session:r}=this.context,l={run:t,rep:e},h=n===void 0||n===t?null:{run:n},[p,d,u,m]=await Promise.all([M("load",l,s),M("load/req\
+uests",l,s),h&&M("load",h,s),h&&M("load/compare",{run:t,vs:n},s)]);if(s.aborted)return;let c=this.page=new Le(i,p,d,u,m);x(this.el,c.el),c.start();let f=c.against;
+if(!r.exported){let b=await M("load/runs",{},s);if(s.aborted)return;x(f,a("option",{value:""},"no other run"),...b.filter(v=>v.id!==t).map(v=>a("option",{value:v.
+id},[v.id,...v.tags].join(" ")))),f.value=n??"",f.addEventListener("change",()=>i.set({vs:f.value||null},"push")),f.disabled=f.options.length<2}if(p.recorded)try{
+let b=await M("load/steps",{run:t},s);!s.aborted&&b.rep===p.rep?c.join(b):s.aborted||c.unjoined(`steps were recorded in repetition ${b.rep+1} of this load`)}catch(b){
+if(s.aborted)return;c.unjoined(b instanceof Error?b.message:String(b))}}},Ms={id:"bench",title:"Benchmark",needs:"runs",open:o=>new vn(o)};var Ae=["running","queued","tokens","usage"];var Ot=class{samples;constructor(t){this.samples=Array.from({length:t},()=>[])}add(t){let e=this.samples[t.server];if(!e)return;e.push(t);let n=e.findIndex(s=>s.
 at_ms>=t.at_ms-6e5);n>0&&e.splice(0,n)}last(t){return this.samples[t].at(-1)}ranks(t){return[...new Set(this.samples[t].flatMap(e=>e.ranks.map(n=>n.dp)))].sort(
 (e,n)=>e-n)}line(t,e,n){let s=this.samples[t];return{at:s.map(i=>i.at_ms),values:s.map(i=>i.ranks.find(r=>r.dp===e)?.[n]??null)}}span(t){let e=Math.min(...this.
 samples.map(n=>n[0]?.at_ms??t));return Math.min(Math.max(t-e,6e4),6e5)}total(t){let e=new Map,n={at:[],values:[]};for(let s of this.samples.flat().sort((i,r)=>i.
-at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:et(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(
-i.includes(null)?null:et(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>xi(n.ranks.map(s=>et([s.running,s.queued]))))}}top(t){
-let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function xi(o){let t=o.filter(n=>n!==null),e=et(t);return t.length<
-2||!e?null:Math.max(...t)*t.length/e}function et(o){let t=o.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function bs(o,t,{now:e,span:n},s,i){let r=[],l=[];return o.values.forEach((h,p)=>{if(h===null||o.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-o.at[p])/
-n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function vs(o,t,e,n,s,i){o.strokeStyle=o.fillStyle=e;for(let r of t){o.beginPath();for(let[l,h]of r)o.lineTo(
+at_ms-r.at_ms)){if(s.error&&!e.has(s.server))continue;e.set(s.server,s.error?null:nt(s.ranks.map(r=>r[t])));let i=[...e.values()];n.at.push(s.at_ms),n.values.push(
+i.includes(null)?null:nt(i))}return n}imbalance(t){let e=this.samples[t];return{at:e.map(n=>n.at_ms),values:e.map(n=>Pi(n.ranks.map(s=>nt([s.running,s.queued]))))}}top(t){
+let e=0;for(let n of this.samples.flat())for(let s of n.ranks)e=Math.max(e,s[t]??0);return e}};function Pi(o){let t=o.filter(n=>n!==null),e=nt(t);return t.length<
+2||!e?null:Math.max(...t)*t.length/e}function nt(o){let t=o.filter(e=>e!==null);return t.length?t.reduce((e,n)=>e+n,0):null}function Ss(o,t,{now:e,span:n},s,i){let r=[],l=[];return o.values.forEach((h,p)=>{if(h===null||o.at[p]<e-n){l.length&&r.push(l),l=[];return}l.push([s*(1-(e-o.at[p])/
+n),i*(1-Math.min(h/(t||1),1))])}),l.length&&r.push(l),r}function Ts(o,t,e,n,s,i){o.strokeStyle=o.fillStyle=e;for(let r of t){o.beginPath();for(let[l,h]of r)o.lineTo(
 n+l,s+h);r.length===1&&o.lineTo(n+r[0][0]+1,s+r[0][1]),o.stroke(),o.lineTo(n+r[r.length-1][0],i),o.lineTo(n+r[0][0],i),o.globalAlpha=.15,o.fill(),o.globalAlpha=
-1}}var ke=26,Me=class{constructor(t){this.color=t}color;canvas=a("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
-"2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(ke*s),i.setTransform(s,0,0,s,0,0);let l=J();
-i.fillStyle=l("line"),i.fillRect(0,ke-1,r,1),i.lineWidth=1.25,vs(i,bs(t,e,n,r,ke-3),l(this.color),0,1.5,ke)}},Se=class extends j{constructor(e,n){super(e,120,{left:52,
+1}}var Pe=26,Ce=class{constructor(t){this.color=t}color;canvas=a("canvas",{"aria-hidden":"true"});draw(t,e,n){let s=window.devicePixelRatio||1,i=this.canvas.getContext(
+"2d"),r=this.canvas.clientWidth;if(!i||r===0)return;this.canvas.width=Math.round(r*s),this.canvas.height=Math.round(Pe*s),i.setTransform(s,0,0,s,0,0);let l=Q();
+i.fillStyle=l("line"),i.fillRect(0,Pe-1,r,1),i.lineWidth=1.25,Ts(i,Ss(t,e,n,r,Pe-3),l(this.color),0,1.5,Pe)}},qe=class extends W{constructor(e,n){super(e,120,{left:52,
 bottom:20});this.text=n}text;lines=[];sight={now:0,span:1};show(e,n){this.lines=e,this.sight=n,this.draw()}paint(e){let{ctx:n,area:s,color:i}=e,{now:r,span:l}=this.
-sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((d,c)=>p.line.at[c]>=r-l?d??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
+sight,h=Math.max(...this.lines.flatMap(p=>p.line.values.map((d,u)=>p.line.at[u]>=r-l?d??0:0)),0)*1.08||1;this.yAxis(e,h,this.text),n.fillStyle=i("soft"),n.textBaseline=
 "top";for(let[p,d]of[[0,"left"],[.5,"center"],[1,"right"]])n.textAlign=d,n.fillText(p===1?"now":"−"+g(Math.round(l*(1-p)/1e3)*1e9).replace(/\.0+ /," "),s.x+s.
-w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)vs(n,bs(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var ws=60;function xs(o,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(o)>1?null:[Math.max(s(o),0),Math.min(s(t),1)]}var vt=class extends Se{marks=[];found(t){
-this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=xs(i.after_ms,i.onset_ms,this.sight),l=xs(i.
+w*p,s.y+s.h+5);n.lineWidth=1.5;for(let p of this.lines)Ts(n,Ss(p.line,h,this.sight,s.w,s.h),i(p.color),s.x,s.y,s.y+s.h)}};var _s=60;function Rs(o,t,{now:e,span:n}){let s=i=>1-(e-i)/n;return s(t)<0||s(o)>1?null:[Math.max(s(o),0),Math.min(s(t),1)]}var kt=class extends qe{marks=[];found(t){
+this.marks=t,this.draw()}paint(t){let{ctx:e,area:n,color:s}=t;for(let i of this.marks){if(!i.onset_ms)continue;let r=Rs(i.after_ms,i.onset_ms,this.sight),l=Rs(i.
 at_ms,i.at_ms,this.sight);e.fillStyle=e.strokeStyle=s("high"),r&&(e.globalAlpha=.35,e.fillRect(n.x+n.w*r[0],n.y,Math.max(n.w*(r[1]-r[0]),2),n.h),e.globalAlpha=1),
-l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},ys={
-alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},ks=o=>o.kind!=="begin",Te=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,a("h2",null,
-"What was found"),this.list),this.write()}marks;open;told=a("section",{class:"watched","aria-live":"polite"});plot=new vt(a("canvas",{role:"img","aria-label":"R\
+l&&(e.lineWidth=1,e.setLineDash([3,3]),e.beginPath(),e.moveTo(n.x+n.w*l[0],n.y),e.lineTo(n.x+n.w*l[0],n.y+n.h),e.stroke(),e.setLineDash([]))}super.paint(t)}},Es={
+alarm:"begins",verdict:"verdict",failed:"failed",lost:"lost"},Ls=o=>o.kind!=="begin",$e=class{constructor(t,e){this.marks=t;this.open=e;x(this.told,a("h2",null,
+"What was found"),this.list),this.write()}marks;open;told=a("section",{class:"watched","aria-live":"polite"});plot=new kt(a("canvas",{role:"img","aria-label":"R\
 equests of the busiest rank over the mean, over the last minutes"}),t=>t.toFixed(1));figure=a("figure",null,a("figcaption",null,"Busiest rank over the mean"),this.
-plot.canvas);list=a("ol",{class:"marks"});add(t){if(this.marks.push(t),!!ks(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
-children.length>ws;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
-n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(ks).slice(-ws).reverse();t.
+plot.canvas);list=a("ol",{class:"marks"});add(t){if(this.marks.push(t),!!Ls(t))for(this.list.dataset.none?this.write():this.list.prepend(this.item(t));this.list.
+children.length>_s;)this.list.lastElementChild?.remove()}show(t,e){let n=t.filter(s=>s.values.some(i=>i!==null));this.figure.hidden=n.length===0,this.plot.show(
+n.map((s,i)=>({line:s,color:"k"+String(i%4)})),e),this.plot.found(this.marks)}drop(){this.plot.drop()}write(){let t=this.marks.filter(Ls).slice(-_s).reverse();t.
 length?delete this.list.dataset.none:this.list.dataset.none="1",x(this.list,...t.length?t.map(e=>this.item(e)):[a("li",{class:"soft"},"Nothing yet.")])}item(t){
-let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return a("li",{class:ys[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},a("time",{datetime:new Date(t.at_ms).
-toISOString()},e(t.at_ms)),a("b",null,ys[t.kind]??t.kind),a("span",null,[t.server,t.rank].filter(n=>n).join(" ")),a("span",{class:"text"},t.text,t.capture!==""&&
-" ",t.capture!==""&&a("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var Ms={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},Pt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function wt(o,t){return t==
-null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function yi({name:o,role:t}){return t===""||o.toLowerCase().includes(
-t)?o:`${t} ${o}`}var un=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=ye.map(s=>({measure:s,value:a("b"),spark:new Me(Pt[s])})),this.el=a("tr",null,
-a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:Ms[s.measure]}},a("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
-let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=wt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
-this.dp,i.measure),e[i.measure],n)}},mn=class{constructor(t){this.context=t;this.steps.value=String(_(t.store.params,"steps",10)),this.steps.addEventListener("c\
+let e=n=>new Date(n).toLocaleTimeString([],{hour12:!1});return a("li",{class:Es[t.kind]?"loud "+t.kind:null,data:{kind:t.kind}},a("time",{datetime:new Date(t.at_ms).
+toISOString()},e(t.at_ms)),a("b",null,Es[t.kind]??t.kind),a("span",null,[t.server,t.rank].filter(n=>n).join(" ")),a("span",{class:"text"},t.text,t.capture!==""&&
+" ",t.capture!==""&&a("button",{class:"link",on:{click:()=>this.open(t.capture)}},"open "+t.capture)))}};var As={running:"running",queued:"queued",tokens:"tokens/s",usage:"KV cache"},zt={running:"k0",queued:"k3",tokens:"compute",usage:"k2"};function Mt(o,t){return t==
+null?"–":o==="usage"?T(t):S(t<10&&!Number.isInteger(t)?t.toFixed(1):String(Math.round(t)))}function Ci({name:o,role:t}){return t===""||o.toLowerCase().includes(
+t)?o:`${t} ${o}`}var wn=class{constructor(t,e,n){this.server=t;this.dp=e;this.cells=Ae.map(s=>({measure:s,value:a("b"),spark:new Ce(zt[s])})),this.el=a("tr",null,
+a("th",{scope:"row"},n),...this.cells.map(s=>a("td",{data:{title:As[s.measure]}},a("div",{class:"cell"},s.spark.canvas,s.value))))}server;dp;el;cells;draw(t,e,n){
+let s=t.last(this.server)?.ranks.find(i=>i.dp===this.dp);for(let i of this.cells)i.value.textContent=Mt(i.measure,s?.[i.measure]),i.spark.draw(t.line(this.server,
+this.dp,i.measure),e[i.measure],n)}},xn=class{constructor(t){this.context=t;this.steps.value=String(_(t.store.params,"steps",10)),this.steps.addEventListener("c\
 hange",()=>t.store.set({steps:Math.min(Math.max(Number(this.steps.value)||10,1),1e4)})),t.keys.bind("r","Live","record a window of all ranks",()=>{this.record()}),
 x(this.el,a("p",{class:"soft"},"Asking the servers…")),this.events=new EventSource("api/live"),this.on("hello",e=>this.hello(e)),this.on("sample",e=>this.sample(
 e)),this.on("capture",e=>this.capture(e)),this.on("mark",e=>this.mark(e)),this.events.addEventListener("error",()=>this.lost("stepscope does not answer: has it \
-been ended?"))}context;el=a("div",{class:"live"});events;history=new At(0);servers=[];rows=new Map;cards=a("div",{class:"cards"});body=a("tbody");trouble=a("p",
+been ended?"))}context;el=a("div",{class:"live"});events;history=new Ot(0);servers=[];rows=new Map;cards=a("div",{class:"cards"});body=a("tbody");trouble=a("p",
 {class:"lost",role:"status",hidden:!0});shot=a("section",{class:"shot"});steps=a("input",{type:"number",min:"1",max:"10000","aria-label":"Forward steps"});button=a(
-"button",{class:"button",on:{click:()=>{this.record()}}},"Record");told=a("div",{class:"told","aria-live":"polite"});requests=new vt(a("canvas",{role:"img","ari\
-a-label":"Requests running and queued over the last minutes"}),t=>wt("running",t));output=new vt(a("canvas",{role:"img","aria-label":"Output tokens a second ove\
-r the last minutes"}),t=>wt("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=
+"button",{class:"button",on:{click:()=>{this.record()}}},"Record");told=a("div",{class:"told","aria-live":"polite"});requests=new kt(a("canvas",{role:"img","ari\
+a-label":"Requests running and queued over the last minutes"}),t=>Mt("running",t));output=new kt(a("canvas",{role:"img","aria-label":"Output tokens a second ove\
+r the last minutes"}),t=>Mt("tokens",t));watched=null;awaited=0;pending=0;on(t,e){this.events.addEventListener(t,n=>e(JSON.parse(n.data)))}update(){this.steps.value=
 String(_(this.context.store.params,"steps",10))}restyle(){this.draw()}close(){this.events.close(),cancelAnimationFrame(this.pending),this.requests.drop(),this.output.
-drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new At(t.servers.length);
+drop(),this.watched?.drop()}lost(t){this.trouble.hidden=t==="",this.trouble.textContent=t}hello(t){this.servers=t.servers,this.history=new Ot(t.servers.length);
 for(let n of t.samples)this.history.add(n);this.rows.clear(),this.lost(""),x(this.shot,a("label",null,"Record ",this.steps," forward steps of all ranks "),this.
 button,this.told),this.button.disabled=!t.records,t.records||x(this.told,a("p",{class:"soft"},t.servers.every(n=>n.url==="")?"Of a log nothing can be recorded: \
-give the server's --url.":"There is no place to keep what is recorded: give --run-dir."));let e=(n,s)=>{let i=a("i");return i.style.background=`var(--${Pt[n]})`,
-a("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new Te(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.
+give the server's --url.":"There is no place to keep what is recorded: give --run-dir."));let e=(n,s)=>{let i=a("i");return i.style.background=`var(--${zt[n]})`,
+a("span",{class:"key"},i,s)};this.watched?.drop(),this.watched=t.watched?new $e(t.marks,n=>this.open(n)):null,x(this.el,this.trouble,this.cards,this.watched?this.
 watched.told:this.shot,a("div",{class:"together"},a("figure",null,a("figcaption",null,"Requests ",e("running","running"),e("queued","queued")),this.requests.canvas),
 a("figure",null,a("figcaption",null,"Output tokens/s"),this.output.canvas),this.watched&&this.watched.figure),a("div",{class:"scroll"},a("table",{class:"ranks"},
-a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...ye.map(n=>a("th",{scope:"col"},Ms[n])))),this.body)),a("p",{class:"soft"},`Servers are asked every ${g(
+a("thead",null,a("tr",null,a("th",{scope:"col"},"rank"),...Ae.map(n=>a("th",{scope:"col"},As[n])))),this.body)),a("p",{class:"soft"},`Servers are asked every ${g(
 t.every_ms*1e6)}${t.watched?"":" while a page shows them"}. All ranks are drawn to one scale.`)),t.capture&&this.capture(t.capture),this.draw()}sample(t){this.history.
 add(t),this.draw()}mark(t){this.watched?.add(t),this.draw()}draw(){cancelAnimationFrame(this.pending),this.pending=requestAnimationFrame(()=>this.paint())}paint(){
-let t=this.servers.map((u,m)=>this.history.last(m)),e=Math.max(...t.map(u=>u?.at_ms??0)),n=Object.fromEntries(ye.map(u=>[u,u==="usage"?1:this.history.top(u)])),
-s=[];this.servers.forEach((u,m)=>{for(let b of this.history.ranks(m)){let v=`${m} ${b}`,w=this.history.ranks(m).length>1,y=[this.servers.length>1?yi(u):"",w?"DP"+
-String(b).padStart(2,"0"):""].filter(R=>R!=="").join(" ")||u.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==y)&&this.rows.set(v,k=new un(m,b,y)),s.push(
-k)}}),(s.length!==this.body.rows.length||s.some((u,m)=>this.body.rows[m]!==u.el))&&x(this.body,...s.map(u=>u.el));let i={now:e,span:this.history.span(e)};for(let u of s)
-u.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:Pt.running},{line:this.history.total("queued"),color:Pt.queued}],i),this.
-output.show([{line:this.history.total("tokens"),color:Pt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((u,m)=>this.history.imbalance(m)),i),this.
-requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(u=>u?.ranks??[]),l=u=>t.map(m=>m?.[u]).filter(m=>m!=null).sort((m,b)=>b.
-p99_ns-m.p99_ns)[0],h=r.map(u=>u.usage).filter(u=>u!==null),p=l("ttft"),d=l("itl"),c=(u,m,b)=>a("div",{class:"card"},a("span",null,u),a("b",null,m),a("span",null,
-b));x(this.cards,c("Running",wt("running",et(r.map(u=>u.running))),"requests"),c("Queued",wt("queued",et(r.map(u=>u.queued))),"requests"),c("Output",wt("tokens",
-et(t.map(u=>u?.tokens??null))),"tokens/s"),c("KV cache",h.length?T(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),c("TTFT",p?g(p.p50_ns):
-"–",p?"median now; p99 "+g(p.p99_ns):"no first token just now"),c("Between tokens",d?g(d.p50_ns):"–",d?"median now; p99 "+g(d.p99_ns):"no token just now"));
-let f=t.map((u,m)=>u?.error?`${this.servers[m].name}: ${u.error}`:u?.restarted?`${this.servers[m].name} was started anew`:"").filter(u=>u!=="");this.lost(f.join(
-"; ")),this.el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await Ce("live/stop",{});return}let t=Math.min(
-Math.max(Math.round(Number(this.steps.value))||10,1),1e4);this.awaited=(await Ce("live/capture",{steps:t})).n}catch(t){x(this.told,a("p",{class:"bad"},t instanceof
+let t=this.servers.map((c,f)=>this.history.last(f)),e=Math.max(...t.map(c=>c?.at_ms??0)),n=Object.fromEntries(Ae.map(c=>[c,c==="usage"?1:this.history.top(c)])),
+s=[];this.servers.forEach((c,f)=>{for(let b of this.history.ranks(f)){let v=`${f} ${b}`,w=this.history.ranks(f).length>1,y=[this.servers.length>1?Ci(c):"",w?"DP"+
+String(b).padStart(2,"0"):""].filter(E=>E!=="").join(" ")||c.name,k=this.rows.get(v);(!k||k.el.cells[0].textContent!==y)&&this.rows.set(v,k=new wn(f,b,y)),s.push(
+k)}}),(s.length!==this.body.rows.length||s.some((c,f)=>this.body.rows[f]!==c.el))&&x(this.body,...s.map(c=>c.el));let i={now:e,span:this.history.span(e)};for(let c of s)
+c.draw(this.history,n,i);this.requests.show([{line:this.history.total("running"),color:zt.running},{line:this.history.total("queued"),color:zt.queued}],i),this.
+output.show([{line:this.history.total("tokens"),color:zt.tokens}],i),this.watched&&(this.watched.show(this.servers.map((c,f)=>this.history.imbalance(f)),i),this.
+requests.found(this.watched.marks),this.output.found(this.watched.marks));let r=t.flatMap(c=>c?.ranks??[]),l=c=>t.map(f=>f?.[c]).filter(f=>f!=null).sort((f,b)=>b.
+p99_ns-f.p99_ns)[0],h=r.map(c=>c.usage).filter(c=>c!==null),p=l("ttft"),d=l("itl"),u=(c,f,b)=>a("div",{class:"card"},a("span",null,c),a("b",null,f),a("span",null,
+b));x(this.cards,u("Running",Mt("running",nt(r.map(c=>c.running))),"requests"),u("Queued",Mt("queued",nt(r.map(c=>c.queued))),"requests"),u("Output",Mt("tokens",
+nt(t.map(c=>c?.tokens??null))),"tokens/s"),u("KV cache",h.length?T(Math.max(...h)):"–",r.length>1?"of the rank that uses most":"in use"),u("TTFT",p?g(p.p50_ns):
+"–",p?"median now; p99 "+g(p.p99_ns):"no first token just now"),u("Between tokens",d?g(d.p50_ns):"–",d?"median now; p99 "+g(d.p99_ns):"no token just now"));
+let m=t.map((c,f)=>c?.error?`${this.servers[f].name}: ${c.error}`:c?.restarted?`${this.servers[f].name} was started anew`:"").filter(c=>c!=="");this.lost(m.join(
+"; ")),this.el.dataset.drawn=String(e)}async record(){if(!this.button.disabled)try{if(this.button.dataset.stops){await Fe("live/stop",{});return}let t=Math.min(
+Math.max(Math.round(Number(this.steps.value))||10,1),1e4);this.awaited=(await Fe("live/capture",{steps:t})).n}catch(t){x(this.told,a("p",{class:"bad"},t instanceof
 Error?t.message:String(t)))}}capture(t){let e=t.state==="recording",{store:n}=this.context;this.button.textContent=e?"Stop":"Record",e?this.button.dataset.stops=
 "1":delete this.button.dataset.stops,this.steps.disabled=e;let s=t.state==="done"&&a("p",null,"Kept as run ",a("button",{class:"link",on:{click:()=>this.open(t.
 run)}},t.run),".");x(this.told,e&&a("p",null,`Recording ${t.steps} steps…`),(t.state==="failed"||t.state==="stopped")&&a("p",{class:"bad"},t.error),s,t.now.length>
 0&&a("pre",null,t.now.join(`
 `)),t.lines.length>0&&a("details",{open:t.state==="failed"},a("summary",null,"What it said"),a("pre",null,t.lines.join(`
 `)))),this.told.dataset.state=t.state,t.state==="done"&&t.n===this.awaited&&(this.awaited=0,n.params.tab==="live"&&this.open(t.run))}open(t){let{store:e}=this.context;
-e.go(E(e.params,{tab:"summary",c:t,run:null}))}};function ki(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
+e.go(R(e.params,{tab:"summary",c:t,run:null}))}};function qi(){return{el:a("div",{class:"live none"},a("h2",null,"No server is shown"),a("p",null,"Give its URL:\
  ",a("code",null,"stepscope view --url http://HOST:30000"),". Its requests, tokens and cache are then shown here, rank by rank, and windows of all ranks can be \
-recorded."))}}var Ss={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new mn(o):ki()};function Mi(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
-function Ts(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
-var fn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new ft(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
+recorded."))}}var Ps={id:"live",title:"Live",needs:"server",open:o=>o.session.live?new xn(o):qi()};function $i(o){let t=new Date(o),e=n=>String(n).padStart(2,"0");return`${t.getFullYear()}-${e(t.getMonth()+1)}-${e(t.getDate())} ${e(t.getHours())}:${e(t.getMinutes())}`}
+function Cs(o){let t=Math.abs(o.value)>=1e3?S(String(Math.round(o.value))):String(Number(o.value.toPrecision(3)));return`${o.name} ${t}${o.unit?" "+o.unit:""}`}
+var yn=class{constructor(t){this.context=t;let{store:e,keys:n}=t;this.table=new wt(e,"Runs",this.columns(),"-created",s=>[s.id,s.kind,s.status,s.model,s.backend,
 ...s.tags].join(" ")),this.search.value=e.params.q??"",this.search.addEventListener("input",()=>e.set({q:this.search.value,all:null})),n.bind("/","Runs","filter",
 ()=>this.search.focus()),M("runs").then(({runs:s})=>{if(s.length===0)return x(this.el,a("p",{class:"none"},"There are no runs yet: bench, profile, demo and job \
 keep one each."));x(this.el,a("div",{class:"tools"},a("span",{class:"soft"},`${S(String(s.length))} runs`),a("span",{class:"space"}),this.search),this.table.el),
 this.table.set(s)})}context;el=a("div",{class:"runs"});search=a("input",{type:"search",placeholder:"Filter","aria-label":"Filter"});table;columns(){let{store:t,
-session:e}=this.context,n=(r,l,h)=>a("a",{href:P(E(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
+session:e}=this.context,n=(r,l,h)=>a("a",{href:L(R(t.params,r)),title:h},l),s=t.params.c??e.captures[0]?.id,i=r=>[r.traces&&n({tab:"summary",c:r.id},"capture","\
 what the ranks did"),r.load&&n({tab:"bench",run:r.id},"load","what the requests took"),r.traces&&s!==void 0&&s.split(":")[0]!==r.id&&n({tab:"kernels",c:s,vs:r.id},
-"compare","the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>Mi(r.created_ms),class:"\
+"compare","the kernels of the capture that is open, against this one's")];return[{id:"created",title:"when",num:r=>r.created_ms,text:r=>$i(r.created_ms),class:"\
 when"},{id:"kind",title:"kind",text:r=>r.kind},{id:"status",title:"status",text:r=>r.status,cell:r=>a("span",{class:"status is-"+r.status.replace(/[^a-z]/g,""),
 title:r.problem},r.status)},{id:"model",title:"model",class:"name",text:r=>r.model,cell:r=>a("span",{class:"cut",title:[r.model,r.backend,...r.tags].filter(l=>l!==
-"").join(", ")},r.model||r.backend,...r.tags.map(l=>a("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(Ts).join(", "),cell:r=>r.numbers.
-slice(0,3).map(Ts).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>Rn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"sh\
-ow",title:"show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},_e={id:"runs",title:"\
-Runs",needs:"runs",open:o=>new fn(o)};var gn=[Oe,Jn,ss,as,gs,Ss,_e],nt=document.documentElement,_s=matchMedia("(prefers-color-scheme: dark)");function Ct(o){if(o instanceof DOMException&&o.name==="A\
-bortError")return;let t=o instanceof Error?o.message:String(o);nt.dataset.error??=t,qt.hidden=!1,x(qt,t)}addEventListener("error",o=>Ct(o.error??o.message));addEventListener(
-"unhandledrejection",o=>Ct(o.reason));var qt=a("p",{class:"trouble",role:"alert",hidden:!0}),X=a("main",{id:"main",tabindex:"-1"}),bn=class{constructor(t){this.
+"").join(", ")},r.model||r.backend,...r.tags.map(l=>a("span",{class:"chip"},l)))},{id:"numbers",title:"figures",text:r=>r.numbers.map(Cs).join(", "),cell:r=>r.numbers.
+slice(0,3).map(Cs).join(" · ")},{id:"size",title:"size",num:r=>r.size,text:r=>qn(r.size)},{id:"id",title:"id",text:r=>r.id,cell:r=>a("code",null,r.id)},{id:"sh\
+ow",title:"show",text:()=>"",cell:r=>a("span",{class:"ways"},...i(r))}]}update(t,e){["q","sort","all"].some(n=>t[n]!==e[n])&&this.table.draw()}},Ne={id:"runs",title:"\
+Runs",needs:"runs",open:o=>new yn(o)};var kn=[Ve,rs,ds,cs,Ms,Ps,Ne],st=document.documentElement,qs=matchMedia("(prefers-color-scheme: dark)");function Bt(o){if(o instanceof DOMException&&o.name==="A\
+bortError")return;let t=o instanceof Error?o.message:String(o);st.dataset.error??=t,It.hidden=!1,x(It,t)}addEventListener("error",o=>Bt(o.error??o.message));addEventListener(
+"unhandledrejection",o=>Bt(o.reason));var It=a("p",{class:"trouble",role:"alert",hidden:!0}),X=a("main",{id:"main",tabindex:"-1"}),Mn=class{constructor(t){this.
 session=t;document.body.replaceChildren(a("a",{class:"skip",href:"#main",on:{click:e=>(e.preventDefault(),X.focus())}},"Skip to the view"),a("header",{class:"to\
-p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),Si(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
+p"},a("h1",null,"stepscope"),this.nav,a("span",{class:"space"}),Ni(t),this.perfetto,this.picker,a("button",{class:"quiet",title:"Light or dark (key: \\)","aria-\
 label":"Light or dark",on:{click:()=>this.turn()}},"◐"),a("button",{class:"quiet",title:"Keys (key: ?)","aria-label":"Keys",on:{click:()=>dispatchEvent(new KeyboardEvent(
-"keydown",{key:"?"}))}},"?")),qt,X),gn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
-"\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(E(this.store.params,{tab:this.tab().id,c:this.picker.
-value}))),this.store.follow((e,n)=>this.change(e,n)),_s.addEventListener("change",()=>this.paint()),yn(()=>this.ready()),this.change(this.store.params,{})}session;store=new Ht;keys=new Nt;view=null;shown="";loose=[];reaching="";nav=a(
+"keydown",{key:"?"}))}},"?")),It,X),kn.forEach((e,n)=>this.keys.bind(String(n+1),"Everywhere","show "+e.title,()=>this.offers(e)&&this.open(e.id))),this.keys.bind(
+"\\","Everywhere","light or dark",()=>this.turn()),this.picker.addEventListener("change",()=>this.store.go(R(this.store.params,{tab:this.tab().id,c:this.picker.
+value}))),this.store.follow((e,n)=>this.change(e,n)),qs.addEventListener("change",()=>this.paint()),Rn(()=>this.ready()),this.change(this.store.params,{})}session;store=new jt;keys=new Dt;view=null;shown="";loose=[];reaching="";nav=a(
 "nav",{"aria-label":"Views"});perfetto=a("a",{class:"perfetto",target:"_blank",rel:"noopener",title:"Hand the merged trace to Perfetto, in a tab of its own, wit\
 h the rows that matter pinned"},"Perfetto");picker=a("select",{"aria-label":"Capture",class:"capture"});offers(t){switch(t.needs){case"capture":return this.session.
 captures.length>0||this.store.params.c!==void 0;case"server":return!this.session.exported;case"runs":return this.session.runs;case"nothing":return!0}}tab(){let{
-tab:t}=this.store.params,e=gn.filter(s=>this.offers(s)),n=this.session.captures.length>0?Oe:_e;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.
-go(E(this.store.params,{tab:t}))}turn(){this.store.set({theme:nt.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=nt.dataset.theme;
-nt.dataset.theme=t==="light"||t==="dark"?t:_s.matches?"dark":"light",nt.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete nt.dataset.ready,this.paint();
+tab:t}=this.store.params,e=kn.filter(s=>this.offers(s)),n=this.session.captures.length>0?Ve:Ne;return e.find(s=>s.id===t)??e.find(s=>s===n)??e[0]}open(t){this.store.
+go(R(this.store.params,{tab:t}))}turn(){this.store.set({theme:st.dataset.theme==="dark"?"light":"dark"})}paint(){let{theme:t}=this.store.params,e=st.dataset.theme;
+st.dataset.theme=t==="light"||t==="dark"?t:qs.matches?"dark":"light",st.dataset.theme!==e&&this.view?.restyle?.()}change(t,e){delete st.dataset.ready,this.paint();
 let n=this.tab(),s=this.session.captures,i=t.c===void 0?s[0]:s.find(l=>l.id===t.c);if(n.needs==="capture"&&t.c!==void 0&&i===void 0)return this.reach(t.c);this.
 reaching="";let r=JSON.stringify([n.id,t.c??s[0]?.id]);r===this.shown?this.view?.update?.(t,e):this.show(n,r,{session:this.session,store:this.store,keys:this.scoped(),
-capture:i}),this.head(n,t),Mt()&&this.ready()}reach(t){let e=P(this.store.params);if(this.reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,
+capture:i}),this.head(n,t),Rt()&&this.ready()}reach(t){let e=L(this.store.params);if(this.reaching===e)return;this.reaching=e,this.view?.close?.(),this.view=null,
 this.shown="",X.className="",x(X,a("p",{class:"wait"},`Reading ${t} …`)),this.head(this.tab(),this.store.params);let n=()=>this.reaching===e;M("session",{open:t}).
 then(s=>{n()&&(this.session=s,s.opened!==t?this.store.set({c:s.opened}):this.change(this.store.params,this.store.params))}).catch(s=>{n()&&(X.replaceChildren(),
-Ct(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),
-{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,qt.hidden=!0,delete nt.dataset.error;try{this.view=t.open(n),
-X.className="view-"+t.id,X.replaceChildren(this.view.el)}catch(s){this.view=null,X.replaceChildren(),Ct(s)}}head(t,e){x(this.nav,...gn.filter(r=>this.offers(r)).
-map(r=>a("a",{href:P(E(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.
-perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`;let i=$t(this.session);this.picker.hidden=i.length<2||t.needs!=="capture"&&t!==
-_e,this.picker.hidden||(x(this.picker,...i.map(r=>a("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(r=>r.
-id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Mt()&&(nt.dataset.ready="1")}))}};function Si({
+Bt(s))}).finally(()=>n()&&(this.reaching=""))}scoped(){for(let n of this.loose.splice(0))n();let t=this.keys,e=this.loose;return Object.assign(Object.create(t),
+{bind(...n){let s=t.bind(...n);return e.push(s),s}})}show(t,e,n){this.view?.close?.(),this.shown=e,It.hidden=!0,delete st.dataset.error;try{this.view=t.open(n),
+X.className="view-"+t.id,X.replaceChildren(this.view.el)}catch(s){this.view=null,X.replaceChildren(),Bt(s)}}head(t,e){x(this.nav,...kn.filter(r=>this.offers(r)).
+map(r=>a("a",{href:L(R(e,{tab:r.id})),"aria-current":r===t?"page":null},r.title)));let n=this.session.captures,s=e.c??n[0]?.id;this.perfetto.hidden=!this.session.
+perfetto||s===void 0,this.perfetto.href=`perfetto/${encodeURIComponent(s??"")}/`;let i=Ft(this.session);this.picker.hidden=i.length<2||t.needs!=="capture"&&t!==
+Ne,this.picker.hidden||(x(this.picker,...i.map(r=>a("option",{value:r.id},r.title))),this.picker.value=e.c??n[0].id),document.title=`${t.title} · ${n.find(r=>r.
+id===e.c)?.title??n[0]?.title??"runs"} · stepscope`}ready(){requestAnimationFrame(()=>requestAnimationFrame(()=>{Rt()&&(st.dataset.ready="1")}))}};function Ni({
 exported:o,version:t}){return o!==null&&a("details",{class:"exported"},a("summary",null,"a page by itself: what it leaves out"),a("div",null,a("ul",null,...o.left_out.
-map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(qt,X);M("session").then(
-o=>new bn(o)).catch(Ct);})();
+map(e=>a("li",null,e))),a("p",null,`Written by stepscope ${t}; stepscope view has all of the capture.`)))}document.body.replaceChildren(It,X);M("session").then(
+o=>new Mn(o)).catch(Bt);})();

@@ -14,6 +14,8 @@ export interface Head {
   beside: Choice[];
   /** The run whose load it was recorded under; "": none. */
   load: string;
+  /** The measure that a map of ranks and steps begins with. */
+  map: string;
 }
 
 /** A capture that can be chosen. */

@@ -96,9 +96,14 @@ class Summary implements View {
     });
   }
 
+  /** The measure that is shown unless the address says another. */
+  private first(): Measure {
+    return this.context.capture!.map as Measure;
+  }
+
   private measure(): Measure {
     const m = this.context.store.params.map;
-    return measures.some(([name]) => name === m) ? (m as Measure) : "work";
+    return measures.some(([name]) => name === m) ? (m as Measure) : this.first();
   }
 
   private link(changes: Changes, ...children: Child[]): HTMLAnchorElement {
@@ -183,7 +188,7 @@ class Summary implements View {
 
   private strips(o: Overview): Child[] {
     const tools = h("span", { class: "tools", role: "group", "aria-label": "Measure" }, ...measures.map(([m, text]) =>
-      h("button", { class: "choice", "aria-pressed": String(m === this.measure()), data: { measure: m }, title: text, on: { click: () => this.context.store.set({ map: m === "work" ? null : m }) } }, m)));
+      h("button", { class: "choice", "aria-pressed": String(m === this.measure()), data: { measure: m }, title: text, on: { click: () => this.context.store.set({ map: m === this.first() ? null : m }) } }, m)));
     return [
       o.chart.ranks.length > 1 && h("figure", null,
         h("figcaption", null, h("span", null, "Ranks × steps: ", h("span", { class: "measure" })), h("span", { class: "scale" }), tools),

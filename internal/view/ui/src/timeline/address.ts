@@ -5,6 +5,7 @@
 //   open   what is unfolded: r3 all rows of a rank, 17 all lanes of a row
 //   r0,r1  the range that is summed up, ns
 //   heat   the measure of the map of ranks and steps, or off
+//   set    what is otherwise (settings.ts of What if): where steps would end is drawn beside where they did
 //   y      by how much the rows are scrolled down, in pixels
 
 import { type Params, whole } from "../state";
@@ -73,7 +74,7 @@ export function read(p: Params, head: Head): State {
     sel: known(rank) ? whole(p, "sel", -1) : -1,
     range: rangeOf(p, "r0", "r1"),
     q: p.q ?? "",
-    heat: p.heat ?? (head.ranks.length > 1 && head.steps.length > 1 ? "work" : "off"),
+    heat: p.heat ?? (head.ranks.length > 1 && head.steps.length > 1 ? head.measure : "off"),
     y: Math.max(whole(p, "y", 0), 0),
     sort: p.sort ?? "-self",
   };

@@ -197,11 +197,12 @@ export class Moves {
     bind("c", "to the counterpart on the next rank", () => this.counterpart(1));
     bind("C", "and on the rank before", () => this.counterpart(-1));
     bind("A", "align ranks another way", () => this.cycle());
-    bind("h", "show or hide the map of ranks and steps", () => store.set({ heat: at.state.heat === "off" ? "work" : "off" }));
+    bind("h", "show or hide the map of ranks and steps", () => store.set({ heat: at.state.heat === "off" ? head.measure : "off" }));
     bind("H", "another measure of the map", () => {
       const now = head.measures.findIndex((m) => m.id === at.state.heat);
       store.set({ heat: head.measures[(now + 1) % head.measures.length].id });
     });
+    bind("g", "choose what would be otherwise", () => at.el.querySelector<HTMLElement>(".tl-whatif")?.focus());
     bind("u", "unfold or fold all rows of the rank", () => this.turn("r" + Math.max(at.state.rank, 0)));
     bind("r", "all ranks again", () => store.set({ only: null }));
     bind("/", "search names", () => at.search.focus());

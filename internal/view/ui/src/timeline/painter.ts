@@ -1,6 +1,7 @@
 // Draws lanes: strips as bitmaps of one pixel's height, and on them the spans that are wide enough, colour by colour.
 // What moves with the pointer is drawn elsewhere (overlay.ts), so that pointing at things repaints nothing here.
 
+import type { Band } from "./ghosts";
 import type { Lane } from "./layout";
 import { PALE, type Palette, SHADES } from "./palette";
 import { levelOf, type Range, tilesOf } from "./scale";
@@ -28,6 +29,8 @@ export interface Scene {
   found: ReadonlySet<number> | null;
   /** Where steps begin, where they are to be seen. */
   lines: readonly number[];
+  /** Where they would end. */
+  bands: readonly Band[];
 }
 
 /** What frames took, for tests and measurements. */
@@ -197,6 +200,7 @@ export class Painter {
     this.ground(s);
     this.strips(s);
     this.spans(s);
+    this.bands(s);
     stats.mostImages = Math.max(stats.mostImages, stats.drawImage);
     stats.mostRects = Math.max(stats.mostRects, stats.fillRect);
   }
@@ -216,6 +220,20 @@ export class Painter {
     ctx.fillStyle = name("line");
     const perNs = s.width / (s.view.t1 - s.view.t0);
     for (const at of s.lines) this.rect(Math.round((at - s.view.t0) * perNs), 0, 1, s.height);
+  }
+
+  /** A line where a step would end, and a veil from there to where it did. */
+  private bands(s: Scene): void {
+    if (s.bands.length === 0) return;
+    const { ctx } = this, perNs = s.width / (s.view.t1 - s.view.t0);
+    ctx.fillStyle = s.palette.name("share");
+    for (const b of s.bands) {
+      const would = Math.round((b.would - s.view.t0) * perNs), end = Math.round((b.end - s.view.t0) * perNs), y = b.top - s.top, h = b.bottom - b.top;
+      ctx.globalAlpha = 0.3;
+      this.rect(Math.min(would, end), y, Math.abs(end - would), h);
+      ctx.globalAlpha = 1;
+      this.rect(would - 1, y, 2, h);
+    }
   }
 
   private strips(s: Scene): void {
@@ -314,7 +332,7 @@ export class Painter {
 
   private spans(s: Scene): void {
     const { ctx, pieces: p } = this;
-    const left = MOST_RECTS - this.stats.fillRect;
+    const most = MOST_RECTS - 2 * s.bands.length, left = most - this.stats.fillRect;
     // Half of the rest for waiting, if all are collectives.
     const least = this.threshold(Math.floor(left * 0.8), 0);
     const order: number[][] = [];
@@ -334,7 +352,7 @@ export class Painter {
     });
     if (waits.length > 0) {
       ctx.fillStyle = this.hatching(s.palette);
-      for (const i of waits.slice(0, Math.max(MOST_RECTS - this.stats.fillRect, 0))) {
+      for (const i of waits.slice(0, Math.max(most - this.stats.fillRect, 0))) {
         const l = s.lanes[p.lane[i]], x0 = Math.max(Math.round(p.x0[i]), -2), x1 = Math.min(Math.round(p.wait[i]), s.width + 2);
         if (s.found === null || s.found.has(p.name[i])) this.rect(x0, l.y - s.top, Math.max(x1 - x0, 1), l.height);
       }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aroundStep, read } from "./address";
+import { bandsOf, ghostsOf, inSight, overall, stretches } from "./ghosts";
 import { cellsOf, medianRank, reduced } from "./heat";
 import { between, layout, turned } from "./layout";
 import { contrast, luminance, readable } from "./palette";
@@ -12,7 +13,7 @@ const row = (rank: number, role: string, pinned: boolean, lane: number, lanes: n
   ({ rank, role, name: role, pinned, lane, lanes, deeper: 0, spans: 1, classes: [1] });
 
 const head: Head = {
-  epoch: 7, from_ns: -50, to_ns: 4000, ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], stretch: true, levels: [], replicas: [],
+  epoch: 7, from_ns: -50, to_ns: 4000, ranks: ["TP00", "TP01"], classes: [], names: 0, block: 256, measures: [], measure: "work", stretch: true, levels: [], replicas: [],
   rows: [row(0, "compute", true, 0, 2), row(0, "launches", true, 2, 9), row(0, "stream", false, 11, 1), row(1, "compute", true, 12, 1), row(1, "launches", true, 13, 3)],
   steps: [
     { kind: "prefill", name: "a", start_ns: 0, end_ns: 1000, slow: false }, { kind: "decode", name: "b", start_ns: 0, end_ns: 0, slow: false },
@@ -27,6 +28,22 @@ test("tiles that are missing are asked for in few words, and no more than may be
   assert.equal(compose(needs, (lane) => lane !== 6, 448), "6-6@-1_4");
   assert.equal(compose(needs, () => true, 448), "");
   assert.equal(compose(needs, () => false, 8), "3-3@-1_4;4-4@-1_0");
+});
+
+test("ghosts of steps begin where the step before ended", () => {
+  const lengths = [
+    { ranks: [0, 1], steps: [1, 2], was: [100, 200], would: [100, 150], end_ns: [1100, 1300] },
+    { ranks: [3], steps: [1], was: [300], would: [320], end_ns: [1250] },
+  ];
+  const all = ghostsOf(lengths), shown = all.map((g) => [g.step, g.from, g.end, g.would]);
+  assert.deepEqual(shown, [[1, 1000, 1100, 1100], [1, 950, 1250, 1270], [2, 1100, 1300, 1250]]);
+  assert.deepEqual(overall(all).map((g) => [g.step, g.from, g.end, g.would]), [[1, 950, 1250, 1270], [2, 1100, 1300, 1250]]);
+  assert.deepEqual(inSight(all, { t0: 1255, t1: 1290 }).map((g) => g.would), [1270, 1250]);
+  const group = (rank: number, y: number) => ({ rank, y, height: 10, rows: [], folded: 0, open: false });
+  const groups = [group(0, 0), group(1, 10), group(2, 20), group(3, 30)];
+  assert.deepEqual(stretches(groups, new Set([0, 1, 3])), [[0, 20], [30, 40]]);
+  assert.deepEqual(bandsOf(all, groups, 10, 8), [{ would: 1270, end: 1250, top: 30, bottom: 40 }, { would: 1250, end: 1300, top: 0, bottom: 20 }]);
+  assert.deepEqual(bandsOf(all, groups, 10, 1), []);
 });
 
 test("tiles are read where they lie", () => {

@@ -2,6 +2,7 @@
 
 import { duration, percent } from "../../../../explain/report/page/format";
 import { hideTip, showTip } from "../../../../explain/report/page/plot";
+import { ghostTip } from "./ghosts";
 import type { Moves } from "./moves";
 import type { Hit } from "./painter";
 import { ribbonTip, Ruler } from "./ruler";
@@ -106,7 +107,7 @@ export class Pointing {
 
   private hoverRuler(x: number, y: number): void {
     const { at } = this, { head, source } = at, el = at.ruler.canvas, a = at.above();
-    const ribbon = x < 0 ? null : Ruler.ribbonAt(a, x, y), hit = x < 0 ? null : Ruler.stepAt(a, x, y);
+    const ribbon = x < 0 ? null : Ruler.ribbonAt(a, x, y), hit = x < 0 ? null : Ruler.stepAt(a, x, y), ghost = x < 0 ? null : Ruler.ghostAt(a, x, y);
     if (ribbon !== null) {
       showTip(el, x, y, ribbonTip(ribbon, head.ranks[ribbon.late.rank]));
       if (at.crossing?.of !== ribbon) {
@@ -118,7 +119,8 @@ export class Pointing {
       }
     } else {
       at.crossing = null;
-      if (hit === null) hideTip();
+      if (ghost !== null) showTip(el, x, y, ghostTip(ghost));
+      else if (hit === null) hideTip();
       else {
         const s = hit.lane.steps[hit.step];
         showTip(el, x, y, { title: `step ${hit.step}, ${s.kind}`, rows: [["name", s.name], [hit.lane.name || "all ranks", duration(s.end_ns - s.start_ns)]] });

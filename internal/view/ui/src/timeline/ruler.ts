@@ -1,12 +1,13 @@
-// Above the lanes: time, steps, and the collectives of all ranks as ribbons.
+// Above the lanes: time, steps, where they would end, and the collectives of all ranks as ribbons.
 
 import { duration } from "../../../../explain/report/page/format";
 import { kindColor } from "../../../../explain/report/page/steps";
+import { change, type Ghost, inSight } from "./ghosts";
 import { ink, type Palette } from "./palette";
 import { type Range, ticksOf } from "./scale";
 import type { Head, Ribbon, Step } from "./wire";
 
-export const TICKS = 18, RIBBONS = 24;
+export const TICKS = 18, GHOSTS = 18, RIBBONS = 24;
 
 /** How many lanes of steps there is room for at most, and up to how many are high enough for their texts. */
 const mostLanes = 16, tallLanes = 4;
@@ -47,6 +48,9 @@ export interface Above {
   /** Steps lie on the wall clock: on another axis they are not shown. */
   wall: boolean;
   ribbons: readonly Ribbon[];
+  /** Something is otherwise, and this is where steps would end. */
+  otherwise: boolean;
+  ghosts: readonly Ghost[];
   picked: number; // the step that the address means, -1
 }
 
@@ -66,13 +70,18 @@ export class Ruler {
     this.ctx = canvas.getContext("2d", { alpha: false })!;
   }
 
-  static height(a: { wall: boolean; lanes: readonly StepLane[] }, ribbons: boolean): number {
-    return TICKS + (a.wall ? Ruler.steps(a) : 0) + (a.wall && ribbons ? RIBBONS : 0);
+  static height(a: { wall: boolean; otherwise: boolean; lanes: readonly StepLane[] }, ribbons: boolean): number {
+    return a.wall ? Ruler.below(a) + (ribbons ? RIBBONS : 0) : TICKS;
   }
 
   /** How high all lanes of steps are. */
   private static steps(a: { lanes: readonly StepLane[] }): number {
     return a.lanes.length * laneHeight(a.lanes.length);
+  }
+
+  /** Where ribbons begin. */
+  private static below(a: { otherwise: boolean; lanes: readonly StepLane[] }): number {
+    return TICKS + Ruler.steps(a) + (a.otherwise ? GHOSTS : 0);
   }
 
   paint(a: Above, height: number): void {
@@ -88,7 +97,8 @@ export class Ruler {
     if (!a.wall) return;
     const each = laneHeight(a.lanes.length);
     a.lanes.forEach((l, i) => this.lane(a, l.steps, TICKS + i * each, each));
-    if (height > TICKS + Ruler.steps(a)) this.ribbons(a);
+    if (a.otherwise) this.ghosts(a);
+    if (height > Ruler.below(a)) this.ribbons(a);
   }
 
   private x(a: Above, t: number): number {
@@ -132,9 +142,38 @@ export class Ruler {
     }
   }
 
+  /** A step as it would be, from where the one before it ended, and a line on to where it did end. */
+  private ghosts(a: Above): void {
+    const { ctx } = this, sight = inSight(a.ghosts, a.view), y = TICKS + Ruler.steps(a);
+    ctx.textAlign = "left";
+    const every = Math.max(Math.ceil(sight.length / (a.width / 2)), 1);
+    for (let n = 0; n < sight.length; n += every) {
+      const g = sight[n], x0 = Math.max(Math.round(this.x(a, g.from)), -2), x1 = Math.min(Math.round(this.x(a, g.would)), a.width + 2), end = Math.min(Math.round(this.x(a, g.end)), a.width + 2);
+      const w = Math.max(x1 - x0 - (x1 - x0 > 3 ? 1 : 0), 1);
+      ctx.fillStyle = a.palette.name("share");
+      ctx.globalAlpha = 0.3;
+      ctx.fillRect(x0, y, w, GHOSTS - 2);
+      ctx.globalAlpha = 1;
+      ctx.fillRect(x0, y + GHOSTS - 4, w, 2);
+      ctx.fillRect(x1 - 1, y, 2, GHOSTS - 2);
+      ctx.fillRect(Math.min(x1, end), y + GHOSTS / 2 - 1, Math.abs(end - x1), 1);
+      const text = change(g.end - g.from, g.would - g.from);
+      if (w < text.length * 6.5 + 6) continue;
+      ctx.fillStyle = a.palette.name("text");
+      ctx.fillText(text, Math.max(x0, 0) + 4, y + GHOSTS / 2 - 1);
+    }
+  }
+
+  /** The ghost at a point, null for none. */
+  static ghostAt(a: Above, x: number, y: number): Ghost | null {
+    if (!a.wall || !a.otherwise || y < TICKS + Ruler.steps(a) || y >= Ruler.below(a)) return null;
+    const t = a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0);
+    return a.ghosts.find((g) => g.from <= t && t < Math.max(g.end, g.would)) ?? null;
+  }
+
   /** A ribbon is as thick as ranks wait at the time, and thin while data are transferred. */
   private ribbons(a: Above): void {
-    const { ctx } = this, top = TICKS + Ruler.steps(a) + 2, full = RIBBONS - 6;
+    const { ctx } = this, top = Ruler.below(a) + 2, full = RIBBONS - 6;
     for (const r of a.ribbons) {
       const x0 = this.x(a, r.first_ns), x1 = this.x(a, r.last_ns), x2 = this.x(a, r.end_ns);
       if (x2 < 0 || x0 > a.width) continue;
@@ -154,7 +193,7 @@ export class Ruler {
 
   /** The ribbon at a point, the one that waits longest of several. */
   static ribbonAt(a: Above, x: number, y: number): Ribbon | null {
-    if (!a.wall || y < TICKS + Ruler.steps(a)) return null;
+    if (!a.wall || y < Ruler.below(a)) return null;
     const t = a.view.t0 + (x / a.width) * (a.view.t1 - a.view.t0), room = (a.view.t1 - a.view.t0) / a.width * 3;
     let best: Ribbon | null = null;
     for (const r of a.ribbons) {

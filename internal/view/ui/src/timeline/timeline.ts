@@ -8,24 +8,29 @@ import { fill, h } from "../dom";
 import type { Params } from "../state";
 import type { Context, Tab, View } from "../view";
 import { extent, read, type State } from "./address";
+import { bandsOf, inSight } from "./ghosts";
 import { drawGutter, drawMoved } from "./gutter";
 import { Heat } from "./heat";
 import { between, layout, type Layout } from "./layout";
 import { Load } from "./load";
 import { Minimap, MINIMAP } from "./minimap";
 import { Moves } from "./moves";
+import { Ghosts } from "./otherwise";
 import { lengthOf, Overlay, type Pointer } from "./overlay";
 import { Painter, type Scene } from "./painter";
 import { palette, type Palette } from "./palette";
 import { Panel, swatch } from "./panel";
 import { Pointing } from "./pointing";
-import { type Above, laneHeight, lanesOf, Ruler, stepsIn } from "./ruler";
+import { type Above, laneHeight, lanesOf, Ruler, stepsIn, type StepLane } from "./ruler";
 import type { Range } from "./scale";
 import { Source } from "./source";
 import { toolbar } from "./toolbar";
 import type { Alignment, Found, Head, Link, Ribbon, Selected } from "./wire";
 
 const GUTTER = 220;
+
+/** So many ghosts are drawn over the rows at most, and none of less than so many pixels. */
+const MOST_BANDS = 200, LEAST_BAND = 2;
 
 /** What changed, and so is drawn in the next frame. */
 type Part = "lanes" | "heat" | "overlay" | "gutter";
@@ -57,6 +62,8 @@ export class Timeline implements View {
   readonly ruler = new Ruler(h("canvas", { role: "img", "aria-label": "Time, steps and collectives" }));
   readonly minimap: Minimap;
   readonly heat: Heat;
+  /** Where steps would end. */
+  readonly ghosts: Ghosts;
   /** The load that ran meanwhile; null: none is known. */
   readonly load: Load | null;
   readonly moves = new Moves(this);
@@ -84,6 +91,10 @@ export class Timeline implements View {
       pick: (rank, step) => this.moves.compare(rank, step),
       brush: (first, last) => this.moves.steps(first, last, "push"),
     }, () => this.draw("heat"));
+    this.ghosts = new Ghosts(this.store.params.c, context.session.exported?.whatif ?? null, () => {
+      this.draw("lanes", "gutter");
+      toolbar(this.tools, this, this.length);
+    });
     const run = context.capture?.load || null;
     this.load = run === null ? null : new Load(run, context.capture!.id, this.all, () => {
       this.draw("lanes");
@@ -154,6 +165,7 @@ export class Timeline implements View {
     if (changed("y", "only", "open") && Math.abs(this.body.scrollTop - s.y) > 1) this.body.scrollTop = s.y;
     if (changed("align", "step", "at") && (before === null || s.by !== this.alignment?.by || s.by !== "wall")) this.align();
     if (changed("heat")) void this.heat.show(s.heat).then(() => this.draw("heat"));
+    if (changed("set")) this.ghosts.show(now.set);
     if (changed("q")) this.seek();
     if (changed("rank", "sel") && (before === null || this.selected?.rank !== s.rank || this.selected?.span !== s.sel)) this.select();
     if (changed("r0", "r1", "only", "open", "align", "step", "at", "sort") && s.sel < 0) this.sum();
@@ -286,17 +298,25 @@ export class Timeline implements View {
       const { steps } = lanes[0], [from, end] = stepsIn(steps, view);
       if ((end - from) * 40 < this.width) for (let n = from; n < end; n++) if (steps[n].end_ns !== 0) lines.push(steps[n].start_ns);
     }
+    const groups = this.plan.groups.filter((g) => g.y + g.height > top && g.y < top + height), least = (LEAST_BAND * (view.t1 - view.t0)) / this.width;
+    const bands = this.state.by === "wall" ? bandsOf(inSight(this.ghosts.all, view), groups, least, MOST_BANDS) : [];
     return {
-      view, width: this.width, height, top, lanes: between(this.plan.lanes, top, top + height), lines,
+      view, width: this.width, height, top, lanes: between(this.plan.lanes, top, top + height), lines, bands,
       moved: this.alignment?.moved_ns ?? [], stretched: this.state.by === "stretched", palette: this.palette,
       found: this.found === null ? null : new Set(this.found.ids),
     };
   }
 
+  /** What is otherwise, if all ranks step together: of replicas there is no one row of steps as they would be. */
+  private otherwise(lanes: readonly StepLane[]): string {
+    return lanes.length === 1 ? this.ghosts.words() : "";
+  }
+
   above(): Above {
+    const { lanes } = lanesOf(this.head, this.state.only);
     return {
-      view: this.state.view, width: this.width, palette: this.palette, lanes: lanesOf(this.head, this.state.only).lanes, wall: this.state.by === "wall",
-      ribbons: this.ribbons, picked: this.state.step,
+      view: this.state.view, width: this.width, palette: this.palette, lanes, wall: this.state.by === "wall",
+      ribbons: this.ribbons, picked: this.state.step, otherwise: this.otherwise(lanes) !== "", ghosts: this.ghosts.over,
     };
   }
 
@@ -319,13 +339,14 @@ export class Timeline implements View {
 
   /** What stands above the rows. */
   private legends(): void {
-    const wall = this.state.by === "wall", { lanes, left } = lanesOf(this.head, this.state.only), high = laneHeight(lanes.length);
+    const wall = this.state.by === "wall", { lanes, left } = lanesOf(this.head, this.state.only), high = laneHeight(lanes.length), otherwise = this.otherwise(lanes);
     fill(this.legend, h("div", null, this.state.by === "stretched" ? "stretched time" : "time", wall && left > 0 && `; of ${left} more replicas no steps`),
       ...(wall ? lanes.map((l) => {
         const el = h("div", { class: high < 18 ? "low" : null }, l.name === "" ? "steps" : "steps of " + l.name);
         el.style.height = high + "px";
         return el;
       }) : []),
+      wall && otherwise !== "" && h("div", { title: "if " + otherwise }, "if " + otherwise),
       wall && this.head.stretch && h("div", null, "waits in collectives"));
   }
 

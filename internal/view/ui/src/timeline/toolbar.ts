@@ -4,7 +4,7 @@ import { fill, h } from "../dom";
 import type { Timeline } from "./timeline";
 
 export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): void {
-  const { state, head, store, moves, search } = at, focus = document.activeElement === search, map = state.heat !== "off";
+  const { state, head, store, moves, search, ghosts } = at, focus = document.activeElement, map = state.heat !== "off";
   const where = state.by === "step" ? `at step ${state.step}` : state.by === "collective" ? "at the nearest to the middle" : "between collectives";
   fill(el, search,
     h("span", { role: "group", "aria-label": "Align ranks by (key: A)" }, ...moves.choices().map((a) =>
@@ -12,11 +12,14 @@ export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): voi
     state.by !== "wall" && h("span", { class: "tl-soft" }, where),
     state.only.length > 0 && h("span", { class: "tl-only" }, "only " + state.only.map((r) => head.ranks[r]).join(" and "),
       h("button", { class: "quiet", title: "All ranks (key: r)", "aria-label": "All ranks", on: { click: () => store.set({ only: null }) } }, "✕")),
+    state.by === "wall" && head.steps.length > 1 && ghosts.picker(head.ranks, state.rank, (set) => store.set({ set }, "push")),
+    state.by === "wall" && ghosts.outcome() !== "" && h("span", { class: "tl-soft tl-outcome", title: ghosts.outcome() }, ghosts.outcome()),
     h("span", { class: "space" }),
-    head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : "work" }) } }, "map"),
+    head.steps.length > 1 && h("button", { class: "button", "aria-pressed": String(map), title: "Ranks × steps (key: h)", on: { click: () => store.set({ heat: map ? "off" : head.measure }) } }, "map"),
     h("button", { class: "button", title: "The whole capture (key: 0)", on: { click: () => moves.whole() } }, "whole"),
     h("button", { class: "button", "aria-label": "Zoom out", title: "Zoom out (key: s)", on: { click: () => moves.zoom(2, at.width / 2) } }, "−"),
     h("button", { class: "button", "aria-label": "Zoom in", title: "Zoom in (key: w)", on: { click: () => moves.zoom(0.5, at.width / 2) } }, "+"),
     length);
-  if (focus) search.focus();
+  if (focus === search) search.focus();
+  else if (focus?.classList.contains("tl-whatif")) el.querySelector<HTMLElement>(".tl-whatif")?.focus();
 }

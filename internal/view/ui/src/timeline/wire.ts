@@ -44,6 +44,8 @@ export interface Head {
   /** Ranks that step together, where others step by themselves; none: all step together. */
   replicas: Replica[];
   measures: Measure[];
+  /** The one to begin with. */
+  measure: string;
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];

@@ -4,48 +4,11 @@ import { duration, groupDigits, percent, ticks } from "../../../../explain/repor
 import { hideTip, legendKey, Plot, type Pen, showTip } from "../../../../explain/report/page/plot";
 import { json } from "../api";
 import { fill, h } from "../dom";
-import type { Params } from "../state";
+import { elsewhere, format, type Params } from "../state";
 import type { Context, Tab, View } from "../view";
+import type { Lengths, Part, Row, WhatIf } from "./data";
 import { about, list, put, read, type Settings, worded, write } from "./settings";
 import "./whatif.css";
-
-/** See WhatIf in internal/view. */
-interface WhatIf {
-  known: boolean;
-  why: string;
-  off_median: number;
-  off_p90: number;
-  unexplained: number;
-  parts: Part[];
-  rows: Row[];
-  lengths: Lengths[];
-  command: string;
-}
-
-interface Part {
-  id: string;
-  share: number;
-  peers: boolean;
-}
-
-interface Row {
-  ranks: number[];
-  kind: string;
-  steps: number;
-  step_ns: number;
-  without_ns: number;
-  without_low_ns: number;
-  without_high_ns: number;
-  tokens_per_s: number;
-  without_tokens_per_s: number;
-}
-
-interface Lengths {
-  ranks: number[];
-  steps: number[];
-  was: number[];
-  would: number[];
-}
 
 const titles: { [part: string]: [string, string] } = {
   host: ["Hosts", "time of host threads before and after launches"],
@@ -183,6 +146,7 @@ class WhatIfView implements View {
     const who = (ranks: number[]) => (several ? ", " + ranks.map((r) => capture?.ranks[r] ?? "#" + r).join(" ") : "");
     fill(this.outcome,
       h("h2", null, settings.length === 0 ? "Steps as they are: move a slider" : "What steps would take if ", ...chips),
+      settings.length > 0 && h("p", null, h("a", { href: format(elsewhere(store.params, { tab: "timeline", set: store.params.set })) }, "Show in the timeline where each step would end")),
       h("div", { class: "cards" }, ...a.rows.map((r) => card(r, who(r.ranks)))),
       ...a.lengths.flatMap((l) => (l.steps.length === 0 ? [] : [h("figure", null,
         h("figcaption", null, h("span", null, "Length of each step" + who(l.ranks))),
