@@ -218,7 +218,14 @@ func (x *exporting) timeline() error {
 	if e.Told < e.All {
 		x.lack("Timeline: %s spans can be selected, the longest of the rows that are pinned first.", metric.Count(e.Told))
 	}
-	x.lack("Timeline: ranks are aligned by the clock and by steps alone, a range of time is not summed up, and what a search finds is marked and not counted.")
+	summed, aligned := "steps alone are summed up", "not stretched"
+	if n := len(x.c.Report.Steps); e.Summed < n {
+		summed = fmt.Sprintf("the first %d of %d steps alone are summed up", e.Summed, n)
+	}
+	if !e.Met {
+		aligned = "not aligned by collectives, nor stretched"
+	}
+	x.lack("Timeline: of ranges of time %s, ranks are %s, and what a search finds is marked and not counted.", summed, aligned)
 	return nil
 }
 

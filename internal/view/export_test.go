@@ -79,6 +79,24 @@ func TestExport(t *testing.T) {
 		t.Errorf("opened again, %s shows %q", address, again)
 	}
 
+	// A step is summed up when it is clicked, and ranks are aligned by collectives, as by a server.
+	show(t, tab, url+"#tab=timeline")
+	tab.Eval(`{ const s = window.__stats.step(9); location.hash = "#tab=timeline&step=9&r0=" + s.start_ns + "&r1=" + s.end_ns }`, false)
+	tab.Wait(`document.querySelectorAll(".tl-range tbody tr").length > 10`)
+	press(t, tab, "A", "A")
+	if got := param(tab, "align"); got != "collective" {
+		t.Errorf("A aligns by %q", got)
+	}
+	if got := tab.Eval(`document.querySelector(".tl-gutter").innerText`, false); !strings.Contains(got, "moved") {
+		t.Errorf("aligned by a collective the rows are %q", got)
+	}
+	if got := tab.Eval(`document.querySelector(".tl-panel").innerText`, false); !strings.Contains(got, "sums up steps by the wall clock") {
+		t.Errorf("of a range of aligned ranks it says %q", got)
+	}
+	press(t, tab, "A")
+	if got := param(tab, "align"); got != "" {
+		t.Errorf("after collectives A aligns by %q", got)
+	}
 	show(t, tab, url+"#tab=kernels&by=op&rank=2")
 	if rows := tab.Eval(`String(document.querySelectorAll("tbody tr").length)`, false); rows == "0" {
 		t.Error("there are no kernels")

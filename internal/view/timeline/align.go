@@ -91,6 +91,9 @@ func (t *Timeline) alignCollective(at int64, a *Alignment) {
 	away := func(n near) int64 { return max(n.m.Last-t.a.Origin-at, at-n.m.Last+t.a.Origin) }
 	slices.SortStableFunc(all, func(x, y near) int { return cmp.Compare(away(x), away(y)) })
 	for i, n := range all {
+		if !slices.Contains(a.Known, false) {
+			break
+		}
 		var places []arrival
 		for _, p := range n.m.At {
 			if rank := slices.Index(t.a.Ranks, n.d.Ranks[p.Rank]); !a.Known[rank] {

@@ -28,6 +28,9 @@ type Head struct {
 	Stretch bool `json:"stretch"`
 	// Levels are those that an exported page has, whose tiles are all there; none: a server is asked.
 	Levels []int `json:"levels"`
+	// Of such a page, too: alignments by collectives are there, and sums of so many steps, from the first on.
+	Collectives bool `json:"collectives"`
+	Summed      int  `json:"summed"`
 }
 
 // Head gives it.

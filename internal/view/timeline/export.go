@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 )
 
@@ -23,22 +24,29 @@ type Pack interface {
 
 // Exported says what of a timeline found room.
 type Exported struct {
-	Finest int // level of tiles: a column of pixels is 2^Finest ns
-	All    int // spans that there are
-	Drawn  int // that tiles draw one by one; others are parts of strips
-	Told   int // of which the page can tell what is known
+	Finest int  // level of tiles: a column of pixels is 2^Finest ns
+	All    int  // spans that there are
+	Drawn  int  // that tiles draw one by one; others are parts of strips
+	Told   int  // of which the page can tell what is known
+	Summed int  // steps, from the first on, that are summed up
+	Met    bool // ranks can be aligned by collectives
 }
 
-// The share of a pack that tiles may take, and how many of a level the page can hold.
+// The shares of a pack that tiles may take, and of the rest alignments and then sums; and how many tiles of a level the page
+// can hold.
 const (
 	tileShare   = 0.6
+	meetShare   = 0.2
+	sumShare    = 0.3
 	mostTiles   = 64_000
+	mostMoves   = 2_000_000 // of ranks in alignments
 	spansAtOnce = 64
+	stepsAtOnce = 8
 )
 
 // Export puts a timeline into a pack: what the page begins with, tiles level by level down to the finest that there is
-// room for (asked for as tiles?level=12), and what is known of spans that are drawn one by one: those of the pinned rows
-// first, of them the longest. Of finer levels there are the tiles that show more than the coarser ones. At least what the
+// room for (asked for as tiles?level=12), alignments by collectives, sums of steps, and what is known of spans that are
+// drawn one by one: those of the pinned rows first, of them the longest. Of finer levels there are the tiles that show more than the coarser ones. At least what the
 // page begins with and the coarsest tiles are taken, whatever room there is.
 func (t *Timeline) Export(p Pack) (*Exported, error) {
 	e := &Exported{}
@@ -68,7 +76,7 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 	for (t.to-t.from)>>coarsest > Columns/4 { // all of it in a narrow window, with room beside it
 		coarsest++
 	}
-	leave := int(float64(p.Left()) * (1 - tileShare))
+	leave := without(p, tileShare)
 	q := t.whole(min(coarsest, MostLevel))
 	for must := 3; len(q.Parts) > 0; must-- {
 		answer := Answer{fmt.Sprintf("tiles?level=%d", q.Level), t.Encode(q)}
@@ -84,8 +92,74 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 		}
 		q = t.finer(q)
 	}
+	met, leave := t.collectives(), without(p, meetShare)
+	head.Collectives = len(met.Last) > 0 && p.Add(leave, Answer{"collectives", met})
+	e.Met = head.Collectives
+	if err := t.sum(p, head, e); err != nil {
+		return nil, err
+	}
 	p.Add(math.MinInt, Answer{"head", head})
 	return e, t.tell(p, e)
+}
+
+// without is what is to be left of a pack by those who may take a part of what is left now.
+func without(p Pack, part float64) (leave int) { return int(float64(p.Left()) * (1 - part)) }
+
+// Collectives are alignments by all collectives that ranks may have met in; none, if they are of too many ranks.
+type Collectives struct {
+	Last []int64      `json:"last_ns"` // arrival at each
+	At   []*Alignment `json:"at"`
+}
+
+func (t *Timeline) collectives() *Collectives {
+	out := &Collectives{Last: []int64{}, At: []*Alignment{}}
+	n := 0
+	for _, of := range t.meetings {
+		n += len(of) * len(t.ranks)
+	}
+	if n > mostMoves {
+		return out
+	}
+	for _, of := range t.meetings {
+		for i := range of {
+			if !of[i].possible {
+				continue
+			}
+			a := &Alignment{By: ByCollective, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}
+			t.alignCollective(of[i].last, a)
+			out.Last, out.At = append(out.Last, of[i].last), append(out.At, a)
+		}
+	}
+	return out
+}
+
+// sum puts sums of what the pinned rows hold in each step into a pack, from the first step on as far as there is room.
+func (t *Timeline) sum(p Pack, head *Head, e *Exported) error {
+	leave := without(p, sumShare)
+	for steps := range slices.Chunk(head.Steps, stepsAtOnce) {
+		var answers []Answer
+		for _, s := range steps {
+			if s.End <= s.Start {
+				continue
+			}
+			what := fmt.Sprintf("from=%d&to=%d", s.Start, s.End)
+			v, err := url.ParseQuery(what)
+			if err != nil {
+				return err
+			}
+			of, err := t.Answer("range", v)
+			if err != nil {
+				return err
+			}
+			answers = append(answers, Answer{"range?" + what, of})
+		}
+		if !p.Add(leave, answers...) {
+			break
+		}
+		e.Summed += len(steps)
+	}
+	head.Summed = e.Summed
+	return nil
 }
 
 // whole is all tiles of a level in which there may be anything.

@@ -60,7 +60,7 @@ func TestExport(t *testing.T) {
 		least, told = e.Finest, e.Told
 		tiles := map[Place]*Tile{}
 		levels := []int{}
-		spans := 0
+		spans, met, summed := 0, 0, 0
 		for what, answer := range p.answers {
 			path, query, _ := strings.Cut(what, "?")
 			v, err := url.ParseQuery(query)
@@ -76,9 +76,20 @@ func TestExport(t *testing.T) {
 					tiles[tile.Place] = tile
 				}
 			case "head", "ribbons": // of the whole capture
+			case "collectives":
+				of := answer.(*Collectives)
+				for i, last := range of.Last {
+					if want, err := tl.Align(ByCollective, 0, last); err != nil || !reflect.DeepEqual(of.At[i], want) {
+						t.Errorf("at the collective of %d: %+v, a server says %+v (%v)", last, of.At[i], want, err)
+					}
+				}
+				met = len(of.Last)
 			default:
-				if path == "span" {
+				switch path {
+				case "span":
 					spans++
+				case "range":
+					summed++
 				}
 				if want, err := tl.Answer(path, v); err != nil || text(answer) != text(want) {
 					t.Errorf("%s: %.200s, a server says %.200s (%v)", what, text(answer), text(want), err)
@@ -87,6 +98,9 @@ func TestExport(t *testing.T) {
 		}
 		if head := p.answers["head"].(*Head); len(head.Levels) != len(levels) || head.Levels[len(levels)-1] != e.Finest || spans != e.Told {
 			t.Errorf("the head has levels %v, there are %v; %d spans, of %d", head.Levels, levels, spans, e.Told)
+		}
+		if all := room == 30_000_000; summed != e.Summed || (met > 0) != e.Met || all && (summed != len(tl.report.Steps) || met < 100) {
+			t.Errorf("in %d bytes are sums of %d steps of %d, and %d collectives", room, summed, len(tl.report.Steps), met)
 		}
 		for level := e.Finest; level <= slices.Max(levels) && level < e.Finest+8; level += 3 {
 			n := 0

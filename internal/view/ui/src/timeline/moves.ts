@@ -95,7 +95,8 @@ export class Moves {
   /** The alignments that there are for this capture. */
   choices(): readonly { by: string; title: string; help: string }[] {
     const { head, source } = this.at;
-    return alignments.filter((a) => (a.by !== "stretched" && a.by !== "collective") || (head.stretch && !source.exported));
+    const there = (by: string) => (by === "collective" ? !source.exported || head.collectives : by !== "stretched" || !source.exported);
+    return alignments.filter((a) => (a.by !== "stretched" && a.by !== "collective") || (head.stretch && there(a.by)));
   }
 
   private cycle(): void {

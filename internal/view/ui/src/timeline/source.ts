@@ -4,10 +4,20 @@
 import { bytes, Failed, json } from "../api";
 import type { Changes } from "../state";
 import type { State } from "./address";
+import { layout } from "./layout";
 import { Names, Tiles } from "./tiles";
-import type { Alignment, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
+import type { Alignment, Collectives, Found, Head, Link, Ribbon, Ribbons, Selected, Table } from "./wire";
 
 const lacks = () => new Failed("An exported page does not have this: open the capture with stepscope view.", 404);
+
+/** The alignment by the collective whose last rank came nearest to a time. */
+export function nearest({ last_ns, at }: Collectives, time: number): Alignment {
+  let best = 0;
+  last_ns.forEach((last, i) => {
+    if (Math.abs(last - time) < Math.abs(last_ns[best] - time)) best = i;
+  });
+  return at[best];
+}
 
 export class Source {
   readonly tiles: Tiles;
@@ -31,7 +41,8 @@ export class Source {
     return bytes("timeline/heat", { c: this.c, measure });
   }
 
-  align(s: State): Promise<Alignment> {
+  async align(s: State): Promise<Alignment> {
+    if (this.exported && s.by === "collective") return nearest(await json<Collectives>("timeline/collectives", { c: this.c }), s.at);
     return json("timeline/align", { c: this.c, ...Source.alignment(s) });
   }
 
@@ -40,8 +51,22 @@ export class Source {
   }
 
   range(s: State, rows: string): Promise<Table> {
-    if (this.exported || s.range === null) return Promise.reject(lacks());
+    if (this.exported) {
+      const n = this.head.steps.findIndex((step) => step.start_ns === s.range?.t0 && step.end_ns === s.range.t1);
+      if (n < 0 || n >= this.head.summed || s.by !== "wall" || rows !== this.pinned()) return Promise.reject(new Failed(this.sums(), 404));
+      return json("timeline/range", { c: this.c, from: this.head.steps[n].start_ns, to: this.head.steps[n].end_ns });
+    }
+    if (s.range === null) return Promise.reject(lacks());
     return json("timeline/range", { c: this.c, from: s.range.t0, to: s.range.t1, rows, ...Source.alignment(s) });
+  }
+
+  /** The rows that are shown unless some were unfolded or left out. */
+  private pinned(): string {
+    return layout(this.head, new Set(), []).groups.flatMap((g) => g.rows.map((p) => p.row)).join(",");
+  }
+
+  private sums(): string {
+    return `An exported page sums up steps${this.head.summed < this.head.steps.length ? `, up to step ${this.head.summed - 1},` : ""} by the wall clock, over the rows that it begins with: click on one above the rows.`;
   }
 
   async search(q: string, rows: string, after: number, back: boolean): Promise<Found> {

@@ -49,6 +49,9 @@ export interface Head {
   stretch: boolean;
   /** Of an exported page: the levels whose tiles it has, as far as coarser ones do not show all. */
   levels: number[];
+  /** Of an exported page: alignments by collectives are there, and sums of so many steps, from the first on. */
+  collectives: boolean;
+  summed: number;
 }
 
 export interface Replica {
@@ -137,6 +140,12 @@ export interface Alignment {
   what: string;
   moved_ns: number[];
   known: boolean[];
+}
+
+/** Alignments by all collectives, of an exported page. */
+export interface Collectives {
+  last_ns: number[];
+  at: Alignment[];
 }
 
 export interface Ribbon {
