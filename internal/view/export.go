@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -158,10 +159,13 @@ func (x *exporting) whatIf() error {
 	}
 	leave := x.pack.Left() - int(float64(x.pack.Left())*whatIfShare)
 	who := []string{""}
-	if ranks := x.c.head().Ranks; len(ranks) > 1 {
-		who = append(who, ranks...)
+	ranks := x.c.head().Ranks
+	if len(ranks) > 1 {
+		for _, rank := range x.foremost(len(ranks)) {
+			who = append(who, ranks[rank])
+		}
 	}
-	lacks := false
+	lacks := len(who)-1 < len(ranks) && len(ranks) > 1
 	for _, rank := range who {
 		var answers []timeline.Answer
 		var set []string
@@ -196,6 +200,27 @@ func (x *exporting) whatIf() error {
 	}
 	x.lack("%s.", text)
 	return nil
+}
+
+// alone is of how many ranks of n what-ifs are answered: those of each are some fifty runs of all steps on all ranks, and
+// at 256 ranks a run is a quarter of a second.
+func alone(n int) int { return min(n, max(1, min(16, 512/n))) }
+
+// foremost are ranks that may be changed alone: those that findings are about, and then the others.
+func (x *exporting) foremost(n int) (ranks []int) {
+	for i := range x.c.Report.Findings {
+		ranks = append(ranks, x.c.Report.Findings[i].Ranks...)
+	}
+	for rank := range n {
+		ranks = append(ranks, rank)
+	}
+	var out []int
+	for _, rank := range ranks {
+		if len(out) < alone(n) && !slices.Contains(out, rank) {
+			out = append(out, rank)
+		}
+	}
+	return out
 }
 
 func (x *exporting) timeline() error {
