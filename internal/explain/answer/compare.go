@@ -241,6 +241,7 @@ func kernels(c *result.Comparison) {
 	for _, s := range lengths(c) {
 		x := result.Cause{Kind: result.CauseKernels, First: -1, Last: -1, StepKind: s.Kind}
 		var sum, a, b float64
+		effects := map[string]float64{}
 		for i := range c.Kernels {
 			d := &c.Kernels[i]
 			if d.Kind != s.Kind || d.Mode != s.Mode || d.Batch != s.Batch || named[d.Name] || math.Abs(d.Effect) < leastEffect {
@@ -249,8 +250,19 @@ func kernels(c *result.Comparison) {
 			if sign(d.Verdict) == 0 && d.Verdict != result.Appeared && d.Verdict != result.Vanished {
 				continue
 			}
-			sum, a, b = sum+d.B-d.A, a+d.A, b+d.B
-			x.Kernels = append(x.Kernels, result.KernelChange{Name: d.Name, Short: d.Short, Class: d.Class, CountA: d.CountA, CountB: d.CountB, A: d.A, B: d.B})
+			// A kernel whose grid changed is gone and new.
+			at := slices.IndexFunc(x.Kernels, func(k result.KernelChange) bool { return k.Name == d.Name })
+			if at < 0 {
+				at = len(x.Kernels)
+				x.Kernels = append(x.Kernels, result.KernelChange{Name: d.Name, Short: d.Short, Class: d.Class})
+			}
+			k := &x.Kernels[at]
+			k.CountA, k.CountB, k.A, k.B = k.CountA+d.CountA, k.CountB+d.CountB, k.A+d.A, k.B+d.B
+			effects[d.Name] += d.Effect
+		}
+		x.Kernels = slices.DeleteFunc(x.Kernels, func(k result.KernelChange) bool { return math.Abs(effects[k.Name]) < leastEffect })
+		for _, k := range x.Kernels {
+			sum, a, b = sum+k.B-k.A, a+k.A, b+k.B
 		}
 		if len(x.Kernels) == 0 || s.Figure == "host_gap" {
 			continue
@@ -260,7 +272,7 @@ func kernels(c *result.Comparison) {
 			x.Change = result.Less
 		}
 		x.A, x.B, x.Fits = int64(a), int64(b), sign(s.Verdict) != 0 && sum/(s.B-s.A) >= leastPart
-		x.Text = fact.Of("cause_kernels", "kind", s.Kind, "batch", batch(s), "a", a, "b", b)
+		x.Text = fact.Of("cause_kernels", "kind", c.Said(s.Kind), "batch", batch(s), "a", a, "b", b)
 		c.Causes = append(c.Causes, x)
 	}
 }
@@ -290,7 +302,7 @@ func parts(c *result.Comparison) {
 			if d.B < d.A {
 				x.Change = result.Less
 			}
-			x.Text = fact.Of("cause_"+d.Figure, "kind", s.Kind, "batch", batch(s), "a", d.A, "b", d.B)
+			x.Text = fact.Of("cause_"+d.Figure, "kind", c.Said(s.Kind), "batch", batch(s), "a", d.A, "b", d.B)
 			c.Causes = append(c.Causes, x)
 		}
 	}
@@ -336,7 +348,7 @@ func compared(c *result.Comparison) fact.Fact {
 			says = append(says, fact.Of("compared_others", "n", len(sure)-mostSteps))
 			break
 		}
-		says = append(says, fact.Of("compared_"+d.Figure, "kind", d.Kind, "batch", batch(d), "a", d.A, "b", d.B, "change", d.Change.Change))
+		says = append(says, fact.Of("compared_"+d.Figure, "kind", c.Said(d.Kind), "batch", batch(d), "a", d.A, "b", d.B, "change", d.Change.Change))
 	}
 	steps := fact.Of("compared_steps", "steps", says)
 	switch {
@@ -344,7 +356,7 @@ func compared(c *result.Comparison) fact.Fact {
 	case identical:
 		steps = fact.Of("compared_identical")
 	default:
-		steps = unsure(rest)
+		steps = unsure(c, rest)
 	}
 	why := fact.Fact{}
 	for i := range c.Causes {
@@ -370,7 +382,7 @@ func compared(c *result.Comparison) fact.Fact {
 }
 
 // unsure says what is known of steps of which none changed for sure: what they did most often.
-func unsure(rows []*result.StepDiff) fact.Fact {
+func unsure(c *result.Comparison, rows []*result.StepDiff) fact.Fact {
 	var tested []*result.StepDiff
 	for _, d := range rows {
 		if d.Enough {
@@ -385,7 +397,7 @@ func unsure(rows []*result.StepDiff) fact.Fact {
 	if slices.ContainsFunc(tested, func(d *result.StepDiff) bool { return d.Verdict != result.Same }) {
 		how = "unclear"
 	}
-	return fact.Of("unsure_"+how, "kind", d.Kind, "batch", batch(d), "change", d.Change.Change, "low", d.Lo, "high", d.Hi)
+	return fact.Of("unsure_"+how, "kind", c.Said(d.Kind), "batch", batch(d), "change", d.Change.Change, "low", d.Lo, "high", d.Hi)
 }
 
 // named are the kernels of a cause in a few words.

@@ -106,3 +106,25 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestKernelsOfTwoGrids: a kernel whose grid changed is one that changed, not one that is gone and one that is new.
+func TestKernelsOfTwoGrids(t *testing.T) {
+	row := func(name, verdict string, countA, countB, a, b, effect float64) result.KernelDiff {
+		return result.KernelDiff{Kind: "other", Batch: -1, Name: name, Short: name, Verdict: verdict, CountA: countA, CountB: countB, Effect: effect, Change: result.Change{A: a, B: b}}
+	}
+	c := &result.Comparison{
+		Steps: []result.StepDiff{{Kind: "other", Batch: -1, Figure: "step", Verdict: result.Slower, Change: result.Change{A: 100e6, B: 120e6, NA: 5, NB: 5, Enough: true}}},
+		Kernels: []result.KernelDiff{
+			row("sends", result.Appeared, 0, 7, 0, 25e6, 0.25), row("copies", result.Slower, 3, 9, 1e6, 16e6, 0.15),
+			row("sends", result.Vanished, 3, 0, 20e6, 0, -0.2), row("moved", result.Appeared, 0, 2, 0, 5e6, 0.05), row("moved", result.Vanished, 2, 0, 5e6, 0, -0.05),
+		},
+	}
+	kernels(c)
+	if len(c.Causes) != 1 || len(c.Causes[0].Kernels) != 2 {
+		t.Fatalf("causes %+v", c.Causes)
+	}
+	k, x := c.Causes[0].Kernels[0], c.Causes[0]
+	if k.Name != "sends" || k.CountA != 3 || k.CountB != 7 || k.A != 20e6 || k.B != 25e6 || x.A != 21e6 || x.B != 41e6 || x.Text.Get("kind") != "" {
+		t.Errorf("%+v of %+v", k, x)
+	}
+}

@@ -356,7 +356,7 @@ func sideText(s result.Side) string {
 	if len(s.Ranks) > 4 {
 		ranks = fmt.Sprintf("%d ranks", len(s.Ranks))
 	}
-	text := fmt.Sprintf("%s: %s, %d steps", s.ID, ranks, s.Steps)
+	text := fmt.Sprintf("%s: %s, %s", s.ID, ranks, plural(s.Steps, "step"))
 	if s.Device != "" {
 		text += ", " + s.Device
 	}

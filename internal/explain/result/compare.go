@@ -1,6 +1,10 @@
 package result
 
-import "github.com/stepscope/stepscope/internal/explain/fact"
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/fact"
+)
 
 // Comparison sets capture B against capture A, the base. Its JSON form is
 // documented in docs/formats/compare.md. Times are nanoseconds.
@@ -29,6 +33,14 @@ type Comparison struct {
 	Doubts      []string    `json:"doubts"` // as in Source
 
 	OfRanks bool `json:"-"` // A and B are ranks of one capture
+}
+
+// Said is what sentences call steps of a kind: nothing if the kind of none is known.
+func (c *Comparison) Said(kind string) string {
+	if kind == "other" && !slices.ContainsFunc(c.Steps, func(d StepDiff) bool { return d.Kind != "other" }) {
+		return ""
+	}
+	return kind
 }
 
 // Side says what was compared.

@@ -78,7 +78,7 @@ func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 			c.Refused = !force
 		}
 	}
-	if a.Device != b.Device {
+	if a.Device != b.Device && a.Device != "" && b.Device != "" {
 		add(fact.Of("compare_devices", "a", a.Device, "b", b.Device))
 	}
 	if len(a.ranks) != len(b.ranks) {
@@ -120,7 +120,7 @@ func hold(c *result.Comparison, l gate.Limit) {
 			continue
 		}
 		there, judged = true, judged || d.Enough
-		worse := fact.Of("worse_steps", "figure", d.Figure, "kind", d.Kind, "batch", d.Batch, "change", d.Change.Change)
+		worse := fact.Of("worse_steps", "figure", d.Figure, "kind", c.Said(d.Kind), "batch", d.Batch, "change", d.Change.Change)
 		if broken[d.Verdict] && l.Broken(d.Change.Change) && !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return f.String() == worse.String() }) {
 			c.Regressions = append(c.Regressions, worse)
 		}
@@ -351,16 +351,16 @@ func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fa
 			slower[bucket{d.Kind, d.Mode, d.Batch}] = true
 		}
 		if judged && d.Verdict == result.Slower && d.Change.Change > limit {
-			out = append(out, fact.Of("worse_steps", "figure", d.Figure, "kind", d.Kind, "batch", d.Batch, "change", d.Change.Change))
+			out = append(out, fact.Of("worse_steps", "figure", d.Figure, "kind", c.Said(d.Kind), "batch", d.Batch, "change", d.Change.Change))
 		}
 	}
 	for i := range c.Kernels {
 		switch d := &c.Kernels[i]; {
 		case !slower[bucket{d.Kind, d.Mode, d.Batch}]:
 		case d.Verdict == result.Slower && d.Change.Change > limit && d.Effect > effectFloor:
-			out = append(out, fact.Of("worse_kernel", "kernel", d.Short, "kind", d.Kind, "change", d.Change.Change))
+			out = append(out, fact.Of("worse_kernel", "kernel", d.Short, "kind", c.Said(d.Kind), "change", d.Change.Change))
 		case d.Verdict == result.Appeared && d.Effect > limit:
-			out = append(out, fact.Of("worse_new", "kernel", d.Short, "kind", d.Kind, "share", d.Effect))
+			out = append(out, fact.Of("worse_new", "kernel", d.Short, "kind", c.Said(d.Kind), "share", d.Effect))
 		}
 	}
 	return out
