@@ -141,7 +141,7 @@ var arrows = []struct {
 	}},
 	{"internal/explain/summary", []string{"internal/base/flat", "internal/explain/prep", "internal/tracefile/set", "trace"}},
 	{"internal/explain", []string{
-		"internal/explain/fact",
+		"internal/base/atonce", "internal/explain/fact",
 		"internal/explain/judge", "internal/explain/tables", "internal/explain/match", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/graphlayers", "internal/explain/kernel", "internal/explain/worth", "internal/explain/answer", "trace",
 		"internal/base/gate", "internal/explain/replicas",

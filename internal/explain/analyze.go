@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/graphlayers"
@@ -78,8 +78,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, &NotOneError{doubts[0]}
 	}
 	var blames []*judge.Domain
-	var blaming sync.WaitGroup // beside the tables, which it does not need
-	blaming.Go(func() { blames = judge.Blame(a) })
+	blamed := atonce.Begin(func() { blames = judge.Blame(a) }) // beside the tables, which it does not need
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses
@@ -98,7 +97,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	hostOps := tables.HostOps(a)
 	judge.MarkSlow(a, rep, hostOps)
 	rep.Recording = judge.Recording(a, rep, opt.Reference)
-	blaming.Wait()
+	blamed()
 	rep.Ranks = judge.Ranks(blames, rep.Steps)
 	rep.Findings = judge.Findings(a, blames, layers, hostOps, rep)
 	if !opt.Quick {

@@ -1,7 +1,9 @@
 package atonce
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,5 +15,23 @@ func TestEach(t *testing.T) {
 		if want := slices.Repeat([]int{1}, n); !slices.Equal(times, want) {
 			t.Errorf("of %d: %v", n, times)
 		}
+	}
+}
+
+// TestPanic: a panic comes back to who waits, with the place of it.
+func TestPanic(t *testing.T) {
+	for name, do := range map[string]func(){
+		"Each":  func() { Each(9, func(i int) { panic(fmt.Sprint("number ", i)) }) },
+		"Begin": func() { Begin(func() { panic("number 1") })() },
+	} {
+		func() {
+			defer func() {
+				if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "number ") || !strings.Contains(p, "atonce_test.go") {
+					t.Errorf("%s: %s", name, p)
+				}
+			}()
+			do()
+			t.Errorf("%s returned", name)
+		}()
 	}
 }
