@@ -20,7 +20,7 @@ var wordings = map[string]string{
 	"late_tokens":        "its steps have {mine:count} new tokens, against {others:count} on the other ranks",
 	"late_contexts":      "its requests have longer contexts, {mine:count} tokens in all, against {others:count} on the other ranks",
 	"late_experts":       "its experts get more tokens than those of the other ranks",
-	"late_cost":          "the others wait {cost:ns} per step for it, {share:share} of these steps",
+	"late_cost":          "the others wait {cost:ns} per step for it, {share:share} of their time",
 	"late_unfelt":        "the others hardly wait for it: another rank is later still, or they are no faster",
 	"cores":              "the machine has too few CPU cores: the software devices of {ranks:ranks} wait for a core, and the other ranks wait {cost:ns} per step for them; a host or device that costs less than twice that is not named",
 	"comm_latency":       "{ranks:ranks} take turns in leaving collectives late: that is the latency of the links between them, no rank is a straggler; each time the other ranks wait {cost:ns} per step",

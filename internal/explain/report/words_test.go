@@ -30,7 +30,7 @@ func TestWords(t *testing.T) {
 		{fact.Of("late_kind", "kind", "decode", "when", late), "in decode steps, from step 7 on"},
 		{fact.Of("late_recurring", "n", 6, "of", 90, "steps", []int{1, 4, 9, 11, 30, 31}), "intermittently, in 6 of 90 steps (1, 4, 9, 11, 30, …)"},
 		{fact.Of("cores", "ranks", []string{"TP00", "TP01"}, "cost", int64(1500)), "the machine has too few CPU cores: the software devices of TP00, TP01 wait for a core, and the other ranks wait 1.50 µs per step for them; a host or device that costs less than twice that is not named"},
-		{fact.Of("late_cost", "cost", 2e6, "share", 0.123), "the others wait 2.00 ms per step for it, 12.3 % of these steps"},
+		{fact.Of("late_cost", "cost", 2e6, "share", 0.123), "the others wait 2.00 ms per step for it, 12.3 % of their time"},
 		{fact.Of("excess", "parts", []fact.Fact{fact.Of("excess_host", "ns", 417), fact.Of("excess_work", "ns", 10)}),
 			"between collectives it takes longer than the rank with the median arrival, per step by 417 ns (its host launching late), 10 ns (more or larger kernels, including their launches)"},
 		{fact.Of("kernel_more", "kernel", "void f<int>(int)", "ns", 1.0, "more", fact.Fact{}), "more work in f<int>: 1 ns per step more than on the other ranks"},
