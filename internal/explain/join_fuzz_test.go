@@ -27,6 +27,7 @@ func toyRanks() (out []prep.Rank) {
 			y.Step(at, at+900)
 			y.Span(trace.CPUOp, 0, "{'Module': 'model.model.layers.0'}", at+5, at+400)
 			y.Span(trace.PythonFunction, 0, "server.py(1): loop", at+6, at+90)
+			y.Span(trace.UserAnnotation, 1, "gloo:broadcast", at+500, at+600)
 			y.Run("gemm", at+10, at+20, at+200+int64(rank)*100, 1)
 			y.Run(explaintest.AllReduce, at+100, at+350, at+450, 1)
 		}

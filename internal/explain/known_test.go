@@ -69,7 +69,7 @@ func checkIdentities(t testing.TB, r *result.Report) {
 			t.Errorf("%s: the parts are not the total: %+v", what, *x)
 		}
 		i := &x.IdleBy
-		if i.Host+i.Sync+i.Launch+i.Device+i.Profiler+i.Unknown+i.Between != x.Idle {
+		if i.Host+i.Sync+i.Peers+i.Launch+i.Device+i.Profiler+i.Unknown+i.Between != x.Idle {
 			t.Errorf("%s: the parts of idle are not idle: %+v", what, *x)
 		}
 		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.None, x.Waiting} {

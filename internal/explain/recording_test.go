@@ -41,7 +41,8 @@ func severityOf(r *result.Report, begins string) string {
 
 // TestRecording has real windows of an SGLang without stacks, one of a stopped host and
 // one of a shared device, beside references: what recording added is taken off what is
-// said of hosts, and of nothing else.
+// said of hosts, and of nothing else. (The lateness of three steps of two ranks cannot be tested
+// against chance, so it is low whatever recording cost.)
 func TestRecording(t *testing.T) {
 	const host, straggler = "host_bound-decode", "straggler-tp01-host"
 	for _, c := range []struct {
@@ -50,13 +51,13 @@ func TestRecording(t *testing.T) {
 		says      string // of recording
 		want      map[string]string
 	}{
-		{"none", "sglang_stops", nil, "its cost is not known, and", map[string]string{host: "medium", straggler: "medium", "host_bound-prefill": "high"}},
-		{"perhaps shorter", "sglang_stops", stepsOf(16, 3_900*us), "whether it slowed them cannot be told", map[string]string{host: "medium", straggler: "medium", "host_bound-prefill": "medium"}},
-		{"as long", "sglang_stops", stepsOf(16, 5_000*us), "did not slow them measurably", map[string]string{host: "medium", straggler: "medium", "host_bound-prefill": "high"}},
+		{"none", "sglang_stops", nil, "its cost is not known, and", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"perhaps shorter", "sglang_stops", stepsOf(16, 3_900*us), "whether it slowed them cannot be told", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
+		{"as long", "sglang_stops", stepsOf(16, 5_000*us), "did not slow them measurably", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
 		{"shorter", "sglang_stops", stepsOf(16, 2_600*us), "what is said of hosts is corrected by it", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
 		{"at most", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "they took less than 5.00 ms, with prefill between: what recording added is not known", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
 		{"about the batch", "sglang_stops", stepsOf(14, 2_600*us), "decode steps of 16 took", map[string]string{host: "low"}},
-		{"other batch", "sglang_stops", stepsOf(8, 2_600*us), "not known (nothing is known of other decode steps of 16)", map[string]string{host: "medium", straggler: "medium"}},
+		{"other batch", "sglang_stops", stepsOf(8, 2_600*us), "not known (nothing is known of other decode steps of 16)", map[string]string{host: "medium", straggler: "low"}},
 		{"device", "sglang_shared", stepsOf(16, 2_600*us), "corrected", map[string]string{"straggler-tp01-device": "high"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

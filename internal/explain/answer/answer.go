@@ -15,11 +15,12 @@ import (
 func Of(rep *result.Report) {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
-		lower(f)
+		weigh(f)
 		next(rep, f)
 	}
 	slices.SortStableFunc(rep.Findings, func(x, y result.Finding) int {
 		return cmp.Or(
+			result.First(leads(&x), leads(&y)),
 			cmp.Compare(level(x.Severity), level(y.Severity)),
 			cmp.Compare(sort(&x), sort(&y)),
 			cmp.Compare(total(rep, &y), total(rep, &x)),
@@ -66,15 +67,22 @@ func sort(f *result.Finding) int {
 	return fault
 }
 
-// What is worth less than these shares of a step is at most of medium and of low severity.
+// leads tells a late rank that is worth something: it comes before what bounds all ranks.
+func leads(f *result.Finding) bool {
+	return f.Kind == result.Straggler && level(f.Severity) <= level("medium")
+}
+
+// What is worth less than the first two of these shares of a step is at most of medium and of low severity; a late rank
+// that is worth more than the last is at least of medium severity.
 const (
 	highShare   = 0.03
 	mediumShare = 0.01
+	raiseShare  = 0.05
 )
 
-// lower takes the severity of a finding down to what it is worth. A bound, which nobody reaches, says of it only that it
-// is little; few steps say nothing.
-func lower(f *result.Finding) {
+// weigh brings the severity of a finding in line with what it is worth. A bound, which nobody reaches, says of it only
+// that it is little; few steps say nothing.
+func weigh(f *result.Finding) {
 	w := &f.Worth
 	most := "high"
 	switch share := metric.Share(w.Gain(), w.Step); {
@@ -84,8 +92,12 @@ func lower(f *result.Finding) {
 		return
 	case share < mediumShare, w.Little():
 		most = "low"
+	case share < raiseShare && f.Turns:
+		most = "low"
 	case share < highShare:
 		most = "medium"
+	case share > raiseShare && f.Kind == result.Straggler && !f.Profilers && (f.P > 0 || f.Plain) && level(f.Severity) > level("medium"):
+		f.Severity = "medium"
 	}
 	if level(f.Severity) < level(most) {
 		f.Severity = most
@@ -119,7 +131,7 @@ func verdict(rep *result.Report) fact.Fact {
 		}
 	}
 	switch a, b, c := first[fault], first[bound], first[lack]; {
-	case a != nil && b != nil && level(b.Severity) < level(a.Severity):
+	case a != nil && b != nil && !leads(a) && level(b.Severity) < level(a.Severity):
 		return fact.Of("verdict_both", "one", says(rep, b), "other", says(rep, a))
 	case a != nil && b != nil:
 		return fact.Of("verdict_both", "one", says(rep, a), "other", says(rep, b))

@@ -47,14 +47,18 @@ func TestOrderAndSeverity(t *testing.T) {
 		want string
 	}{
 		{"a fault comes before a bound of its severity", with(bounded("hosts", "high", 9*ms), late("a", "high", 2*ms, ms)), "high a, high hosts"},
-		{"and after one of a higher", with(late("a", "medium", 2*ms, ms), bounded("hosts", "high", 9*ms)), "high hosts, medium a"},
+		{"and before one of a higher, if it is a late rank", with(late("a", "medium", 2*ms, ms), bounded("hosts", "high", 9*ms)), "medium a, high hosts"},
+		{"but not one that is worth nothing", with(late("a", "medium", 2*ms, ms/20), bounded("hosts", "high", 9*ms)), "high hosts, low a"},
 		{"by worth, not by cost", with(late("a", "high", 5*ms, ms/2), late("b", "high", 2*ms, ms)), "high b, high a"},
 		{"worth little", with(late("a", "high", 6*ms, ms/5), late("b", "high", 6*ms, ms/20)), "medium a, low b"},
 		{"perhaps nothing", with(unsure), "low unsure"},
 		{"nothing as long as others hide it", with(hidden), "high hidden"},
 		{"too few steps to say", with(few), "high few"},
 		{"what is not known changes nothing", with(unknown), "medium unknown"},
-		{"worth raises no severity", with(late("a", "low", 6*ms, 5*ms)), "low a"},
+		{"worth raises severity", with(tested(late("a", "low", 6*ms, ms))), "medium a"},
+		{"not of what was not tested against chance", with(late("a", "low", 6*ms, 5*ms)), "low a"},
+		{"nor of what may be the profiler's", with(profiled(tested(late("a", "low", 6*ms, 5*ms)))), "low a"},
+		{"ranks in turns are nobody's fault", with(inTurns(late("a", "medium", 6*ms, 4*ms/10))), "low a"},
 	} {
 		Of(c.rep)
 		var got []string
@@ -67,6 +71,10 @@ func TestOrderAndSeverity(t *testing.T) {
 	}
 }
 
+func tested(f result.Finding) result.Finding   { f.P = 0.01; return f }
+func profiled(f result.Finding) result.Finding { f.Profilers = true; return f }
+func inTurns(f result.Finding) result.Finding  { f.Turns = true; return f }
+
 func TestVerdict(t *testing.T) {
 	doubted := late("a", "high", 2*ms, ms)
 	doubted.Profilers, doubted.Title = true, fact.Of("profilers", "what", doubted.Title, "why", fact.Of("profilers_stacks"))
@@ -78,7 +86,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"a late rank, and what it is worth", with(late("a", "high", 2*ms, ms)), []string{"verdict_late rank=TP01", "late_since", "late_device", "verdict_worth", "without=9000000"}},
 		{"with what bounds all", with(bounded("h", "high", 9*ms), late("a", "high", 2*ms, ms)), []string{"verdict_both one=verdict_late", "host_bound"}},
-		{"the higher severity first", with(bounded("h", "high", 9*ms), late("a", "medium", 2*ms, ms)), []string{"verdict_both", "host_bound", "verdict_late"}},
+		{"before a bound of a higher severity", with(bounded("h", "high", 9*ms), late("a", "medium", 2*ms, ms)), []string{"verdict_both", "verdict_late", "host_bound"}},
 		{"a doubt stays with it", with(doubted), []string{"verdict_late rank=TP01", "verdict_doubt", "profilers_stacks"}},
 		{"nothing but small things", with(late("a", "low", ms, ms/20), balanced), []string{"verdict_small", "straggler rank=TP01"}},
 		{"no rank is late", with(balanced), []string{"balanced"}},

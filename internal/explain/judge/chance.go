@@ -9,7 +9,8 @@ import (
 )
 
 // holdBack takes out what chance explains: of the findings on late ranks that remain at
-// most falseShare are false, as far as they can be tested. Those that cannot be stay.
+// most falseShare are false, as far as they can be tested. Those that cannot be stay, with
+// low severity unless the rank runs more kernels than the others.
 func (c *capture) holdBack(found []result.Finding) (kept []result.Finding) {
 	o := &c.rep.Chance
 	var p []float64
@@ -19,6 +20,9 @@ func (c *capture) holdBack(found []result.Finding) (kept []result.Finding) {
 			p = append(p, f.P)
 		case strings.HasPrefix(f.ID, result.Straggler+"-"):
 			o.Untested++
+			if !f.Plain {
+				f.Severity = "low"
+			}
 		}
 	}
 	adjusted := metric.AdjustFDR(p)

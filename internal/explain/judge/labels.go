@@ -48,11 +48,11 @@ func blockLength(steps int) int {
 	return max(1, int(math.Sqrt(math.Sqrt(float64(steps)))))
 }
 
-// labelled divides steps into blocks. what is the score of a rank in a step, no that of a
+// labelled divides steps into blocks of a length. what is the score of a rank in a step, no that of a
 // rank that is not late.
-func labelled(ranks, named int, steps []int, no int, what func(rank, step int) int) *labels {
+func labelled(ranks, named int, steps []int, length, no int, what func(rank, step int) int) *labels {
 	l := &labels{ranks: ranks, named: named}
-	for block := range slices.Chunk(steps, blockLength(len(steps))) {
+	for block := range slices.Chunk(steps, length) {
 		var odd []score
 		var own []int
 		for r := range ranks {
@@ -251,35 +251,100 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		}
 		return no
 	}
-	blocks, found, own, others := 0, 0, 0, 0
-	for block := range slices.Chunk(steps, blockLength(len(steps))) {
-		in := false
-		for _, n := range block {
-			if !slices.Contains(run.steps, n) {
-				for r := range all {
-					if !slices.Contains(ranks, r) && late(r, n) {
-						others++
-					}
+	found, own, others := 0, 0, 0
+	var lateIn []int // steps
+	for _, n := range steps {
+		if !slices.Contains(run.steps, n) {
+			for r := range all {
+				if !slices.Contains(ranks, r) && late(r, n) {
+					others++
 				}
-				continue
 			}
-			for _, r := range ranks {
-				found += scoreOf(r, n)
-				if late(r, n) {
-					own, in = own+1, true
-				}
+			continue
+		}
+		in := false
+		for _, r := range ranks {
+			found += scoreOf(r, n)
+			if late(r, n) {
+				own, in = own+1, true
 			}
 		}
 		if in {
-			blocks++
+			lateIn = append(lateIn, n)
 		}
 	}
-	// What is too short to be told from chance stays, unless others are late as often in
-	// other steps: then lateness comes and goes.
-	if len(ranks) >= len(all) || others < own && !tellable(len(all), len(ranks), blocks) {
+	if len(ranks) >= len(all) {
 		return 0
 	}
-	return labelled(len(all), len(ranks), steps, no, scoreOf).atLeast(found)
+	length := blockLength(len(steps))
+	if !tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) {
+		length = 1 // steps of one block would prove nothing
+	}
+	if tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) || others >= own {
+		return labelled(len(all), len(ranks), steps, length, no, scoreOf).atLeast(found)
+	}
+	// What is too short to be told from chance by the rank alone may be so by its regularity.
+	if p := byPeriod(len(all), steps, lateIn); len(ranks) == 1 && p <= falseShare {
+		return p
+	}
+	return 0
+}
+
+// blocksOf is in how many blocks of steps some of them lie.
+func blocksOf(steps, some []int, length int) (n int) {
+	for block := range slices.Chunk(steps, length) {
+		if slices.ContainsFunc(block, func(s int) bool { return slices.Contains(some, s) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// byPeriod is the probability that chance makes one of some ranks late in as many steps, and
+// these as regular, as some are; 1 if they are not.
+func byPeriod(ranks int, steps, late []int) float64 {
+	if period(late) == 0 {
+		return 1
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	regular := 1 // as recorded
+	drawn := slices.Clone(steps)
+	for range mostLabels {
+		for k := range late {
+			j := k + random.IntN(len(drawn)-k)
+			drawn[k], drawn[j] = drawn[j], drawn[k]
+		}
+		some := slices.Clone(drawn[:len(late)])
+		slices.Sort(some)
+		if period(some) > 0 {
+			regular++
+		}
+	}
+	same := math.Pow(float64(ranks), float64(1-len(late)))
+	return min(1, 2*same*float64(regular)/(mostLabels+1)) // this or the test by ranks alone
+}
+
+// period is by how many steps some follow each other regularly, such as one after the other; 0:
+// they do not. Where steps of a regular sequence are missing, at least three in four are there.
+func period(late []int) int {
+	if len(late) < leastRecurring {
+		return 0
+	}
+	every := 0
+	for i := 1; i < len(late); i++ {
+		every = gcd(every, late[i]-late[i-1])
+	}
+	if places := (late[len(late)-1]-late[0])/every + 1; 4*len(late) < 3*places {
+		return 0
+	}
+	return every
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // runMore tells whether some ranks run more kernels than any other in each of these steps: that is how their program is,

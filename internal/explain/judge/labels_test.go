@@ -36,7 +36,7 @@ func TestLabels(t *testing.T) {
 		{"where nobody is late, labels mean nothing", []string{"..xxxxxx..", ".........."}, 6, 2.0 / 64},
 		{"a stretch of two, of two: any order but in turns", []string{"xx.x", "..x."}, 2, 1 - 2.0/16},
 	} {
-		l := labelled(len(c.ranks), 1, stepsTo(len(c.ranks[0])), -1, lateIn(c.ranks...))
+		l := labelled(len(c.ranks), 1, stepsTo(len(c.ranks[0])), blockLength(len(c.ranks[0])), -1, lateIn(c.ranks...))
 		if got := l.atLeast(c.least); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
@@ -51,7 +51,7 @@ func TestLabelsBlocks(t *testing.T) {
 		}
 	}
 	late := lateIn(strings.Repeat("x", 16), strings.Repeat(".", 16))
-	if got, want := labelled(2, 1, stepsTo(16), -1, late).atLeast(16), 2.0/256; got != want {
+	if got, want := labelled(2, 1, stepsTo(16), blockLength(16), -1, late).atLeast(16), 2.0/256; got != want {
 		t.Errorf("late in 8 blocks of 8: %v, want %v", got, want)
 	}
 }
@@ -70,7 +70,7 @@ func TestLabelsNaive(t *testing.T) {
 			}
 		}
 		what := func(r, step int) int { return score[r][step] }
-		l := labelled(ranks, named, stepsTo(length), -1, what)
+		l := labelled(ranks, named, stepsTo(length), blockLength(length), -1, what)
 		for least := 1; least <= length; least++ {
 			want := naive(score, named, least)
 			if got := l.atLeast(least); math.Abs(got-want) > 0.04 { // of 2000 drawn; few are counted
@@ -141,7 +141,7 @@ func TestLabelsFalse(t *testing.T) {
 						late[r] = append(late[r], random.Float64() < c.late)
 					}
 				}
-				l := labelled(c.ranks, 1, stepsTo(c.steps), -1, func(r, n int) int {
+				l := labelled(c.ranks, 1, stepsTo(c.steps), blockLength(c.steps), -1, func(r, n int) int {
 					if late[r][n] {
 						return 1
 					}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -83,6 +84,7 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 				others = append(others, r.Label)
 			}
 		}
+		one.Plain = run.cause == byWork && d.runMore(late, run.steps)
 		one.P = byLabels(a, d, verdicts, &run, late...)
 		one.Title = fact.Of("majority", "ranks", names, "first", one.FirstStep, "why", fact.Of("late_"+f.Cause), "others", others, "cost", one.CostNSPerStep)
 		return shareMajority(a, d, verdicts, append(rest, *one))
@@ -93,9 +95,9 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 // chance is how likely it may be that a rank is late so often by chance alone.
 const chance = 0.1
 
-// ledBy counts the steps that cost about as much as those of a run, and how many of them
-// its rank is the latest in. Steps that are late by far less are of another kind.
-func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of int) {
+// ledBy gives what the steps cost that cost about as much as those of a run: those in which
+// its rank is the latest, and all. Steps that are late by far less are of another kind.
+func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	var costs []int64
 	for _, n := range r.steps {
 		if v.yes[r.cause][n] {
@@ -105,18 +107,34 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of int) {
 	least := levelShare * metric.MedianInPlace(costs)
 	for _, l := range late {
 		if float64(l.cost) >= least {
-			of++
+			of = append(of, l.cost)
 			if l.worst == i {
-				led++
+				led = append(led, l.cost)
 			}
 		}
 	}
 	return led, of
 }
 
-// likely tells whether chance makes any of some ranks lead so often.
-func likely(ranks, led, of int) bool {
-	return float64(ranks)*metric.AtLeast(led, of, 1/float64(ranks)) > chance
+// likely tells whether chance makes any of some ranks lead in steps that together cost so much:
+// whether that happens too often if each step is given to a rank drawn at random.
+func likely(ranks int, led, of []int64) bool {
+	var least int64
+	for _, ns := range led {
+		least += ns
+	}
+	random := rand.New(rand.NewPCG(1, 2)) // the same capture has the same report
+	sums, hits := make([]int64, ranks), 1
+	for range mostLabels {
+		clear(sums)
+		for _, ns := range of {
+			sums[random.IntN(ranks)] += ns
+		}
+		if slices.Max(sums) >= least {
+			hits++
+		}
+	}
+	return float64(hits)/(mostLabels+1) > chance
 }
 
 // byChance drops lateness that passes and that chance explains: if in each step with a
@@ -132,7 +150,7 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 				return false
 			}
 			led, of := ledBy(v, i, &r, late)
-			drop := !r.stays && led < of && likely(len(all), led, of)
+			drop := !r.stays && len(led) < len(of) && likely(len(all), led, of)
 			dropped = dropped || drop
 			left = left || !drop
 			return drop
@@ -152,7 +170,7 @@ func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*late
 			if r.cause != c || r.still != nil {
 				continue
 			}
-			if led, n := ledBy(v, i, r, late); 2*n < len(late) && !likely(len(all), led, n) {
+			if led, n := ledBy(v, i, r, late); 2*len(n) < len(late) && !likely(len(all), led, n) {
 				of[r] = true
 				rest = slices.DeleteFunc(rest, func(l lateStep) bool { return l.worst == i && slices.Contains(r.steps, l.step) })
 			}
@@ -200,7 +218,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		}
 		first, last := late[0].step, late[len(late)-1].step
 		f := result.Finding{
-			Kind: result.Straggler, Cause: causeNames[c], Severity: "medium", Passing: true,
+			Kind: result.Straggler, Cause: causeNames[c], Severity: "medium", Passing: true, Turns: true,
 			FirstStep: first, LastStep: last,
 			CostNSPerStep: int64(metric.MedianInPlace(costs)), ID: id("imbalance", d.Ranks[0].Label, causeNames[c], first),
 		}

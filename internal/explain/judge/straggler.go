@@ -172,6 +172,7 @@ func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []resu
 		}
 		cost := metric.MedianInPlace(slices.Clone(costs[k]))
 		f := straggler(a, d, i, late, all[k], int64(cost))
+		f.Plain = all[k].cause == byWork && d.runMore([]int{i}, all[k].steps)
 		f.P = byLabels(a, d, verdicts, &all[k], i)
 		out = append(out, f)
 	}
@@ -227,6 +228,13 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 			now = append(now, n)
 		}
 	}
+	// Steps that cost far less than the others are late by something else.
+	var costs []int64
+	for _, n := range now {
+		costs = append(costs, split[n][cause])
+	}
+	least := int64(levelShare * metric.MedianInPlace(costs))
+	now = slices.DeleteFunc(now, func(n int) bool { return split[n][cause] < least })
 	if len(now) >= max(leastRecurring, len(yes)/10) {
 		out = append(out, lateRun{steps: now, cause: cause, recurring: true})
 	}
@@ -311,6 +319,9 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	switch {
 	case run.recurring:
 		when = fact.Of("late_recurring", "n", len(run.steps), "of", len(late), "steps", run.steps)
+		if every := period(run.steps); every > 1 {
+			when = fact.Of("late_every", "every", every, "n", len(run.steps), "steps", run.steps)
+		}
 	case !run.stays:
 		when = fact.Of("late_passing", "steps", []int{first, last})
 	}

@@ -36,6 +36,8 @@ type Rank struct {
 	Clock ClockBound  // how surely
 	Match []int32     // per op: the collective it is part of, in the domain's matches; -1
 	Wait  []int64     // per op: of a collective, ns until the last rank arrived
+	// HostWait is, per host collective, how long it waited for the hosts of other ranks, ns.
+	HostWait []int64
 }
 
 // Wall is a moment of the rank's clock on the clock of all.
@@ -95,6 +97,7 @@ func (a *Aligned) agree() {
 		forbidden = forbidden || none
 		d.reindex()
 		d.pairOutside()
+		d.matchHosts()
 		matched += len(d.Matches)
 		a.Broken += d.Impossible()
 		one = one && len(d.watches) == 1

@@ -16,8 +16,9 @@ import (
 // of their own, and are compared within, never with each other.
 type Domain struct {
 	Ranks   []*Rank
-	Matches []Match // by time of the last arrival
-	Outside []Match // of no step, see pairOutside
+	Matches []Match     // by time of the last arrival
+	Outside []Match     // of no step, see pairOutside
+	Hosts   []HostMatch // collectives of hosts, by time
 	// divided are the operations without recorded arguments that ranks of one
 	// DP coordinate run among themselves, see divide.
 	divided map[string]bool

@@ -77,6 +77,14 @@ func (r *Rank) checkTimes(c *checker) {
 	for _, list := range r.Blocked {
 		c.intervals(list)
 	}
+	c.intervals(r.Waits)
+	for i := range r.HostColls {
+		x := &r.HostColls[i]
+		c.time(x.Start, x.End)
+		c.time(x.Blocked.Start, x.Blocked.End)
+		c.that(i == 0 || r.HostColls[i-1].Start <= x.Start, "order of host collectives")
+		c.place(x.Step, len(r.Steps), -1, "step")
+	}
 	for i := range r.Cold {
 		x := &r.Cold[i]
 		c.time(x.Start, x.End)

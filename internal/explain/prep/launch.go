@@ -44,9 +44,9 @@ func (r *Rank) sortCalls() {
 }
 
 // measureHost fills in what the host needed for each launch: the time since
-// the launch before on the same thread, without the time it was blocked.
+// the launch before on the same thread, without the time in which it waited.
 func (r *Rank) measureHost() {
-	lastEnd := map[trace.TrackID]int64{}
+	lastEnd, waits := map[trace.TrackID]int64{}, r.WaitsOf(r.Main)
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		end := c.End
@@ -54,7 +54,11 @@ func (r *Rank) measureHost() {
 			end = c.Start
 		}
 		if from, ok := lastEnd[c.Track]; ok {
-			c.Host = max(0, end-from-Overlap(r.Blocked[c.Track], from, end)-Overlap(r.Full, from, end))
+			waited := r.Blocked[c.Track]
+			if c.Track == r.Main {
+				waited = waits
+			}
+			c.Host = max(0, end-from-Overlap(waited, from, end)-Overlap(r.Full, from, end))
 		}
 		lastEnd[c.Track] = max(lastEnd[c.Track], c.End)
 	}

@@ -47,6 +47,9 @@ type Rank struct {
 	Cold       []Cold                       // what the launching threads did for the first time, in time order
 	Still      []Still                      // when the launching thread stood still, in time order
 	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
+	Main       trace.TrackID                // the thread that launches most
+	HostColls  []HostCollective             // in time order
+	Waits      []Interval                   // when the main thread waited in host collectives, in time order
 	Records    []int64                      // when events were asked to be recorded, in time order
 	Awaits     []int64                      // when calls began that wait for one, in time order
 	Flops      map[int32]float64            // by op, where shapes were recorded
@@ -140,6 +143,9 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	r.Stages = findStages(t)
 	r.endWithStages()
 	r.link(t)
+	r.Main = r.mainTrack(len(t.Tracks))
+	r.findHostCollectives(t)
+	r.measureHost()
 	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)
 	switch {
 	case len(r.Steps) == 0:
@@ -245,7 +251,6 @@ func (r *Rank) link(t *trace.Trace) {
 			r.Moves = append(r.Moves, Move{int32(i), m.Room, t.Strings.Get(m.Requests)})
 		}
 	}
-	r.measureHost()
 }
 
 // launchesOf finds the launch of each correlation among the spans, and counts

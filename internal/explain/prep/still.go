@@ -97,13 +97,13 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	if !slices.ContainsFunc(spans, isHostOp) {
 		return nil
 	}
-	main := spans[0].Track
+	main, waits := r.Main, r.WaitsOf(r.Main)
 	var found []gap
 	eachGap(spans, func(g *gap) {
 		if g.End-g.Start < stillLeast || g.in != nil && g.in.Cat.Launch() || r.stepFrom(g.End) < 1 {
 			return
 		}
-		known := Overlap(r.Blocked[main], g.Start, g.End) + Overlap(r.Stalls, g.Start, g.End) + Overlap(r.Full, g.Start, g.End)
+		known := Overlap(waits, g.Start, g.End) + Overlap(r.Stalls, g.Start, g.End) + Overlap(r.Full, g.Start, g.End)
 		for i := range r.Cold {
 			known += Overlap([]Interval{r.Cold[i].Interval}, g.Start, g.End)
 		}
@@ -175,15 +175,19 @@ func (r *Rank) mainThread(t *trace.Trace) []trace.Span {
 	if len(r.Calls) == 0 {
 		return nil
 	}
-	launches := make([]int, len(t.Tracks))
-	for i := range r.Calls {
-		launches[r.Calls[i].Track]++
-	}
-	main := trace.TrackID(slices.Index(launches, slices.Max(launches)))
-	from := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Track == main })
+	from := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Track == r.Main })
 	to := from
-	for to < len(t.Spans) && t.Spans[to].Track == main {
+	for to < len(t.Spans) && t.Spans[to].Track == r.Main {
 		to++
 	}
 	return t.Spans[from:to]
+}
+
+// mainTrack is the thread that launches most, of so many tracks.
+func (r *Rank) mainTrack(tracks int) trace.TrackID {
+	launches := make([]int, max(tracks, 1))
+	for i := range r.Calls {
+		launches[r.Calls[i].Track]++
+	}
+	return trace.TrackID(slices.Index(launches, slices.Max(launches)))
 }

@@ -61,7 +61,7 @@ type Graph struct {
 	domain *match.Domain
 	nodes  []node    // by rank, thread by thread and then the device
 	order  []int32   // the nodes, each after those that it waits for
-	meets  [][]int32 // the nodes of arrivals
+	meets  [][]int32 // the nodes of arrivals, of GPU and host collectives
 	// First and End are the steps that all ranks have whole, from First to before End.
 	First, End int
 	runs       sync.Pool       // *[]int64: times of the nodes, for a run
@@ -74,9 +74,10 @@ type Graph struct {
 func New(d *match.Domain) *Graph {
 	g := &Graph{domain: d}
 	g.First, g.End = d.Common()
-	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks))}
+	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks)), hosts: hostMoments(d)}
 	b.addRanks()
 	b.addMeets()
+	b.addHostMeets()
 	b.inOrder()
 	return g
 }
@@ -96,8 +97,8 @@ func (g *Graph) Loose() (steps int) {
 }
 
 // sizeOf is how many nodes a rank may have: those of its calls, waits and ops.
-func sizeOf(r *match.Rank) int {
-	n := len(r.Calls) + len(r.Ops)
+func sizeOf(r *match.Rank, hosts []hostPart) int {
+	n := len(r.Calls) + len(r.Ops) + 2*len(hosts)
 	for _, list := range r.Blocked {
 		n += 2 * len(list)
 	}
@@ -112,7 +113,8 @@ func sizeOf(r *match.Rank) int {
 // builder makes the nodes of a graph in any order; their order is found at the end.
 type builder struct {
 	*Graph
-	leave [][]int32 // by rank and op: the node at which the op ends
+	leave [][]int32    // by rank and op: the node at which the op ends
+	hosts [][]hostPart // by rank: its parts of host collectives, by start
 }
 
 func (b *builder) add(n node) int32 {
@@ -157,16 +159,19 @@ func (b *builder) addRanks() {
 	usual := usualLags(ranks)
 	begin := make([]int, len(ranks)+1)
 	for i, r := range ranks {
-		begin[i+1] = begin[i] + sizeOf(r)
+		begin[i+1] = begin[i] + sizeOf(r, b.hosts[i])
 	}
 	size := begin[len(ranks)]
 	for i := range b.domain.Matches {
 		size += 1 + len(b.domain.Matches[i].At)
 	}
+	for i := range b.domain.Hosts {
+		size += len(b.domain.Hosts[i].At)
+	}
 	list := make([]node, size)
 	of := make([][]node, len(ranks))
 	atonce.Each(len(ranks), func(i int) {
-		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave}
+		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave, hosts: b.hosts}
 		own.addRank(int32(i), ranks[i], &usual[i])
 		of[i] = own.nodes
 	})
@@ -182,6 +187,10 @@ func (b *builder) addRanks() {
 		}
 		for j := range b.leave[i] {
 			b.leave[i][j] += first
+		}
+		for j := range b.hosts[i] {
+			b.hosts[i][j].arrives += first
+			b.hosts[i][j].returns += first
 		}
 		b.nodes = append(b.nodes, nodes...) // to where the part begins, or before
 	}

@@ -16,12 +16,13 @@ import (
 type moment struct {
 	at    int64 // on the rank's clock
 	call  int32 // none: it blocks or returns
+	host  int32 // the host collective at which it arrives, or from which it returns; none
 	since int64 // of a return: when it blocked
 	what  What
 }
 
 // moments lists those of a rank's threads, each in time order.
-func moments(r *match.Rank) map[trace.TrackID][]moment {
+func moments(r *match.Rank, hosts []hostPart) map[trace.TrackID][]moment {
 	out := map[trace.TrackID][]moment{}
 	waits, n := blocked(r), map[trace.TrackID]int{}
 	for i := range r.Calls {
@@ -32,11 +33,18 @@ func moments(r *match.Rank) map[trace.TrackID][]moment {
 	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		out[c.Track] = append(out[c.Track], moment{at: c.Start, call: int32(i), what: Host})
+		out[c.Track] = append(out[c.Track], moment{at: c.Start, call: int32(i), host: none, what: Host})
 	}
 	for track, list := range waits {
 		for _, x := range list {
-			out[track] = append(out[track], moment{at: x.Start, call: none, what: Host}, moment{at: x.End, call: none, since: x.Start, what: Return})
+			out[track] = append(out[track], moment{at: x.Start, call: none, host: none, what: Host}, moment{at: x.End, call: none, host: none, since: x.Start, what: Return})
+		}
+	}
+	for i := range hosts {
+		x := &hosts[i]
+		out[r.Main] = append(out[r.Main], moment{at: x.Start, call: none, host: int32(i), what: Host})
+		if x.waits {
+			out[r.Main] = append(out[r.Main], moment{at: x.End, call: none, host: int32(i), what: Return})
 		}
 	}
 	for _, list := range out {
@@ -71,7 +79,8 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 // returns wait for is added once there are ops.
 func (b *builder) addHost(rank int32, r *match.Rank) (calls []int32, returns []ret) {
 	calls = make([]int32, len(r.Calls))
-	threads := moments(r)
+	hosts := b.hosts[rank]
+	threads := moments(r, hosts)
 	for _, track := range slices.Sorted(maps.Keys(threads)) {
 		before := int32(none)
 		for _, m := range threads[track] {
@@ -93,7 +102,12 @@ func (b *builder) addHost(rank int32, r *match.Rank) (calls []int32, returns []r
 				n.await(before, last, 0)
 			}
 			before = b.add(n)
-			if m.what == Return {
+			switch {
+			case m.host != none && m.what == Return:
+				hosts[m.host].returns = before
+			case m.host != none:
+				hosts[m.host].arrives = before
+			case m.what == Return:
 				returns = append(returns, ret{node: before, since: m.since, at: m.at})
 			}
 			if m.call != none {

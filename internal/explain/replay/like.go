@@ -66,8 +66,8 @@ func (t tallied) name() int32 { return int32(t >> 8) }
 
 type tallies map[tallied]*tally
 
-// towards is the step that each node belongs to or, of what a device does between steps, comes before; none: no step comes.
-// What hosts do between steps is left out: much of it is waiting that no trace shows.
+// towards is the step that each node counts to: what a device does to its own step, or to the one it comes before; what a
+// host does to the step that it launches next, since it is that which it holds up; none: no such step comes.
 func (g *Graph) towards() []int32 {
 	out := make([]int32, len(g.nodes))
 	next := make([]int32, len(g.domain.Ranks))
@@ -76,7 +76,7 @@ func (g *Graph) towards() []int32 {
 	}
 	for _, i := range slices.Backward(g.order) { // by their ends
 		n := &g.nodes[i]
-		if out[i] = n.step; n.what == Meet || n.what == Host || n.what == Return {
+		if out[i] = n.step; n.what == Meet || n.host() {
 			continue
 		}
 		if n.step >= 0 {
@@ -85,7 +85,36 @@ func (g *Graph) towards() []int32 {
 			out[i] = next[n.rank]
 		}
 	}
+	launches := int32(none) // the step of the next launch of a thread, whose nodes follow each other
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		n := &g.nodes[i]
+		if !n.host() {
+			continue
+		}
+		if i+1 == len(g.nodes) || !g.nodes[i+1].host() || g.nodes[i+1].from[0] != int32(i) {
+			launches = none
+		}
+		if n.ref != none && n.step >= 0 {
+			launches = n.step
+		}
+		out[i] = launches
+	}
 	return out
+}
+
+// host tells a moment of a host thread.
+func (n *node) host() bool { return n.what == Host || n.what == Return }
+
+// between stands for the name of a kernel of what hosts do before a step, from the one before:
+// all of it together, for schedulers do not do the same on each rank in the same order.
+const between = -2
+
+// talliedAs is what a node is tallied as.
+func (g *Graph) talliedAs(names *prep.Names, i int32, n *node) tallied {
+	if n.host() && n.step != g.to[i] {
+		return talliedOf(Host, between)
+	}
+	return talliedOf(n.what, nameOf(names, n.key))
 }
 
 // tallies adds up what ranks do in steps, and their devices before each. Gaps count.
@@ -101,7 +130,7 @@ func (g *Graph) tallies(names *prep.Names) places[tallies] {
 			of = tallies{}
 			out.set(int(n.rank), step, of)
 		}
-		k := talliedOf(n.what, nameOf(names, n.key))
+		k := g.talliedAs(names, int32(i), n)
 		t := of[k]
 		if t == nil {
 			t = &tally{}
@@ -141,7 +170,7 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	ok = slices.ContainsFunc(factors, func(of []map[tallied]float64) bool { return of != nil })
 	return g.scale(func(i int32, n *node) float64 {
 		if of := factors.at(int(n.rank), int(g.to[i])); of != nil {
-			if f, known := of[talliedOf(n.what, nameOf(names, n.key))]; known {
+			if f, known := of[g.talliedAs(names, i, n)]; known {
 				return f
 			}
 		}
@@ -195,6 +224,11 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 		}
 		alone := p.n == 0
 		switch by := causeOf(k.what()); {
+		case k.name() == between:
+			// Much of it may be waiting that no trace shows, which no other rank is to have.
+			if why == ByHost || why == ByAll {
+				out[k] = min(1, ratio)
+			}
 		case why == ByAll && alone && k.what() == Work, why == ByWork && alone && k.what() == Work:
 			out[k] = float64(min(missing, extra)) / float64(extra)
 		case why == ByAll:

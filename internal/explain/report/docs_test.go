@@ -29,7 +29,7 @@ func TestDocumentedFields(t *testing.T) {
 	}
 	for _, row := range r.Times {
 		by := row.IdleBy
-		if row.Compute+row.ExposedComm+row.ExposedCopy+row.Idle != row.Total || by.Host+by.Sync+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != row.Idle {
+		if row.Compute+row.ExposedComm+row.ExposedCopy+row.Idle != row.Total || by.Host+by.Sync+by.Peers+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != row.Idle {
 			t.Error("the parts in the example do not sum up")
 		}
 	}

@@ -33,7 +33,7 @@ func (p paint) segment(name, s string) string {
 		return p.code("34", s)
 	case "transfer", "communication":
 		return p.code("33", s)
-	case "wait":
+	case "wait", "peers":
 		return p.code("31", s)
 	case "copy":
 		return p.code("35", s)

@@ -208,7 +208,7 @@ func segmentRune(name string) string {
 	switch name {
 	case "transfer", "communication":
 		return "▓"
-	case "wait":
+	case "wait", "peers":
 		return "▒"
 	case "copy":
 		return "▪"

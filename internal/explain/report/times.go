@@ -38,7 +38,7 @@ func idleParts(i *result.Idle) []struct {
 		ns   int64
 	}{
 		{"host", i.Host}, {"sync", i.Sync}, {"launch", i.Launch},
-		{"device", i.Device}, {"profiler", i.Profiler}, {"unknown", i.Unknown}, {"between", i.Between},
+		{"device", i.Device}, {"profiler", i.Profiler}, {"unknown", i.Unknown}, {"peers", i.Peers}, {"between", i.Between},
 	}
 }
 
@@ -181,14 +181,17 @@ func idleTable(r *result.Report, limit int) *table {
 	if slices.ContainsFunc(r.Gaps, func(g result.Gap) bool { return g.Host.Key == "did_no_core" }) {
 		t.lead += " Here host is also when no core ran a software device."
 	}
-	between := slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Between > 0 })
-	if between {
+	if slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Peers > 0 }) {
+		t.legend = append(t.legend, "peers")
+		t.lead += " peers: the host waited in a collective of hosts (gloo) for those of other ranks."
+	}
+	if slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Between > 0 }) {
 		t.legend = append(t.legend, "between")
 		t.lead += " between: no step was due, as far as the trace shows."
 	}
 	for _, name := range t.legend {
 		c := column{name: name, right: true}
-		if name == "profiler" || name == "unknown" || name == "between" {
+		if slices.Contains([]string{"profiler", "unknown", "peers", "between"}, name) {
 			c.drop = 2
 		}
 		t.cols = append(t.cols, c)
@@ -202,8 +205,10 @@ func idleTable(r *result.Report, limit int) *table {
 			durCell(int64(float64(perStep(r, row)) * ratio(row.Idle, row.Total))),
 			barCell(idleSegments(&row.IdleBy, row.Total)...),
 		}
-		for _, p := range idleParts(&row.IdleBy)[:len(t.legend)] {
-			cells = append(cells, shareCell(ratio(p.ns, row.Total)))
+		for _, p := range idleParts(&row.IdleBy) {
+			if slices.Contains(t.legend, p.name) {
+				cells = append(cells, shareCell(ratio(p.ns, row.Total)))
+			}
 		}
 		t.rows = append(t.rows, cells)
 	}

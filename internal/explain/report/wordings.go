@@ -7,6 +7,7 @@ var wordings = map[string]string{
 	"straggler":          "{rank} is late {when}: {why}; {cost}",
 	"late_since":         "from step {first} on",
 	"late_passing":       "in {steps:range} only (transient)",
+	"late_every":         "every {every} steps, {n} times in this window ({steps:few})",
 	"late_recurring":     "intermittently, in {n} of {of} steps ({steps:few})",
 	"late_kind":          "in {kind} steps, {when}",
 	"late_work":          "it runs more or larger kernels than the other ranks",

@@ -142,7 +142,9 @@ type Finding struct {
 
 	Steps   []int `json:"-"` // that it is about; none: all from the first to the last
 	Starved bool  `json:"-"` // of a software device: no core ran it
+	Turns   bool  `json:"-"` // ranks are late in turns: nobody's fault
 	Still   bool  `json:"-"` // the host stands still now and again
+	Plain   bool  `json:"-"` // its rank runs more kernels in each of the steps: chance need not be tested
 }
 
 // Evidence is one fact behind a finding.
@@ -182,6 +184,7 @@ func (t *Time) Busy() int64 { return t.Total - t.Idle }
 type Idle struct {
 	Host     int64 `json:"host_ns"`     // the host had not asked yet: Python, scheduler, CPU ops
 	Sync     int64 `json:"sync_ns"`     // the host was blocked in a synchronisation or a blocking copy
+	Peers    int64 `json:"peers_ns"`    // the host waited in a host collective for those of other ranks
 	Launch   int64 `json:"launch_ns"`   // inside the launch call, and from its end to the start on the device
 	Device   int64 `json:"device_ns"`   // launched in time, started late: dependencies, gaps inside graphs, a shared GPU
 	Profiler int64 `json:"profiler_ns"` // the profiler's own stalls

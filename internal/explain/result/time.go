@@ -19,6 +19,7 @@ func (t *Time) Add(o *Time) {
 func (i *Idle) Add(o *Idle) {
 	i.Host += o.Host
 	i.Sync += o.Sync
+	i.Peers += o.Peers
 	i.Launch += o.Launch
 	i.Device += o.Device
 	i.Profiler += o.Profiler

@@ -25,14 +25,14 @@ type Worth struct {
 	Steps int    `json:"steps"` // of them
 	// Several: the finding is about steps of other kinds, too.
 	Several bool `json:"several_kinds"`
-	// Step is the median over these steps, Without is less by the median of what each gains,
-	// within the interval of that (95 %).
+	// Step is the median over these steps, Without is less by what they gain: the pseudo-median
+	// of their gains (see metric.PseudoMedian), within its interval (95 %).
 	Step    int64 `json:"step_ns"`
 	Without int64 `json:"without_ns"`
 	Low     int64 `json:"without_low_ns"`
 	High    int64 `json:"without_high_ns"`
-	// Last is what it costs on top of a capture without what all other findings are about,
-	// the median: where causes hide each other it is more than Step - Without.
+	// Last is what it costs on top of a capture without what all other findings are about:
+	// where causes hide each other it is more than Step - Without.
 	Last int64 `json:"last_ns"`
 	// AtMost: all of the time was taken away, which nobody can reach.
 	AtMost bool `json:"at_most"`

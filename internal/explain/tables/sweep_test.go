@@ -69,7 +69,7 @@ func TestSweep(t *testing.T) {
 			if got != want {
 				t.Fatalf("round %d, step %d [%d, %d): %+v, want %+v\n%+v", round, i, bounds[i], bounds[i+1], got, want, r.Ops)
 			}
-			if by.Host+by.Sync+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != got.Idle || min(by.Host, by.Sync, by.Launch, by.Device, by.Profiler, by.Unknown, by.Between) < 0 {
+			if by.Host+by.Sync+by.Peers+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != got.Idle || min(by.Host, by.Sync, by.Peers, by.Launch, by.Device, by.Profiler, by.Unknown, by.Between) < 0 {
 				t.Fatalf("round %d, step %d: idle %d is divided into %+v\n%+v", round, i, got.Idle, by, r.Ops)
 			}
 		}

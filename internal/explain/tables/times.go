@@ -248,10 +248,13 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cau
 	}
 	idle.Profiler = min(prep.Overlap(r.Stalls, a, asked), host)
 	idle.Sync = min(prep.Overlap(r.Blocked[c.Track], a, asked), host-idle.Profiler)
-	idle.Between = min(prep.Overlap(p.all, a, asked), host-idle.Profiler-idle.Sync)
+	if c.Track == r.Main {
+		idle.Peers = min(r.WaitsForHosts(a, asked), host-idle.Profiler-idle.Sync)
+	}
+	idle.Between = min(prep.Overlap(p.all, a, asked), host-idle.Profiler-idle.Sync-idle.Peers)
 	idle.None = min(prep.Overlap(p.none, a, asked), idle.Between)
-	idle.Host = host - idle.Profiler - idle.Sync - idle.Between
-	largest := max(idle.Host, idle.Sync, idle.Launch, idle.Profiler, idle.Between, idle.Device)
+	idle.Host = host - idle.Profiler - idle.Sync - idle.Peers - idle.Between
+	largest := max(idle.Host, idle.Sync, idle.Peers, idle.Launch, idle.Profiler, idle.Between, idle.Device)
 	switch largest {
 	case idle.Between:
 		cause = "between"
@@ -261,6 +264,8 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cau
 		cause = "launch"
 	case idle.Sync:
 		cause = "sync"
+	case idle.Peers:
+		cause = "peers"
 	case idle.Device:
 		cause = "device"
 	default:

@@ -200,12 +200,11 @@ func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.Ste
 			more = append(more, float64(batch)/float64(d.Recorded[s]-g)*1e9)
 		}
 	}
-	slices.Sort(gain)
-	lo, hi := metric.MedianInterval(gain, level)
+	centre, lo, hi := metric.PseudoMedian(gain, level)
 	step := int64(metric.Median(was))
 	x = result.Worth{
 		Known: true, Kind: kind.String(), Steps: len(gain), Step: step,
-		Without: max(step-int64(metric.Quantile(gain, 0.5)), 0), Low: max(step-hi, 0), High: max(step-lo, 0),
+		Without: max(step-int64(centre), 0), Low: max(step-int64(hi), 0), High: max(step-int64(lo), 0),
 	}
 	if len(tokens) == len(gain) {
 		x.Tokens, x.WithoutTokens = metric.Median(tokens), metric.Median(more)

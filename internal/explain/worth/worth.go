@@ -274,7 +274,8 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	}
 	f.Worth = w.gain(rep, d, steps, kind, now)
 	x := &f.Worth
-	x.Several, x.AtMost, x.Last = several, t.atMost, int64(metric.Median(last))
+	hidden, _, _ := metric.PseudoMedian(last, level)
+	x.Several, x.AtMost, x.Last = several, t.atMost, int64(hidden)
 	x.Says = says(rep, f)
 }
 

@@ -1,0 +1,263 @@
+package match
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/prep"
+)
+
+// Collectives of hosts carry no ranks, sequence numbers or arguments in traces. Ranks of one
+// group run those of one name in the same order, and nobody ends before the ranks that it
+// waits for have arrived: so their order says which belong together, and their times who
+// waits for whom. A broadcast by gloo runs along a tree, where a rank waits for its parent and
+// its children alone (gloo/broadcast.cc).
+
+// HostMatch is one host collective with its part on each rank of its group.
+type HostMatch struct {
+	Op    string
+	First bool // the first of its group in the window: ranks begin recording apart
+	At    []HostPart
+}
+
+// HostPart is one rank's part of a host collective, on the aligned clock.
+type HostPart struct {
+	Rank       int32   // in domain.ranks
+	Coll       int32   // in rank.HostColls; -1: its span is missing, so it came last
+	Start, End int64   // ns
+	For        []int32 // the parts, in At, that it waits for
+	Wait       int64   // ns until the last of those has arrived
+	Last       int32   // the part, in At, that arrived last of those; -1: it did not wait
+}
+
+const (
+	hostTolerance = 50_000 // ns by which times of threads of one host may contradict each other
+	hostSkew      = 1_000_000
+	hostShifts    = 8   // collectives by which windows may open apart
+	hostMost      = 256 // ranks of a group: pairs of them are looked at
+	hostGroups    = 64  // groups of one operation in a domain
+	hostLeast     = 3   // collectives that tell that two ranks are of one group
+)
+
+// matchHosts finds the host collectives of a domain. Clocks that may be far off tell nothing.
+func (d *Domain) matchHosts() {
+	d.Hosts = nil
+	for _, r := range d.Ranks {
+		r.HostWait = make([]int64, len(r.HostColls))
+	}
+	if len(d.Ranks) < 2 {
+		return
+	}
+	byOp := map[string][][]int32{} // the collectives of each rank
+	for i, r := range d.Ranks {
+		for j := range r.HostColls {
+			op := r.HostColls[j].Op
+			if byOp[op] == nil {
+				byOp[op] = make([][]int32, len(d.Ranks))
+			}
+			byOp[op][i] = append(byOp[op][i], int32(j))
+		}
+	}
+	for op, lists := range byOp {
+		d.matchHostOp(op, lists)
+	}
+	slices.SortFunc(d.Hosts, func(a, b HostMatch) int {
+		return cmp.Or(cmp.Compare(a.At[0].Start, b.At[0].Start), cmp.Compare(a.At[0].Rank, b.At[0].Rank), cmp.Compare(a.Op, b.Op))
+	})
+	for i := range d.Hosts {
+		for _, p := range d.Hosts[i].At {
+			if p.Coll >= 0 {
+				d.Ranks[p.Rank].HostWait[p.Coll] = p.Wait
+			}
+		}
+	}
+}
+
+// inGroup is a rank whose n-th collective is the (n+shift)-th of its group.
+type inGroup struct {
+	rank, shift int
+}
+
+// matchHostOp matches the collectives of one operation, group by group.
+func (d *Domain) matchHostOp(op string, lists [][]int32) {
+	var rest []int
+	for i := range d.Ranks {
+		if len(lists[i]) > 0 {
+			rest = append(rest, i)
+		}
+	}
+	if d.matchAlone(op, lists) {
+		return
+	}
+	for n := 0; n < hostGroups && len(rest) > 1; n++ {
+		at := 0
+		for k, i := range rest {
+			if len(lists[i]) > len(lists[rest[at]]) {
+				at = k
+			}
+		}
+		group := []inGroup{{rest[at], 0}}
+		rest = slices.Delete(rest, at, at+1)
+		// A rank need not wait for the first of the group, but does for another of it.
+		for k := 0; k < len(group) && k < hostMost; k++ {
+			rest = slices.DeleteFunc(rest, func(i int) bool {
+				shift, ok := d.hostShift(lists, group[k].rank, i)
+				if ok {
+					group = append(group, inGroup{i, group[k].shift + shift})
+				}
+				return ok
+			})
+		}
+		if len(group) > 1 && len(group) <= hostMost {
+			d.matchHostGroup(op, lists, group)
+		}
+	}
+}
+
+// hostShift is by how many places the collectives of rank i are behind those of ref, if the two
+// wait for each other: most overlap then.
+func (d *Domain) hostShift(lists [][]int32, ref, i int) (shift int, ok bool) {
+	theirs, mine := lists[ref], lists[i]
+	if d.Doubt(int32(i), int32(ref), d.Ranks[i].HostColls[mine[0]].Start) > hostSkew {
+		return 0, false
+	}
+	best, bestOf := 0, 0
+	for s := -hostShifts; s <= hostShifts; s++ {
+		together, n := 0, 0
+		for k := max(0, -s); k < min(len(mine), len(theirs)-s); k++ {
+			if n++; d.span(ref, theirs[k+s]).meets(d.span(i, mine[k])) {
+				together++
+			}
+		}
+		if together > best || together == best && abs(int64(s)) < abs(int64(shift)) {
+			best, bestOf, shift = together, n, s
+		}
+	}
+	return shift, best >= hostLeast && 10*best >= 9*bestOf
+}
+
+// hostSpan is a host collective on the clock of all, ns.
+type hostSpan struct{ start, end int64 }
+
+func (d *Domain) span(rank int, coll int32) hostSpan {
+	r := d.Ranks[rank]
+	c := &r.HostColls[coll]
+	return hostSpan{r.Wall(c.Start), r.Wall(c.End)}
+}
+
+func (s hostSpan) meets(o hostSpan) bool {
+	return max(s.start, o.start) <= min(s.end, o.end)+hostTolerance
+}
+
+// matchHostGroup makes the matches of a group.
+func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
+	slices.SortFunc(group, func(a, b inGroup) int { return cmp.Compare(a.rank, b.rank) })
+	first, last := math.MinInt, math.MaxInt
+	for _, g := range group {
+		first, last = max(first, g.shift), min(last, g.shift+len(lists[g.rank]))
+	}
+	var matches []HostMatch
+	for n := first; n < last; n++ {
+		m := HostMatch{Op: op, First: n == first}
+		for _, g := range group {
+			c := lists[g.rank][n-g.shift]
+			s := d.span(g.rank, c)
+			m.At = append(m.At, HostPart{Rank: int32(g.rank), Coll: c, Start: s.start, End: s.end})
+		}
+		matches = append(matches, m)
+	}
+	// Who ended once before another arrived does not wait for it.
+	never := make([]bool, len(group)*len(group))
+	for i := range matches {
+		at := matches[i].At
+		for k := range at {
+			for j := range at {
+				if at[k].End+hostTolerance < at[j].Start {
+					never[k*len(group)+j] = true
+				}
+			}
+		}
+	}
+	of := make([][]int32, len(group))
+	for k := range group {
+		for j := range group {
+			if j != k && !never[k*len(group)+j] {
+				of[k] = append(of[k], int32(j))
+			}
+		}
+	}
+	for i := range matches {
+		for k := range matches[i].At {
+			matches[i].At[k].For = of[k]
+		}
+		matches[i].close()
+	}
+	d.Hosts = append(d.Hosts, matches...)
+}
+
+// matchAlone matches collectives that one of two ranks alone has, and waits in: the other came
+// last. It reports whether most are such.
+func (d *Domain) matchAlone(op string, lists [][]int32) bool {
+	if len(d.Ranks) != 2 || d.Doubt(1, 0, 0) > hostSkew {
+		return false
+	}
+	var out []HostMatch
+	paired := 0
+	for i, list := range lists {
+		other, next := d.Ranks[1-i], 0
+		for _, c := range list {
+			s := d.span(i, c)
+			for _, o := range lists[1-i][next:] {
+				if d.span(1-i, o).end+hostTolerance >= s.start {
+					break
+				}
+				next++
+			}
+			if next < len(lists[1-i]) && d.span(1-i, lists[1-i][next]).meets(s) {
+				paired++
+				continue
+			}
+			if s.end < other.Wall(other.Extent.Start) || s.end > other.Wall(other.Extent.End) {
+				continue
+			}
+			m := HostMatch{Op: op, At: []HostPart{
+				{Rank: int32(i), Coll: c, Start: s.start, End: s.end, For: []int32{1}},
+				{Rank: int32(1 - i), Coll: -1, Start: s.end, End: s.end},
+			}}
+			m.close()
+			out = append(out, m)
+		}
+	}
+	if len(out) < hostLeast || paired >= len(out) {
+		return false
+	}
+	d.Hosts = append(d.Hosts, out...)
+	return true
+}
+
+// close computes the waits.
+func (m *HostMatch) close() {
+	for i := range m.At {
+		p := &m.At[i]
+		p.Last, p.Wait = -1, 0
+		for _, j := range p.For {
+			if wait := min(m.At[j].Start, p.End) - p.Start; wait > p.Wait {
+				p.Wait, p.Last = wait, j
+			}
+		}
+	}
+}
+
+// WaitsForHosts is how much of [from, to), on its own clock, the launching thread of a rank
+// waited for the hosts of other ranks, ns.
+func (r *Rank) WaitsForHosts(from, to int64) (sum int64) {
+	at, _ := slices.BinarySearchFunc(r.HostColls, from, func(c prep.HostCollective, at int64) int { return cmp.Compare(c.End, at) })
+	for i := at; i < len(r.HostColls) && r.HostColls[i].Start < to; i++ {
+		c := &r.HostColls[i]
+		if wait := r.HostWait[i]; wait > 0 {
+			sum += max(0, min(c.Start+wait, c.Blocked.End, to)-max(c.Blocked.Start, from))
+		}
+	}
+	return sum
+}

@@ -1,0 +1,90 @@
+package prep
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// HostCollective is a rank's part of a collective that hosts carry out, such as the
+// broadcast by gloo in which the schedulers of SGLang meet before each step.
+type HostCollective struct {
+	Interval          // from the rank's arrival to the end of its part
+	Op       string   // such as gloo:broadcast
+	Blocked  Interval // of that, when the launching thread did nothing else; empty: it went on meanwhile
+	Step     int32    // the step that it is in or comes before; -1: none
+}
+
+// hostCollective matches the names of host collectives: annotations of PyTorch's backends for
+// CPUs (c10d, ProcessGroupGloo.cpp), which run on a thread of the backend, and vLLM's
+// collectives through shared memory (csrc/cpu/shm.cpp), which run on the calling thread.
+var hostCollective = regexp.MustCompile(`^(?:(?:gloo|mpi|ucc):[a-z_0-9]+|(?:_C|vllm|sgl_kernel|torch\.ops\._C)(?:::|\.)shm_(?:allreduce|all_gather|gather|broadcast|reduce_scatter)[a-z_]*)$`)
+
+// findHostCollectives gives the host collectives of a rank in time order, and sets when the
+// launching thread waited in them. It wants the rank's calls and steps.
+func (r *Rank) findHostCollectives(t *trace.Trace) {
+	const unknown, other, collective = 0, 1, 2
+	kind := make([]uint8, t.Strings.Len())
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Cat != trace.UserAnnotation && s.Cat != trace.CPUOp {
+			continue
+		}
+		if kind[s.Name] == unknown {
+			kind[s.Name] = other
+			if hostCollective.MatchString(t.Strings.Get(s.Name)) {
+				kind[s.Name] = collective
+			}
+		}
+		if kind[s.Name] == collective && s.Dur > 0 {
+			r.HostColls = append(r.HostColls, HostCollective{Interval: Interval{s.Start, s.End()}, Op: t.Strings.Get(s.Name), Step: r.stepFrom(s.End())})
+		}
+	}
+	if r.HostColls == nil {
+		return
+	}
+	slices.SortStableFunc(r.HostColls, func(a, b HostCollective) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	turns := r.turnsOf(t, kind)
+	reach := int64(0) // those that overlap block a thread once
+	for i := range r.HostColls {
+		c := &r.HostColls[i]
+		at, _ := slices.BinarySearch(turns, c.End)
+		from := c.Start
+		if at > 0 {
+			from = max(from, turns[at-1])
+		}
+		if from = max(from, reach); from < c.End {
+			c.Blocked = Interval{from, c.End}
+			r.Waits = append(r.Waits, c.Blocked)
+			reach = c.End
+		}
+	}
+}
+
+// turnsOf lists when the spans of the thread that launches most begin and end, in order, but
+// for those of host collectives.
+func (r *Rank) turnsOf(t *trace.Trace, kind []uint8) (turns []int64) {
+	spans := r.mainThread(t)
+	for i := range spans {
+		if s := &spans[i]; kind[s.Name] < 2 {
+			turns = append(turns, s.Start, s.End())
+		}
+	}
+	slices.Sort(turns)
+	return turns
+}
+
+// WaitsOf lists, in time order, when a thread waited: for the device, or, if it is the one that
+// launches most, in host collectives.
+func (r *Rank) WaitsOf(track trace.TrackID) []Interval {
+	if track != r.Main || len(r.Waits) == 0 {
+		return r.Blocked[track]
+	}
+	all := slices.Concat(r.Blocked[track], r.Waits)
+	slices.SortFunc(all, func(x, y Interval) int { return cmp.Compare(x.Start, y.Start) })
+	return Union(all)
+}

@@ -1,0 +1,96 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+)
+
+// hostPart is a rank's part of a host collective.
+type hostPart struct {
+	prep.Interval       // on the rank's clock
+	match, at     int32 // in the domain's Hosts, and there in At
+	waits         bool  // the launching thread does nothing else until the end
+	arrives       int32 // the nodes
+	returns       int32
+}
+
+// hostMoments lists, by rank, the parts of host collectives, each by start.
+func hostMoments(d *match.Domain) [][]hostPart {
+	out := make([][]hostPart, len(d.Ranks))
+	for i := range d.Hosts {
+		for j, p := range d.Hosts[i].At {
+			r := d.Ranks[p.Rank]
+			x := hostPart{match: int32(i), at: int32(j), arrives: none, returns: none}
+			if p.Coll >= 0 {
+				c := &r.HostColls[p.Coll]
+				x.Interval = c.Interval
+				x.waits = len(p.For) > 0 && 2*(c.Blocked.End-c.Blocked.Start) > c.End-c.Start
+			} else {
+				// Just before the others go on.
+				x.Start = p.Start - (r.Wall(p.Start) - p.Start) - 1
+				x.End = x.Start
+			}
+			out[p.Rank] = append(out[p.Rank], x)
+		}
+	}
+	for _, list := range out {
+		slices.SortStableFunc(list, func(a, b hostPart) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	return out
+}
+
+// addHostMeets lets threads go on in host collectives once those that they wait for have
+// arrived, and what the operation itself takes, its median, is over.
+func (b *builder) addHostMeets() {
+	took := map[string][]int64{}
+	for i := range b.domain.Hosts {
+		m := &b.domain.Hosts[i]
+		for _, p := range m.At {
+			took[m.Op] = append(took[m.Op], p.End-p.Start-p.Wait)
+		}
+	}
+	usual := map[string]int64{}
+	for op, ns := range took {
+		usual[op] = int64(metric.MedianInPlace(ns))
+	}
+	arrives := make([][]int32, len(b.domain.Hosts))
+	for i := range arrives {
+		arrives[i] = slices.Repeat([]int32{none}, len(b.domain.Hosts[i].At))
+	}
+	for _, list := range b.hosts {
+		for i := range list {
+			arrives[list[i].match][list[i].at] = list[i].arrives
+		}
+	}
+	for _, list := range b.hosts {
+		for i := range list {
+			if x := &list[i]; x.returns != none {
+				b.addHostMeet(x, arrives[x.match], usual[b.domain.Hosts[x.match].Op])
+			}
+		}
+	}
+}
+
+// addHostMeet lets a part end once those that it waits for have arrived. An arrival that was
+// recorded after its end is none of these: clocks may be off by a little.
+func (b *builder) addHostMeet(x *hostPart, arrives []int32, usual int64) {
+	returns := &b.nodes[x.returns]
+	meet := newNode(Meet, none, b.nodes[x.arrives].at, 0)
+	from := []int32{x.arrives}
+	for _, j := range b.domain.Hosts[x.match].At[x.at].For {
+		if a := arrives[j]; a != none && b.nodes[a].at < returns.at {
+			from = append(from, a)
+			meet.at = max(meet.at, b.nodes[a].at)
+		}
+	}
+	meet.step, meet.ref = returns.step, int32(len(b.meets))
+	b.meets = append(b.meets, from)
+	at := b.add(meet)
+	returns = &b.nodes[x.returns]
+	returns.await(at, meet.at, min(usual, returns.at-meet.at))
+	b.settle(returns)
+}
