@@ -16,6 +16,7 @@ func Of(rep *result.Report) {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		weigh(f)
+		f.Title = titled(rep, f, f.Title)
 		next(rep, f)
 	}
 	slices.SortStableFunc(rep.Findings, func(x, y result.Finding) int {
@@ -102,6 +103,19 @@ func weigh(f *result.Finding) {
 	if level(f.Severity) < level(most) {
 		f.Severity = most
 	}
+}
+
+// titled is the title of a late rank with what it is worth before what the others wait for it: they may wait in steps
+// that would take as long without.
+func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
+	w := &f.Worth
+	switch {
+	case title.Key == "profilers":
+		return title.With("what", titled(rep, f, title.Get("what").(fact.Fact)))
+	case title.Key == "straggler" && w.Sure() && !w.Little() && w.Without < w.Step && f.CostNSPerStep > 0:
+		return title.With("cost", fact.Of("late_worth", "which", rep.Which(f), "without", w.Without, "step", w.Step, "cost", f.CostNSPerStep))
+	}
+	return title
 }
 
 // total is what a finding costs all its steps together: by what it is worth, where that is known.

@@ -32,6 +32,19 @@ func (f Fact) Get(name string) any {
 	return nil
 }
 
+// With is the fact with something else for a name.
+func (f Fact) With(name string, stands any) Fact {
+	f.with = append([]any(nil), f.with...)
+	for i := 0; i+1 < len(f.with); i += 2 {
+		if f.with[i] == name {
+			f.with[i+1] = stands
+			return f
+		}
+	}
+	f.with = append(f.with, name, stands)
+	return f
+}
+
 // String shows the key and all there is to it, for tests and logs.
 func (f Fact) String() string {
 	if f.Key == "" {

@@ -324,8 +324,9 @@ func byPeriod(ranks int, steps, late []int) float64 {
 	return min(1, 2*same*float64(regular)/(mostLabels+1)) // this or the test by ranks alone
 }
 
-// period is by how many steps some follow each other regularly, such as one after the other; 0:
-// they do not. Where steps of a regular sequence are missing, at least three in four are there.
+// period is by how many steps, two or more, some follow each other regularly; 0: they do not.
+// Where steps of a regular sequence are missing, at least three in four are there. Steps that
+// follow each other directly prove nothing: lateness of one may last into the next.
 func period(late []int) int {
 	if len(late) < leastRecurring {
 		return 0
@@ -334,7 +335,7 @@ func period(late []int) int {
 	for i := 1; i < len(late); i++ {
 		every = gcd(every, late[i]-late[i-1])
 	}
-	if places := (late[len(late)-1]-late[0])/every + 1; 4*len(late) < 3*places {
+	if places := (late[len(late)-1]-late[0])/every + 1; every < 2 || 4*len(late) < 3*places {
 		return 0
 	}
 	return every

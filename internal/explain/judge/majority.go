@@ -217,10 +217,14 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 			costs = append(costs, l.cost)
 		}
 		first, last := late[0].step, late[len(late)-1].step
+		cost, severity := int64(metric.MedianInPlace(costs)), "low"
+		if c == byWork && float64(cost) > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
+			severity = "medium" // work can be shared out better; noise cannot
+		}
 		f := result.Finding{
-			Kind: result.Straggler, Cause: causeNames[c], Severity: "medium", Passing: true, Turns: true,
+			Kind: result.Straggler, Cause: causeNames[c], Severity: severity, Passing: true, Turns: true,
 			FirstStep: first, LastStep: last,
-			CostNSPerStep: int64(metric.MedianInPlace(costs)), ID: id("imbalance", d.Ranks[0].Label, causeNames[c], first),
+			CostNSPerStep: cost, ID: id("imbalance", d.Ranks[0].Label, causeNames[c], first),
 		}
 		var starved, excess int64
 		for i := range all {

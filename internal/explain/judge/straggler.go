@@ -45,6 +45,7 @@ const (
 var lateRules = []rule{{[]string{result.Straggler, "cores", "comm_latency", "imbalance", result.SlowLink, "data-slow"}, func(c *capture) (out []result.Finding) {
 	for _, d := range c.blames {
 		of := stragglers(c.Aligned, d)
+		of = append(of, lateHosts(c.Aligned, d, of)...)
 		out = slices.Concat(out, of, unexplained(slowTransfers(c, d), of))
 	}
 	return c.holdBack(lackCores(c, out))
@@ -319,7 +320,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	switch {
 	case run.recurring:
 		when = fact.Of("late_recurring", "n", len(run.steps), "of", len(late), "steps", run.steps)
-		if every := period(run.steps); every > 1 {
+		if every := period(run.steps); every > 0 {
 			when = fact.Of("late_every", "every", every, "n", len(run.steps), "steps", run.steps)
 		}
 	case !run.stays:

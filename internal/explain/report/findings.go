@@ -27,8 +27,6 @@ func cost(f *result.Finding) string {
 		return "worth little"
 	case w.Sure() && w.Gain() > 0:
 		return "worth " + metric.Duration(w.Gain()) + " per step"
-	case w.Known && !w.AtMost && w.High >= w.Step:
-		return "worth perhaps nothing"
 	case f.CostNSPerStep <= 0:
 		return ""
 	}

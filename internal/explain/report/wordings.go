@@ -22,6 +22,7 @@ var wordings = map[string]string{
 	"late_contexts":      "its requests have longer contexts, {mine:count} tokens in all, against {others:count} on the other ranks",
 	"late_experts":       "its experts get more tokens than those of the other ranks",
 	"late_cost":          "the others wait {cost:ns} per step for it, {share:share} of their time",
+	"late_worth":         "without that {which} take {without:ns} instead of {step:ns} (the others wait {cost:ns} per step for it)",
 	"late_unfelt":        "the others hardly wait for it: another rank is later still, or they are no faster",
 	"cores":              "the machine has too few CPU cores: the software devices of {ranks:ranks} wait for a core, and the other ranks wait {cost:ns} per step for them; a host or device that costs less than twice that is not named",
 	"comm_latency":       "{ranks:ranks} take turns in leaving collectives late: that is the latency of the links between them, no rank is a straggler; each time the other ranks wait {cost:ns} per step",
@@ -107,7 +108,9 @@ var wordings = map[string]string{
 
 	// What findings are worth.
 	"worth":                "without it {which} take {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{rest}{last}",
+	"worth_bounds":         "{which} would take {low:ns} to {high:ns} (with 95 % confidence){tokens}{rest}{last}",
 	"worth_little":         "without it {which} take {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}: perhaps no less{last}",
+	"worth_hidden":         "without it {which} take {without:ns} instead of {step:ns} in this window, where Python stacks slow the hosts and hide what more of the {cost:ns} it costs",
 	"worth_most":           "{which} take at least {without:ns} instead of {step:ns} however much of it goes{last}",
 	"worth_none":           "{which} take their {step:ns} however much of it goes{last}",
 	"worth_steps":          "{kind} steps",

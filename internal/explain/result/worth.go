@@ -34,6 +34,8 @@ type Worth struct {
 	// Last is what it costs on top of a capture without what all other findings are about:
 	// where causes hide each other it is more than Step - Without.
 	Last int64 `json:"last_ns"`
+	// Hidden: hosts, slowed by recording to an unknown degree, hide what it is worth.
+	Hidden bool `json:"hidden_by_recording"`
 	// AtMost: all of the time was taken away, which nobody can reach.
 	AtMost bool `json:"at_most"`
 	// Output tokens per second of decode steps, all data-parallel ranks together; 0: not known.
@@ -122,8 +124,10 @@ type WhatIfRow struct {
 // sureSteps is how many steps there must be for an interval of their median (95 %).
 const sureSteps = 6
 
-// Sure tells whether there are enough steps to say what it is worth by.
-func (w *Worth) Sure() bool { return w.Known && !w.AtMost && w.Step > 0 && w.Steps >= sureSteps }
+// Sure tells whether there are enough steps to say what it is worth by, and nothing hides it.
+func (w *Worth) Sure() bool {
+	return w.Known && !w.AtMost && !w.Hidden && w.Step > 0 && w.Steps >= sureSteps
+}
 
 // Which are the steps whose lengths a finding's worth tells: those of a kind that it is about.
 func (r *Report) Which(f *Finding) fact.Fact {

@@ -276,7 +276,14 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	x := &f.Worth
 	hidden, _, _ := metric.PseudoMedian(last, level)
 	x.Several, x.AtMost, x.Last = several, t.atMost, int64(hidden)
+	x.Hidden = !t.atMost && slowed(rep, f) && x.Gain() < f.CostNSPerStep
 	x.Says = says(rep, f)
+}
+
+// slowed tells that recording slowed the hosts to an unknown degree, and so may hide what the
+// device or the work of a rank costs where hosts are in time.
+func slowed(rep *result.Report, f *result.Finding) bool {
+	return f.Kind == result.Straggler && f.Cause != result.CauseHost && rep.Recording.Stacks && !rep.Recording.Known
 }
 
 // mostly is the kind that most of some steps are of; several: others are of another.
@@ -316,12 +323,17 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 		rest = fact.Of("worth_rest", "cost", f.CostNSPerStep)
 	}
 	switch {
+	case x.Hidden:
+		return fact.Of("worth_hidden", "which", which, "step", x.Step, "without", x.Without, "cost", f.CostNSPerStep)
 	case x.AtMost && x.Without >= x.Step:
 		return fact.Of("worth_none", "which", which, "step", x.Step, "last", last)
 	case x.AtMost:
 		return fact.Of("worth_most", "which", which, "step", x.Step, "without", x.Without, "last", last)
 	case x.High >= x.Step:
 		return fact.Of("worth_little", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
+	}
+	if f.Kind == result.Straggler && x.Sure() && !x.Little() { // its title says the rest
+		return fact.Of("worth_bounds", "which", which, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
 	}
 	return fact.Of("worth", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
 }

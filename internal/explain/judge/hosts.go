@@ -1,0 +1,133 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/internal/explain/result"
+)
+
+// Hosts that wait for hosts. A host that comes late to a collective of hosts keeps the
+// others' hosts waiting, and all launch together afterwards: no collective of the devices
+// shows who was late. So the wait there counts, too: as the host's as far as its launching
+// thread took longer since the collective before, waits left out, than that of the rank with
+// the median arrival. What it waited for its device is the device's, and shows there.
+//
+// Hosts are not alike: the first rank of a group receives requests before it broadcasts them,
+// so a wait for it in a broadcast says nothing (up to 45 % of a step was seen). Of other ranks
+// the wait counts from a quarter of a step on, and not beside Python stacks, which slow hosts.
+
+// hostWaitShare of a step is the least wait for a host that counts.
+const hostWaitShare = 0.25
+
+// lateHosts finds ranks whose hosts are late at collectives of hosts alone. found is what the
+// collectives of the devices show: a late host or, of a rank, anything at all comes before.
+func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []result.Finding) {
+	byHost := func(f result.Finding) bool { return f.Kind == result.Straggler && f.Cause == result.CauseHost }
+	if len(d.Hosts) == 0 || slices.ContainsFunc(found, byHost) {
+		return nil
+	}
+	named := map[int]bool{}
+	for i := range found {
+		for _, r := range found[i].Ranks {
+			named[r] = true
+		}
+	}
+	hosts := *d
+	hosts.late = nil
+	for _, late := range d.late {
+		hosts.late = append(hosts.late, slices.Clone(late))
+	}
+	hosts.blameHosts(a)
+	for _, f := range stragglers(a, &hosts) {
+		if byHost(f) && len(f.Ranks) == 1 && !named[f.Ranks[0]] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// blameHosts adds to the lateness of ranks what their hosts cost in collectives of hosts,
+// where that is more than what the others wait in those of the devices.
+func (d *Domain) blameHosts(a *match.Aligned) {
+	if slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return r.Stacks }) {
+		return
+	}
+	type place struct{ rank, step int }
+	cost := map[place]int64{}
+	left := map[string][]int64{} // by operation and rank: when its part of the one before ended, on its own clock
+	for i := range d.Hosts {
+		m := &d.Hosts[i]
+		if left[m.Op] == nil {
+			left[m.Op] = slices.Repeat([]int64{-1}, len(d.Ranks))
+		}
+		before := left[m.Op]
+		if late, ref, wait := latestHost(m, len(d.Ranks)); late >= 0 && !m.First && !(late == 0 && strings.HasSuffix(m.Op, ":broadcast")) {
+			p, q := &m.At[late], &m.At[ref]
+			behind := p.Start - q.Start
+			mine, known := d.hostTook(p, before[p.Rank])
+			theirs, same := d.hostTook(q, before[q.Rank])
+			if step := d.stepOfHost(p); known && same && step >= 0 && behind >= tie {
+				share := float64(min(max(mine-theirs, 0), behind)) / float64(behind)
+				cost[place{int(p.Rank), step}] += int64(share * float64(wait))
+			}
+		}
+		for _, p := range m.At {
+			if p.Coll >= 0 {
+				before[p.Rank] = d.Ranks[p.Rank].HostColls[p.Coll].End
+			}
+		}
+	}
+	for at, ns := range cost {
+		if at.step >= len(d.late[at.rank]) {
+			continue
+		}
+		if l := &d.late[at.rank][at.step]; ns > l.cost && float64(ns) > hostWaitShare*float64(a.StepPeriod(at.step)) {
+			l.excess[byHost] += ns - l.cost
+			l.cost = ns
+		}
+	}
+}
+
+// latestHost is the part that the others wait for, the one with the median arrival, and for
+// how long the others wait, on average; late is -1 if nobody waits.
+func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
+	late = -1
+	var sum int64
+	order := make([]int, len(m.At))
+	for i := range m.At {
+		p := &m.At[i]
+		order[i] = i
+		if p.Last < 0 {
+			continue
+		}
+		sum += p.Wait
+		if late < 0 || m.At[p.Last].Start > m.At[late].Start {
+			late = int(p.Last)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return int(min(max(m.At[a].Start-m.At[b].Start, -1), 1)) })
+	return late, order[(len(order)-1)/2], sum / int64(max(ranks-1, 1))
+}
+
+// hostTook is how long the launching thread of a rank took from a moment of its own clock to
+// a host collective, waits left out; known is false without such a moment.
+func (d *Domain) hostTook(p *match.HostPart, from int64) (ns int64, known bool) {
+	if p.Coll < 0 || from < 0 {
+		return 0, false
+	}
+	r := d.Ranks[p.Rank]
+	to := r.HostColls[p.Coll].Start
+	return to - from - prep.Overlap(r.WaitsOf(r.Main), from, to), true
+}
+
+// stepOfHost is the step, in the capture's numbering, that a host collective comes before; -1: none.
+func (d *Domain) stepOfHost(p *match.HostPart) int {
+	r := d.Ranks[p.Rank]
+	if p.Coll < 0 || r.HostColls[p.Coll].Step < 0 {
+		return -1
+	}
+	return int(r.HostColls[p.Coll].Step) + r.First
+}
