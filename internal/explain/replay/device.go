@@ -6,6 +6,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -32,6 +33,22 @@ type lags struct {
 	of     [lagKinds]int64
 	after  map[int32]int64 // from the end of an op of a graph to the next, by that
 	launch map[int32]int64 // from a call to its first op on an idle device, by the op's name
+	call   map[int32]int64 // how long a call takes, by its first op's name
+}
+
+// asks is when a call asks the device for its first op. A call that takes far longer than like
+// ones do, and whose op begins no sooner than at its end, stood still before: that is the host's
+// time, unless so much was queued that it had to wait.
+func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
+	if c.Op < 0 || c.Blocks {
+		return c.Start
+	}
+	o := &r.Ops[c.Op]
+	at := c.End - l.call[o.Name]
+	if at-c.Start < near || o.Start < at || prep.Overlap(r.Full, c.Start, c.End) > 0 {
+		return c.Start
+	}
+	return at
 }
 
 // usualLags are those of ranks. Launching takes no longer on one than on any other: if it does the device begins late, as
@@ -39,23 +56,27 @@ type lags struct {
 func usualLags(ranks []*match.Rank) (of []lags) {
 	of = make([]lags, len(ranks))
 	atonce.Each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
-	least := map[int32]int64{}
-	for i := range of {
-		for name, ns := range of[i].launch {
-			if was, ok := least[name]; !ok || ns < was {
-				least[name] = ns
+	launch, call := map[int32]int64{}, map[int32]int64{}
+	least := func(into, from map[int32]int64) {
+		for name, ns := range from {
+			if was, ok := into[name]; !ok || ns < was {
+				into[name] = ns
 			}
 		}
 	}
 	for i := range of {
-		of[i].launch = least
+		least(launch, of[i].launch)
+		least(call, of[i].call)
+	}
+	for i := range of {
+		of[i].launch, of[i].call = launch, call
 	}
 	return of
 }
 
 // addRank makes the nodes of a rank: its hosts', then its device's.
 func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
-	calls, returns := b.addHost(rank, r)
+	calls, returns := b.addHost(rank, r, usual)
 	ends := make([]int32, len(r.Ops))
 	b.leave[rank] = ends
 	queues := serial(r)
@@ -84,11 +105,12 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 		}
 		if o.Call >= 0 && o.First {
 			c := &r.Calls[o.Call]
-			lag := o.Start - c.Start
+			asked := usual.asks(r, c)
+			lag := o.Start - asked
 			// Launching took that long if the device had nothing else to do most of the time, and it is not far from
 			// the usual: a device that others use begins late.
-			idle, most := o.Start-max(busy, c.Start), usual.launch[o.Name]
-			if 2*idle < lag || c.Blocks && busy > c.Start || lag > 2*most+near {
+			idle, most := o.Start-max(busy, asked), usual.launch[o.Name]
+			if 2*idle < lag || c.Blocks && busy > asked || lag > 2*most+near {
 				lag = min(lag, most)
 			}
 			n.await(calls[o.Call], b.nodes[calls[o.Call]].at, lag)
@@ -180,7 +202,7 @@ func serial(r *match.Rank) map[trace.TrackID]int {
 // lagsOf are the medians of what was recorded where nothing else can have decided.
 func lagsOf(r *match.Rank) lags {
 	var seen [lagKinds][]int64
-	launch, after := map[int32][]int64{}, map[int32][]int64{}
+	launch, after, call := map[int32][]int64{}, map[int32][]int64{}, map[int32][]int64{}
 	last := map[trace.TrackID]int32{}
 	var busy int64 // until when the device was
 	for i := range r.Ops {
@@ -200,10 +222,16 @@ func lagsOf(r *match.Rank) lags {
 		if o.Call >= 0 && o.First && busy < r.Calls[o.Call].Start {
 			launch[o.Name] = append(launch[o.Name], o.Start-r.Calls[o.Call].Start)
 		}
+		if o.Call >= 0 && o.First {
+			call[o.Name] = append(call[o.Name], r.Calls[o.Call].End-r.Calls[o.Call].Start)
+		}
 		busy = max(busy, o.End)
 		last[o.Track] = int32(i)
 	}
-	l := lags{launch: map[int32]int64{}, after: map[int32]int64{}}
+	l := lags{launch: map[int32]int64{}, after: map[int32]int64{}, call: map[int32]int64{}}
+	for name, of := range call {
+		l.call[name] = int64(metric.MedianInPlace(of))
+	}
 	for key, of := range after {
 		l.after[key] = int64(metric.MedianInPlace(of))
 	}

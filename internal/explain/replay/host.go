@@ -22,7 +22,7 @@ type moment struct {
 }
 
 // moments lists those of a rank's threads, each in time order.
-func moments(r *match.Rank, hosts []hostPart) map[trace.TrackID][]moment {
+func moments(r *match.Rank, hosts []hostPart, usual *lags) map[trace.TrackID][]moment {
 	out := map[trace.TrackID][]moment{}
 	waits, n := blocked(r), map[trace.TrackID]int{}
 	for i := range r.Calls {
@@ -33,7 +33,7 @@ func moments(r *match.Rank, hosts []hostPart) map[trace.TrackID][]moment {
 	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		out[c.Track] = append(out[c.Track], moment{at: c.Start, call: int32(i), host: none, what: Host})
+		out[c.Track] = append(out[c.Track], moment{at: usual.asks(r, c), call: int32(i), host: none, what: Host})
 	}
 	for track, list := range waits {
 		for _, x := range list {
@@ -77,10 +77,10 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 
 // addHost makes the nodes of a rank's threads, and gives those of its calls. What
 // returns wait for is added once there are ops.
-func (b *builder) addHost(rank int32, r *match.Rank) (calls []int32, returns []ret) {
+func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32, returns []ret) {
 	calls = make([]int32, len(r.Calls))
 	hosts := b.hosts[rank]
-	threads := moments(r, hosts)
+	threads := moments(r, hosts, usual)
 	for _, track := range slices.Sorted(maps.Keys(threads)) {
 		before := int32(none)
 		for _, m := range threads[track] {

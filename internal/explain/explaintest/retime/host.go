@@ -18,6 +18,8 @@ const (
 	StepEnds     = "step ends"
 	Blocks       = "blocks"
 	Returns      = "returns"
+	Arrives      = "arrives at hosts"
+	GoesOn       = "goes on from hosts"
 )
 
 // addHost lists the moments of a rank's threads that launch or wait. It gives
@@ -43,6 +45,15 @@ func (m *Model) addHost(i int, r *match.Rank) []*Moment {
 			add(track, b.End, Returns)
 		}
 	}
+	arrive, leave := map[int32]*Moment{}, map[int32]*Moment{}
+	for c := range r.HostColls {
+		x := &r.HostColls[c]
+		arrive[int32(c)] = add(r.Main, x.Start, Arrives)
+		if 2*(x.Blocked.End-x.Blocked.Start) > x.End-x.Start {
+			leave[int32(c)] = add(r.Main, x.End, GoesOn)
+		}
+	}
+	m.arrive, m.leave = append(m.arrive, arrive), append(m.leave, leave)
 	for s := range r.Steps {
 		if st := &r.Steps[s]; st.Name != "" {
 			add(st.Track, st.Start, StepBegins)
@@ -75,7 +86,7 @@ func (m *Model) addHost(i int, r *match.Rank) []*Moment {
 				continue
 			}
 			p.prev, p.Gap = list[k-1], p.at-list[k-1].at
-			if p.Returns {
+			if p.Returns || p.Name == GoesOn {
 				p.Gap = min(p.Gap, callTime)
 			}
 		}
@@ -96,7 +107,7 @@ func sorted(threads map[trace.TrackID][]*Moment) []trace.TrackID {
 
 // rankOf orders moments of one time.
 func rankOf(p *Moment) int {
-	return slices.Index([]string{ThreadBegins, Returns, StepEnds, StepBegins, Blocks, ThreadEnds}, p.Name)
+	return slices.Index([]string{ThreadBegins, Returns, GoesOn, StepEnds, StepBegins, Arrives, Blocks, ThreadEnds}, p.Name)
 }
 
 // blocked lists when threads may wait for the device: in synchronisations, and in

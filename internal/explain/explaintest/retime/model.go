@@ -44,6 +44,8 @@ type Model struct {
 	ranks   []*match.Rank
 	threads []map[trace.TrackID][]*Moment // of each rank
 	main    []trace.TrackID               // the thread of each rank that launches most
+	arrive  []map[int32]*Moment           // of each rank: where it arrives at a collective of hosts, by that
+	leave   []map[int32]*Moment           // and where its main thread goes on, if it waits
 }
 
 // Op is one kernel, copy or memset.
@@ -80,9 +82,11 @@ type Moment struct {
 
 	at, now int64 // as recorded; as re-timed
 	prev    *Moment
-	forOp   *Op   // waited for; nil: nothing known
-	lag     int64 // from its end
-	late    int64 // beyond both
+	forOp   *Op       // waited for; nil: nothing known
+	lag     int64     // from its end
+	forHost []*Moment // arrivals at a collective of hosts that are waited for
+	hostLag int64     // from the last of them
+	late    int64     // beyond both
 	pauses  []pause
 }
 
@@ -126,6 +130,7 @@ func New(ts []*trace.Trace) *Model {
 	}
 	for _, d := range a.Domains {
 		m.addMeets(d, byRank)
+		m.addHostMeets(d)
 	}
 	m.settle()
 	return m
@@ -262,10 +267,13 @@ func (m *Model) settle() {
 		}
 	}
 	for _, at := range m.Moments {
-		if at.Returns {
+		if at.Returns || at.Name == GoesOn {
 			done := at.prev.at + at.Gap
 			if at.forOp != nil {
 				done = max(done, at.forOp.end+at.lag)
+			}
+			for _, from := range at.forHost {
+				done = max(done, from.at+at.hostLag)
 			}
 			at.late = at.at - done
 		}

@@ -79,6 +79,9 @@ func (m *Model) time() error {
 		if p.forOp != nil {
 			edges = append(edges, edge{number[p.forOp] + 1, host[p], p.lag})
 		}
+		for _, from := range p.forHost {
+			edges = append(edges, edge{host[from], host[p], p.hostLag})
+		}
 	}
 	if err := longest(edges, at, add); err != nil {
 		return err

@@ -1,0 +1,104 @@
+package explain
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestHostsWaitForHosts: what a late host is worth where the hosts of the other ranks wait for it
+// in gloo, in windows of SGLang with a known cause.
+func TestHostsWaitForHosts(t *testing.T) {
+	for _, c := range []struct {
+		dir         string
+		rank, cause string
+		from, to    time // a step without it
+	}{
+		// Rank 1's host is 2.52 ms later from step 3 on; steps took 6.4 ms before.
+		{filepath.Join("testdata", "gloo_late_host"), "TP01", result.CauseHost, 6_000 * us, 6_700 * us},
+	} {
+		r := analyzed(t, readDir(t, c.dir))
+		f := r.Findings[0]
+		if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{c.rank}) || f.Cause != c.cause || f.Severity == "low" {
+			t.Errorf("%s: the headline is %s%s", c.dir, f.ID, describe(r))
+			continue
+		}
+		if w := time(f.Worth.Without); w < c.from || w > c.to {
+			t.Errorf("%s: without it steps take %d ns, want %d to %d", c.dir, w, c.from, c.to)
+		}
+		peers := int64(0)
+		for _, row := range r.Times {
+			if row.Rank == "TP00" && row.Kind == "decode" {
+				peers = row.IdleBy.Peers
+			}
+		}
+		if peers < 10_000*us {
+			t.Errorf("%s: TP00 idles for %d ns while its host waits for TP01's, want 10 ms or more", c.dir, peers)
+		}
+	}
+}
+
+type time = int64
+
+// pausedAt has the host of a rank stand still in each step from one on, before what a function names.
+func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
+	ts := retimed(t, "graphs", paused(rank, from, ns))
+	// The call of a graph now begins when the pause does.
+	w := Prepare(ts, nil)
+	r := w.ranks[rank]
+	longer := map[int32]bool{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		if c.Step >= int32(from) && !longer[c.Step] && c.Host > ns {
+			longer[c.Step] = true
+			s := &ts[rank].Spans[c.Span]
+			s.Start, s.Dur = s.Start-ns+100_000, s.Dur+ns-100_000
+		}
+	}
+	if len(longer) < 3 {
+		t.Fatalf("%d launches were made longer", len(longer))
+	}
+	return ts
+}
+
+// TestPauseAnywhere: a pause of the launching thread is worth as much wherever it falls: between
+// launches, inside a launch call, or before a synchronisation.
+func TestPauseAnywhere(t *testing.T) {
+	const pause = 2_000 * us
+	for name, ts := range map[string][]*trace.Trace{
+		"between launches":      retimed(t, "graphs", paused(1, 5, pause)),
+		"inside a launch call":  pausedInLaunch(t, 1, 5, pause),
+		"before it synchronises": retimed(t, "graphs", func(m *retime.Model) { pausedBeforeSync(m, 1, 5, pause) }),
+	} {
+		r := analyzed(t, ts)
+		f := r.Findings[0]
+		if f.Kind != result.Straggler || f.Cause != result.CauseHost || !slices.Equal(f.Ranks, []int{1}) {
+			t.Errorf("%s: the headline is %s%s", name, f.ID, describe(r))
+			continue
+		}
+		gain := float64(f.Worth.Step - f.Worth.Without)
+		if off := math.Abs(gain-float64(pause)) / float64(f.Worth.Step); off > 0.05 {
+			t.Errorf("%s: it is worth %.2f ms, want %.2f (%.1f %% of a step off)", name, gain/1e6, float64(pause)/1e6, 100*off)
+		}
+	}
+}
+
+// pausedBeforeSync has a host stand still before the last moment at which it waits for its device, step by step.
+func pausedBeforeSync(m *retime.Model, rank, from int, ns int64) {
+	for n := from; n < m.Steps; n++ {
+		var last *retime.Moment
+		for _, p := range m.Moments {
+			if p.Rank == rank && p.Step == n && p.Name == retime.Blocks {
+				last = p
+			}
+		}
+		if last != nil {
+			last.Gap += ns
+		}
+	}
+}
