@@ -1,6 +1,6 @@
 #!/bin/sh
-# Counts in how many healthy windows a rank is called late: windows made of real
-# captures, with what hosts, devices and transfers take in a step drawn for all ranks
+# Counts in how many healthy windows a rank is blamed, that is called late with
+# medium severity or more: windows made of real captures, with what hosts, devices and transfers take in a step drawn for all ranks
 # from one distribution, and directories of windows in which nobody was late. At most
 # 5 % may have such a finding.
 #
