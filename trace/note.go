@@ -51,6 +51,8 @@ const (
 	NoteNotReadable  // no regular file, or without permission
 	NoteMergedFile   // its parts are there, too
 	NoteGraphCapture // of CUDA graphs, before serving
+	NoteNoRank       // of a process that has no rank
+	NoteTogether     // Count files of which nothing tells the rank
 
 	// What the readers of Chrome JSON could not use. Those that stand between
 	// the first and the last are listed in this order.
@@ -124,6 +126,8 @@ var noteKinds = [numNoteKinds]struct {
 	NoteNotReadable:  {Warning, "left out: not a readable file", nil},
 	NoteMergedFile:   {Info, "left out: a merged file, its parts are read instead", nil},
 	NoteGraphCapture: {Info, "left out: a CUDA graph capture, not a serving window", nil},
+	NoteNoRank:       {Info, "left out: it names no rank and has no steps and no GPU work (vLLM's API process writes such a trace)", nil},
+	NoteTogether:     {Warning, "%d files that name no ranks begin within a second of each other: taken for the ranks of one window", Note.count},
 
 	NoteEndsEarly: {Loss, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost", func(n Note) []any {
 		return []any{n.name(), n.Offset, n.FileOffset, n.Lost}

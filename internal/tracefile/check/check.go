@@ -81,6 +81,11 @@ func (r *Report) Incomplete() bool {
 // Check reads the set. Inputs that do not exist are given as missing.
 func Check(ctx context.Context, window set.Set, missing []string, meter *progress.Meter) (*Report, error) {
 	r := &Report{Format: 1, ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
+	for _, n := range window.Notes { // the others have had their line
+		if n.Severity() == trace.Info {
+			r.Notes = append(r.Notes, n)
+		}
+	}
 	heads := make([]*set.Head, len(window.Files))
 	comms := make([]*merge.Comms, len(window.Files))
 	g, gctx := errgroup.WithContext(ctx)

@@ -55,7 +55,6 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	if err != nil {
 		return window, nil, err
 	}
-	notes := sets[0].Notes
 	if id != "" {
 		at := slices.IndexFunc(sets, func(s Set) bool { return s.ID == id })
 		if at < 0 {
@@ -64,14 +63,8 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		window = sets[at]
 	} else {
 		// Files given by name belong together even if their names do not say so.
-		if len(sets) > 1 {
-			switch {
-			case onlyFiles && slices.ContainsFunc(sets, unnamed), oneWorld(sets):
-				sets = []Set{join(sets)}
-			case atOnce(sets):
-				sets = []Set{join(sets)}
-				say.Warn("%d files that name no ranks begin within a second of each other: taken for the ranks of one window", len(sets[0].Files))
-			}
+		if len(sets) > 1 && onlyFiles && slices.ContainsFunc(sets, unnamed) {
+			sets = []Set{join(sets)}
 		}
 		window = sets[0]
 		if len(sets) > 1 {
@@ -79,7 +72,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 				len(sets), window.ID, ids(sets[1:]))
 		}
 	}
-	for _, n := range notes {
+	for _, n := range window.Notes {
 		if n.Severity() >= trace.Warning {
 			say.Warn("%v", n)
 		}
@@ -107,49 +100,6 @@ func tracesBelow(dirs []string) (found []string) {
 
 func unnamed(s Set) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return !f.Named })
-}
-
-// oneWorld tells whether files whose names say nothing (torch's HOST_PID.TIME)
-// are the ranks of one window: by distributedInfo, all of one world, no rank twice.
-func oneWorld(sets []Set) bool {
-	size, seen := 0, map[int]bool{}
-	for _, s := range sets {
-		if len(s.Files) != 1 || s.Files[0].Named {
-			return false
-		}
-		w := ReadHead(s.Files[0], nil).World
-		if w.Rank < 0 || w.Size < 2 || seen[w.Rank] || size != 0 && w.Size != size {
-			return false
-		}
-		size, seen[w.Rank] = w.Size, true
-	}
-	return true
-}
-
-// atOnce tells whether files that say nothing of ranks, neither by name nor by
-// distributedInfo, begin within a second of each other, as the ranks of one window do.
-// Windows of one process (torch's HOST_PID.TIME) are not taken for that.
-func atOnce(sets []Set) bool {
-	const near = 1e9
-	var first, last int64
-	processes := map[string]bool{}
-	for i, s := range sets {
-		if len(s.Files) != 1 || s.Files[0].Named || s.Files[0].Report() {
-			return false
-		}
-		process, _, _ := strings.Cut(filepath.Base(s.Files[0].Path), ".")
-		h := ReadHead(s.Files[0], nil)
-		if h.World.Known || h.merged() || h.Problem != nil || h.FirstTS == 0 || processes[process] {
-			return false
-		}
-		processes[process] = true
-		at := h.BaseNS + h.FirstTS
-		if i == 0 {
-			first, last = at, at
-		}
-		first, last = min(first, at), max(last, at)
-	}
-	return last-first < near
 }
 
 // join puts the files of all sets into one, oldest window's name first.
