@@ -101,6 +101,7 @@ const (
 
 	// Names: the stage in a file's name, and the steps of the other one that it holds.
 	NoteStageName
+	NoteUneven // Count steps
 
 	// What a check found.
 	NotePart          // Names: a part of a merged file, and its problem
@@ -177,6 +178,7 @@ var noteKinds = [numNoteKinds]struct {
 	NoteClamped:    {Warning, "%d events before the trace's base moved to it", Note.count},
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: it is taken for what it holds", Note.names},
+	NoteUneven:    {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
 	NotePart:          {Loss, "its part %s: %s", Note.names},
 	NoteBases:         {Warning, "%d different baseTimeNanoseconds: times cannot be compared before they are converted to a common base", Note.count},

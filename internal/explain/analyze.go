@@ -138,6 +138,9 @@ func sourceOf(a *match.Aligned, opt Options) result.Source {
 	for _, r := range a.Ranks {
 		src := &r.Source
 		s.Files = append(s.Files, src.Path)
+		for _, x := range r.Stretches {
+			s.Files = append(s.Files, x.Path)
+		}
 		s.Ranks = append(s.Ranks, r.Label)
 		s.Complete = s.Complete && src.Complete
 		s.Events += src.Events

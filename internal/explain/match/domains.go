@@ -63,6 +63,7 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 		all = append(all, parts...)
 	}
 	a.Domains = apart(all)
+	together(a.Domains)
 	a.agree()
 	a.numbering = number(a.Ranks)
 	a.Origin, a.Span = extent(a.Ranks)

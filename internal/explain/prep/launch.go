@@ -53,7 +53,7 @@ func (r *Rank) measureHost() {
 		if c.Blocks {
 			end = c.Start
 		}
-		if from, ok := lastEnd[c.Track]; ok {
+		if from, ok := lastEnd[c.Track]; ok && !r.Apart(from, c.Start) {
 			c.Host = max(0, end-from-Overlap(r.Blocked[c.Track], from, end)-Overlap(r.Full, from, end))
 		}
 		lastEnd[c.Track] = max(lastEnd[c.Track], c.End)

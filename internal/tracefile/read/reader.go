@@ -112,13 +112,20 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 	if at, ok := trace.ParseRank(rank); ok {
 		t.Source.Rank, t.Source.Stage = at, stage
 	}
+	parts := 0 // several: its stages
 	for _, m := range r.merged.Ranks {
-		if m.Label == label {
-			t.Source.TraceID, t.Source.Host, t.Source.Complete = m.TraceID, m.Host, m.Complete
-			return m.Info
+		if m.Label != label {
+			continue
 		}
+		if parts++; parts == 1 {
+			t.Source.TraceID, t.Source.Host, t.Source.Complete, dist = m.TraceID, m.Host, m.Complete, m.Info
+		}
+		t.Source.Complete = t.Source.Complete && m.Complete
 	}
-	return nil
+	if parts > 1 {
+		t.Stretches = trace.FindStretches(t)
+	}
+	return dist
 }
 
 // stage sees to it that no trace goes by a stage that it is not of.

@@ -142,6 +142,31 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	return found, notes, nil
 }
 
+// ByRank gives the files of the set, those of one rank together: a window by stage has
+// one file of each rank and stage. In reports stages are the servers of a side, and each
+// stands alone.
+func (s *Set) ByRank() (out [][]File) {
+	of := map[trace.Rank]int{}
+	for _, f := range s.Files {
+		staged := f.Named && f.Name.Stage != "" && f.Name.Rank != trace.NoRank && !f.Report()
+		i, ok := of[f.Name.Rank]
+		if staged && ok && !slices.ContainsFunc(out[i], func(o File) bool { return o.Name.Stage == f.Name.Stage }) {
+			out[i] = append(out[i], f)
+			continue
+		}
+		if staged && !ok {
+			of[f.Name.Rank] = len(out)
+		}
+		out = append(out, []File{f})
+	}
+	return out
+}
+
+// ByStage tells a window of which some rank has several stages.
+func (s *Set) ByStage() bool {
+	return slices.ContainsFunc(s.ByRank(), func(files []File) bool { return len(files) > 1 })
+}
+
 // NotAnInput refuses an output path that is a directory or one of the set's
 // own files.
 func (s *Set) NotAnInput(path string) error {
