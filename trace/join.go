@@ -139,8 +139,8 @@ func (t *Trace) byTrack() {
 }
 
 // FindStretches tells the stretches of a trace that has them already, by the spans of the
-// profiler's windows; nil: there is one at most. What is before the first window is in the
-// first stretch, and what is between two in the one before it.
+// profiler's windows; nil: there is one at most. What begins after one and before the next
+// is of the one before.
 func FindStretches(t *Trace) (out []Stretch) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == Window {
@@ -155,6 +155,17 @@ func FindStretches(t *Trace) (out []Stretch) {
 		if out[i+1].Start < out[i].End {
 			return nil
 		}
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		at := len(out) - 1
+		for at > 0 && s.Start < out[at].Start {
+			at--
+		}
+		out[at].Start, out[at].End = min(out[at].Start, s.Start), max(out[at].End, s.End())
+	}
+	for i := range out[1:] {
+		out[i].End = min(out[i].End, out[i+1].Start)
 	}
 	return out
 }

@@ -268,6 +268,7 @@ func (s *Session) Arm(ctx context.Context) error {
 	all := s.members
 	for _, m := range all {
 		m.doing(doingLook)
+		m.sayStages()
 		if s.o.Probe {
 			m.keepBusy(ctx)
 		}

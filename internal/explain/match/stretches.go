@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/explain/prep"
@@ -104,4 +105,22 @@ func together(domains []*Domain) {
 			d.Matches[i].Step += last - at
 		}
 	}
+}
+
+// recorded is how much of the capture any rank recorded, ns; 0: all, in one stretch.
+func (a *Aligned) recorded() (ns int64) {
+	if !slices.ContainsFunc(a.Ranks, func(r *Rank) bool { return len(r.Stretches) > 1 }) {
+		return 0
+	}
+	var all []prep.Interval
+	for _, r := range a.Ranks {
+		if len(r.Stretches) < 2 {
+			all = append(all, prep.Interval{Start: r.Wall(r.Extent.Start), End: r.Wall(r.Extent.End)})
+		}
+		for _, s := range r.Stretches {
+			all = append(all, prep.Interval{Start: r.Wall(s.Start), End: r.Wall(s.End)})
+		}
+	}
+	slices.SortFunc(all, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
+	return prep.Overlap(prep.Union(all), a.Origin, a.Origin+a.Span)
 }

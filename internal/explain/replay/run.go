@@ -151,16 +151,9 @@ func (g *Graph) Recorded() []int64 {
 func (g *Graph) Times(ends []int64) []int64 {
 	out := make([]int64, len(ends))
 	for i := g.First + 1; i < len(ends); i++ {
-		if ends[i] != 0 && ends[i-1] != 0 && !g.begins(i) {
+		if ends[i] != 0 && ends[i-1] != 0 && !g.begins[i] {
 			out[i] = ends[i] - ends[i-1]
 		}
 	}
 	return out
-}
-
-// begins tells whether a step is the first of its stretch.
-func (g *Graph) begins(step int) bool {
-	r := g.domain.Ranks[0]
-	i := step - r.First
-	return i > 0 && i < len(r.Steps) && r.Begins(i)
 }

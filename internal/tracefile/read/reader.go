@@ -92,6 +92,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 			dist = r.labelled(b.label, t)
 		}
 		t.Source.World = trace.ParseWorld(dist)
+		t.Stretches = trace.FindStretches(t)
 		r.stage(t)
 		t.Source.Device, t.Source.HasGPU = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
@@ -121,9 +122,6 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 			t.Source.TraceID, t.Source.Host, t.Source.Complete, dist = m.TraceID, m.Host, m.Complete, m.Info
 		}
 		t.Source.Complete = t.Source.Complete && m.Complete
-	}
-	if parts > 1 {
-		t.Stretches = trace.FindStretches(t)
 	}
 	return dist
 }
