@@ -48,9 +48,20 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	}
 	sets, err := Find(there)
 	if errors.Is(err, ErrNone) {
-		if below := tracesBelow(there); len(below) > 0 {
-			err = fmt.Errorf("%w; there are some below: give %s", err, strings.Join(below, " or "))
+		below := windowsBelow(there)
+		one := newestBelow(below, id)
+		if len(below) == 0 || one < 0 {
+			return window, nil, hint(err, there, below)
 		}
+		sets, err = below[one].sets, nil
+		if id == filepath.Base(below[one].dir) {
+			id = ""
+		}
+		others := ""
+		if len(below) > 1 {
+			others = fmt.Sprintf(" (others: %s; choose with --profile-id)", names(below, one))
+		}
+		say.Warn("%s has no traces itself: taking %s%s", strings.Join(there, ", "), below[one].dir, others)
 	}
 	if err != nil {
 		return window, nil, err
@@ -80,22 +91,80 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	return window, missing, nil
 }
 
-// tracesBelow names some directories one level down that hold traces: people
-// point at the folder of all profiles.
-func tracesBelow(dirs []string) (found []string) {
+// below is a directory in one that is meant, with the windows in it: people point at the
+// folder of all profiles, in which each has a directory of its own.
+type below struct {
+	dir  string
+	sets []Set
+}
+
+// windowsBelow finds those one level down, the newest first.
+func windowsBelow(dirs []string) (found []below) {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue
 		}
 		for _, entry := range entries {
-			below := filepath.Join(dir, entry.Name())
-			if _, err := Find([]string{below}); entry.IsDir() && err == nil && len(found) < 3 {
-				found = append(found, below)
+			b := below{dir: filepath.Join(dir, entry.Name())}
+			if b.sets, err = Find([]string{b.dir}); entry.IsDir() && err == nil {
+				found = append(found, b)
 			}
 		}
 	}
+	slices.SortStableFunc(found, func(a, b below) int { return cmp.Compare(b.sets[0].at, a.sets[0].at) })
 	return found
+}
+
+// newestBelow is which of the directories is meant: the newest, or the one that has the
+// id's window; -1: it cannot be told, for two were recorded at once, as servers are.
+func newestBelow(found []below, id string) int {
+	if id != "" {
+		return slices.IndexFunc(found, func(b below) bool {
+			return filepath.Base(b.dir) == id || slices.ContainsFunc(b.sets, func(s Set) bool { return s.ID == id })
+		})
+	}
+	const atOnce = 1e9 // ns
+	if len(found) > 1 && found[0].sets[0].at-found[1].sets[0].at < atOnce {
+		return -1
+	}
+	return 0
+}
+
+// hint says in the error of directories without traces where there are some.
+func hint(err error, dirs []string, found []below) error {
+	const most = 3
+	var list []string
+	for _, b := range found {
+		list = append(list, b.dir)
+	}
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir)
+		for _, entry := range entries {
+			if in := filepath.Join(dir, entry.Name()); len(list) < most && len(windowsBelow([]string{in})) > 0 {
+				list = append(list, in)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; there are some below: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
+}
+
+// names lists the directories but one.
+func names(found []below, but int) string {
+	const most = 4
+	var list []string
+	for i, b := range found {
+		if i != but && len(list) < most {
+			list = append(list, filepath.Base(b.dir))
+		}
+	}
+	if len(found)-1 > most {
+		list = append(list, fmt.Sprintf("and %d more", len(found)-1-most))
+	}
+	return strings.Join(list, ", ")
 }
 
 func unnamed(s Set) bool {

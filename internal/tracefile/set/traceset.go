@@ -30,6 +30,7 @@ type Set struct {
 	ID    string
 	Files []File
 	Notes []trace.Note // files that were left out, and why
+	at    int64        // when it was, ns since the epoch; 0: not known
 }
 
 // ErrNone means that no trace file was found.

@@ -120,7 +120,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 	}
 	all = append(all, byContent(unknown)...)
 	for _, w := range all {
-		if len(all) > 1 && w.begin == 0 && !w.Files[0].Report() {
+		if w.begin == 0 && !w.Files[0].Report() {
 			w.begin = ReadHead(w.Files[0], nil).begin()
 		}
 		slices.SortStableFunc(w.Files, func(a, b File) int {
@@ -134,6 +134,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 	sets := make([]Set, len(all))
 	for i, w := range all {
 		sets[i] = w.Set
+		sets[i].at = w.at()
 		sets[i].Notes = append(w.Notes, notes...)
 	}
 	return sets

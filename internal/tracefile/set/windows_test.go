@@ -91,7 +91,7 @@ func TestVLLM(t *testing.T) {
 	for _, last := range []string{rank0, api} {
 		d := t.TempDir()
 		for _, name := range []string{rank0, api} {
-			text, err := os.ReadFile(filepath.Join("../../../testdata/traces/vllm_cpu", name))
+			text, err := os.ReadFile(filepath.Join("../../../testdata/windows/vllm_cpu", name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,5 +115,43 @@ func TestVLLM(t *testing.T) {
 				t.Errorf("notes %v, want one of %s", n, api)
 			}
 		}
+	}
+}
+
+// TestBelow: of a directory of windows the newest is taken, or the one that is asked for.
+func TestBelow(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		begins map[string]int64 // of each directory's trace, ms
+		id     string
+		want   string // the directory; "": none
+		said   string
+	}{
+		{"one", map[string]int64{"17.5": 0}, "", "17.5", "has no traces itself: taking "},
+		{"the newest", map[string]int64{"17.5": 0, "29.5": 9000, "18.5": 4000}, "", "29.5", "(others: 18.5, 17.5; choose with --profile-id)"},
+		{"by its id", map[string]int64{"17.5": 0, "29.5": 9000}, "w17.5", "17.5", ""},
+		{"by its directory", map[string]int64{"17.5": 0, "29.5": 9000}, "17.5", "17.5", ""},
+		{"an id that none has", map[string]int64{"17.5": 0, "29.5": 9000}, "4", "", ""},
+		{"servers that were recorded at once", map[string]int64{"host-1": 0, "host-2": 20}, "", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := t.TempDir()
+			for name, begin := range c.begins {
+				if err := os.Rename(write(t, file{"w" + name + "-TP-0.trace.json", "", begin, "kernel"}), filepath.Join(d, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var said strings.Builder
+			window, _, err := Choose(&progress.Console{W: &said}, []string{d}, c.id)
+			switch {
+			case c.want == "" && (err == nil || !strings.Contains(err.Error(), "there are some below: give ")):
+				t.Errorf("took %v, %v", window.Files, err)
+			case c.want == "":
+			case err != nil:
+				t.Fatal(err)
+			case filepath.Base(filepath.Dir(window.Files[0].Path)) != c.want || !strings.Contains(said.String(), c.said):
+				t.Errorf("took %s, said %s", window.Files[0].Path, said.String())
+			}
+		})
 	}
 }
