@@ -44,24 +44,42 @@ func (r *Rank) Begins(step int) bool {
 	return step == 0 || r.Apart(r.Steps[step-1].Start, r.Steps[step].Start)
 }
 
+// CutStage tells whether the file of the first stretch ends early, and how many steps it has.
+func (r *Rank) CutStage() (steps int, cut bool) {
+	if len(r.Stretches) < 2 || r.Stretches[0].Complete {
+		return 0, false
+	}
+	for steps < len(r.Steps) && r.Stretch(r.Steps[steps].Start) == 0 {
+		steps++
+	}
+	return steps, true
+}
+
 // endWithStretches ends the last step of each stretch but the last with what it did: the
 // next one that the rank has was made at another time.
 func (r *Rank) endWithStretches() {
 	for i := range r.Steps {
 		if i > 0 && r.Begins(i) {
 			s := &r.Steps[i-1]
-			s.Until = max(s.Until, s.End)
 			for k := range r.Ops {
 				if o := &r.Ops[k]; o.Step == int32(i-1) {
-					s.Until = max(s.Until, o.End)
+					s.Until = max(s.Until, s.End, o.End)
 				}
 			}
+			s.Until = max(s.Until, s.End)
 		}
 	}
 }
 
 // DropSteps takes away the steps from one to before another, as if they had not been recorded.
 func (r *Rank) DropSteps(from, to int) {
+	if from >= to {
+		return
+	}
+	if from > 0 && to < len(r.Steps) && !r.Begins(from) { // the one before ends where they began
+		r.Steps = slices.Clone(r.Steps)
+		r.Steps[from-1].Until = r.Steps[from].Start
+	}
 	moved := func(step int32) int32 {
 		switch {
 		case step < int32(from):
