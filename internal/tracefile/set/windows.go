@@ -129,7 +129,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 	}
 	nameTimed(all)
 	slices.SortStableFunc(all, func(a, b *window) int {
-		return cmp.Or(cmp.Compare(b.at(), a.at()), cmp.Compare(b.ID, a.ID))
+		return cmp.Or(cmp.Compare(b.at(), a.at()), cmp.Compare(b.mod, a.mod), cmp.Compare(b.ID, a.ID))
 	})
 	sets := make([]Set, len(all))
 	for i, w := range all {
