@@ -92,7 +92,9 @@ func vllmDir(proc string, port int) (dir string, pid int) {
 	return "", pid
 }
 
-func split(text []byte) []string { return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00") }
+func split(text []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+}
 
 // vllmDirOf is the directory that a process of these arguments and this environment writes
 // traces to; "": they do not say.

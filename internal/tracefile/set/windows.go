@@ -47,27 +47,23 @@ const epoch = 1_000_000_000_000_000_000
 
 // rank is which of a window's files this is; ok is false if nothing tells.
 func (c *candidate) rank() (key string, ok bool) {
-	w := c.head.World
-	switch {
-	case w.Known && w.Rank >= 0 && w.Size > 1:
-		key = strconv.Itoa(w.Rank)
-	case c.Named:
-		key = c.Name.Rank.String()
+	if c.Named {
+		return c.Name.Rank.String() + c.Name.Stage, true
 	}
-	return key + c.Name.Stage, c.Named || w.Known && w.Rank >= 0
+	return strconv.Itoa(c.head.World.Rank), c.head.World.Known && c.head.World.Rank >= 0
 }
 
-// program is what the ranks of one window share: how their names begin, and the size of
-// their world. Of a world of one nobody else is.
+// program is what the ranks of one window share: how their names begin, or else the size
+// of their world. Of a world of one nobody else is.
 func (c *candidate) program() string {
-	size := c.head.World.Size
-	switch {
+	switch size := c.head.World.Size; {
 	case c.Named:
-		return fmt.Sprint(size, " ", c.Name.ID)
+		return "named " + c.Name.ID
 	case size < 2:
-		return fmt.Sprint(size, " ", c.process())
+		return "alone " + c.process()
+	default:
+		return fmt.Sprint("of ", size)
 	}
-	return fmt.Sprint(size)
 }
 
 // process is what torch's names begin with, HOST_PID.

@@ -20,6 +20,8 @@ type file struct {
 	event string // of its events, the category
 }
 
+const broken = "broken" // as the world: the file has no text
+
 func write(t *testing.T, files ...file) string {
 	t.Helper()
 	d := t.TempDir()
@@ -29,6 +31,9 @@ func write(t *testing.T, files ...file) string {
 			world = fmt.Sprintf(`"distributedInfo": {"rank": %s, "world_size": %s}, `, r, size)
 		}
 		text := fmt.Sprintf(`{%s"baseTimeNanoseconds": 1700000000000000000, "traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": %d, "dur": 1, "name": "a", "cat": %q}]}`, world, f.begin*1000, f.event)
+		if f.world == broken {
+			text = ""
+		}
 		if err := os.WriteFile(filepath.Join(d, f.name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +58,9 @@ func TestWindows(t *testing.T) {
 		{"the second window lacks a rank", []file{
 			{"rank0.1700000003.pt.trace.json", "0/2", 1000, "kernel"}, {"rank1.1700000003.pt.trace.json", "1/2", 1001, "kernel"}, {"rank1.1700000011.pt.trace.json", "1/2", 9000, "kernel"},
 		}, "1700000009: rank1.1700000011.pt.trace.json; 1700000001: rank0.1700000003.pt.trace.json rank1.1700000003.pt.trace.json"},
+		{"a rank whose file is empty", []file{
+			{"rank0.1700000003.pt.trace.json", "0/2", 1000, "kernel"}, {"rank1.1700000003.pt.trace.json", broken, 0, ""},
+		}, "1700000001: rank0.1700000003.pt.trace.json rank1.1700000003.pt.trace.json"},
 		{"the ranks are hosts whose clocks are an hour apart", []file{
 			{"rank0.1700000003000.pt.trace.json", "0/2", 1000, "kernel"}, {"rank1.1700003603000.pt.trace.json", "1/2", 3_601_000, "kernel"},
 		}, "1700000001: rank0.1700000003000.pt.trace.json rank1.1700003603000.pt.trace.json"},
