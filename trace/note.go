@@ -51,6 +51,8 @@ const (
 	NoteNotReadable  // no regular file, or without permission
 	NoteMergedFile   // its parts are there, too
 	NoteGraphCapture // of CUDA graphs, before serving
+	NoteNoRank       // of a process that has no rank
+	NoteTogether     // Count files of which nothing tells the rank
 
 	// What the readers of Chrome JSON could not use. Those that stand between
 	// the first and the last are listed in this order.
@@ -99,6 +101,7 @@ const (
 
 	// Names: the stage in a file's name, and the steps of the other one that it holds.
 	NoteStageName
+	NoteUneven // Count steps
 
 	// What a check found.
 	NotePart          // Names: a part of a merged file, and its problem
@@ -124,6 +127,8 @@ var noteKinds = [numNoteKinds]struct {
 	NoteNotReadable:  {Warning, "left out: not a readable file", nil},
 	NoteMergedFile:   {Info, "left out: a merged file, its parts are read instead", nil},
 	NoteGraphCapture: {Info, "left out: a CUDA graph capture, not a serving window", nil},
+	NoteNoRank:       {Info, "left out: it names no rank and has no steps and no GPU work (vLLM's API process writes such a trace)", nil},
+	NoteTogether:     {Warning, "%d files that name no ranks begin within a second of each other: taken for the ranks of one window", Note.count},
 
 	NoteEndsEarly: {Loss, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost", func(n Note) []any {
 		return []any{n.name(), n.Offset, n.FileOffset, n.Lost}
@@ -173,6 +178,7 @@ var noteKinds = [numNoteKinds]struct {
 	NoteClamped:    {Warning, "%d events before the trace's base moved to it", Note.count},
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: it is taken for what it holds", Note.names},
+	NoteUneven:    {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
 	NotePart:          {Loss, "its part %s: %s", Note.names},
 	NoteBases:         {Warning, "%d different baseTimeNanoseconds: times cannot be compared before they are converted to a common base", Note.count},

@@ -99,6 +99,9 @@ type FileName struct {
 	Rank   Rank
 	Stage  string // EXTEND, DECODE, prefill, decode; "" when the window was not split by stage
 	Merged bool   // a merged-ID file: never a rank of its own
+	// Wrote is when the file was written, ns since the epoch, by a name that ends in that time, as torch's and
+	// vLLM's do; 0: the name does not say. Such names have no window in their ID: those of all windows share it.
+	Wrote int64
 }
 
 // String is the name that SGLang gives such a file, or that of a merged one. A
@@ -133,7 +136,7 @@ func (n FileName) String() string {
 // [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
 var (
 	sglangName = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
-	mergedName = regexp.MustCompile(`^merged-(.+)$`)
+	mergedName = regexp.MustCompile(`^merged-(.*)$`)
 	// Its diffusion: ID-N_steps-global-rankR, or full_stages (multimodal_gen/runtime/utils/profiler.py).
 	diffusionName = regexp.MustCompile(`^(.+-(?:\d{1,9}_steps|full_stages))-global-rank(\d{1,9})$`)
 	// Newer vLLM (get_worker_rank_suffix): [PREFIX_]dp0_pp0_tp0_dcp0_ep0_rank0.
@@ -209,6 +212,7 @@ func ParseFileName(base string) (FileName, bool) {
 	worker := stem
 	if m := torchWorker.FindStringSubmatch(stem); m != nil {
 		worker = m[1]
+		name.Wrote = nanoseconds(m[2])
 	}
 	if m := vllmWorker.FindStringSubmatch(worker); m != nil {
 		name.Rank = Rank{DP: coordinate(m[1]), PP: coordinate(m[2]), TP: coordinate(m[3]), EP: coordinate(m[4])}
@@ -245,6 +249,16 @@ func AskedSteps(path string) (steps int, diffusion bool) {
 	id, _ := strings.CutSuffix(m[1], "_steps")
 	steps, _ = strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:]) // no number: full_stages
 	return steps, true
+}
+
+// nanoseconds is the time since the epoch that digits tell, be they those of seconds, ms,
+// us or ns; 0: none of this century.
+func nanoseconds(digits string) int64 {
+	n, err := strconv.ParseInt((digits + "000000000")[:19], 10, 64)
+	if err != nil || len(digits) > 19 {
+		return 0
+	}
+	return n
 }
 
 func coordinate(s string) int {

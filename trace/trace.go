@@ -19,6 +19,17 @@ type Trace struct {
 	Shapes  []Shape
 	Memory  []MemoryPoint // in the order recorded
 	Notes   []Note
+	// Stretches are the times that were recorded, in order, where there are several:
+	// a window by stage has one of prefill and one of decode. Nothing is known of the
+	// time between them. nil: one, of all.
+	Stretches []Stretch
+}
+
+// Stretch is a time of one rank that was recorded in one go.
+type Stretch struct {
+	Path       string
+	Start, End int64 // ns since the epoch; every event of the stretch is in it
+	Complete   bool  // false: its file ends early
 }
 
 // Source says where a trace comes from: every figure leads back to it.

@@ -133,11 +133,14 @@ func (w *Window) layers(opt Options) (*prep.Markers, []result.GraphLayers, error
 }
 
 func sourceOf(a *match.Aligned, opt Options) result.Source {
-	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, Clocks: a.Clocks, Within: a.Within}
+	s := result.Source{ID: opt.ID, Missing: opt.Missing, Complete: len(opt.Missing) == 0, StartNS: a.Origin, SpanNS: a.Span, RecordedNS: a.Recorded, Clocks: a.Clocks, Within: a.Within}
 	var rules []string
 	for _, r := range a.Ranks {
 		src := &r.Source
 		s.Files = append(s.Files, src.Path)
+		for _, x := range r.Stretches {
+			s.Files = append(s.Files, x.Path)
+		}
 		s.Ranks = append(s.Ranks, r.Label)
 		s.Complete = s.Complete && src.Complete
 		s.Events += src.Events

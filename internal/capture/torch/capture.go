@@ -255,10 +255,10 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 			m.dir = path.Join(m.dir, m.Name)
 		}
 	}
-	s.w.OutputDir = s.members[0].w.OutputDir
-	if err := s.each(func(m *member) error { return m.place(ctx) }); err != nil {
+	if err := s.each(func(m *member) error { return m.place(ctx, w.OutputDir) }); err != nil {
 		return nil, err
 	}
+	s.w.OutputDir = s.members[0].w.OutputDir
 	return s, nil
 }
 
@@ -268,6 +268,7 @@ func (s *Session) Arm(ctx context.Context) error {
 	all := s.members
 	for _, m := range all {
 		m.doing(doingLook)
+		m.sayStages()
 		if s.o.Probe {
 			m.keepBusy(ctx)
 		}

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/tracefile/check"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
 // scheduler511 is the profiler of SGLang 0.5.11's scheduler for two ranks, counter by
@@ -183,4 +186,76 @@ func TestSGLang511ByStage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSGLangStages: a window of both stages says beforehand what may become of it, and offers
+// two; those hold both under a load that loses the decode steps of one.
+func TestSGLangStages(t *testing.T) {
+	for _, c := range []struct {
+		batches string
+		stages  []string
+		offers  bool
+		holds   string
+	}{
+		{"DDDDDDD|PDDDDDD", nil, true, "1 prefill"},
+		{"DDDDDDD|PDDDDDD", []string{"prefill"}, false, "1 prefill"},
+		{"DDDDDDDDD|D", []string{"decode"}, false, "5 decode"},
+		{"PP|DDDDDDDDDDP", []string{"decode"}, false, "5 decode"},
+	} {
+		t.Run(fmt.Sprint(c.batches, c.stages), func(t *testing.T) {
+			t.Parallel()
+			s := newScheduler511(t, c.batches)
+			o := patient(Options{})
+			var mu sync.Mutex
+			var said []string
+			o.Log = func(line string) {
+				if s.started() == 0 {
+					mu.Lock()
+					said = append(said, line)
+					mu.Unlock()
+				}
+			}
+			res, err := run(t, Window{NumSteps: 5, ByStage: true, Stages: c.stages}, o, s.fake)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := strings.Join(said, "\n")
+			for _, flags := range []string{"--profile-stages prefill", "--profile-stages decode"} {
+				if strings.Contains(before, flags) != c.offers {
+					t.Errorf("%v: offered %v before it was armed: %s", flags, !c.offers, before)
+				}
+			}
+			r := res.Servers[0]
+			if len(c.stages) == 1 && len(r.Missing) > 0 {
+				t.Errorf("missing %v", r.Missing)
+			}
+			if got := heldIn(t, r.Traces); got != c.holds {
+				t.Errorf("held %s, want %s", got, c.holds)
+			}
+		})
+	}
+}
+
+// started is how many windows the server was asked for.
+func (s *scheduler511) started() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.windows
+}
+
+// heldIn are the steps of the first of some traces.
+func heldIn(t *testing.T, paths []string) string {
+	t.Helper()
+	sets, err := set.Find(paths[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := check.Check(t.Context(), sets[0], nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, n := range rep.Files[0].Steps {
+		return fmt.Sprintf("%d %s", n, kind)
+	}
+	return "nothing"
 }

@@ -12,6 +12,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
+// sayStages tells, before a server is armed, what a window by stage will be. SGLang's
+// profiler (V1, to 0.5.17 at least) counts the steps of each stage from the first that it
+// meets: whatever is recorded when a stage has made all of its steps is written under that
+// stage's name.
+func (m *member) sayStages() {
+	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
+		return
+	}
+	m.o.Log(fmt.Sprintf("%s: by stage it records up to %d prefill steps, then %d decode steps; under a load of both it may meet a decode step first, and then writes prefill steps over the decode steps, which are lost: two windows hold both, --profile-stages prefill, then --profile-stages decode",
+		m.URL, m.w.NumSteps, m.w.NumSteps))
+}
+
 // stagePatience is how long the second stage of a window may begin after the first. With
 // a mixed load each has its steps within the time of a request.
 const stagePatience = 20 * time.Second
@@ -39,6 +51,29 @@ func (w *watch) stageDone() string {
 func (w *watch) strayed() bool {
 	names := w.have(isTrace)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !w.seen[name].strays })
+}
+
+// lost ends a window of one stage that the server wrote the other one over: nothing more comes.
+func (w *watch) lost(ctx context.Context) error {
+	stage := w.m.stages()[0]
+	w.note("the server wrote its other steps over those of %s, as SGLang does when a window meets a decode step first: try again", stage)
+	end, err := w.m.stop(ctx)
+	w.changed, w.idle, w.settles = time.Now(), end == wasIdle, true
+	return err
+}
+
+// held is what a file is named after, with the stage that it holds where a window is of
+// one: SGLang may write prefill steps under the name of decode.
+func (w *watch) held(name string, f trace.FileName) trace.FileName {
+	if !w.seen[name].strays || len(w.m.stages()) != 1 {
+		return f
+	}
+	if api.Stage(f.Stage) == api.Decode {
+		f.Stage = api.Prefill
+	} else {
+		f.Stage = api.Decode
+	}
+	return f
 }
 
 // otherStage ends a window of which one stage has come. The answer to a stop, which a

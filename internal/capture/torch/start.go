@@ -58,10 +58,13 @@ func (w *Window) activities() []string {
 }
 
 // place settles where the files will be, and notes which are there already where
-// windows share a directory.
-func (m *member) place(ctx context.Context) error {
+// windows share a directory. given is the directory that the caller said.
+func (m *member) place(ctx context.Context, given string) error {
 	if m.kind == VLLM {
-		m.dir = m.w.OutputDir
+		if err := m.vllmPlace(ctx, given); err != nil {
+			return err
+		}
+		m.w.OutputDir = m.dir
 	}
 	src, err := m.source()
 	if err != nil {

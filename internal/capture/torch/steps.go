@@ -122,7 +122,9 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 			if f.Stage != name.Stage { // it holds the other one
 				held, absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(f.Stage)}), label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)})
 				r.Missing = slices.DeleteFunc(r.Missing, func(s string) bool { return s == held || s == absent })
-				r.Missing = append(r.Missing, absent)
+				if slices.Contains(m.stages(), api.Stage(name.Stage)) {
+					r.Missing = append(r.Missing, absent)
+				}
 			}
 			if m.kind == SGLang && s.Why == "" && name.Stage != "" && name.Stage == api.Stage(name.Stage) && n == s.Told+1 {
 				s.Why = "its profiler is V2, which records one step more of each stage than it is told"

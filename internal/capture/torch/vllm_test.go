@@ -45,7 +45,7 @@ func TestVLLM(t *testing.T) {
 		},
 		"older, by processes": {
 			[]string{"host_70.1800000000000000001.pt.trace.json.gz", "host_71.1800000000000000002.pt.trace.json.gz"},
-			"host_70.1800000000000000001.pt.trace.json.gz host_71.1800000000000000002.pt.trace.json.gz", "", false,
+			"host_70.1800000000000000001.pt.trace.json.gz host_71.1800000000000000002.pt.trace.json.gz", "", true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

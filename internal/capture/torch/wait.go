@@ -180,6 +180,8 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 		}
 	case (quiet >= min(m.o.Stall, stagePatience) || w.strayed()) && w.stageDone() != "":
 		return false, w.otherStage(ctx)
+	case m.w.ByStage && len(m.stages()) == 1 && w.strayed() && quiet >= min(m.o.Stall, settled):
+		return false, w.lost(ctx)
 	case w.someDone() && quiet >= m.o.Stall:
 		w.note("some ranks had not finished their steps: the window was closed")
 	case time.Since(began) >= m.o.Timeout:
@@ -331,7 +333,7 @@ func (w *watch) missing() []trace.FileName {
 	var have []trace.FileName
 	for _, name := range w.have(isTrace) {
 		parsed, _ := trace.ParseFileName(name)
-		have = append(have, parsed)
+		have = append(have, w.held(name, parsed))
 	}
 	return missing(w.expected, have)
 }

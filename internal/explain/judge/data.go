@@ -108,6 +108,8 @@ func lacks(c *capture) (out []result.Finding) {
 			cut := fact.Of("data-cut", "rank", r.Label, "steps", len(r.Steps), "from", r.First+len(r.Steps))
 			if len(r.Steps) < match.HardlyAny {
 				cut = fact.Of("data-cut.hardly", "rank", r.Label)
+			} else if n, first := r.CutStage(); first {
+				cut = fact.Of("data-cut.stage", "rank", r.Label, "steps", n)
 			}
 			add("medium", id("data-cut", r.Label), cut)
 		}

@@ -33,13 +33,17 @@ type leave struct {
 func (d *Domain) alignSteps() {
 	ref := d.Ranks[0]
 	for _, r := range d.Ranks[1:] {
-		if len(r.Steps) > len(ref.Steps) {
+		if s, t := len(r.spans()), len(ref.spans()); s > t || s == t && len(r.Steps) > len(ref.Steps) {
 			ref = r
 		}
 	}
+	done := d.even(ref)
 	_, of := d.sequences()
 	theirs := ref.leaves(of[slices.Index(d.Ranks, ref)])
 	for i, r := range d.Ranks {
+		if done[r] {
+			continue
+		}
 		r.First = 0
 		if r != ref && len(r.Steps) > 0 {
 			r.First = ref.moved(r, theirs, r.leaves(of[i]))

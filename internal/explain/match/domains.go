@@ -19,11 +19,13 @@ type Aligned struct {
 	Names   *prep.Names
 	Marks   *prep.Markers // nil without layer-wise markers
 	numbering
-	Origin int64     // when the capture begins, ns since the epoch on the clock of all
-	Span   int64     // how long it is
-	Clocks fact.Fact // what is known of the agreement of the ranks' clocks
-	Within int64     // by how much a clock may be off for all that, ns; 0: ranks share one, or nothing is known
-	Broken int       // collectives whose times contradict each other
+	Origin int64 // when the capture begins, ns since the epoch on the clock of all
+	Span   int64 // how long it is
+	// Recorded is how much of Span was recorded, of a window by stage: nothing was between the stages. 0: all.
+	Recorded int64
+	Clocks   fact.Fact // what is known of the agreement of the ranks' clocks
+	Within   int64     // by how much a clock may be off for all that, ns; 0: ranks share one, or nothing is known
+	Broken   int       // collectives whose times contradict each other
 	// HostOnly: no GPU work was recorded, so steps and layers are told by host time.
 	HostOnly bool
 }
@@ -65,9 +67,11 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 		all = append(all, parts...)
 	}
 	a.Domains = apart(all)
+	together(a.Domains)
 	a.agree()
 	a.numbering = number(a.Ranks)
 	a.Origin, a.Span = extent(a.Ranks)
+	a.Recorded = a.recorded()
 	return a
 }
 

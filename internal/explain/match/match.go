@@ -38,7 +38,7 @@ type Match struct {
 	Step    int    // in the capture's numbering
 	At      []Part
 	InGraph bool
-	First   bool  // the first of its group in the window: its skew is the profilers' start
+	First   bool  // the first of its group in a stretch: its skew is the profilers' start
 	Last    int64 // latest arrival
 }
 
@@ -190,13 +190,14 @@ func (m *Match) close() {
 }
 
 // reindex writes the final places of matches into the ops, and marks the
-// first of every group: the profilers start at different moments, so its skew
+// first of every group in a stretch: the profilers start at different moments, so its skew
 // proves nothing.
 func (d *Domain) reindex() {
 	seen := map[string]bool{}
 	for i := range d.Matches {
 		m := &d.Matches[i]
-		members := m.members()
+		r := d.Ranks[m.At[0].Rank]
+		members := fmt.Sprint(m.members(), r.Stretch(r.Ops[m.At[0].Op].Start))
 		m.First = !seen[members]
 		seen[members] = true
 		for _, p := range m.At {

@@ -69,7 +69,7 @@ func number(ranks []*Rank) (n numbering) {
 	byLike, byKind := map[Like][]int64{}, map[trace.StepKind][]int64{}
 	each(func(r *Rank, i, at int, _ trace.StepKind) {
 		k := n.KindOf[at]
-		usual := at > 0 || len(r.Steps) == 1 // the profilers' start is in the first
+		usual := at > 0 && !(i > 0 && r.Begins(i)) || len(r.Steps) == 1 // the profilers' start is in the first
 		if usual {
 			byLike[n.Likes[at]] = append(byLike[n.Likes[at]], r.Period(i))
 		}

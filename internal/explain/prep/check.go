@@ -100,6 +100,10 @@ func (r *Rank) checkTimes(c *checker) {
 		c.time(s.Start, s.End)
 		c.that(i == 0 || r.Stages[i-1].End <= s.Start, "order of stages")
 	}
+	for i, s := range r.Stretches {
+		c.time(s.Start, s.End)
+		c.that(i == 0 || r.Stretches[i-1].End <= s.Start, "order of stretches")
+	}
 	for i := range r.Memory {
 		for _, p := range r.Memory[i].Points {
 			c.time(min(p.At, 0), p.At)

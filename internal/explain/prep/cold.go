@@ -230,7 +230,7 @@ func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 		}
 		l := &launches{call: int32(i)}
 		by[name] = l
-		if prev != nil && prev.Step == c.Step && c.Step > 0 && c.Host > firstLeast {
+		if prev != nil && prev.Step == c.Step && c.Step > 0 && !r.Begins(int(c.Step)) && c.Host > firstLeast {
 			l.first, l.from = c.Host, prev.End
 			order = append(order, l)
 		}

@@ -23,7 +23,7 @@ func (h *host) gaps(r *Rank) (out []Gap) {
 	for i := range r.Ops[1:] {
 		after := int32(i + 1)
 		o := &r.Ops[after]
-		if from := r.Ops[last].End; o.Start > from && from >= bounds[0] {
+		if from := r.Ops[last].End; o.Start > from && from >= bounds[0] && !r.Apart(from, o.Start) {
 			out = longest(out, Gap{From: from, Dur: o.Start - from, Before: last, After: after})
 		}
 		if o.End >= r.Ops[last].End {

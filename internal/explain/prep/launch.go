@@ -53,7 +53,7 @@ func (r *Rank) measureHost() {
 		if c.Blocks {
 			end = c.Start
 		}
-		if from, ok := lastEnd[c.Track]; ok {
+		if from, ok := lastEnd[c.Track]; ok && !r.Apart(from, c.Start) {
 			waited := r.Blocked[c.Track]
 			if c.Track == r.Main {
 				waited = waits

@@ -55,9 +55,10 @@ type Rank struct {
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
 	Moves      []Move
-	Stages     []Stage // of a diffusion pipeline, in time order
-	APICalls   int     // of CUDA or HIP
-	Names      Names   // of its kernels; all ranks have the same once they are joined
+	Stages     []Stage         // of a diffusion pipeline, in time order
+	Stretches  []trace.Stretch // as a trace has them: nothing is known of the time between two
+	APICalls   int             // of CUDA or HIP
+	Names      Names           // of its kernels; all ranks have the same once they are joined
 	Host       Host
 	Ranges     []Range `flat:"-"` // of layer-wise markers, as nested: what FindMarkers fills in
 	rangeOf    []int32 `flat:"-"` // per call: the innermost range open, in ranges + 1; nil without ranges
@@ -123,8 +124,8 @@ func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {
 
 // Trace builds the rank of a trace. rules are kernel classes; nil: the built-in table.
 func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
-	r := &Rank{Extent: extentOf(t), Recording: recordingOf(t), Source: t.Source, Notes: t.Notes, Devices: devices(t), Names: newNames(rules)}
-	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete {
+	r := &Rank{Extent: extentOf(t), Recording: recordingOf(t), Source: t.Source, Notes: t.Notes, Devices: devices(t), Names: newNames(rules), Stretches: t.Stretches}
+	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete && len(t.Stretches) < 2 {
 		r.Recorded = Interval{t.Spans[i].Start, t.Spans[i].End()}
 	}
 	r.NoCore, r.Blocked = intervals(t, func(s *trace.Span) bool { return s.Cat == trace.NoCore }), blockedSpans(t)
@@ -153,6 +154,7 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	case !t.Source.Complete:
 		r.dropCutSteps()
 	}
+	r.endWithStretches()
 	r.count()
 	r.Cold = coldStarts(t, r)
 	r.Still = standsStill(t, r)

@@ -7,53 +7,81 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// findSteps cuts a trace into forward passes.
+// findSteps cuts a trace into forward passes, stretch by stretch: prefill and decode
+// repeat in their own ways. The rule is that of the first which has any.
 func findSteps(t *trace.Trace) ([]Step, string) {
-	passes, rule := trace.Passes(t)
-	steps := make([]Step, len(passes))
-	for i, p := range passes {
-		steps[i] = Step{Start: p.Start, End: p.End, Info: p.Step, Name: t.Strings.Get(p.Name), Requests: t.Strings.Get(p.Requests), Track: p.Track, Next: p.Next}
+	var steps []Step
+	rule := trace.Uncut
+	for _, one := range stretchesOf(t) {
+		passes, by := trace.Passes(one)
+		for _, p := range passes {
+			steps = append(steps, Step{Start: p.Start, End: p.End, Info: p.Step, Name: t.Strings.Get(p.Name), Requests: t.Strings.Get(p.Requests), Track: p.Track, Next: p.Next})
+		}
+		if rule == trace.Uncut {
+			rule = by
+		}
 	}
 	return steps, rule
 }
 
-// wholeWindow makes one step of everything, so that a trace without steps
-// still gets its figures.
+// wholeWindow makes one step of everything, or of each stretch, so that a trace without
+// steps still gets its figures.
 func (r *Rank) wholeWindow() {
-	if len(r.Ops) == 0 {
-		return
-	}
-	whole := Step{Start: r.Ops[0].Start, Info: trace.Step{Batch: -1, Tokens: -1}}
-	for i := range r.Calls {
-		whole.Start = min(whole.Start, r.Calls[i].Start)
-		r.Calls[i].Step = 0
-	}
+	of := map[int]int32{} // steps by stretch
 	for i := range r.Ops {
-		whole.End = max(whole.End, r.Ops[i].End)
-		r.Ops[i].Step = 0
+		o := &r.Ops[i]
+		in := r.Stretch(o.Start)
+		if o.Call >= 0 {
+			in = r.Stretch(r.Calls[o.Call].Start)
+		}
+		at, ok := of[in]
+		if !ok {
+			at = int32(len(r.Steps))
+			of[in] = at
+			r.Steps = append(r.Steps, Step{Start: o.Start, Info: trace.Step{Batch: -1, Tokens: -1}})
+		}
+		o.Step, r.Steps[at].End = at, max(r.Steps[at].End, o.End)
 	}
-	r.Steps = []Step{whole}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		if at, ok := of[r.Stretch(c.Start)]; ok {
+			c.Step, r.Steps[at].Start = at, min(r.Steps[at].Start, c.Start)
+		}
+	}
 }
 
 // dropCutSteps takes away the steps whose GPU work a file that ends early has
 // not, or not all of: it is written after the CPU's, so such a step would look
 // like one without work.
 func (r *Rank) dropCutSteps() {
-	whole := int32(0) // steps before the last one with GPU work are whole
-	for i := range r.Ops {
-		whole = max(whole, r.Ops[i].Step)
+	if len(r.Stretches) < 2 {
+		r.dropCutIn(0, len(r.Steps))
+		return
 	}
-	r.Steps, r.Cut = r.Steps[:whole:whole], r.Steps[whole:]
+	for to := len(r.Steps); to > 0; {
+		from := to - 1
+		for !r.Begins(from) {
+			from--
+		}
+		if !r.Stretches[r.Stretch(r.Steps[from].Start)].Complete {
+			r.dropCutIn(from, to)
+		}
+		to = from
+	}
+}
+
+// dropCutIn is that of the steps from one to before another.
+func (r *Rank) dropCutIn(from, to int) {
+	whole := int32(from) // steps before the last one with GPU work are whole
 	for i := range r.Ops {
-		if o := &r.Ops[i]; o.Step >= whole {
-			o.Step = -1
+		if at := r.Ops[i].Step; at < int32(to) {
+			whole = max(whole, at)
 		}
 	}
-	for i := range r.Calls {
-		if c := &r.Calls[i]; c.Step >= whole {
-			c.Step = -1
-		}
+	if to == len(r.Steps) {
+		r.Cut = r.Steps[whole:]
 	}
+	r.DropSteps(int(whole), to)
 }
 
 // RestoreCut gives ranks without any GPU work the steps back that a cut file has no GPU

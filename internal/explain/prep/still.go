@@ -91,7 +91,7 @@ func eachGap(spans []trace.Span, visit func(g *gap)) {
 
 // standsStill finds when the thread that launches most stands still. API calls alone are
 // too far apart to tell, and may themselves wait for the device or another process on it.
-// The first step is the profilers' start.
+// The first step of a stretch is the profilers' start.
 func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	spans := r.mainThread(t)
 	if !slices.ContainsFunc(spans, isHostOp) {
@@ -100,7 +100,7 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	main, waits := r.Main, r.WaitsOf(r.Main)
 	var found []gap
 	eachGap(spans, func(g *gap) {
-		if g.End-g.Start < stillLeast || g.in != nil && g.in.Cat.Launch() || r.stepFrom(g.End) < 1 {
+		if g.End-g.Start < stillLeast || g.in != nil && g.in.Cat.Launch() || r.stepFrom(g.End) < 1 || r.Begins(int(r.stepFrom(g.End))) {
 			return
 		}
 		known := Overlap(waits, g.Start, g.End) + Overlap(r.Stalls, g.Start, g.End) + Overlap(r.Full, g.Start, g.End)

@@ -64,6 +64,7 @@ type Graph struct {
 	meets  [][]int32 // the nodes of arrivals, of GPU and host collectives
 	// First and End are the steps that all ranks have whole, from First to before End.
 	First, End int
+	begins     map[int]bool    // steps that are the first of their stretch
 	runs       sync.Pool       // *[]int64: times of the nodes, for a run
 	to         []int32         // the step that each node is of or comes before, and
 	sums       places[tallies] // what there is in each, once they are asked for
@@ -72,8 +73,15 @@ type Graph struct {
 
 // New builds the graph of a domain.
 func New(d *match.Domain) *Graph {
-	g := &Graph{domain: d}
+	g := &Graph{domain: d, begins: map[int]bool{}}
 	g.First, g.End = d.Common()
+	for _, r := range d.Ranks {
+		for i := range r.Steps {
+			if i > 0 && r.Begins(i) {
+				g.begins[i+r.First] = true
+			}
+		}
+	}
 	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks)), hosts: hostMoments(d)}
 	b.addRanks()
 	b.addMeets()

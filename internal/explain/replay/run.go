@@ -147,11 +147,11 @@ func (g *Graph) Recorded() []int64 {
 }
 
 // Times are the lengths of steps: from the end of the one before to its own. Of the
-// first, and of what has no end or no step before it, they are 0.
+// first of a stretch, and of what has no end or no step before it, they are 0.
 func (g *Graph) Times(ends []int64) []int64 {
 	out := make([]int64, len(ends))
 	for i := g.First + 1; i < len(ends); i++ {
-		if ends[i] != 0 && ends[i-1] != 0 {
+		if ends[i] != 0 && ends[i-1] != 0 && !g.begins[i] {
 			out[i] = ends[i] - ends[i-1]
 		}
 	}

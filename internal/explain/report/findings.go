@@ -118,8 +118,8 @@ func headline(r *result.Report) []string {
 	default:
 		out = append(out, plural(len(r.Steps), "step")+" ("+strings.Join(names, ", ")+")")
 	}
-	if s.SpanNS > 0 {
-		out = append(out, metric.Duration(s.SpanNS))
+	if length := cmp.Or(s.RecordedNS, s.SpanNS); length > 0 {
+		out = append(out, metric.Duration(length))
 	}
 	if s.Device != "" {
 		out = append(out, columns.Clean(s.Device))

@@ -290,6 +290,7 @@ var wordings = map[string]string{
 	"data-between.none":   "for {share:share} of the time no request was running: the devices waited for requests, unless some were in a queue, which the traces do not show",
 	"data-missing":        "{ranks:lacking}: what they did and who waited for them is unknown",
 	"data-cut":            "the file of {rank} ends early: it has GPU work of {steps} whole steps; from step {from} on no rank is compared with others",
+	"data-cut.stage":      "the file of {rank} of the first stage ends early: it has GPU work of {steps} whole steps; no more of that stage are compared with others",
 	"data-cut.hardly":     "the file of {rank} ends early: it has almost no GPU work, so the rank is treated as missing",
 	"data-apart":          "{rank} has recorded steps {first} to {last} of {begin} to {end}: ranks are compared only in steps that all of them have",
 	"data-sends":          "{share:share} of the time of {kind} steps is in sends, receives, broadcasts and reductions to one rank (between pipeline stages, for example): waiting for the other side is not told from transferring",

@@ -41,17 +41,19 @@ type Report struct {
 
 // Source says what was analysed.
 type Source struct {
-	ID       string    `json:"id"`
-	Files    []string  `json:"files"`
-	Ranks    []string  `json:"ranks"`   // labels, in order
-	Missing  []string  `json:"missing"` // ranks that names or distributedInfo promise and no file has
-	Complete bool      `json:"complete"`
-	Device   string    `json:"device"` // GPU name; "" unknown
-	StartNS  int64     `json:"start_ns"`
-	SpanNS   int64     `json:"span_ns"`
-	StepRule string    `json:"step_rule"` // how steps were cut: annotations, graph launches, none
-	Events   int64     `json:"events"`
-	Clocks   fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
+	ID       string   `json:"id"`
+	Files    []string `json:"files"`
+	Ranks    []string `json:"ranks"`   // labels, in order
+	Missing  []string `json:"missing"` // ranks that names or distributedInfo promise and no file has
+	Complete bool     `json:"complete"`
+	Device   string   `json:"device"` // GPU name; "" unknown
+	StartNS  int64    `json:"start_ns"`
+	SpanNS   int64    `json:"span_ns"`
+	// RecordedNS is how much of it was recorded: less where stages were recorded at different times.
+	RecordedNS int64     `json:"recorded_ns"`
+	StepRule   string    `json:"step_rule"` // how steps were cut: annotations, graph launches, none
+	Events     int64     `json:"events"`
+	Clocks     fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
 	// Within is by how much a rank's clock may be off at most, against the first of those it
 	// shares collectives with; 0: they share one for sure, or nothing is known.
 	Within int64 `json:"clocks_within_ns"`

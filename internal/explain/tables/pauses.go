@@ -90,6 +90,8 @@ func pausesOf(r *prep.Rank, told []under, due []int64) (p pause) {
 	for i := range told {
 		from, to := r.Steps[i].End, due[i+1]
 		switch {
+		case r.Begins(i + 1): // what was between is not known
+			continue
 		case told[i] == noneUnder && to-from > pauseLeast:
 			p.none = append(p.none, prep.Interval{Start: from, End: to})
 		case (told[i] == untold || told[i] == unsaid) && to-from > limit && 2*coldTime(r, from, to) < to-from:
@@ -122,6 +124,9 @@ func together(a *match.Aligned, r, q *match.Rank) bool {
 func unusual(r *prep.Rank, told []under) int64 {
 	var known, all []int64
 	for i, u := range told {
+		if r.Begins(i+1) && i+2 < len(r.Steps) {
+			continue
+		}
 		gap := r.Steps[i+1].Start - r.Steps[i].End
 		all = append(all, gap)
 		if u == someUnder {

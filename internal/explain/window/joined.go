@@ -93,8 +93,8 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	window := set.Set{ID: newest.ID}
 	var references []trace.Reference
 	for _, p := range parts {
-		// Files whose names do not say their rank have an id each.
-		if p.ID != newest.ID && !slices.ContainsFunc(p.Files, func(f *summary.File) bool { return !f.Of.Named }) {
+		// Files whose names have no id of the window have one of each host's.
+		if p.ID != newest.ID && !slices.ContainsFunc(p.Files, func(f *summary.File) bool { return !f.Of.Named || f.Of.Name.Wrote > 0 }) {
 			say.Lack("%s: it has no file of window %s, its newest is %s (choose with --profile-id)", p.From, newest.ID, p.ID)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -50,15 +51,21 @@ func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writ
 	var one sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, f := range window.Files {
+	byStage := window.ByStage()
+	for _, files := range window.ByRank() {
 		g.Go(func() error {
-			s := summarized(ctx, f, opt, rules)
+			list := summarized(ctx, files, byStage, opt, rules)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			one.Lock()
 			defer one.Unlock()
-			return out.File(s)
+			for _, s := range list {
+				if err := out.File(s); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -67,15 +74,23 @@ func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writ
 	return out.Close()
 }
 
-// summarized is what explaining takes of one file.
-func summarized(ctx context.Context, f set.File, opt read.Options, rules *kernel.Rules) *summary.File {
-	out := summary.NewFile(set.ReadHead(f, nil))
-	traces, err := read.ReadFile(ctx, f, opt)
-	if err != nil {
-		out.Error = err.Error()
+// summarized is what explaining takes of the files of one rank. What is of several is
+// with the first that could be read.
+func summarized(ctx context.Context, files []set.File, byStage bool, opt read.Options, rules *kernel.Rules) (out []*summary.File) {
+	traces, failures := read.Rank(ctx, files, byStage, opt)
+	for _, f := range files {
+		s := summary.NewFile(set.ReadHead(f, nil))
+		if i := slices.IndexFunc(failures, func(x read.Failure) bool { return x.Path == f.Path }); i >= 0 {
+			s.Error = failures[i].Err.Error()
+		}
+		out = append(out, s)
 	}
 	for _, t := range traces {
-		out.Ranks = append(out.Ranks, *prep.Trace(t, rules))
+		for _, s := range out {
+			if s.Of.Path == t.Source.Path {
+				s.Ranks = append(s.Ranks, *prep.Trace(t, rules))
+			}
+		}
 	}
 	return out
 }

@@ -108,7 +108,7 @@ func (in *Input) read(ctx context.Context, c *Capture, opt read.Options) (failur
 		c.Traces, failures, err = read.ReadSet(ctx, c.Set, opt)
 		return failures, err
 	}
-	ranks := make([][]*prep.Rank, len(c.Set.Files))
+	ranks := make([][]*prep.Rank, len(c.Set.Files)) // of them fewer, where some are of one rank
 	failures, err = read.Each(ctx, c.Set, opt, func(i int, traces []*trace.Trace) {
 		ranks[i] = prep.Traces(traces, in.Rules)
 	})

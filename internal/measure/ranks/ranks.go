@@ -51,15 +51,16 @@ func (o *Options) Read(ctx context.Context, say *progress.Console, in *window.In
 	if err != nil {
 		return nil, err
 	}
+	byRank := chosen.ByRank()
 	n := o.Tasks
 	if n == 0 {
 		n = min(mostTasks, (len(chosen.Files)+filesEach-1)/filesEach)
 	}
-	n = min(n, len(chosen.Files))
+	n = min(n, len(byRank))
 	var tasks []scatter.Task
 	var files [][]set.File
 	for i := range n {
-		share := chosen.Files[i*len(chosen.Files)/n : (i+1)*len(chosen.Files)/n]
+		share := slices.Concat(byRank[i*len(byRank)/n : (i+1)*len(byRank)/n]...)
 		files = append(files, share)
 		var paths []string
 		for _, f := range share {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,6 +28,8 @@ type Report struct {
 	Bases     []int64       `json:"bases_ns"` // the distinct baseTimeNanoseconds
 	Clocks    []Clock       `json:"clocks"`   // of each file against the first
 	Notes     []trace.Note  `json:"notes"`
+
+	ranks int // that the files are of: fewer, in a window by stage
 }
 
 // File is what one file holds.
@@ -81,6 +84,11 @@ func (r *Report) Incomplete() bool {
 // Check reads the set. Inputs that do not exist are given as missing.
 func Check(ctx context.Context, window set.Set, missing []string, meter *progress.Meter) (*Report, error) {
 	r := &Report{Format: 1, ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
+	for _, n := range window.Notes { // the others have had their line
+		if n.Severity() == trace.Info {
+			r.Notes = append(r.Notes, n)
+		}
+	}
 	heads := make([]*set.Head, len(window.Files))
 	comms := make([]*merge.Comms, len(window.Files))
 	g, gctx := errgroup.WithContext(ctx)
@@ -103,8 +111,13 @@ func Check(ctx context.Context, window set.Set, missing []string, meter *progres
 			f.Stage, heads[i].File.Name.Stage = stage, stage
 		}
 	}
-	for i, l := range set.Labels(heads) {
+	labels := set.Labels(heads)
+	r.ranks = len(slices.Compact(slices.Sorted(slices.Values(labels))))
+	for i, l := range labels {
 		r.Files[i].Label = l
+		if r.ranks < len(labels) { // by stage: these are files
+			r.Files[i].Label = strings.TrimSpace(l + " " + r.Files[i].Stage)
+		}
 	}
 	r.Missing = append(r.Missing, set.FindMissing(window, heads)...)
 	r.Missing = append(r.Missing, set.NoFiles(missing)...)
@@ -203,8 +216,8 @@ func (r *Report) bases() {
 	}
 }
 
-// clocks compares every file that has collectives with the first that has and
-// works on the same batches.
+// clocks compares every file that has collectives with the first of its stage that has
+// and works on the same batches.
 func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 	type reference struct {
 		label  string
@@ -216,7 +229,7 @@ func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 		if len(events) == 0 {
 			continue
 		}
-		place := comms[i].Place()
+		place := comms[i].Place() + f.Stage
 		ref, ok := refs[place]
 		if !ok {
 			refs[place] = reference{f.Label, events}

@@ -20,6 +20,9 @@ func (r *Report) Print(w io.Writer) error {
 	if len(r.Files) == 1 {
 		files = "file"
 	}
+	if r.ranks < len(r.Files) {
+		files += fmt.Sprintf(" of %d ranks, by stage", r.ranks)
+	}
 	fmt.Fprintf(w, "%s: %d %s\n\n", columns.Clean(r.ProfileID), len(r.Files), files)
 	rows := [][]string{{"rank", "world", "events", "JSON MB", "begins (UTC)", "span s", "steps", "state"}}
 	for i := range r.Files {

@@ -5,12 +5,14 @@
 package cut
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sort"
 
 	"golang.org/x/sync/errgroup"
@@ -80,8 +82,12 @@ func New(ctx context.Context, set set.Set, w Window, meter *progress.Meter, r *r
 	}
 	p := &Plan{Set: set, Window: w, redact: r}
 	p.Set.Files = nil
+	number(set, all)
 	for i, sv := range all {
 		b, err := sv.find(w, start)
+		if errors.Is(err, errOtherStage) {
+			continue
+		}
 		if err != nil {
 			p.Lacks = append(p.Lacks, fmt.Sprintf("%s: %v", set.Files[i].Path, err))
 			continue
@@ -100,6 +106,32 @@ func New(ctx context.Context, set set.Set, w Window, meter *progress.Meter, r *r
 	}
 	return p, nil
 }
+
+// number counts the steps of a rank's stages through, in the order in which they were
+// recorded, as the analysis does.
+func number(window set.Set, all []*survey) {
+	of := map[string]*survey{}
+	for i, sv := range all {
+		of[window.Files[i].Path] = sv
+	}
+	for _, files := range window.ByRank() {
+		slices.SortFunc(files, func(a, b set.File) int {
+			x, y := of[a.Path], of[b.Path]
+			return cmp.Compare(x.start+x.head.BaseNS, y.start+y.head.BaseNS)
+		})
+		n := 0
+		for _, f := range files {
+			of[f.Path].before = n
+			n += len(of[f.Path].steps)
+		}
+		for _, f := range files {
+			of[f.Path].ofRank = n
+		}
+	}
+}
+
+// errOtherStage means that the window lies in another stage of the rank.
+var errOtherStage = errors.New("another stage has the steps")
 
 // find places the window in one file. The window of steps ends where the step
 // after them begins, so that what a step leaves running on the host is in it.
@@ -124,17 +156,18 @@ func (sv *survey) find(w Window, start int64) (bounds, error) {
 		return b, nil
 	}
 	n := len(sv.steps)
+	first, last := max(w.First-sv.before, 0), min(w.Last-sv.before, n-1)
 	switch {
-	case n == 0:
+	case sv.ofRank == 0:
 		return bounds{}, errors.New("has no step annotations: give --from and --to")
-	case w.First >= n:
-		return bounds{}, fmt.Errorf("has %d steps only, 0 to %d", n, n-1)
+	case w.First >= sv.ofRank:
+		return bounds{}, fmt.Errorf("has %d steps only, 0 to %d", sv.ofRank, sv.ofRank-1)
+	case first > last:
+		return bounds{}, errOtherStage
+	case w.Last >= sv.ofRank && sv.before+n == sv.ofRank:
+		sv.short = fmt.Sprintf("has %d steps only, cut from %d to %d", sv.ofRank, w.First, sv.ofRank-1)
 	}
-	if w.Last >= n {
-		sv.short = fmt.Sprintf("has %d steps only, cut from %d to %d", n, w.First, n-1)
-	}
-	last := min(w.Last, n-1)
-	b := bounds{sv.steps[w.First].Start, sv.steps[last].End}
+	b := bounds{sv.steps[first].Start, sv.steps[last].End}
 	if last+1 < n {
 		b.hi = sv.steps[last+1].Start
 	}

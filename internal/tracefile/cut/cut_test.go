@@ -172,6 +172,32 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// TestStages: the steps of a rank's stages are counted through.
+func TestStages(t *testing.T) {
+	for _, c := range []struct {
+		first, last int
+		files       string // of ranks 0 and 1
+		lacks       int
+	}{
+		{0, 1, "EXTEND EXTEND", 0},
+		{5, 9, "DECODE DECODE", 0},
+		{4, 6, "DECODE EXTEND DECODE EXTEND", 0},
+		{8, 12, "DECODE DECODE", 2},
+	} {
+		p, err := New(context.Background(), find(t, "../../../testdata/windows/by_stage"), Window{Steps: true, First: c.first, Last: c.last}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var files []string
+		for _, f := range p.Set.Files {
+			files = append(files, f.Name.Stage)
+		}
+		if got := strings.Join(files, " "); got != c.files || len(p.Lacks) != c.lacks {
+			t.Errorf("steps %d to %d: %s, %q", c.first, c.last, got, p.Lacks)
+		}
+	}
+}
+
 func TestNoWindow(t *testing.T) {
 	set := find(t, "../../../testdata/traces/graph_work")
 	_, err := New(context.Background(), set, Window{Steps: true, First: 15, Last: 15}, nil, nil)

@@ -24,6 +24,8 @@ import (
 type survey struct {
 	head     *set.Head
 	steps    []trace.Pass
+	before   int   // steps of the rank's stages before this one
+	ofRank   int   // steps of all of its stages
 	start    int64 // ns, of the earliest span, without the file's base
 	end      int64
 	short    string          // what the file lacks of the window

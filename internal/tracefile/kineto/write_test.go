@@ -146,6 +146,9 @@ func explained(t *testing.T, traces []*trace.Trace) *result.Report {
 	t.Helper()
 	for _, tr := range traces {
 		tr.Source.Path, tr.Source.Bytes, tr.Source.Events, tr.Notes = "", 0, 0, nil
+		for i := range tr.Stretches {
+			tr.Stretches[i].Path = ""
+		}
 	}
 	r, err := explain.Analyze(traces, explain.Options{})
 	if err != nil {

@@ -12,7 +12,7 @@
 //   - Ids are unique to a file, see [IDMap]: the ids of flows and of async and
 //     object events, args.correlation, args."External id", and the correlation
 //     by which a stream wait names an event. So no arrow crosses ranks.
-//   - Of a set with several stages the stage is in the label: "[TP00 DECODE] 4000".
+//   - The files of a rank's stages have one label, and so the same rows.
 //     A file whose name has no rank is "R03" by its distributedInfo, else
 //     "Unknown"; a label met again gets " #2".
 //   - Times are brought to the smallest baseTimeNanoseconds, exactly; with
@@ -33,7 +33,7 @@
 //	  "profile_id": "1763750000",
 //	  "ranks": [{
 //	    "label": "TP00", "file": "1763750000-TP-0.trace.json.gz", "stage": "DECODE",
-//	    "pid_prefix": "[TP00 DECODE] ",        // cut it off to have the old pid
+//	    "pid_prefix": "[TP00] ",               // cut it off to have the old pid
 //	    "id_index": 0,                         // k of the id map
 //	    "base_time_ns": 1790857026000000000,   // of the file; null: it has none
 //	    "shift_ns": -7654321, "shift_uncertainty_ns": 2104, "shift_interval_ns": [-7655002, -7653800],
@@ -52,5 +52,5 @@
 // # Perfetto
 //
 // [Perfetto] writes the same events as protobuf: a group of tracks for each
-// rank. What the member says of a rank stands in its group's description.
+// rank. What the member says of a rank's files stands in its group's description.
 package merge

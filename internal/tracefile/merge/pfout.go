@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -94,12 +95,18 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 
 func (m *merger) pfRanks(path string) []*pfRank {
 	var ranks []*pfRank
+	of := map[string]*pfRank{}
 	for _, p := range m.readables() {
-		ranks = append(ranks, &pfRank{
-			part: p, spool: spool{path: path}, byRow: map[string]uint32{}, process: map[string]string{},
+		if r := of[p.label]; r != nil { // another stage
+			r.parts = append(r.parts, p)
+			continue
+		}
+		of[p.label] = &pfRank{
+			part: p, parts: []*part{p}, spool: spool{path: path}, byRow: map[string]uint32{}, process: map[string]string{},
 			labels: map[string]string{}, threads: map[string]string{}, open: map[uint32][]record{},
 			flows: map[string]uint64{}, ready: make(chan error, 1),
-		})
+		}
+		ranks = append(ranks, of[p.label])
 	}
 	return ranks
 }
@@ -115,14 +122,18 @@ func (m *merger) wall(pf *pftrace.Writer) {
 	}
 }
 
-// about is what a rank's group says of its file, all that the metadata of a
+// about is what a rank's group says of its files, a line each, all that the metadata of a
 // JSON merge holds: the format has no place else for it.
-func (m *merger) about(p *pfRank) string {
-	text, err := marshal(m.file(p.index))
-	if err != nil {
-		return p.base()
+func (m *merger) about(r *pfRank) string {
+	var lines []string
+	for _, p := range r.parts {
+		text, err := marshal(m.file(p.index))
+		if err != nil {
+			text = []byte(p.base())
+		}
+		lines = append(lines, string(text))
 	}
-	return string(text)
+	return strings.Join(lines, "\n")
 }
 
 // blockWriter cuts a stream into the sink's blocks.

@@ -12,9 +12,10 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// pfRank turns the events of one file into sorted records and named tracks.
+// pfRank turns the events of one rank into sorted records and named tracks.
 type pfRank struct {
-	*part
+	*part   // that is read, and in the end the last
+	parts   []*part
 	spool   spool
 	tracks  []pfTrack
 	byRow   map[string]uint32 // pid NUL tid
@@ -26,7 +27,8 @@ type pfRank struct {
 	open    map[uint32][]record
 	flows   map[string]uint64 // hash of a flow's category
 	key     []byte
-	shapes  []*pfShape // by chromejson.Event.Shape; nil: none yet
+	shapes  []*pfShape // by chromejson.Event.Shape of each file in turn; nil: none yet
+	shape   int        // where those of the file that is read begin
 	numbers []byte
 	clamped int64
 	ready   chan error
@@ -39,8 +41,18 @@ type pfTrack struct {
 	name     string // of a counter
 }
 
-// read reads the whole file into the spool.
+// read reads the rank's files into the spool.
 func (p *pfRank) read(ctx context.Context) error {
+	for _, p.part = range p.parts {
+		p.shape = len(p.shapes)
+		if err := p.readFile(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pfRank) readFile(ctx context.Context) error {
 	src, err := chromejson.Open(p.File.Path)
 	if err != nil {
 		p.problem = set.OpenProblem(err)

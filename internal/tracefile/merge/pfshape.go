@@ -95,19 +95,20 @@ func (p *pfRank) shaped(e *chromejson.Event, r *record) {
 	if e.Shape == 0 || !e.Args.Present() {
 		return
 	}
-	if e.Shape >= len(p.shapes) {
-		p.shapes = append(p.shapes, make([]*pfShape, e.Shape+1-len(p.shapes))...)
+	at := p.shape + e.Shape
+	if at >= len(p.shapes) {
+		p.shapes = append(p.shapes, make([]*pfShape, at+1-len(p.shapes))...)
 	}
-	s := p.shapes[e.Shape]
+	s := p.shapes[at]
 	if s == nil {
 		s = newShape(e)
-		p.shapes[e.Shape] = s
+		p.shapes[at] = s
 	}
 	if s.odd || !bytes.Equal(s.name, r.name) || !bytes.Equal(s.cat, r.cat) {
 		return
 	}
 	numbers, ok := s.numbers(p.numbers[:0], r.args)
 	if p.numbers = numbers; ok {
-		r.name, r.cat, r.args, r.value = nil, nil, numbers, int64(e.Shape)
+		r.name, r.cat, r.args, r.value = nil, nil, numbers, int64(at)
 	}
 }

@@ -149,14 +149,18 @@ func (m *merger) align(ctx context.Context) error {
 }
 
 // compare estimates the shifts from the collectives gathered, and applies
-// those that exceed their spread.
+// those that exceed their spread. The stages of a rank go by one clock.
 func (m *merger) compare() {
-	ranks := m.clockRanks()
-	m.shifts = clock.Align(ranks)
+	rankOf, ranks := m.clockRanks()
+	shifts := clock.Align(ranks)
+	m.shifts = make([]clock.Result, len(m.parts))
+	said := map[int]bool{}
 	for i, p := range m.parts {
 		p.comms = nil
-		s := m.shifts[i]
-		if s.Method == clock.Unaligned && p.readable() {
+		s := shifts[rankOf[i]]
+		m.shifts[i] = s
+		if s.Method == clock.Unaligned && p.readable() && !said[rankOf[i]] {
+			said[rankOf[i]] = true
 			m.note(trace.NoteNotAligned, p.base(), s.Err.Error())
 		}
 		if !s.Significant() {
@@ -168,29 +172,40 @@ func (m *merger) compare() {
 	}
 }
 
-func (m *merger) clockRanks() []clock.Rank {
-	ranks := make([]clock.Rank, len(m.parts))
-	for i, p := range m.parts {
-		ranks[i].Host, ranks[i].RTT = p.Host, p.World.RTT
+// clockRanks are the collectives of each rank, and which rank each part is of.
+func (m *merger) clockRanks() (rankOf []int, ranks []clock.Rank) {
+	of := map[string]int{}
+	for _, p := range m.parts {
+		at, ok := of[p.label]
+		if !ok {
+			at = len(ranks)
+			of[p.label] = at
+			ranks = append(ranks, clock.Rank{Host: p.Host, RTT: p.World.RTT})
+		}
+		rankOf = append(rankOf, at)
 		if p.comms != nil {
-			ranks[i].Events = p.comms.Sorted(p.moved)
+			ranks[at].Events = append(ranks[at].Events, p.comms.Sorted(p.moved)...)
 		}
 	}
-	return ranks
+	for i := range ranks {
+		slices.SortStableFunc(ranks[i].Events, func(a, b clock.Event) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	return rankOf, ranks
 }
 
 // disagree tells whether the collectives gathered on the way prove that the
 // clocks differ.
 func (m *merger) disagree() bool {
-	refs := map[string][]clock.Event{} // by place
+	refs := map[string][]clock.Event{} // by place and stage
 	for _, p := range m.parts {
 		if p.comms == nil || len(p.comms.events) == 0 {
 			continue
 		}
 		events := p.comms.Sorted(p.moved)
-		ref := refs[p.comms.place]
+		place := p.comms.place + p.File.Name.Stage
+		ref := refs[place]
 		if ref == nil {
-			refs[p.comms.place] = events
+			refs[place] = events
 			continue
 		}
 		if clock.Plausible(ref, events) {

@@ -47,8 +47,9 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 	}
 	var all []*trace.Trace
 	var places Places
-	for i, ts := range results {
-		if len(results) > 1 && set.Files[i].Report() {
+	for i, files := range set.ByRank() {
+		ts := results[i]
+		if len(set.Files) > 1 && files[0].Report() {
 			places.Take(ts)
 		}
 		all = append(all, ts...)
@@ -56,30 +57,59 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 	return all, failures, nil
 }
 
-// Each is ReadSet for those who need no more than the traces of a file at a
-// time: take gets those of file i, in any order, and of several files at once.
-// Reports of Nsight Systems can only be placed beside each other: see Places.
+// Each is ReadSet for those who need no more than the traces of a rank at a
+// time: take gets those of the files at place i of [set.Set.ByRank], in any order, and
+// of several ranks at once. Reports of Nsight Systems can only be placed beside each
+// other: see Places.
 func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*trace.Trace)) ([]Failure, error) {
 	var mu sync.Mutex
 	var failures []Failure
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, f := range set.Files {
+	byStage := set.ByStage()
+	for i, files := range set.ByRank() {
 		g.Go(func() error {
-			ts, err := ReadFile(ctx, f, opt)
+			ts, failed := Rank(ctx, files, byStage, opt)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err != nil {
-				mu.Lock()
-				failures = append(failures, Failure{f.Path, err})
-				mu.Unlock()
-			}
+			mu.Lock()
+			failures = append(failures, failed...)
+			mu.Unlock()
 			take(i, ts)
 			return nil
 		})
 	}
 	return failures, g.Wait()
+}
+
+// Rank reads the files of one rank, as [set.Set.ByRank] has them. Those of several stages
+// become one trace, with a stretch for each, unless they are not of one process; in a
+// window by stage no trace has a stage then.
+func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all []*trace.Trace, failures []Failure) {
+	for _, f := range files {
+		ts, err := ReadFile(ctx, f, opt)
+		if err != nil {
+			failures = append(failures, Failure{f.Path, err})
+		}
+		all = append(all, ts...)
+	}
+	if !byStage || files[0].Report() {
+		return all, failures
+	}
+	if len(all) > 1 {
+		joined := trace.JoinStretches(all)
+		if joined == nil {
+			return all, failures
+		}
+		all = []*trace.Trace{joined}
+	}
+	for _, t := range all {
+		if files[0].Name.Stage != "" {
+			t.Source.Stage = ""
+		}
+	}
+	return all, failures
 }
 
 // ReadFile reads one file. A file that ends early or holds broken parts still

@@ -92,6 +92,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 			dist = r.labelled(b.label, t)
 		}
 		t.Source.World = trace.ParseWorld(dist)
+		t.Stretches = trace.FindStretches(t)
 		r.stage(t)
 		t.Source.Device, t.Source.HasGPU = device(r.metaText["deviceProperties"], b.mainDevice())
 		r.notes(t, src, stats)
@@ -112,13 +113,17 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 	if at, ok := trace.ParseRank(rank); ok {
 		t.Source.Rank, t.Source.Stage = at, stage
 	}
+	parts := 0 // several: its stages
 	for _, m := range r.merged.Ranks {
-		if m.Label == label {
-			t.Source.TraceID, t.Source.Host, t.Source.Complete = m.TraceID, m.Host, m.Complete
-			return m.Info
+		if m.Label != label {
+			continue
 		}
+		if parts++; parts == 1 {
+			t.Source.TraceID, t.Source.Host, t.Source.Complete, dist = m.TraceID, m.Host, m.Complete, m.Info
+		}
+		t.Source.Complete = t.Source.Complete && m.Complete
 	}
-	return nil
+	return dist
 }
 
 // stage sees to it that no trace goes by a stage that it is not of.

@@ -48,14 +48,24 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	}
 	sets, err := Find(there)
 	if errors.Is(err, ErrNone) {
-		if below := tracesBelow(there); len(below) > 0 {
-			err = fmt.Errorf("%w; there are some below: give %s", err, strings.Join(below, " or "))
+		below := windowsBelow(there)
+		one := newestBelow(below, id)
+		if len(below) == 0 || one < 0 {
+			return window, nil, hint(err, there, below)
 		}
+		sets, err = below[one].sets, nil
+		if id == filepath.Base(below[one].dir) {
+			id = ""
+		}
+		others := ""
+		if len(below) > 1 {
+			others = fmt.Sprintf(" (others: %s; choose with --profile-id)", names(below, one))
+		}
+		say.Warn("%s has no traces itself: taking %s%s", strings.Join(there, ", "), below[one].dir, others)
 	}
 	if err != nil {
 		return window, nil, err
 	}
-	notes := sets[0].Notes
 	if id != "" {
 		at := slices.IndexFunc(sets, func(s Set) bool { return s.ID == id })
 		if at < 0 {
@@ -64,14 +74,8 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		window = sets[at]
 	} else {
 		// Files given by name belong together even if their names do not say so.
-		if len(sets) > 1 {
-			switch {
-			case onlyFiles && slices.ContainsFunc(sets, unnamed), oneWorld(sets):
-				sets = []Set{join(sets)}
-			case atOnce(sets):
-				sets = []Set{join(sets)}
-				say.Warn("%d files that name no ranks begin within a second of each other: taken for the ranks of one window", len(sets[0].Files))
-			}
+		if len(sets) > 1 && onlyFiles && slices.ContainsFunc(sets, unnamed) {
+			sets = []Set{join(sets)}
 		}
 		window = sets[0]
 		if len(sets) > 1 {
@@ -79,7 +83,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 				len(sets), window.ID, ids(sets[1:]))
 		}
 	}
-	for _, n := range notes {
+	for _, n := range window.Notes {
 		if n.Severity() >= trace.Warning {
 			say.Warn("%v", n)
 		}
@@ -87,69 +91,84 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	return window, missing, nil
 }
 
-// tracesBelow names some directories one level down that hold traces: people
-// point at the folder of all profiles.
-func tracesBelow(dirs []string) (found []string) {
+// below is a directory in one that is meant, with the windows in it: people point at the
+// folder of all profiles, in which each has a directory of its own.
+type below struct {
+	dir  string
+	sets []Set
+}
+
+// windowsBelow finds those one level down, the newest first.
+func windowsBelow(dirs []string) (found []below) {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue
 		}
 		for _, entry := range entries {
-			below := filepath.Join(dir, entry.Name())
-			if _, err := Find([]string{below}); entry.IsDir() && err == nil && len(found) < 3 {
-				found = append(found, below)
+			b := below{dir: filepath.Join(dir, entry.Name())}
+			if b.sets, err = Find([]string{b.dir}); entry.IsDir() && err == nil {
+				found = append(found, b)
 			}
 		}
 	}
+	slices.SortStableFunc(found, func(a, b below) int { return cmp.Compare(b.sets[0].at, a.sets[0].at) })
 	return found
+}
+
+// newestBelow is which of the directories is meant: the newest, or the one that has the
+// id's window; -1: it cannot be told, for two were recorded at once, as servers are.
+func newestBelow(found []below, id string) int {
+	if id != "" {
+		return slices.IndexFunc(found, func(b below) bool {
+			return filepath.Base(b.dir) == id || slices.ContainsFunc(b.sets, func(s Set) bool { return s.ID == id })
+		})
+	}
+	const atOnce = 1e9 // ns
+	if len(found) > 1 && found[0].sets[0].at-found[1].sets[0].at < atOnce {
+		return -1
+	}
+	return 0
+}
+
+// hint says in the error of directories without traces where there are some.
+func hint(err error, dirs []string, found []below) error {
+	const most = 3
+	var list []string
+	for _, b := range found {
+		list = append(list, b.dir)
+	}
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir)
+		for _, entry := range entries {
+			if in := filepath.Join(dir, entry.Name()); len(list) < most && len(windowsBelow([]string{in})) > 0 {
+				list = append(list, in)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; there are some below: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
+}
+
+// names lists the directories but one.
+func names(found []below, but int) string {
+	const most = 4
+	var list []string
+	for i, b := range found {
+		if i != but && len(list) < most {
+			list = append(list, filepath.Base(b.dir))
+		}
+	}
+	if len(found)-1 > most {
+		list = append(list, fmt.Sprintf("and %d more", len(found)-1-most))
+	}
+	return strings.Join(list, ", ")
 }
 
 func unnamed(s Set) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return !f.Named })
-}
-
-// oneWorld tells whether files whose names say nothing (torch's HOST_PID.TIME)
-// are the ranks of one window: by distributedInfo, all of one world, no rank twice.
-func oneWorld(sets []Set) bool {
-	size, seen := 0, map[int]bool{}
-	for _, s := range sets {
-		if len(s.Files) != 1 || s.Files[0].Named {
-			return false
-		}
-		w := ReadHead(s.Files[0], nil).World
-		if w.Rank < 0 || w.Size < 2 || seen[w.Rank] || size != 0 && w.Size != size {
-			return false
-		}
-		size, seen[w.Rank] = w.Size, true
-	}
-	return true
-}
-
-// atOnce tells whether files that say nothing of ranks, neither by name nor by
-// distributedInfo, begin within a second of each other, as the ranks of one window do.
-// Windows of one process (torch's HOST_PID.TIME) are not taken for that.
-func atOnce(sets []Set) bool {
-	const near = 1e9
-	var first, last int64
-	processes := map[string]bool{}
-	for i, s := range sets {
-		if len(s.Files) != 1 || s.Files[0].Named || s.Files[0].Report() {
-			return false
-		}
-		process, _, _ := strings.Cut(filepath.Base(s.Files[0].Path), ".")
-		h := ReadHead(s.Files[0], nil)
-		if h.World.Known || h.merged() || h.Problem != nil || h.FirstTS == 0 || processes[process] {
-			return false
-		}
-		processes[process] = true
-		at := h.BaseNS + h.FirstTS
-		if i == 0 {
-			first, last = at, at
-		}
-		first, last = min(first, at), max(last, at)
-	}
-	return last-first < near
 }
 
 // join puts the files of all sets into one, oldest window's name first.

@@ -151,29 +151,36 @@ func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
 	return nil
 }
 
-// Labels names the files of a set, each name once: "TP00-DP01", with the stage
-// after it when the set has several ("TP00 DECODE"), "R03" for a file whose
-// name has no rank but whose distributedInfo does, "Unknown" else.
+// Labels names the files of a set, each rank once: "TP00-DP01", with the stage
+// after it when the set has several that are no stretches of one rank ("TP00 DECODE",
+// see [Set.ByStage]), "R03" for a file whose name has no rank but whose distributedInfo
+// does, "Unknown" else.
 func Labels(heads []*Head) []string {
+	var of Set
 	stages := map[string]bool{}
 	for _, h := range heads {
 		stages[h.File.Name.Stage] = true
+		of.Files = append(of.Files, h.File)
 	}
+	byStage := of.ByStage()
 	labels := make([]string, len(heads))
-	count := map[string]int{}
+	count := map[[2]string]int{}
 	for i, h := range heads {
-		l := h.File.Name.Rank.String()
+		l, stage := h.File.Name.Rank.String(), ""
 		if h.merged() {
 			l = "merged"
 		} else if h.File.Name.Rank == trace.NoRank && h.World.Known && h.World.Rank >= 0 {
 			l = fmt.Sprintf("R%02d", h.World.Rank)
 		}
-		if len(stages) > 1 && h.File.Name.Stage != "" {
+		switch {
+		case byStage && !h.File.Report():
+			stage = h.File.Name.Stage
+		case len(stages) > 1 && h.File.Name.Stage != "":
 			l += " " + h.File.Name.Stage
 		}
-		count[l]++
-		if count[l] > 1 {
-			l += " #" + strconv.Itoa(count[l])
+		count[[2]string{l, stage}]++
+		if n := count[[2]string{l, stage}]; n > 1 {
+			l += " #" + strconv.Itoa(n)
 		}
 		labels[i] = l
 	}

@@ -1,10 +1,10 @@
-// Package set finds the trace files that belong together: the ranks of
-// one profiling window, by their names, without reading them. Files are traces
-// of profilers (Chrome JSON) and reports of Nsight Systems.
+// Package set finds the trace files that belong together: the ranks of one
+// profiling window, by the id in their names or, where names have none, by the
+// beginnings of the files. Files are traces of profilers (Chrome JSON) and
+// reports of Nsight Systems.
 package set
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +30,7 @@ type Set struct {
 	ID    string
 	Files []File
 	Notes []trace.Note // files that were left out, and why
+	at    int64        // when it was, ns since the epoch; 0: not known
 }
 
 // ErrNone means that no trace file was found.
@@ -78,7 +79,7 @@ func Find(paths []string) ([]Set, error) {
 			strings.Join(paths, ", "), ErrNone)
 	}
 	together(found)
-	return group(found, notes), nil
+	return windows(found, notes), nil
 }
 
 // dated is a file and when it was written: windows are ordered by that.
@@ -142,35 +143,29 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	return found, notes, nil
 }
 
-func group(found []dated, notes []trace.Note) []Set {
-	type window struct {
-		Set
-		mod int64
-	}
-	byID := map[string]*window{}
-	var order []*window
-	for _, f := range found {
-		w := byID[f.Name.ID]
-		if w == nil {
-			w = &window{Set: Set{ID: f.Name.ID}}
-			byID[f.Name.ID] = w
-			order = append(order, w)
+// ByRank gives the files of the set, those of one rank together: a window by stage has
+// one file of each rank and stage. In reports stages are the servers of a side, and each
+// stands alone.
+func (s *Set) ByRank() (out [][]File) {
+	of := map[trace.Rank]int{}
+	for _, f := range s.Files {
+		staged := f.Named && f.Name.Stage != "" && f.Name.Rank != trace.NoRank && !f.Report()
+		i, ok := of[f.Name.Rank]
+		if staged && ok && !slices.ContainsFunc(out[i], func(o File) bool { return o.Name.Stage == f.Name.Stage }) {
+			out[i] = append(out[i], f)
+			continue
 		}
-		w.Files = append(w.Files, f.File)
-		w.mod = max(w.mod, f.mod)
+		if staged && !ok {
+			of[f.Name.Rank] = len(out)
+		}
+		out = append(out, []File{f})
 	}
-	slices.SortStableFunc(order, func(a, b *window) int {
-		return cmp.Or(cmp.Compare(b.mod, a.mod), cmp.Compare(b.ID, a.ID))
-	})
-	sets := make([]Set, len(order))
-	for i, w := range order {
-		slices.SortStableFunc(w.Files, func(a, b File) int {
-			return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Name.Stage, b.Name.Stage), cmp.Compare(a.Path, b.Path))
-		})
-		sets[i] = w.Set
-	}
-	sets[0].Notes = append(sets[0].Notes, notes...)
-	return sets
+	return out
+}
+
+// ByStage tells a window of which some rank has several stages.
+func (s *Set) ByStage() bool {
+	return slices.ContainsFunc(s.ByRank(), func(files []File) bool { return len(files) > 1 })
 }
 
 // NotAnInput refuses an output path that is a directory or one of the set's
@@ -195,8 +190,12 @@ func (s *Set) NotAnInput(path string) error {
 // run from 0 to the largest seen, in each stage that any rank has.
 func (s *Set) Holes() []trace.FileName {
 	top := trace.NoRank
+	type place struct {
+		trace.Rank
+		stage string
+	}
 	stages := map[string]bool{}
-	have := map[trace.FileName]bool{}
+	have := map[place]bool{}
 	for _, f := range s.Files {
 		// The number in the name of a report may be a node's, and the only one.
 		if !f.Named || f.Name.Merged || f.Report() && len(s.Files) == 1 {
@@ -205,7 +204,7 @@ func (s *Set) Holes() []trace.FileName {
 		r := f.Name.Rank
 		top = trace.Rank{TP: max(top.TP, r.TP), DP: max(top.DP, r.DP), PP: max(top.PP, r.PP), EP: max(top.EP, r.EP)}
 		stages[f.Name.Stage] = true
-		have[f.Name] = true
+		have[place{f.Name.Rank, f.Name.Stage}] = true
 	}
 	// With expert parallelism EP is another name for the same processes, so
 	// its coordinate follows from the others and makes no grid of its own.
@@ -234,7 +233,7 @@ func (s *Set) Holes() []trace.FileName {
 						continue
 					}
 					n := trace.FileName{ID: s.ID, Rank: trace.Rank{TP: tp, DP: dp, PP: pp, EP: -1}, Stage: stage}
-					if !have[n] {
+					if !have[place{n.Rank, n.Stage}] {
 						holes = append(holes, n)
 					}
 				}

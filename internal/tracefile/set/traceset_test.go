@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 			"7: 7-TP-0.trace.json.gz", []string{"a CUDA graph capture"}},
 		{"other JSON", []string{"7-TP-0.trace.json.gz", "truth.json", "notes.txt", "x.json.gz"}, "7: 7-TP-0.trace.json.gz", nil},
 		{"torch's handler", []string{"w_rank0.1700000000000000000.pt.trace.json", "w_rank1.1700000000000000123.pt.trace.json"},
-			"w: w_rank0.1700000000000000000.pt.trace.json w_rank1.1700000000000000123.pt.trace.json", nil},
+			"w-1700000000: w_rank0.1700000000000000000.pt.trace.json w_rank1.1700000000000000123.pt.trace.json", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sets, err := Find([]string{dir(t, c.files...)})

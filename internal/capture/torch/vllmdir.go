@@ -1,0 +1,190 @@
+package torch
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// vLLM takes no directory with a request: it writes below the one it was started with,
+// and its API does not tell which. Of a server of this host its command line and its
+// environment do.
+
+const (
+	vllmDirKey = "torch_profiler_dir"
+	vllmDirEnv = "VLLM_TORCH_PROFILER_DIR" // before 0.13
+)
+
+// vllmPlace settles where a vLLM server writes its traces; given is what the caller says.
+// It is an error if that is not known: a window would be recorded that nobody finds.
+func (m *member) vllmPlace(ctx context.Context, given string) error {
+	var found string
+	var pid int
+	if m.o.Fetch == nil && here(ctx, m.URL) {
+		found, pid = vllmDir("/proc", portOf(m.URL))
+	}
+	switch {
+	case given == "" && found == "" && pid > 0:
+		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces where it was told at its start, and the command line of its process %d names no such directory: start it with --profiler-config '{\"profiler\":\"torch\",\"%s\":\"DIR\"}' (before 0.13: with %s=DIR), or give --output-dir DIR if that is set elsewhere", m.URL, pid, vllmDirKey, vllmDirEnv)
+	case given == "" && found == "":
+		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces where it was told at its start, and its command line cannot be read here: give --output-dir DIR, the %s of its --profiler-config (before 0.13: %s)", m.URL, vllmDirKey, vllmDirEnv)
+	case given != "" && found != "" && filepath.Clean(given) != found && sameFiles(pid):
+		return fmt.Errorf("%s: nothing was recorded: vLLM writes its traces to %s, not to %s: give --output-dir %s, or leave it out", m.URL, found, given, found)
+	case given == "":
+		m.dir = found
+		m.o.Log(fmt.Sprintf("%s: writes its traces to %s, by the command line of its process %d", m.URL, found, pid))
+	default:
+		m.dir = given
+	}
+	return nil
+}
+
+// sameFiles tells whether a process of this host sees the files that this one sees.
+func sameFiles(pid int) bool {
+	mine, err := os.Readlink("/proc/self/ns/mnt")
+	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+	return err == nil && err2 == nil && mine == theirs
+}
+
+// portOf is the port of a URL, 0 if it has none.
+func portOf(server string) int {
+	u, err := url.Parse(server)
+	if err != nil {
+		return 0
+	}
+	port, err := net.LookupPort("tcp", u.Port())
+	if err != nil || u.Port() == "" {
+		port, _ = net.LookupPort("tcp", u.Scheme)
+	}
+	return port
+}
+
+// vllmDir is the directory for traces of the server that listens on a port of this host,
+// and a process of it; "" and 0 where they are not known. proc is /proc.
+func vllmDir(proc string, port int) (dir string, pid int) {
+	const most = 4 // processes up from the listening one: vLLM's API servers are children at times
+	for _, listens := range listeners(proc, port) {
+		for up, at := 0, listens; at > 1 && up < most; up, at = up+1, parent(proc, at) {
+			of := filepath.Join(proc, strconv.Itoa(at))
+			args, err := os.ReadFile(filepath.Join(of, "cmdline"))
+			if err != nil {
+				break
+			}
+			env, _ := os.ReadFile(filepath.Join(of, "environ")) // another user's cannot be read
+			cwd, _ := os.Readlink(filepath.Join(of, "cwd"))
+			if dir = vllmDirOf(split(args), split(env), cwd); dir != "" {
+				return dir, at
+			}
+			if pid == 0 {
+				pid = at
+			}
+		}
+	}
+	return "", pid
+}
+
+func split(text []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+}
+
+// vllmDirOf is the directory that a process of these arguments and this environment writes
+// traces to; "": they do not say.
+func vllmDirOf(args, env []string, cwd string) string {
+	var dir string
+	for i, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if !ok && i+1 < len(args) {
+			value = args[i+1]
+		}
+		switch flag := strings.ReplaceAll(name, "_", "-"); flag {
+		case "--profiler-config":
+			var config map[string]any
+			if json.Unmarshal([]byte(value), &config) == nil {
+				dir, _ = config[vllmDirKey].(string)
+			}
+		case "--profiler-config." + strings.ReplaceAll(vllmDirKey, "_", "-"):
+			dir = value
+		}
+	}
+	home := ""
+	for _, v := range env {
+		switch name, value, _ := strings.Cut(v, "="); {
+		case name == vllmDirEnv && dir == "":
+			dir = value
+		case name == "HOME":
+			home = value
+		}
+	}
+	if rest, ok := strings.CutPrefix(dir, "~/"); ok && home != "" {
+		dir = filepath.Join(home, rest)
+	}
+	switch {
+	case dir == "" || strings.Contains(dir, "://"): // a bucket
+		return ""
+	case filepath.IsAbs(dir):
+		return filepath.Clean(dir)
+	case cwd != "":
+		return filepath.Join(cwd, dir)
+	}
+	return ""
+}
+
+// listeners are the processes that listen on a TCP port of this host, as far as they can be seen.
+func listeners(proc string, port int) (pids []int) {
+	const listen = "0A"
+	sockets := map[string]bool{}
+	for _, file := range []string{"net/tcp", "net/tcp6"} {
+		text, _ := os.ReadFile(filepath.Join(proc, file))
+		for line := range bytes.Lines(text) {
+			f := strings.Fields(string(line)) // sl local rem st queues timer retransmits uid timeout inode
+			if len(f) < 10 || f[3] != listen {
+				continue
+			}
+			_, at, _ := strings.Cut(f[1], ":")
+			if n, err := hex.DecodeString(at); err == nil && len(n) == 2 && int(n[0])<<8|int(n[1]) == port {
+				sockets["socket:["+f[9]+"]"] = true
+			}
+		}
+	}
+	if len(sockets) == 0 {
+		return nil
+	}
+	dirs, _ := os.ReadDir(proc)
+	for _, d := range dirs {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil {
+			continue
+		}
+		fds := filepath.Join(proc, d.Name(), "fd")
+		open, _ := os.ReadDir(fds)
+		if slices.ContainsFunc(open, func(fd os.DirEntry) bool {
+			to, _ := os.Readlink(filepath.Join(fds, fd.Name()))
+			return sockets[to]
+		}) {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// parent is the process that started another, 0 if that is not known.
+func parent(proc string, pid int) int {
+	text, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
+	for line := range bytes.Lines(text) {
+		if of, ok := strings.CutPrefix(string(line), "PPid:"); ok {
+			n, _ := strconv.Atoi(strings.TrimSpace(of))
+			return n
+		}
+	}
+	return 0
+}

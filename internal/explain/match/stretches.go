@@ -1,0 +1,126 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/explain/prep"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Where ranks were recorded in several stretches, steps are numbered through: the first of
+// a stretch has one number on every rank. What a rank lacks at the end of one stretch or
+// the beginning of the next would shift all that follows, so the others lose it, too.
+
+// span is the steps of a stretch, from one to before another.
+type span struct{ from, to int }
+
+// spans are the stretches of a rank that have steps.
+func (r *Rank) spans() (out []span) {
+	for i := range r.Steps {
+		if r.Begins(i) {
+			out = append(out, span{i, i})
+		}
+		out[len(out)-1].to = i + 1
+	}
+	return out
+}
+
+// part is a rank with the steps of one stretch.
+func (r *Rank) part(s span) *Rank { return &Rank{Rank: &prep.Rank{Steps: r.Steps[s.from:s.to]}} }
+
+// even takes from all ranks the steps at inner ends of stretches that one of them lacks,
+// and sets First of those that have as many stretches as ref.
+func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
+	theirs := ref.spans()
+	if len(theirs) < 2 {
+		return nil
+	}
+	_, of := d.sequences()
+	leaves := ref.leaves(of[slices.Index(d.Ranks, ref)])
+	done = map[*Rank]bool{ref: true}
+	at := map[*Rank][]int{ref: make([]int, len(theirs))} // where each stretch begins in ref's
+	begin, end := make([]int, len(theirs)), make([]int, len(theirs))
+	for k, s := range theirs {
+		end[k] = s.to - s.from
+	}
+	for i, r := range d.Ranks {
+		mine := r.spans()
+		if r == ref || len(mine) != len(theirs) {
+			continue
+		}
+		done[r] = true
+		own := r.leaves(of[i])
+		for k, s := range mine {
+			first := ref.part(theirs[k]).moved(r.part(s), leaves[theirs[k].from:theirs[k].to], own[s.from:s.to])
+			at[r] = append(at[r], first)
+			begin[k], end[k] = max(begin[k], first), min(end[k], first+s.to-s.from)
+		}
+	}
+	for r := range done {
+		r.First = at[r][0]
+		for k, s := range slices.Backward(r.spans()) {
+			if last := at[r][k] + s.to - s.from; k < len(theirs)-1 && end[k] < last {
+				r.leaveOut(s.to-(last-end[k]), s.to)
+			}
+			if k > 0 && begin[k] > at[r][k] {
+				r.leaveOut(s.from, s.from+begin[k]-at[r][k])
+			}
+		}
+	}
+	return done
+}
+
+// leaveOut drops steps, with a note.
+func (r *Rank) leaveOut(from, to int) {
+	from = max(from, 0)
+	r.DropSteps(from, to)
+	r.Notes = append(slices.Clone(r.Notes), trace.Note{Kind: trace.NoteUneven, Source: r.Source.Path, Count: int64(to - from)})
+}
+
+// together gives the second stretches of all domains one number: those that share no
+// collectives may have recorded different numbers of steps in the first.
+func together(domains []*Domain) {
+	second := func(d *Domain) int {
+		for _, r := range d.Ranks {
+			if s := r.spans(); len(s) > 1 {
+				return r.First + s[1].from
+			}
+		}
+		return -1
+	}
+	last := -1
+	for _, d := range domains {
+		last = max(last, second(d))
+	}
+	for _, d := range domains {
+		at := second(d)
+		if at < 0 || at == last {
+			continue
+		}
+		for _, r := range d.Ranks {
+			r.First += last - at
+		}
+		for i := range d.Matches {
+			d.Matches[i].Step += last - at
+		}
+	}
+}
+
+// recorded is how much of the capture any rank recorded, ns; 0: all, in one stretch.
+func (a *Aligned) recorded() (ns int64) {
+	if !slices.ContainsFunc(a.Ranks, func(r *Rank) bool { return len(r.Stretches) > 1 }) {
+		return 0
+	}
+	var all []prep.Interval
+	for _, r := range a.Ranks {
+		if len(r.Stretches) < 2 {
+			all = append(all, prep.Interval{Start: r.Wall(r.Extent.Start), End: r.Wall(r.Extent.End)})
+		}
+		for _, s := range r.Stretches {
+			all = append(all, prep.Interval{Start: r.Wall(s.Start), End: r.Wall(s.End)})
+		}
+	}
+	slices.SortFunc(all, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
+	return prep.Overlap(prep.Union(all), a.Origin, a.Origin+a.Span)
+}
