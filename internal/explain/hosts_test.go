@@ -71,8 +71,8 @@ func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 func TestPauseAnywhere(t *testing.T) {
 	const pause = 2_000 * us
 	for name, ts := range map[string][]*trace.Trace{
-		"between launches":      retimed(t, "graphs", paused(1, 5, pause)),
-		"inside a launch call":  pausedInLaunch(t, 1, 5, pause),
+		"between launches":       retimed(t, "graphs", paused(1, 5, pause)),
+		"inside a launch call":   pausedInLaunch(t, 1, 5, pause),
 		"before it synchronises": retimed(t, "graphs", func(m *retime.Model) { pausedBeforeSync(m, 1, 5, pause) }),
 	} {
 		r := analyzed(t, ts)

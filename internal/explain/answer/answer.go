@@ -93,7 +93,7 @@ func weigh(f *result.Finding) {
 		return
 	case share < mediumShare, w.Little():
 		most = "low"
-	case share < raiseShare && f.Turns:
+	case share < raiseShare && (f.Turns || f.Kind == result.Straggler && f.Cause == result.CauseHost): // hosts differ by nature
 		most = "low"
 	case share < highShare:
 		most = "medium"

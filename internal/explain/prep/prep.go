@@ -111,6 +111,7 @@ type Step struct {
 	Name, Requests            string // requests as in trace.Pass
 	Track                     trace.TrackID
 	Next                      int64 // see trace.Pass.Next
+	Quiet                     int64 // since when nothing is recorded of its thread before it; Start: something is
 	Until                     int64 // the end of the stage that it is in; 0: none
 	Kernels, Launches, Graphs int   // that it launched; calls, and those of them that replay graphs
 }
@@ -146,6 +147,7 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	r.link(t)
 	r.Main = r.mainTrack(len(t.Tracks))
 	r.findHostCollectives(t)
+	r.findQuiet(t)
 	r.measureHost()
 	r.Flops, r.Memory = flopsOf(t, r.Ops), memoryOf(t)
 	switch {

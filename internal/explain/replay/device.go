@@ -80,8 +80,9 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 	ends := make([]int32, len(r.Ops))
 	b.leave[rank] = ends
 	queues := serial(r)
-	last := map[trace.TrackID]int32{} // op that ended last on a stream
-	var busy int64                    // until when the device was
+	last := map[trace.TrackID]int32{}   // op that ended last on a stream
+	before := make([]int32, len(r.Ops)) // the one before it on its stream; none
+	var busy int64                      // until when the device was
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		n := newNode(Work, rank, r.Wall(o.End), 0)
@@ -115,7 +116,10 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 			}
 			n.await(calls[o.Call], b.nodes[calls[o.Call]].at, lag)
 		}
-		if other := b.other(r, i, last, queues, ends, &n); other != none {
+		if before[i] = none; ok {
+			before[i] = prev
+		}
+		if other := b.other(r, i, last, before, queues, &n); other != none {
 			n.await(ends[other], b.nodes[ends[other]].at, usual.of[lagOther])
 		}
 		b.settle(&n)
@@ -126,6 +130,9 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 		}
 	}
 	w := newWaitFor(r)
+	if int(rank) == b.engine.rank {
+		b.addOutputs(r, ends, w, usual)
+	}
 	for _, x := range returns {
 		n := &b.nodes[x.node]
 		if o := w.op(x); o != none {
@@ -143,12 +150,15 @@ func (b *builder) settle(n *node) {
 }
 
 // other is the op of another stream that op i waits for; none.
-func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, queues map[trace.TrackID]int, ends []int32, n *node) int32 {
+func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, before []int32, queues map[trace.TrackID]int, n *node) int32 {
 	o := &r.Ops[i]
 	ready, known := b.ready(n)
 	unexplained := !known || n.start()-ready > noise
 	best := int32(none)
 	for track, at := range last {
+		if r.Ops[at].End > o.Start && before[at] != none { // it runs, and the one before it is over
+			at = before[at]
+		}
 		p := &r.Ops[at]
 		if track == o.Track || p.End > o.Start || best != none && p.End <= r.Ops[best].End {
 			continue

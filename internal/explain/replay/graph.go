@@ -82,10 +82,11 @@ func New(d *match.Domain) *Graph {
 			}
 		}
 	}
-	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks)), hosts: hostMoments(d)}
+	b := &builder{Graph: g, leave: make([][]int32, len(d.Ranks)), hosts: hostMoments(d), engine: findEngine(d)}
 	b.addRanks()
 	b.addMeets()
 	b.addHostMeets()
+	b.addTurns()
 	b.inOrder()
 	return g
 }
@@ -123,6 +124,7 @@ type builder struct {
 	*Graph
 	leave [][]int32    // by rank and op: the node at which the op ends
 	hosts [][]hostPart // by rank: its parts of host collectives, by start
+	engine
 }
 
 func (b *builder) add(n node) int32 {
@@ -167,7 +169,10 @@ func (b *builder) addRanks() {
 	usual := usualLags(ranks)
 	begin := make([]int, len(ranks)+1)
 	for i, r := range ranks {
-		begin[i+1] = begin[i] + sizeOf(r, b.hosts[i])
+		begin[i+1] = begin[i] + sizeOf(r, b.hosts[i]) + 2*len(b.turns[i])
+		if i == b.engine.rank {
+			begin[i+1] += len(b.outputs)
+		}
 	}
 	size := begin[len(ranks)]
 	for i := range b.domain.Matches {
@@ -179,7 +184,7 @@ func (b *builder) addRanks() {
 	list := make([]node, size)
 	of := make([][]node, len(ranks))
 	atonce.Each(len(ranks), func(i int) {
-		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave, hosts: b.hosts}
+		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave, hosts: b.hosts, engine: b.engine}
 		own.addRank(int32(i), ranks[i], &usual[i])
 		of[i] = own.nodes
 	})
@@ -199,6 +204,14 @@ func (b *builder) addRanks() {
 		for j := range b.hosts[i] {
 			b.hosts[i][j].arrives += first
 			b.hosts[i][j].returns += first
+		}
+		for j := range b.turns[i] {
+			b.turns[i][j].returns += first
+		}
+		for j := range b.outputs {
+			if i == b.engine.rank && b.outputs[j].node != none {
+				b.outputs[j].node += first
+			}
 		}
 		b.nodes = append(b.nodes, nodes...) // to where the part begins, or before
 	}

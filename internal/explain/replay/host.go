@@ -17,12 +17,13 @@ type moment struct {
 	at    int64 // on the rank's clock
 	call  int32 // none: it blocks or returns
 	host  int32 // the host collective at which it arrives, or from which it returns; none
+	turn  int32 // the wait for the engine that begins, or ends; none
 	since int64 // of a return: when it blocked
 	what  What
 }
 
-// moments lists those of a rank's threads, each in time order.
-func moments(r *match.Rank, hosts []hostPart, usual *lags) map[trace.TrackID][]moment {
+// moments lists those of a rank's threads that launch, each in time order.
+func moments(r *match.Rank, hosts []hostPart, turns []engineWait, usual *lags) map[trace.TrackID][]moment {
 	out := map[trace.TrackID][]moment{}
 	waits, n := blocked(r), map[trace.TrackID]int{}
 	for i := range r.Calls {
@@ -33,19 +34,27 @@ func moments(r *match.Rank, hosts []hostPart, usual *lags) map[trace.TrackID][]m
 	}
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		out[c.Track] = append(out[c.Track], moment{at: usual.asks(r, c), call: int32(i), host: none, what: Host})
+		out[c.Track] = append(out[c.Track], moment{at: usual.asks(r, c), call: int32(i), host: none, turn: none, what: Host})
 	}
 	for track, list := range waits {
+		if n[track] == 0 {
+			continue // nothing waits for a thread that launches nothing
+		}
 		for _, x := range list {
-			out[track] = append(out[track], moment{at: x.Start, call: none, host: none, what: Host}, moment{at: x.End, call: none, host: none, since: x.Start, what: Return})
+			out[track] = append(out[track], moment{at: x.Start, call: none, host: none, turn: none, what: Host}, moment{at: x.End, call: none, host: none, turn: none, since: x.Start, what: Return})
 		}
 	}
 	for i := range hosts {
 		x := &hosts[i]
-		out[r.Main] = append(out[r.Main], moment{at: x.Start, call: none, host: int32(i), what: Host})
+		out[r.Main] = append(out[r.Main], moment{at: x.Start, call: none, host: int32(i), turn: none, what: Host})
 		if x.waits {
-			out[r.Main] = append(out[r.Main], moment{at: x.End, call: none, host: int32(i), what: Return})
+			out[r.Main] = append(out[r.Main], moment{at: x.End, call: none, host: int32(i), turn: none, what: Return})
 		}
+	}
+	for i := range turns {
+		x := &turns[i]
+		out[r.Main] = append(out[r.Main], moment{at: x.Start, call: none, host: none, turn: int32(i), what: Host},
+			moment{at: x.End, call: none, host: none, turn: int32(i), what: Return})
 	}
 	for _, list := range out {
 		runsort.Stable(list, func(a, b moment) bool {
@@ -80,7 +89,8 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32, returns []ret) {
 	calls = make([]int32, len(r.Calls))
 	hosts := b.hosts[rank]
-	threads := moments(r, hosts, usual)
+	turns := b.turns[rank]
+	threads := moments(r, hosts, turns, usual)
 	for _, track := range slices.Sorted(maps.Keys(threads)) {
 		before := int32(none)
 		for _, m := range threads[track] {
@@ -99,7 +109,11 @@ func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32
 				if m.what == Host {
 					n.dur = n.at - last
 				}
-				n.await(before, last, 0)
+				lag := int64(0)
+				if m.turn != none && m.what == Return {
+					lag = min(b.own, n.at-last)
+				}
+				n.await(before, last, lag)
 			}
 			before = b.add(n)
 			switch {
@@ -107,6 +121,10 @@ func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32
 				hosts[m.host].returns = before
 			case m.host != none:
 				hosts[m.host].arrives = before
+			case m.turn != none:
+				if m.what == Return {
+					turns[m.turn].returns = before
+				}
 			case m.what == Return:
 				returns = append(returns, ret{node: before, since: m.since, at: m.at})
 			}

@@ -1,0 +1,49 @@
+package prep
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/trace"
+)
+
+// quietLook is how many spans before a step are looked at for the last that ended.
+const quietLook = 512
+
+// findQuiet fills in since when nothing is recorded of the launching thread before each of its steps.
+func (r *Rank) findQuiet(t *trace.Trace) {
+	spans := r.mainThread(t)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Quiet = s.Start; s.Track != r.Main || s.Name == "" {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(spans, s.Start, func(x trace.Span, at int64) int { return cmp.Compare(x.Start, at) })
+		last := int64(-1)
+		for k := at - 1; k >= max(0, at-quietLook); k-- {
+			last = max(last, spans[k].Start)
+			if end := spans[k].End(); end <= s.Start {
+				last = max(last, end)
+			}
+		}
+		if last >= 0 {
+			s.Quiet = last
+		}
+	}
+}
+
+// Outputs lists when threads that launch nothing waited for the device, as one does that brings
+// sampled tokens home, in the order in which they went on.
+func (r *Rank) Outputs() (out []Interval) {
+	launches := map[trace.TrackID]bool{}
+	for i := range r.Calls {
+		launches[r.Calls[i].Track] = true
+	}
+	for track, list := range r.Blocked {
+		if !launches[track] {
+			out = append(out, list...)
+		}
+	}
+	slices.SortFunc(out, func(x, y Interval) int { return cmp.Or(cmp.Compare(x.End, y.End), cmp.Compare(x.Start, y.Start)) })
+	return out
+}

@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/explain/match"
+	"github.com/stepscope/stepscope/internal/explain/prep"
+)
+
+// vLLM's workers get each step from an engine in another process, which no trace of theirs shows.
+// The engine schedules the next step once it has the tokens of an earlier one, which a thread of
+// one worker, that launches nothing, waits for and sends. So where nothing is recorded of a
+// launching thread before its step, and tokens came home meanwhile, it waited for the engine:
+// it goes on as long after they came as was recorded.
+
+// engineWait is a wait of a launching thread for the engine, before a step.
+type engineWait struct {
+	prep.Interval       // on the rank's clock: since nothing is recorded, and when the step begins
+	output        int32 // in the outputs: what came home last before the step
+	returns       int32 // the node
+}
+
+// output is a moment at which tokens came home.
+type output struct {
+	prep.Interval       // on the clock of its rank
+	at            int64 // when it ended on the clock of all
+	node          int32 // none: what it waited for is not known
+}
+
+// engine is what ties the steps of a domain to the tokens that came home before.
+type engine struct {
+	rank    int // whose outputs they are
+	outputs []output
+	turns   [][]engineWait // by rank, in order of time
+	own     int64    // from the last that is recorded of a thread to its next step, if it does not wait
+}
+
+// findEngine finds the waits for the engine of a domain; none: nobody brings tokens home on a
+// thread of its own.
+func findEngine(d *match.Domain) (e engine) {
+	e.turns = make([][]engineWait, len(d.Ranks))
+	for i, r := range d.Ranks {
+		for _, x := range r.Outputs() {
+			e.outputs = append(e.outputs, output{Interval: x, at: r.Wall(x.End), node: none})
+		}
+		if len(e.outputs) > 0 {
+			e.rank = i
+			break
+		}
+	}
+	if len(e.outputs) == 0 {
+		return e
+	}
+	var busy, all []int64
+	for i, r := range d.Ranks {
+		for k := 1; k < len(r.Steps); k++ {
+			s := &r.Steps[k]
+			if s.Quiet >= s.Start || r.Begins(k) {
+				continue
+			}
+			all = append(all, s.Start-s.Quiet)
+			from, to := r.Wall(s.Quiet), r.Wall(s.Start)
+			n, _ := slices.BinarySearchFunc(e.outputs, to, func(o output, at int64) int { return cmp.Compare(o.at, at) })
+			if n == 0 || e.outputs[n-1].at <= from {
+				busy = append(busy, s.Start-s.Quiet)
+				continue
+			}
+			e.turns[i] = append(e.turns[i], engineWait{Interval: prep.Interval{Start: s.Quiet, End: s.Start}, output: int32(n - 1), returns: none})
+		}
+	}
+	switch {
+	case len(busy) > 0:
+		e.own = int64(metric.MedianInPlace(busy))
+	case len(all) > 0:
+		e.own = slices.Min(all)
+	}
+	return e
+}
+
+// addOutputs makes the nodes at which tokens come home: after the op that the thread waits for.
+func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lags) {
+	for i := range b.engine.outputs {
+		o := &b.engine.outputs[i]
+		op := w.op(ret{since: o.Start, at: o.End})
+		if op == none {
+			continue
+		}
+		n := newNode(Return, int32(b.engine.rank), o.at, 0)
+		n.step = stepOf(r, r.StepAt(o.End))
+		if n.await(ends[op], b.nodes[ends[op]].at, usual.of[lagReturn]) {
+			b.settle(&n)
+			o.node = b.add(n)
+		}
+	}
+}
+
+// addTurns lets threads begin steps once the tokens that the engine waits for have come home.
+func (b *builder) addTurns() {
+	for _, list := range b.engine.turns {
+		for i := range list {
+			if t := &list[i]; t.returns != none {
+				n := &b.nodes[t.returns]
+				if o := &b.engine.outputs[t.output]; o.node != none {
+					n.await(o.node, b.nodes[o.node].at, n.at-b.nodes[o.node].at)
+				}
+				b.settle(n)
+			}
+		}
+	}
+}
