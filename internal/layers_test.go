@@ -203,7 +203,7 @@ var arrows = []struct {
 		"internal/serve/front", "internal/serve/prom", "internal/serve/windows", "internal/base/seldom",
 	}},
 	{"internal/serve/prom", nil},
-	{"internal/serve/windows", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
+	{"internal/serve/windows", []string{"internal/api", "internal/api/wire", "internal/base/meant", "internal/serve/front"}},
 	{"internal/serve/front", nil},
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
 	{"internal/engine/diffusion", []string{
