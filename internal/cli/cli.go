@@ -46,6 +46,7 @@ type env struct {
 	settings          *kept                  // once a flag asked for them
 	holds             atomic.Pointer[string] // what the verb has to close when it is interrupted; nil: nothing
 	interrupted       sync.Once
+	cancel            context.CancelFunc // ends the verb's context
 	leave             sync.Once
 	left              chan struct{} // closed when nobody looks on any more, see alone
 	lost              atomic.Bool   // something was written that nobody read
@@ -55,7 +56,7 @@ type env struct {
 }
 
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
-	e := &env{stdin: stdin, out: stdout, errs: stderr, reach: 5 * time.Second, left: make(chan struct{})}
+	e := &env{stdin: stdin, out: stdout, errs: stderr, reach: 5 * time.Second, left: make(chan struct{}), cancel: func() {}}
 	e.stdout, e.stderr = &columns.Safe{W: outlet{stdout, e}}, &columns.Safe{W: outlet{stderr, e}}
 	e.Console = &progress.Console{W: stderr, Unread: e.unread}
 	if f, ok := stderr.(*os.File); ok {
@@ -119,6 +120,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	e := newEnv(stdin, stdout, stderr)
+	e.cancel = cancel
 	signals, aside := e.listen()
 	defer func() {
 		if ctx.Err() == nil { // else a signal that was sent often would end what has ended

@@ -72,11 +72,13 @@ func (e *env) listen() (signals <-chan os.Signal, aside func()) {
 // alone says that nobody looks on any more.
 func (e *env) alone() { e.leave.Do(func() { close(e.left) }) }
 
-// unread says that nobody reads what is written, nor will read why the verb ends.
+// unread says that nobody reads what is written, nor will read why the verb ends. Who wrote it sees that its context has
+// ended.
 func (e *env) unread() {
 	e.interrupted.Do(func() {})
 	e.lost.Store(true)
 	e.alone()
+	e.cancel()
 }
 
 // outlet is stdout or stderr.

@@ -172,6 +172,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		return fail(fmt.Errorf("--lean records kernels and launches alone: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))
 	}
 	w, err := c.window()
+	w.For = c.Duration
 	if err == nil {
 		err = w.Check()
 	}

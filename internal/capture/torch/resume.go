@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,6 +128,17 @@ func (saved *Saved) Resume(keys Target, o Options) *Session {
 		s.members = append(s.members, m)
 	}
 	return s
+}
+
+// Cancel ends a session that nobody will take up: its windows are closed, and what Save kept is removed.
+func (s *Session) Cancel(ctx context.Context, root string) {
+	err := s.abort(ctx)
+	if rmErr := os.Remove(sessionFile(root, s.ID)); !errors.Is(rmErr, fs.ErrNotExist) {
+		err = errors.Join(err, rmErr)
+	}
+	if err != nil {
+		s.o.Log(err.Error())
+	}
 }
 
 // Forget removes what Save wrote.

@@ -136,16 +136,14 @@ func (p *Profile) Start(ctx context.Context) error {
 		return err
 	}
 	dir := p.local(s)
-	if err := s.Save(p.Sessions, dir); err != nil {
-		// Nobody could stop it later.
-		if stopErr := s.Stop(ctx); stopErr != nil {
-			p.Explain.Say.Warn("%v", stopErr)
-		}
-		return err
+	err = s.Save(p.Sessions, dir)
+	if end(); err == nil {
+		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
+		_, err = fmt.Fprintln(p.Explain.Out, dir)
 	}
-	end()
-	p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
-	_, err = fmt.Fprintln(p.Explain.Out, dir)
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // nobody knows of it, to stop it later
+		s.Cancel(ctx, p.Sessions)
+	}
 	return err
 }
 
