@@ -95,7 +95,7 @@ var arrows = []struct {
 		"internal/measure/experiment", "internal/runs", "internal/serve/launch",
 	}},
 	{"internal/measure/system", []string{
-		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/progress", "internal/capture/nsys",
+		"internal/api", "internal/base/atomicfile", "internal/base/metric", "internal/base/private", "internal/base/progress", "internal/capture/nsys",
 		"internal/capture/torch", "internal/explain", "internal/explain/kernel", "internal/explain/report",
 		"internal/explain/result", "internal/explain/waits", "internal/explain/window", "internal/measure/experiment",
 		"internal/runs", "internal/tracefile/read", "internal/tracefile/set", "trace",
@@ -125,7 +125,7 @@ var arrows = []struct {
 		"internal/engine/diffusion",
 	}},
 	{"internal/serve/route", []string{"internal/base/seldom", "internal/base/pause", "internal/base/jsonscan", "internal/api", "internal/serve/front", "internal/api/wire"}},
-	{"internal/capture/torch", []string{"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/api/wire", "trace"}},
+	{"internal/capture/torch", []string{"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause", "internal/base/progress", "internal/api/client", "internal/api", "internal/capture/collect", "internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "internal/base/atomicfile", "internal/base/private", "internal/api/wire", "trace"}},
 	{"internal/capture/collect", []string{"internal/api/client", "internal/base/atomicfile", "internal/api/wire"}},
 	{"internal/capture/signals", []string{"internal/base/pause", "internal/api/client"}},
 	{"internal/capture/nsys", []string{
@@ -203,7 +203,7 @@ var arrows = []struct {
 		"internal/serve/front", "internal/serve/prom", "internal/serve/windows", "internal/base/seldom",
 	}},
 	{"internal/serve/prom", nil},
-	{"internal/serve/windows", []string{"internal/api", "internal/api/wire", "internal/serve/front"}},
+	{"internal/serve/windows", []string{"internal/api", "internal/api/wire", "internal/base/meant", "internal/serve/front"}},
 	{"internal/serve/front", nil},
 	{"internal/engine/nodes", []string{"internal/engine", "internal/engine/sched", "internal/engine/model", "internal/engine/mesh", "internal/engine/device"}},
 	{"internal/engine/diffusion", []string{
@@ -255,6 +255,7 @@ var arrows = []struct {
 	{"internal/base/columns", nil},
 	{"internal/base/gate", []string{"internal/base/meant"}},
 	{"internal/base/meant", nil},
+	{"internal/base/private", []string{"internal/base/atomicfile"}},
 	{"internal/base/browsertest", nil},
 	{"internal/base/packedtest", nil},
 	{"docs/guides", nil},

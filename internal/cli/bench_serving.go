@@ -200,9 +200,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if out == nil {
 		return err
 	}
-	if err := c.show(ctx, e, x, out); err != nil {
-		return err
-	}
+	shown := c.show(ctx, e, x, out) // what cannot be shown, as to a pipe that nobody reads, is measured all the same
 	status := runs.Complete
 	if out.Interrupted {
 		status = runs.Interrupted
@@ -216,6 +214,9 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 			again = fmt.Sprintf("stepscope analyze %[1]s, in the browser with: stepscope view %[1]s", x.Store.ID())
 		}
 		e.Told("run kept: %s; look at it again with: %s", x.Store.Dir(), again)
+	}
+	if shown != nil {
+		return errors.Join(err, shown)
 	}
 	if err == nil && out.Interrupted {
 		return ctx.Err()

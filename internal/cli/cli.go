@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -48,16 +46,19 @@ type env struct {
 	settings          *kept                  // once a flag asked for them
 	holds             atomic.Pointer[string] // what the verb has to close when it is interrupted; nil: nothing
 	interrupted       sync.Once
+	cancel            context.CancelFunc // ends the verb's context
+	leave             sync.Once
+	left              chan struct{} // closed when nobody looks on any more, see alone
+	lost              atomic.Bool   // something was written that nobody read
 	reach             time.Duration // that a server may take to tell what is behind it, before it is shown as it was given
 	// report stands in for the reader of reports of Nsight Systems, in tests.
 	report kineto.ReadFile
 }
 
 func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
-	e := &env{
-		stdin: stdin, stdout: &columns.Safe{W: stdout}, stderr: &columns.Safe{W: stderr}, out: stdout, errs: stderr,
-		Console: &progress.Console{W: stderr}, reach: 5 * time.Second,
-	}
+	e := &env{stdin: stdin, out: stdout, errs: stderr, reach: 5 * time.Second, left: make(chan struct{}), cancel: func() {}}
+	e.stdout, e.stderr = &columns.Safe{W: outlet{stdout, e}}, &columns.Safe{W: outlet{stderr, e}}
+	e.Console = &progress.Console{W: stderr, Unread: e.unread}
 	if f, ok := stderr.(*os.File); ok {
 		e.Terminal = term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 	}
@@ -118,15 +119,14 @@ Exit status: 0 ok, 1 failed, 2 usage, 3 done but something is missing or lost, 4
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	aside := func() { signal.Stop(signals) }
+	e := newEnv(stdin, stdout, stderr)
+	e.cancel = cancel
+	signals, aside := e.listen()
 	defer func() {
 		if ctx.Err() == nil { // else a signal that was sent often would end what has ended
 			aside()
 		}
 	}()
-	e := newEnv(stdin, stdout, stderr)
 	finished := make(chan struct{})
 	defer close(finished)
 	go e.interrupts(signals, finished, cancel, aside, atomicfile.Abandon, os.Exit)
@@ -193,12 +193,14 @@ func (e *env) exit(ctx context.Context, err error) int {
 	var usage usageError
 	var unknown *set.IDError
 	switch {
+	case errors.Is(err, errRegression):
+		return exitRegression
+	case e.lost.Load():
+		return exitInterrupted // nobody to tell
 	case err == nil && e.Lacks():
 		return max(e.status, exitIncomplete)
 	case err == nil:
 		return e.status
-	case errors.Is(err, errRegression):
-		return exitRegression
 	case ctx.Err() != nil:
 		e.sayInterrupted()
 		return exitInterrupted
@@ -206,8 +208,6 @@ func (e *env) exit(ctx context.Context, err error) int {
 		e.Warn("%v", err)
 		fmt.Fprintf(e.stderr, "  hint: %s --help\n", strings.TrimSpace("stepscope "+e.verb))
 		return exitUsage
-	case errors.Is(err, syscall.EPIPE):
-		return exitFailed // the reader of our output has gone; nobody to tell
 	}
 	e.Warn("%v", err)
 	return exitFailed

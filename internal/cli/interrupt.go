@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -12,6 +14,10 @@ import (
 // What an interrupt does. It ends the context. A verb that only reads and computes has until then written nothing but
 // hidden files: if it has not noticed after a moment, wherever it is, these are removed and the process ends. A verb
 // that holds a window or processes closes these first.
+//
+// SIGINT and SIGTERM are interrupts. So is the loss of who looks on: SIGHUP, as a lost SSH session has it, unless nohup
+// had it ignored, and a write to stdout or stderr that nobody reads any more, as under | head -1. It counts once: a
+// second SIGHUP, which terminals and shells both send, hurries nothing.
 
 const (
 	// sentTwice is how long after a signal the same one is its copy: timeout(1)
@@ -45,11 +51,56 @@ func (e *env) holdBy(verb string) {
 	}
 }
 
+// listen makes signals interrupts. aside gives SIGINT and SIGTERM their usual effect again.
+func (e *env) listen() (signals <-chan os.Signal, aside func()) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	// Without this a write to a closed pipe ends a Go program on the spot. Closed sockets cause it as well, so the writers
+	// of stdout and stderr tell.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if !signal.Ignored(syscall.SIGHUP) {
+		hangup := make(chan os.Signal, 1)
+		signal.Notify(hangup, syscall.SIGHUP)
+		go func() {
+			<-hangup
+			e.alone()
+		}()
+	}
+	return told, func() { signal.Stop(told) }
+}
+
+// alone says that nobody looks on any more.
+func (e *env) alone() { e.leave.Do(func() { close(e.left) }) }
+
+// unread says that nobody reads what is written, nor will read why the verb ends. Who wrote it sees that its context has
+// ended.
+func (e *env) unread() {
+	e.interrupted.Do(func() {})
+	e.lost.Store(true)
+	e.alone()
+	e.cancel()
+}
+
+// outlet is stdout or stderr.
+type outlet struct {
+	io.Writer
+	e *env
+}
+
+func (o outlet) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		o.e.unread()
+	}
+	return n, err
+}
+
 // interrupts ends the verb when a signal comes: cancel ends its context, aside gives signals their usual effect again,
 // abandon removes what was begun, exit ends the process, unless the verb has finished.
 func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, cancel, aside, abandon func(), exit func(status int)) {
 	select {
 	case <-signals:
+	case <-e.left:
 	case <-finished:
 		return
 	}

@@ -16,18 +16,23 @@ func TestInterruptHeld(t *testing.T) {
 		what    string
 		verb    string
 		signals []time.Duration // when they come
+		left    bool            // nobody looks on any more, before any signal
 		ends    time.Duration   // when the process ends; 0: when the verb does
 		said    string
 	}{
-		{"a verb that reads ends within a second", "trace merge", []time.Duration{0}, 400 * time.Millisecond, ended},
-		{"a copy of the signal is none", "analyze", []time.Duration{0, 100 * time.Millisecond}, 400 * time.Millisecond, ended},
-		{"a second one ends it at once", "analyze", []time.Duration{0, 300 * time.Millisecond}, 300 * time.Millisecond, ended},
-		{"summaries of nsys are read", "nsys stats", []time.Duration{0}, 400 * time.Millisecond, ended},
-		{"a window is closed first, in 30 seconds", "profile", []time.Duration{0}, 250*time.Millisecond + 30*time.Second, waits + ended},
-		{"a second one ends the waiting", "profile", []time.Duration{0, 5 * time.Second}, 5 * time.Second, waits + ended},
-		{"and ends it before anything is said of it", "profile", []time.Duration{0, 500 * time.Millisecond}, 500 * time.Millisecond, ended},
-		{"a server has limits of its own", "serve", []time.Duration{0}, 0, ""},
-		{"a job, too", "job apply", []time.Duration{0}, 0, ""},
+		{"a verb that reads ends within a second", "trace merge", []time.Duration{0}, false, 400 * time.Millisecond, ended},
+		{"a copy of the signal is none", "analyze", []time.Duration{0, 100 * time.Millisecond}, false, 400 * time.Millisecond, ended},
+		{"a second one ends it at once", "analyze", []time.Duration{0, 300 * time.Millisecond}, false, 300 * time.Millisecond, ended},
+		{"summaries of nsys are read", "nsys stats", []time.Duration{0}, false, 400 * time.Millisecond, ended},
+		{"a window is closed first, in 30 seconds", "profile", []time.Duration{0}, false, 250*time.Millisecond + 30*time.Second, waits + ended},
+		{"a second one ends the waiting", "profile", []time.Duration{0, 5 * time.Second}, false, 5 * time.Second, waits + ended},
+		{"and ends it before anything is said of it", "profile", []time.Duration{0, 500 * time.Millisecond}, false, 500 * time.Millisecond, ended},
+		{"a server has limits of its own", "serve", []time.Duration{0}, false, 0, ""},
+		{"a job, too", "job apply", []time.Duration{0}, false, 0, ""},
+		{"a lost session is an interrupt", "analyze", nil, true, 400 * time.Millisecond, ended},
+		{"of what is closed first, too", "profile", nil, true, 250*time.Millisecond + 30*time.Second, waits + ended},
+		{"a signal after it is the second", "profile", []time.Duration{5 * time.Second}, true, 5 * time.Second, waits + ended},
+		{"a job gathers what there is", "job apply", nil, true, 0, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,6 +48,10 @@ func TestInterruptHeld(t *testing.T) {
 						t.Errorf("status %d", status)
 					}
 				})
+				if c.left {
+					e.alone()
+					e.alone() // terminals and shells both send SIGHUP
+				}
 				for _, at := range c.signals {
 					time.Sleep(at - time.Since(began))
 					select {

@@ -389,7 +389,7 @@ type jobPackCmd struct {
 }
 
 // Run writes the files to stdout.
-func (c *jobPackCmd) Run(e *env) error { return job.Pack(e.out, c.Dir, c.Parts...) }
+func (c *jobPackCmd) Run(e *env) error { return job.Pack(outlet{e.out, e}, c.Dir, c.Parts...) }
 
 type jobForgetCmd struct {
 	Dir   string `arg:""`
@@ -406,5 +406,5 @@ type jobAttendCmd struct {
 
 // Run follows the job on its node.
 func (c *jobAttendCmd) Run(ctx context.Context, e *env) error {
-	return job.Attend(ctx, c.Dir, c.Token, e.out, e.errs)
+	return job.Attend(ctx, c.Dir, c.Token, outlet{e.out, e}, outlet{e.errs, e})
 }

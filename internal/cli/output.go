@@ -72,7 +72,7 @@ func (e *env) throughFile(name string, write func(path string) error) error {
 // data is stdout for what programs read: as it is, but for a terminal.
 func (e *env) data() io.Writer {
 	if e.terminal() == nil {
-		return e.out
+		return outlet{e.out, e}
 	}
 	return e.stdout
 }

@@ -17,7 +17,7 @@ import (
 // after it.
 type profileCmd struct {
 	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): a window from start to findings. start: start it and return. stop: end it and go on with its files, or end whatever the servers at --url record."`
-	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: what start printed."`
+	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: the directory that start printed, or its last part, the id."`
 
 	profiledFlags
 	PD bool `name:"pd-separated" hidden:""`
@@ -172,6 +172,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		return fail(fmt.Errorf("--lean records kernels and launches alone: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))
 	}
 	w, err := c.window()
+	w.For = c.Duration
 	if err == nil {
 		err = w.Check()
 	}
@@ -183,6 +184,9 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		Create: func(about runs.About) (*runs.Run, error) { return c.create(e, about) },
 	}
 	p.Root, _ = c.root() // without a home for runs no sessions of nsys are known
+	if p.Sessions, err = c.sessions(); err != nil && (c.Action == "start" || c.Dir != "") {
+		return nil, err
+	}
 	if p.Explain, err = c.explain(e, form(c.JSON, false), c.HTML); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,19 @@ func (p *runPlace) root() (string, error) {
 	return runs.DefaultRoot()
 }
 
+// sessions is where windows that start opens and stop ends are kept: the same place for all of a user's runs, but where
+// the user has no home.
+func (p *runPlace) sessions() (string, error) {
+	root, err := runs.DefaultRoot()
+	if err == nil {
+		return filepath.Join(filepath.Dir(root), "sessions"), nil
+	}
+	if p.RunDir != "" {
+		return filepath.Abs(filepath.Join(p.RunDir, ".sessions"))
+	}
+	return "", err
+}
+
 // list tells the runs, and where they are.
 func (p *runPlace) list() (root string, list []runs.Entry, err error) {
 	if root, err = p.root(); err == nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,10 +97,12 @@ func TestSweepHere(t *testing.T) {
 	}
 }
 
-// TestSweepInterrupted: Ctrl-C ends all that run, and the others do not begin.
+// TestSweepInterrupted: Ctrl-C, or a lost SSH session, ends all that run, and the others do not begin.
 func TestSweepInterrupted(t *testing.T) {
-	s, status, _, stderr := swept(t, exec.Command, t.TempDir(), "[4096, 8192, 16384]", "20000", func(cmd *exec.Cmd) { cmd.Process.Signal(os.Interrupt) }, "--on=local", "--parallel=2")
-	if status != 13 || s.Jobs[0].Stage != job.Cancelled || s.Jobs[1].Stage != job.Cancelled || s.Jobs[2].Outcome() != "not begun" {
-		t.Errorf("status %d, %+v\n%s", status, s.Jobs, stderr)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		s, status, _, stderr := swept(t, exec.Command, t.TempDir(), "[4096, 8192, 16384]", "20000", func(cmd *exec.Cmd) { cmd.Process.Signal(sig) }, "--on=local", "--parallel=2")
+		if status != 13 || s.Jobs[0].Stage != job.Cancelled || s.Jobs[1].Stage != job.Cancelled || s.Jobs[2].Outcome() != "not begun" {
+			t.Errorf("%v: status %d, %+v\n%s", sig, status, s.Jobs, stderr)
+		}
 	}
 }

@@ -9,13 +9,20 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+
+	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
 // malformed is what net/http says of a reply that is none, with what came.
 var malformed = regexp.MustCompile(`malformed HTTP (?:response|status code|version) "(.*)"$`)
 
-// foreign says what answered, when that is a page for browsers, as no route of an LLM server gives; "": it is none.
-func foreign(resp *http.Response, body []byte) string {
+// foreign says what answered, when that is a redirect or a page for browsers, as no route of an LLM server gives; "": it
+// is none.
+func (s *Server) foreign(resp *http.Response, body []byte) string {
+	route := strings.TrimPrefix(resp.Request.URL.String(), s.URL)
+	if moved := wire.Redirected(resp.StatusCode, s.URL, route, resp.Header.Get("Location")); moved != "" {
+		return moved
+	}
 	begin := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 256)]))
 	if !bytes.HasPrefix(begin, []byte("<!doctype html")) && !bytes.HasPrefix(begin, []byte("<html")) {
 		return ""

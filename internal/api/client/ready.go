@@ -11,7 +11,7 @@ import (
 
 // Ready waits until the server answers at a path, looking once a second; one that has no
 // such path answers, too. What no waiting mends ends it at once: an unknown host, a key that
-// is wanted, a server that is none for LLMs. waiting is called once, with why there is something to wait for.
+// is wanted, a server that is none for LLMs, a redirect. waiting is called once, with why there is something to wait for.
 func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, waiting func(why error)) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -21,7 +21,7 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 		refused, answered := errors.AsType[*Refused](err)
 		unknown, noHost := errors.AsType[*net.DNSError](err)
 		switch {
-		case answered && refused.Status/100 == 4 && refused.Foreign != "":
+		case answered && refused.Status/100 < 5 && refused.Foreign != "":
 			return err
 		case err == nil, answered && refused.Status == http.StatusNotFound:
 			return nil

@@ -79,7 +79,9 @@ func (s *Server) do(ctx context.Context, method, path string, body []byte) (*htt
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := cmp.Or(s.HTTP, plain).Do(req)
+	once := *cmp.Or(s.HTTP, plain)
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keys go to this server alone
+	resp, err := once.Do(req)
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
@@ -108,7 +110,7 @@ func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Re
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxShort))
-	return &Reply{resp.StatusCode, text, foreign(resp, text)}, err
+	return &Reply{resp.StatusCode, text, s.foreign(resp, text)}, err
 }
 
 // Refused is an answer that is not 2xx.
@@ -142,7 +144,7 @@ func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*h
 		body := watch(resp.Body, errorLimit, false)
 		defer body.Close()
 		text, _ := io.ReadAll(io.LimitReader(body, 4<<10))
-		return nil, &Refused{Status: resp.StatusCode, Text: wire.Reason(text), Foreign: foreign(resp, text), what: what}
+		return nil, &Refused{Status: resp.StatusCode, Text: wire.Reason(text), Foreign: s.foreign(resp, text), what: what}
 	}
 	resp.Body = watch(resp.Body, stallLimit, true)
 	return resp, nil
@@ -169,7 +171,7 @@ func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]
 	case int64(len(text)) > most:
 		err = fmt.Errorf("%s %s%s: the reply is longer than %d MiB", method, s.URL, path, most>>20)
 	default:
-		if what := foreign(resp, text); what != "" {
+		if what := s.foreign(resp, text); what != "" {
 			err = fmt.Errorf("%s %s%s: %s", method, s.URL, path, what)
 		}
 	}

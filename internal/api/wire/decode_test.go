@@ -176,13 +176,13 @@ func TestDecodeOpenAI(t *testing.T) {
 // TestDecodeProfile decodes what the stock clients send.
 func TestDecodeProfile(t *testing.T) {
 	body := `{"output_dir":"/tmp/1.5","num_steps":"5","activities":["CPU","GPU"],"profile_by_stage":false,"merge_profiles":true,
-		"profile_prefix":null,"start_step":"15","with_stack":false,"roofline_annotations":true,"detailed_annotations":true}`
+		"profile_prefix":null,"start_step":"15","with_stack":false,"roofline_annotations":true,"detailed_annotations":true,"rid":"a","http_worker_ipc":null,"req_type":1,"num_step":5}`
 	var got ProfileRequest
 	if err := Decode([]byte(body), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := ProfileRequest{OutputDir: ptr("/tmp/1.5"), NumSteps: ptr(5), StartStep: ptr(int64(15)), Activities: []string{"CPU", "GPU"},
-		MergeProfiles: true, WithStack: ptr(false), Detailed: true}
+		MergeProfiles: true, WithStack: ptr(false), Detailed: true, Unknown: []string{"num_step", "roofline_annotations"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

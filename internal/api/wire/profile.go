@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
 )
@@ -27,6 +28,13 @@ type ProfileRequest struct {
 	ProfilePrefix  *string  `json:"profile_prefix,omitempty"`
 	ProfileID      *string  `json:"profile_id,omitempty"`
 	Detailed       bool     `json:"detailed_annotations,omitempty"`
+	Unknown        []string `json:"-"` // names of fields that are none of ProfileFields
+}
+
+// ProfileFields are those of SGLang 0.5.11 to 0.5.23. The last three it takes and does not use.
+var ProfileFields = []string{
+	"output_dir", "start_step", "num_steps", "activities", "profile_by_stage", "profile_stages", "with_stack", "record_shapes",
+	"merge_profiles", "profile_prefix", "detailed_annotations", "profile_id", "rid", "http_worker_ipc", "req_type",
 }
 
 // UnmarshalJSON decodes leniently: the stock clients send integers as strings.
@@ -45,6 +53,12 @@ func (r *ProfileRequest) UnmarshalJSON(data []byte) error {
 	optional(f, "profile_prefix", &r.ProfilePrefix, parseString)
 	value(f, "detailed_annotations", &r.Detailed, parseBool)
 	optional(f, "profile_id", &r.ProfileID, parseString)
+	for name := range f.rest() {
+		if !slices.Contains(ProfileFields, name) {
+			r.Unknown = append(r.Unknown, name)
+		}
+	}
+	slices.Sort(r.Unknown)
 	switch {
 	case f.err != nil:
 		return f.err

@@ -1,11 +1,13 @@
 package progress
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/live"
@@ -15,8 +17,9 @@ import (
 // is: a person at a terminal, or a log. Any goroutine may call its methods.
 type Console struct {
 	W        io.Writer
-	Terminal bool // W is one, so progress may be drawn on it
-	Quiet    bool // only what went wrong, or is lacking, is said
+	Terminal bool   // W is one, so progress may be drawn on it
+	Quiet    bool   // only what went wrong, or is lacking, is said
+	Unread   func() // called when nobody reads W any more, from any goroutine; nil: nobody is
 
 	mu         sync.Mutex
 	drawn      bool       // a line of Steps, which has not ended
@@ -41,7 +44,9 @@ func (c *Console) print(text string) {
 		return
 	}
 	c.endDrawn()
-	fmt.Fprintln(c.W, text)
+	if _, err := fmt.Fprintln(c.W, text); errors.Is(err, syscall.EPIPE) && c.Unread != nil {
+		c.Unread()
+	}
 }
 
 // Show draws a frame below all that is printed, if there is a terminal, until the function

@@ -54,7 +54,10 @@ func (l *Launch) Kept(ctx context.Context, say *progress.Console, root string, a
 // attended runs with the signals of this process.
 func (l *Launch) attended(ctx context.Context) (int, error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	// Whoever reads our output may leave; the program goes on.
 	gone := make(chan os.Signal, 1)

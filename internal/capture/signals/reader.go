@@ -71,7 +71,7 @@ var ErrNothing = errors.New("shows neither /metrics nor its loads: start SGLang 
 // Answered tells whether an error of Read is the answer of a server, which no waiting mends.
 func Answered(err error) bool {
 	refused, ok := errors.AsType[*client.Refused](err)
-	return ok && refused.Status/100 == 4 || errors.Is(err, ErrNothing)
+	return ok && refused.Status < 500 || errors.Is(err, ErrNothing)
 }
 
 // readMetrics is nil where there are none.

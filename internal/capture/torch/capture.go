@@ -69,17 +69,19 @@ const profilerDir = "SGLANG_TORCH_PROFILER_DIR"
 // Window says what to record. The zero value records CPU and GPU until
 // [Session.Stop].
 type Window struct {
-	OutputDir    string   `json:"output_dir"` // on the servers, absolute; for vLLM the very directory it was started with. Empty: the server's own, if it tells, else SGLang's default
-	Prefix       string   `json:"profile_prefix,omitempty"`
-	ProfileID    string   `json:"profile_id,omitempty"` // servers make one if it is empty; older ones always do
-	StartStep    int64    `json:"start_step,omitempty"` // absolute forward count; 0: now
-	NumSteps     int      `json:"num_steps,omitempty"`  // 0: until Stop
-	Activities   []string `json:"activities"`           // nil: CPU, GPU
-	ByStage      bool     `json:"profile_by_stage,omitempty"`
-	Stages       []string `json:"profile_stages,omitempty"` // prefill, decode; nil: both
-	WithStack    *bool    `json:"with_stack,omitempty"`     // nil: the server's default
-	RecordShapes *bool    `json:"record_shapes,omitempty"`
-	Merge        bool     `json:"merge_profiles,omitempty"` // the servers merge too
+	OutputDir string `json:"output_dir"` // on the servers, absolute; for vLLM the very directory it was started with. Empty: the server's own, if it tells, else SGLang's default
+	Prefix    string `json:"profile_prefix,omitempty"`
+	ProfileID string `json:"profile_id,omitempty"` // servers make one if it is empty; older ones always do
+	StartStep int64  `json:"start_step,omitempty"` // absolute forward count; 0: now
+	NumSteps  int    `json:"num_steps,omitempty"`  // 0: until Stop
+	// For is the time after which the caller stops a window without NumSteps; 0: nobody knows.
+	For          time.Duration `json:"for,omitempty"`
+	Activities   []string      `json:"activities"` // nil: CPU, GPU
+	ByStage      bool          `json:"profile_by_stage,omitempty"`
+	Stages       []string      `json:"profile_stages,omitempty"` // prefill, decode; nil: both
+	WithStack    *bool         `json:"with_stack,omitempty"`     // nil: the server's default
+	RecordShapes *bool         `json:"record_shapes,omitempty"`
+	Merge        bool          `json:"merge_profiles,omitempty"` // the servers merge too
 }
 
 // Options of a session. The zero value works.
@@ -333,6 +335,9 @@ func (s *Session) Stop(ctx context.Context) error {
 		failed.Add(1)
 		return nil
 	})
+	if errors.Is(ctx.Err(), context.Canceled) { // the request may not have come so far
+		return errors.Join(err, s.abort(ctx))
+	}
 	if n := int(failed.Load()); err == nil && n == len(s.members) {
 		err = fmt.Errorf("none of the %d servers could be stopped", n)
 	}

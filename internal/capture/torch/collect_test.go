@@ -1,9 +1,11 @@
 package torch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -305,26 +307,74 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(root, s.ID)
-	if err := s.Save(dir); err != nil {
+	dir, kept := filepath.Join(root, s.ID), filepath.Join(t.TempDir(), "sessions")
+	if err := s.Save(kept, dir); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := os.ReadFile(filepath.Join(dir, sessionFile)); strings.Contains(string(text), "secret") {
+	if st, err := os.Stat(dir); err != nil || st.Mode() != fs.ModeDir|fs.ModeSticky|0o777 {
+		t.Errorf("the servers' directory: %v, %v", st.Mode(), err)
+	}
+	if text, _ := os.ReadFile(sessionFile(kept, s.ID)); strings.Contains(string(text), "secret") {
 		t.Errorf("a key was written: %s", text)
 	}
-	again, err := Resume(dir, Target{}, quick(Options{}))
+	for what, ref := range map[string]string{"its id": s.ID, "its directory": dir, "that, written another way": dir + "/../" + s.ID + "/"} {
+		if saved, err := FindSaved(kept, ref); err != nil || saved.ID != s.ID || saved.Dir != dir {
+			t.Errorf("by %s: %v", what, err)
+		}
+	}
+	saved, err := FindSaved(kept, s.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := again.Collect(t.Context(), dir)
+	res, err := saved.Resume(Target{}, quick(Options{})).Collect(t.Context(), dir)
 	if err != nil || len(res.Servers[0].Traces) != 2 || f.called() != "start stop" {
 		t.Errorf("%v, %+v, %s", err, res, f.called())
 	}
-	if err := Finished(dir); err != nil {
+	if err := saved.Forget(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Resume(dir, Target{}, Options{}); err == nil || !strings.Contains(err.Error(), "no session was started there") {
+	if _, err := FindSaved(kept, dir); err == nil || !strings.Contains(err.Error(), "no session was started there by you") {
 		t.Error(err)
+	}
+}
+
+// TestSavedOfOthers: where to send a key is not taken from what another user could have written: neither from the
+// directory that the servers write to, nor from a place of sessions that others may write to.
+func TestSavedOfOthers(t *testing.T) {
+	f := newFake(t, false, tp2)
+	root := t.TempDir()
+	s, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: root}, quick(Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, kept := filepath.Join(root, s.ID), filepath.Join(t.TempDir(), "sessions")
+	if err := s.Save(kept, dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(sessionFile(kept, s.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := bytes.ReplaceAll(text, []byte(f.url), []byte("http://theirs:1"))
+	if err := os.WriteFile(filepath.Join(dir, "session.json"), theirs, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if saved, err := FindSaved(kept, dir); err != nil || saved.Servers[0].URL != f.url {
+		t.Errorf("a file among the traces: %v", err)
+	}
+	if saved, err := FindSaved(t.TempDir(), dir); err == nil {
+		t.Errorf("a file among the traces is taken: %+v", saved)
+	}
+	if err := os.Chmod(kept, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{s.ID, dir} {
+		if _, err := FindSaved(kept, ref); err == nil || !strings.Contains(err.Error(), "is not trusted: its mode is 0777") {
+			t.Errorf("a place that others may write to: %v", err)
+		}
+	}
+	if err := s.Save(kept, dir); err == nil {
+		t.Error("a session is kept where others may change it")
 	}
 }
 

@@ -39,13 +39,17 @@ func TestRouterWithDeadWorker(t *testing.T) {
 				t.Errorf("the log lacks %q, or calls it unknown:\n%s", line, strings.Join(l.lines, "\n"))
 			}
 			home := t.TempDir()
-			if err := s.Save(home); err != nil {
+			kept := filepath.Join(t.TempDir(), "sessions")
+			if err := s.Save(kept, home); err != nil {
 				t.Fatal(err)
 			}
 			// Another process knows it, too.
-			again, err := Resume(home, Target{}, patient(Options{}))
-			if err != nil || len(again.down) != 1 || again.down[0] != s.down[0] {
-				t.Fatalf("resumed: %v, %+v", err, again)
+			saved, err := FindSaved(kept, home)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := saved.Resume(Target{}, patient(Options{})); len(again.down) != 1 || again.down[0] != s.down[0] {
+				t.Fatalf("resumed: %+v", again)
 			}
 			res, err := s.Collect(t.Context(), home)
 			if err != nil || !res.Incomplete() || len(res.Servers) != 2 {

@@ -1,26 +1,28 @@
 package torch
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// sessionFile holds a session that one process starts and another collects. It has
-// no headers, for they have keys.
-const sessionFile = "session.json"
+// A session that one process starts and another collects is kept by its id in a directory that no other user can change:
+// keys go to the servers that it names. The directory of the window cannot be that, since servers of other users write
+// there. A session has no headers, for they have keys.
 
 type savedSession struct {
 	Format  int           `json:"format"`
 	ID      string        `json:"id"`
+	Dir     string        `json:"dir"` // where the files are put here
 	Window  Window        `json:"window"`
 	Servers []savedServer `json:"servers"`
 	Down    []downServer  `json:"down,omitempty"`
@@ -41,18 +43,25 @@ type savedServer struct {
 	Args     json.RawMessage `json:"server_args,omitempty"`
 }
 
-// Save writes the session into dir, for Resume. The directory may be the one that
-// the servers write to, so a new one is open to all.
-func (s *Session) Save(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+// Save keeps the session below root, for Resume; dir is where the files will be put here. A new one that servers may
+// write to as well, under users of their own, is open to all, but nobody can remove what others have in it.
+func (s *Session) Save(root, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(dir)
+	if made := errors.Is(err, fs.ErrNotExist); made {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fmt.Errorf("%w; say with -o where to put the files", err)
 		}
-		if err := os.Chmod(dir, 0o777); err != nil {
-			return err
+		if dir == s.Dir() {
+			if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
+				return err
+			}
 		}
 	}
-	saved := savedSession{Format: 1, ID: s.ID, Window: s.w, Down: s.down}
+	saved := savedSession{Format: 1, ID: s.ID, Dir: dir, Window: s.w, Down: s.down}
 	for _, m := range s.members {
 		server := savedServer{
 			URL: m.URL, Front: m.front, Via: m.via, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, Dir: m.dir, Steps: m.steps, HasSteps: m.hasSteps, Args: m.raw,
@@ -60,24 +69,53 @@ func (s *Session) Save(dir string) error {
 		server.Before = slices.Sorted(maps.Keys(m.before))
 		saved.Servers = append(saved.Servers, server)
 	}
-	return atomicfile.Write(filepath.Join(dir, sessionFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(saved) })
+	return private.Write(sessionFile(root, s.ID), saved)
 }
 
-// Resume takes up a session that Save wrote into dir.
-// The keys of the target are for all servers.
-func Resume(dir string, keys Target, o Options) (*Session, error) {
-	path := filepath.Join(dir, sessionFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no session was started there: give the directory that profile start printed", dir)
+func sessionFile(root, id string) string { return filepath.Join(root, id+".json") }
+
+// Saved is a session that Save kept.
+type Saved struct {
+	savedSession
+	file string
+}
+
+// FindSaved finds a session below root by its id or its directory; of several with one directory, the last.
+func FindSaved(root, ref string) (*Saved, error) {
+	ids := []string{ref}
+	if ref != filepath.Base(ref) || ref == "." || ref == ".." {
+		ids = nil
 	}
+	files, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, f := range slices.Backward(files) { // ids are times
+		if id, ok := strings.CutSuffix(f.Name(), ".json"); ok && id != ref {
+			ids = append(ids, id)
+		}
+	}
+	dir, err := filepath.Abs(ref)
 	if err != nil {
 		return nil, err
 	}
-	var saved savedSession
-	if err := json.Unmarshal(text, &saved); err != nil || saved.Format != 1 || len(saved.Servers) == 0 {
-		return nil, fmt.Errorf("%s: is no session of this version", path)
+	for _, id := range ids {
+		at := &Saved{file: sessionFile(root, id)}
+		switch err := private.Read(at.file, &at.savedSession); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		case at.Format != 1 || len(at.Servers) == 0:
+			return nil, fmt.Errorf("%s: is no session of this version", at.file)
+		case id == ref || at.Dir == dir:
+			return at, nil
+		}
 	}
+	return nil, fmt.Errorf("%s: no session was started there by you: give the directory that profile start printed, or its last part, the id", ref)
+}
+
+// Resume takes the session up. The keys of the target are for all servers.
+func (saved *Saved) Resume(keys Target, o Options) *Session {
 	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults(), down: saved.Down}
 	for _, v := range saved.Servers {
 		m := &member{
@@ -89,12 +127,23 @@ func Resume(dir string, keys Target, o Options) (*Session, error) {
 		}
 		s.members = append(s.members, m)
 	}
-	return s, nil
+	return s
 }
 
-// Finished removes what Save wrote.
-func Finished(dir string) error {
-	err := os.Remove(filepath.Join(dir, sessionFile))
+// Cancel ends a session that nobody will take up: its windows are closed, and what Save kept is removed.
+func (s *Session) Cancel(ctx context.Context, root string) {
+	err := s.abort(ctx)
+	if rmErr := os.Remove(sessionFile(root, s.ID)); !errors.Is(rmErr, fs.ErrNotExist) {
+		err = errors.Join(err, rmErr)
+	}
+	if err != nil {
+		s.o.Log(err.Error())
+	}
+}
+
+// Forget removes what Save wrote.
+func (saved *Saved) Forget() error {
+	err := os.Remove(saved.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -57,15 +57,20 @@ func TestBehindRouter(t *testing.T) {
 			}
 			home := t.TempDir()
 			// The session may be collected by another process.
-			if err := s.Save(home); err != nil {
+			kept := filepath.Join(t.TempDir(), "sessions")
+			if err := s.Save(kept, home); err != nil {
 				t.Fatal(err)
 			}
 			res, err := s.Collect(t.Context(), home)
 			if err != nil || res.Incomplete() {
 				t.Fatalf("%v, %+v", err, res)
 			}
-			again, err := Resume(home, target, patient(Options{}))
-			if err != nil || !slices.EqualFunc(s.members, again.members, func(a, b *member) bool { return a.base() == b.base() && a.front == b.front }) {
+			saved, err := FindSaved(kept, home)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := saved.Resume(target, patient(Options{}))
+			if !slices.EqualFunc(s.members, again.members, func(a, b *member) bool { return a.base() == b.base() && a.front == b.front }) {
 				t.Errorf("resumed: %v", err)
 			}
 			for i, want := range []struct{ role, url string }{{api.Prefill, p}, {api.Decode, d}} {

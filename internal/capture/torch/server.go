@@ -89,6 +89,8 @@ func (m *member) ask(ctx context.Context, method, path string, body []byte, pati
 	switch {
 	case err != nil:
 		return nil, m.unreachable(err)
+	case r.Status/100 == 3 && r.Foreign != "":
+		return nil, fmt.Errorf("%s: %s", m.URL, r.Foreign)
 	case r.Status == http.StatusUnauthorized:
 		return nil, fmt.Errorf("%s: %s wants an API key (401): give --api-key KEY, and --admin-api-key KEY if the server has one, or --header Authorization='Bearer KEY'", m.URL, path)
 	case r.Status == http.StatusForbidden && path != "/start_profile":

@@ -37,7 +37,7 @@ func (m *member) startRequest() []byte {
 		OutputDir: m.dir, Activities: m.w.activities(), ProfileByStage: m.w.ByStage, MergeProfiles: m.w.Merge, ProfileStages: m.w.Stages,
 		ProfileID: m.w.ProfileID, WithStack: m.w.WithStack, RecordShapes: m.w.RecordShapes,
 	}
-	if n, _ := m.told(); n > 0 {
+	if n := m.bound(); n > 0 {
 		r.NumSteps = strconv.Itoa(n)
 	}
 	if m.w.StartStep > 0 {
@@ -143,6 +143,7 @@ func (m *member) start(ctx context.Context) error {
 	} else {
 		body = m.startRequest()
 	}
+	m.sayUnbounded()
 	m.doing(doingArm)
 	m.countFrom(ctx)
 	// From here on it may record, whatever becomes of the reply.

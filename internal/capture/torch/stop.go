@@ -38,6 +38,11 @@ func (m *member) stop(ctx context.Context) (ending, error) {
 	if err == nil {
 		m.record(false)
 		m.written(time.Now())
+		if end == wasIdle && m.w.NumSteps == 0 && m.w.For > 0 {
+			m.mu.Lock()
+			m.notes = append(m.notes, fmt.Sprintf("the window was over before %v were: the server had made all steps that it was told as a limit, or somebody else stopped it", m.w.For))
+			m.mu.Unlock()
+		}
 	}
 	return end, err
 }
@@ -82,7 +87,7 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 // disarm undoes a start that waits for its step. SGLang cannot cancel one, but a
 // plain start takes its place, and that can be stopped.
 func (m *member) disarm(ctx context.Context) error {
-	r := startRequest{OutputDir: m.dir, Activities: []string{"CPU"}}
+	r := startRequest{OutputDir: m.dir, Activities: []string{"CPU"}, NumSteps: "1"}
 	body, _ := json.Marshal(r)
 	if _, err := m.ask(ctx, http.MethodPost, "/start_profile", body, askPatience); err != nil {
 		return err
@@ -93,12 +98,16 @@ func (m *member) disarm(ctx context.Context) error {
 
 // StopAll ends whatever the servers record, whoever started it. The map tells
 // which had something open; those behind a router are in it under their own URLs, but
-// those that are down are not: their URLs are apart.
+// those that are down are not: their URLs are apart. It goes on for a while when ctx ends, for who wanted a stop had reason.
 func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, down []string, err error) {
 	targets, err = named(targets)
 	if err != nil {
 		return nil, nil, err
 	}
+	interrupted := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(interrupted, func() { time.AfterFunc(abortPatience, cancel) })()
 	s := &Session{o: o.withDefaults()}
 	if err := s.connect(ctx, targets); err != nil {
 		return nil, nil, err

@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 		{"an error's body without end", flood("HTTP/1.1 500 Internal Server Error\r\n\r\nboom", " \n"), Options{}, "http_500", "500 Internal Server Error: boom", 0},
 		{"trailers without end", flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 0},
 		{"a chunk's extension without end", flood("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "x"), soon, bench.Timeout, "no data for 150ms in the middle of the reply", 0},
-		{"a redirect to itself", says("HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n"), Options{}, "http_307", "307 Temporary Redirect", 0},
+		{"a redirect to itself", says("HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n"), Options{}, "http_307", "the server answers with a redirect (307 Temporary Redirect) to /v1/chat/completions, which is not followed", 0},
 		{"a packed reply that nobody asked for", says("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b"), Options{}, bench.Malformed, "the reply is neither an event stream nor a JSON object:", 0},
 		{"closes in the stream", says(strings.TrimSuffix(stream(chatEvent("a", ""), chatEvent("b", "")), "0\r\n\r\n")), Options{}, bench.Cut, "the connection ended in the middle of the stream", 2},
 		{"half an event", says(head + "data: " + chatEvent("a", "") + "\n\ndata: {\"choices\":[{\"ind"), Options{}, bench.Cut, "the stream ended inside an event", 1},

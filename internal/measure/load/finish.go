@@ -71,7 +71,11 @@ func (f *flight) judge(err error) {
 		return
 	}
 	if r.Status != 200 {
-		f.fail(bench.Failure(fmt.Sprintf("http_%d", r.Status)), fmt.Sprintf("%d %s: %s", r.Status, re.reason, wire.Reason(f.body)))
+		why := wire.Redirected(r.Status, f.run.opt.BaseURL, f.run.target.Path, re.moved)
+		if why == "" {
+			why = fmt.Sprintf("%d %s: %s", r.Status, re.reason, wire.Reason(f.body))
+		}
+		f.fail(bench.Failure(fmt.Sprintf("http_%d", r.Status)), why)
 		return
 	}
 	whole := re.state == replyDone || re.state == inClose && errors.Is(err, io.EOF)

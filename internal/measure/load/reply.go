@@ -13,8 +13,9 @@ type reply struct {
 	head   []byte // of a head that came in pieces
 	status int
 	reason string
-	sse    bool // text/event-stream
-	keep   bool // the connection may serve another request
+	sse    bool   // text/event-stream
+	moved  string // Location
+	keep   bool   // the connection may serve another request
 	left   int64
 	digits int
 	quiet  int // length of the trailer's line
@@ -192,6 +193,8 @@ func (r *reply) fields(fields []byte) error {
 			if chunked = bytes.EqualFold(value, []byte("chunked")); !chunked {
 				return fmt.Errorf("%w that was asked for: Transfer-Encoding is %q", errNotHTTP, cutShort(value, 40))
 			}
+		case bytes.EqualFold(name, []byte("Location")):
+			r.moved = string(value)
 		case bytes.EqualFold(name, []byte("Connection")):
 			r.keep = r.keep && !bytes.EqualFold(value, []byte("close"))
 		case bytes.EqualFold(name, []byte("Content-Type")):

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/private"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
@@ -27,6 +29,7 @@ type Profile struct {
 	Duration time.Duration                       // how long to record; 0: as many steps as Window says
 	LocalDir string                              // where the files are put; "": the directory of the window, here
 	Root     string                              // of the runs, which know sessions of nsys; "": there is none
+	Sessions string                              // where Start keeps what Stop takes up
 	Create   func(runs.About) (*runs.Run, error) // a nil run: none is kept
 	Explain  *Options
 	Skip     bool // leave it at the files
@@ -117,6 +120,9 @@ func (p *Profile) picture(ctx context.Context, w *torch.Picture) (*torch.Result,
 
 // Start opens a window and prints the directory by which Stop ends it.
 func (p *Profile) Start(ctx context.Context) error {
+	if err := private.Dir(p.Sessions); err != nil {
+		return err
+	}
 	end := p.follow()
 	defer end()
 	if picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options); err != nil || picture != nil {
@@ -130,36 +136,31 @@ func (p *Profile) Start(ctx context.Context) error {
 		return err
 	}
 	dir := p.local(s)
-	if err := s.Save(dir); err != nil {
-		// Nobody could stop it later.
-		if stopErr := s.Stop(ctx); stopErr != nil {
-			p.Explain.Say.Warn("%v", stopErr)
-		}
-		return err
+	err = s.Save(p.Sessions, dir)
+	if end(); err == nil {
+		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
+		_, err = fmt.Fprintln(p.Explain.Out, dir)
 	}
-	end()
-	p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
-	_, err = fmt.Fprintln(p.Explain.Out, dir)
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // nobody knows of it, to stop it later
+		s.Cancel(ctx, p.Sessions)
+	}
 	return err
 }
 
-// Stop ends the window that Start opened, and goes on with its files.
-func (p *Profile) Stop(ctx context.Context, dir string) error {
+// Stop ends the window that Start opened, by its id or directory, and goes on with its files.
+func (p *Profile) Stop(ctx context.Context, ref string) error {
 	end := p.follow()
 	defer end()
-	s, err := torch.Resume(dir, p.Targets[0], p.Options)
+	saved, err := torch.FindSaved(p.Sessions, ref)
 	if err != nil {
 		return err
 	}
+	s := saved.Resume(p.Targets[0], p.Options)
 	o := p.outer(ctx, s.Activities(), true)
 	if err := s.Stop(ctx); err != nil {
 		return err
 	}
-	local := dir
-	if p.LocalDir != "" {
-		local = p.LocalDir
-	}
-	res, windows, err := p.collect(ctx, s, o, local)
+	res, windows, err := p.collect(ctx, s, o, cmp.Or(p.LocalDir, saved.Dir))
 	end()
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (p *Profile) Stop(ctx context.Context, dir string) error {
 	if err := p.explain(ctx, res, windows); err != nil {
 		return err
 	}
-	return torch.Finished(dir)
+	return saved.Forget()
 }
 
 // StopAll ends whatever the servers record, and prints what they did.

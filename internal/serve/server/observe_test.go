@@ -145,6 +145,34 @@ func TestProfileRequest(t *testing.T) {
 	}
 }
 
+// TestProfileFields: a field that SGLang does not know is refused by name, and no window opens. Those that SGLang knows,
+// its unused ones too, are taken.
+func TestProfileFields(t *testing.T) {
+	for _, c := range []struct {
+		body   string
+		status int
+		want   string
+	}{
+		{`{"num_step":5}`, 400, "num_step: unknown field; did you mean num_steps?"},
+		{`{"numSteps":"5"}`, 400, "numSteps: unknown field; did you mean num_steps?"},
+		{`{"NUM_STEPS":5}`, 400, "NUM_STEPS: unknown field; did you mean num_steps?"},
+		{`{"output-dir":"/tmp","num_steps":5}`, 400, "output-dir: unknown field; did you mean output_dir?"},
+		{`{"merge_profile":true}`, 400, "merge_profile: unknown field; did you mean merge_profiles?"},
+		{`{"num_steps":5,"duration":2}`, 400, "duration: unknown field; there are output_dir, start_step, num_steps, activities,"},
+		{`{"num_steps":5,"b":1,"a":2}`, 400, "a: unknown field; there are"},
+		{`{"num_steps":5,"rid":null,"http_worker_ipc":null,"req_type":1,"new":null}`, 200, ""},
+		{`{"output_dir":"/d","start_step":"1","num_steps":"5","activities":["CPU"],"profile_by_stage":false,"profile_stages":null,"with_stack":null,
+			"record_shapes":true,"merge_profiles":false,"profile_prefix":"p","detailed_annotations":false,"profile_id":"1"}`, 200, ""},
+	} {
+		r := newRig(t, "", fakeengine.Options{}, server.Options{})
+		a := r.call("POST /start_profile", c.body)
+		armed, _ := r.engine.Profiles()
+		if a.status != c.status || !strings.Contains(a.body, c.want) || len(armed) > 0 != (c.status == 200) {
+			t.Errorf("%s: %d %s, %d windows; want %d %s", c.body, a.status, a.body, len(armed), c.status, c.want)
+		}
+	}
+}
+
 // TestProfileWindow drives a window through the routes.
 func TestProfileWindow(t *testing.T) {
 	var log bytes.Buffer

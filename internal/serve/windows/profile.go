@@ -17,6 +17,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/meant"
 	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
@@ -80,7 +81,11 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	}
 	var req wire.ProfileRequest
 	if text := bytes.TrimSpace(body); len(text) > 0 && string(text) != "null" {
-		if err := wire.Decode(text, &req); err != nil {
+		err := wire.Decode(text, &req)
+		if err == nil {
+			err = known(req.Unknown)
+		}
+		if err != nil {
 			ws.o.Refuse(w, err)
 			return
 		}
@@ -100,6 +105,18 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 		ws.o.Log.Warn("profile armed while there is no request: nothing is recorded until load comes", "id", p.ID)
 	}
 	front.WriteText(w, http.StatusOK, wire.ProfileStarted)
+}
+
+// known refuses a field that SGLang does not know: a window whose num_steps is misspelt would have no end.
+func known(unknown []string) error {
+	if len(unknown) == 0 {
+		return nil
+	}
+	near := meant.By(strings.ToLower(unknown[0]), wire.ProfileFields)
+	if near != "" {
+		return wire.Refuse(unknown[0], "unknown field; did you mean %s?", near)
+	}
+	return wire.Refuse(unknown[0], "unknown field; there are %s", strings.Join(wire.ProfileFields, ", "))
 }
 
 // stop is /stop_profile and /end_profile. The files are written when it

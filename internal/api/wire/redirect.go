@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Redirected says, with the fix, that the server at base answers a request of a route with a redirect; "": the status is
+// none, or no Location came. No client here follows one: its keys would go to whatever server the Location names.
+func Redirected(status int, base, route, location string) string {
+	if status/100 != 3 || location == "" {
+		return ""
+	}
+	answer := fmt.Sprintf("the server answers with a redirect (%d %s) to %.300s", status, http.StatusText(status), WithoutUser(location))
+	from, err := url.Parse(base + route)
+	var to *url.URL
+	if err == nil {
+		to, err = from.Parse(location)
+	}
+	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+		return answer + ", which is not followed: correct the URL"
+	}
+	// A proxy that moves an API changes its beginning, such as http: to https:; a login page ends in something else.
+	route, _, _ = strings.Cut(route, "?")
+	moved, same := strings.CutSuffix((&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String(), route)
+	if !same || moved == strings.TrimRight(base, "/") {
+		return answer + ", which is not followed, since keys would go along: correct the URL"
+	}
+	return answer + ": give " + moved + " as --url"
+}

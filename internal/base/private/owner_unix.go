@@ -1,0 +1,17 @@
+//go:build unix
+
+package private
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// owner is the user whose file it is.
+func owner(st fs.FileInfo) (uid int, ok bool) {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(s.Uid), true
+}
