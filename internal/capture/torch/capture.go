@@ -100,7 +100,9 @@ type Options struct {
 	// Pace is how long a server's counters are looked at, before its profiler is armed and,
 	// if they told little, after the window, to learn what steps take that are not
 	// recorded. 0: they are not; who sends the load knows better.
-	Pace       time.Duration
+	Pace time.Duration
+	// Sessions is a directory of the user's own, where windows that servers do not end are written down; "": they are not.
+	Sessions   string
 	Progress   *Progress         // is told how far each server is; nil: nobody looks on
 	NoMerge    bool              // leave the ranks' files alone
 	Log        func(line string) // progress; any goroutine calls it
