@@ -119,7 +119,7 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 // remote is the benchmark of a server.
 func (c *batchServerCmd) remote(e *env, asked *client.Server) *batch.Remote {
 	r := &batch.Remote{
-		Server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout},
+		Server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}, Sessions: c.windows(),
 		Data: batch.Data{
 			Dataset: c.Dataset, Path: c.DatasetPath, Seed: c.batchDataFlags.Seed, Step: c.LenStep, Lens: c.Lens, Groups: c.Groups, SystemLen: c.SystemLen,
 			QuestionLen: c.QuestionLen, OutputLen: c.GSPOutput, File: c.PromptFile, ChatTemplate: c.ChatTemplate,

@@ -318,7 +318,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	}
 	if c.Profile {
 		x.Profile = &experiment.Profile{
-			Options: torch.Options{Stall: 20 * time.Second, LoadFollows: true},
+			Options: torch.Options{Stall: 20 * time.Second, LoadFollows: true, Sessions: c.windows()},
 			Targets: c.targets(server.URL, server.Header), Window: c.window(), After: c.ProfileAfterSteps, At: c.ProfileAt, FitSteps: c.ProfileNumSteps == 0 && !c.ProfileUnbounded && !c.ProfileByStage, Dir: fmt.Sprintf("profile-%d", time.Now().Unix()),
 		}
 		if err := x.Profile.Window.Check(); err != nil {

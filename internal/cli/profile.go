@@ -161,7 +161,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	if err != nil {
 		return fail(err)
 	}
-	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, Pace: paceTime, NoMerge: c.NoMerge, Log: e.Line}
+	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, Pace: paceTime, NoMerge: c.NoMerge, Log: e.Line, Sessions: c.windows()}
 	if c.Action == "start" {
 		o.Wait, o.Probe, o.Pace = 0, false, 0 // SGLang's guide arms first, and tiny requests end with this program
 	}

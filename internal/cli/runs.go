@@ -42,6 +42,12 @@ func (p *runPlace) sessions() (string, error) {
 	return "", err
 }
 
+// windows is sessions for who writes windows down that are open; "": there is no place.
+func (p *runPlace) windows() string {
+	dir, _ := p.sessions()
+	return dir
+}
+
 // list tells the runs, and where they are.
 func (p *runPlace) list() (root string, list []runs.Entry, err error) {
 	if root, err = p.root(); err == nil {

@@ -119,7 +119,7 @@ func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error 
 		return usagef("%v", err)
 	}
 	fmt.Fprintf(e.stdout, "Running profiler with %d steps...\n", c.ProfileSteps)
-	session, err := torch.Start(ctx, []torch.Target{{URL: s.URL, Header: s.Header}}, w, torch.Options{Log: e.Line, LoadFollows: true})
+	session, err := torch.Start(ctx, []torch.Target{{URL: s.URL, Header: s.Header}}, w, torch.Options{Log: e.Line, LoadFollows: true, Sessions: new(runPlace).windows()})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 			defer e.holds.Store(nil)
 			p := &system.Profile{
 				Targets: targets, Window: torch.Window{OutputDir: dir, NumSteps: steps, Activities: []string{"CPU", "GPU"}},
-				Options: torch.Options{Fetch: fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far},
+				Options: torch.Options{Fetch: fetch, Wait: profileWait, Pace: paceTime, Log: say.Line, Progress: far, Sessions: c.windows()},
 				Root:    root, Explain: &system.Options{Say: say},
 				Create: func(about runs.About) (*runs.Run, error) {
 					about.Args = e.args

@@ -260,7 +260,7 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	if err != nil {
 		return usageError{err}
 	}
-	k.Options = torch.Options{Timeout: c.Timeout, Wait: 10 * time.Second, Pace: paceTime, Log: e.Line}
+	k.Options = torch.Options{Timeout: c.Timeout, Wait: 10 * time.Second, Pace: paceTime, Log: e.Line, Sessions: c.windows()}
 	if k.Options.Fetch, err = c.template(); err != nil {
 		return usageError{err}
 	}

@@ -1,9 +1,16 @@
 package torch
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/private"
 )
 
 // What is left when stepscope is killed (kill -9, no memory) ends by itself where a server takes a number of steps: one
@@ -44,4 +51,59 @@ func (m *member) sayUnbounded() {
 		return
 	}
 	m.o.Log(fmt.Sprintf("%s: %s: should stepscope be killed before it closes this one, end it with: stepscope profile stop --url %s", m.URL, why, m.URL))
+}
+
+// opened is a window that vLLM does not end by itself. It takes a second start for none and answers 200, so who opened
+// the first one has it written down until it is closed.
+type opened struct {
+	URL  string    `json:"url"`
+	At   time.Time `json:"at"`
+	PID  int       `json:"pid"`
+	Host string    `json:"host"`
+}
+
+// openFile is where that is written; "": it is not.
+func (m *member) openFile() string {
+	if m.kind != VLLM || m.o.Sessions == "" {
+		return ""
+	}
+	return filepath.Join(m.o.Sessions, "open", notPlain.ReplaceAllString(m.URL, "-")+".json")
+}
+
+// noteOpen writes down that a window is about to be opened. The error is that another one is open, as far as it is known
+// here.
+func (m *member) noteOpen() error {
+	file := m.openFile()
+	if file == "" {
+		return nil
+	}
+	host, _ := os.Hostname()
+	var was opened
+	switch err := private.Read(file, &was); {
+	case err == nil && was.Host == host && alive(was.PID):
+		return fmt.Errorf("%s: process %d of stepscope has had a window open there since %s: wait for it", m.URL, was.PID, was.At.Local().Format(time.DateTime))
+	case err == nil:
+		return fmt.Errorf("%s: a window that stepscope opened there at %s was not closed, and vLLM ends none by itself: end it with: stepscope profile stop --url %s, or, of profile start, with what that said",
+			m.URL, was.At.Local().Format(time.DateTime), m.URL)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return private.Write(file, opened{m.URL, m.o.Now(), os.Getpid(), host})
+}
+
+// noteClosed takes back what noteOpen wrote.
+func (m *member) noteClosed() {
+	if file := m.openFile(); file != "" {
+		os.Remove(file)
+	}
+}
+
+// alive tells whether a process of this machine runs.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }

@@ -1,6 +1,10 @@
 package torch
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,5 +42,55 @@ func TestBound(t *testing.T) {
 		if got := strings.Join(l.lines, "\n"); got != want {
 			t.Errorf("%s: said %q, want %q", c.what, got, want)
 		}
+	}
+}
+
+// TestOpened: vLLM takes a second start for none and says nothing of the first, so the next window there is refused with
+// what is known of one that stepscope left open, until somebody closes that.
+func TestOpened(t *testing.T) {
+	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "sessions")
+	f := newVLLM(t, dir)
+	o := quick(Options{Sessions: kept, Timeout: 1 << 40})
+	start := func() (*Session, error) {
+		return Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: dir, NumSteps: 4}, o)
+	}
+	s, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start(); err == nil || !strings.Contains(err.Error(), "of stepscope has had a window open there since") {
+		t.Errorf("one that is being recorded: %v", err)
+	}
+
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	file := s.members[0].openFile()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := strings.Replace(string(text), fmt.Sprintf(`"pid":%d`, os.Getpid()), fmt.Sprintf(`"pid":%d`, gone.Process.Pid), 1)
+	if err := os.WriteFile(file, []byte(killed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start(); err == nil || !strings.Contains(err.Error(), "was not closed, and vLLM ends none by itself: end it with: stepscope profile stop --url "+f.url) {
+		t.Errorf("one that was left: %v", err)
+	}
+	if f.called() != "start" {
+		t.Errorf("calls: %s", f.called())
+	}
+	if _, _, err := StopAll(t.Context(), []Target{{URL: f.url}}, o); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = start(); err != nil {
+		t.Fatalf("after the stop: %v", err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the window is closed, and written down as open")
 	}
 }

@@ -25,7 +25,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
@@ -100,7 +99,9 @@ type Options struct {
 	// Pace is how long a server's counters are looked at, before its profiler is armed and,
 	// if they told little, after the window, to learn what steps take that are not
 	// recorded. 0: they are not; who sends the load knows better.
-	Pace       time.Duration
+	Pace time.Duration
+	// Sessions is a directory of the user's own, where windows that servers do not end are written down; "": they are not.
+	Sessions   string
 	Progress   *Progress         // is told how far each server is; nil: nobody looks on
 	NoMerge    bool              // leave the ranks' files alone
 	Log        func(line string) // progress; any goroutine calls it
@@ -315,56 +316,6 @@ func (s *Session) each(f func(*member) error) error {
 		return errs[0]
 	}
 	return fmt.Errorf("%w (and of %d more)", errs[0], len(errs)-1)
-}
-
-// Stop ends the windows that may still record, and returns when the servers have
-// written them. One that has closed by itself is no error. Of several servers those
-// that fail are logged, and Collect has what the others recorded; only if all fail
-// there is an error.
-func (s *Session) Stop(ctx context.Context) error {
-	var failed atomic.Int32
-	err := s.each(func(m *member) error {
-		if !m.recording() {
-			return nil
-		}
-		_, err := m.stop(ctx)
-		if err == nil || ctx.Err() != nil || len(s.members) == 1 {
-			return err
-		}
-		s.o.Log(err.Error())
-		failed.Add(1)
-		return nil
-	})
-	if errors.Is(ctx.Err(), context.Canceled) { // the request may not have come so far
-		return errors.Join(err, s.abort(ctx))
-	}
-	if n := int(failed.Load()); err == nil && n == len(s.members) {
-		err = fmt.Errorf("none of the %d servers could be stopped", n)
-	}
-	return err
-}
-
-// abortPatience is how long a server may take to write a window that nobody wants
-// any more. It has got the request long before.
-const abortPatience = 20 * time.Second
-
-// abort stops what records, when ctx may have ended already.
-func (s *Session) abort(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
-	defer cancel()
-	return s.each(func(m *member) error {
-		if !m.recording() {
-			return nil
-		}
-		end, err := m.stop(ctx)
-		if err == nil && end == wasIdle && m.kind == SGLang && (m.w.StartStep > 0 || m.w.ByStage) {
-			err = m.disarm(ctx)
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%s: is still writing its window", m.URL)
-		}
-		return err
-	})
 }
 
 // named gives each target the name of its directory, and refuses the same server

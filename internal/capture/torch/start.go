@@ -143,6 +143,9 @@ func (m *member) start(ctx context.Context) error {
 	} else {
 		body = m.startRequest()
 	}
+	if err := m.noteOpen(); err != nil {
+		return err
+	}
 	m.sayUnbounded()
 	m.doing(doingArm)
 	m.countFrom(ctx)
@@ -189,6 +192,7 @@ func (m *member) record(may bool) {
 	m.mayRecord = may
 	m.mu.Unlock()
 	if !may {
+		m.noteClosed()
 		m.doing(doingOver)
 	}
 }

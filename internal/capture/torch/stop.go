@@ -8,11 +8,62 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
+
+// Stop ends the windows that may still record, and returns when the servers have
+// written them. One that has closed by itself is no error. Of several servers those
+// that fail are logged, and Collect has what the others recorded; only if all fail
+// there is an error.
+func (s *Session) Stop(ctx context.Context) error {
+	var failed atomic.Int32
+	err := s.each(func(m *member) error {
+		if !m.recording() {
+			return nil
+		}
+		_, err := m.stop(ctx)
+		if err == nil || ctx.Err() != nil || len(s.members) == 1 {
+			return err
+		}
+		s.o.Log(err.Error())
+		failed.Add(1)
+		return nil
+	})
+	if errors.Is(ctx.Err(), context.Canceled) { // the request may not have come so far
+		return errors.Join(err, s.abort(ctx))
+	}
+	if n := int(failed.Load()); err == nil && n == len(s.members) {
+		err = fmt.Errorf("none of the %d servers could be stopped", n)
+	}
+	return err
+}
+
+// abortPatience is how long a server may take to write a window that nobody wants
+// any more. It has got the request long before.
+const abortPatience = 20 * time.Second
+
+// abort stops what records, when ctx may have ended already.
+func (s *Session) abort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+	defer cancel()
+	return s.each(func(m *member) error {
+		if !m.recording() {
+			return nil
+		}
+		end, err := m.stop(ctx)
+		if err == nil && end == wasIdle && m.kind == SGLang && (m.w.StartStep > 0 || m.w.ByStage) {
+			err = m.disarm(ctx)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("%s: is still writing its window", m.URL)
+		}
+		return err
+	})
+}
 
 // ending is what a server answered to a stop.
 type ending int

@@ -37,6 +37,7 @@ type Remote struct {
 	Profile        bool                             // record a second pass
 	Window         func(Case) (torch.Window, error) // of it
 	AppendProfiled bool                             // its rows, too
+	Sessions       string                           // as torch.Options has it
 
 	ResultName string   // of the file of results, for people
 	Nightly    string   // a file of all results as SGLang's nightly jobs read them; "": none
@@ -203,7 +204,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 	var session *torch.Session
 	dir := ""
 	start := func() error {
-		session, err = torch.Start(ctx, []torch.Target{{URL: r.URL, Header: r.Header}}, w, torch.Options{Log: r.Say.Line, LoadFollows: true})
+		session, err = torch.Start(ctx, []torch.Target{{URL: r.URL, Header: r.Header}}, w, torch.Options{Log: r.Say.Line, LoadFollows: true, Sessions: r.Sessions})
 		if err == nil {
 			dir = session.Dir()
 			fmt.Fprintf(r.Out, "Dump profiling traces to %s\n", dir)
