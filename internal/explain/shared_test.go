@@ -24,7 +24,7 @@ func TestSharedDevice(t *testing.T) {
 		{"shared", 8 * ms, 100 * us, 2450 * us, []string{"rank 1 device 3-19"}},
 		{"shared, mostly idle", 20 * ms, 100 * us, 2450 * us, []string{"rank 1 device 3-19"}},
 		{"late host", 8 * ms, 2400 * us, 2450 * us, []string{"rank 1 host 3-19"}},
-		{"late host, busy device", 8 * ms, 2000 * us, 2450 * us, []string{"rank 1 host 3-19", "rank 1 device 4-19"}},
+		{"late host, busy device", 8 * ms, 2000 * us, 2450 * us, []string{"rank 1 device 4-19", "rank 1 host 3-19"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace

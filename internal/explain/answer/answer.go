@@ -79,6 +79,7 @@ const (
 	highShare   = 0.03
 	mediumShare = 0.01
 	raiseShare  = 0.05
+	hostShare   = 0.10 // of hosts, which differ by nature, for a high severity
 )
 
 // weigh brings the severity of a finding in line with what it is worth. A bound, which nobody reaches, says of it only
@@ -95,7 +96,7 @@ func weigh(f *result.Finding) {
 		most = "low"
 	case share < raiseShare && (f.Turns || f.Kind == result.Straggler && f.Cause == result.CauseHost): // hosts differ by nature
 		most = "low"
-	case share < highShare:
+	case share < highShare, share < hostShare && f.Kind == result.Straggler && f.Cause == result.CauseHost:
 		most = "medium"
 	case share > raiseShare && f.Kind == result.Straggler && !f.Profilers && (f.P > 0 || f.Plain) && level(f.Severity) > level("medium"):
 		f.Severity = "medium"

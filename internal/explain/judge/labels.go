@@ -200,18 +200,21 @@ func tellable(ranks, named, blocks int) bool {
 	return math.Pow(ways, float64(1-blocks)) <= falseShare
 }
 
-// in tells whether a rank is late in a step like a run, standing still if that is what
-// the run is about, and what it costs.
+// in tells whether a rank is late in a step like a run, and what it costs. If the run is about
+// standing still, only that counts, of every rank: it shows on the rank's own thread.
 func (v *verdict) in(n int, like *lateRun) (cost int64, yes bool) {
 	cost, yes = v.split[n][like.cause], v.yes[like.cause][n]
+	if like.still == nil {
+		return cost, yes
+	}
 	for k := range v.runs {
-		if still := v.runs[k].still; still != nil && like.still != nil {
+		if still := v.runs[k].still; still != nil {
 			if at := slices.Index(still.steps, n); at >= 0 {
 				return cost + still.costs[at], true
 			}
 		}
 	}
-	return cost, yes
+	return cost, v.still[n]
 }
 
 // byLabels is the probability that chance makes some ranks late as a run says of one of
@@ -237,9 +240,17 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		}
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
+	latest := func(n int) (most int64) { // what the rank costs that costs most
+		for r := range all {
+			if ns, yes := all[r].in(n, run); yes {
+				most = max(most, ns)
+			}
+		}
+		return most
+	}
 	late := func(r, n int) bool {
 		ns, yes := all[r].in(n, run)
-		return yes && ns >= least && (!run.recurring || run.still != nil || worthNaming(a, all[r].split, []int{n}, run.cause))
+		return yes && ns >= least && 2*ns >= latest(n) && (!run.recurring || run.still != nil || worthNaming(a, all[r].split, []int{n}, run.cause))
 	}
 	no := -1
 	if run.recurring {

@@ -56,7 +56,7 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
 			both := min(f.LastStep, o.LastStep) - max(f.FirstStep, o.FirstStep) + 1
-			return o.Kind == result.Straggler && o.Cause == f.Cause && len(o.Ranks) == 1 && !o.Starved &&
+			return o.Kind == result.Straggler && o.Cause == f.Cause && len(o.Ranks) == 1 && !o.Starved && !o.Still &&
 				4*both >= 3*max(f.LastStep-f.FirstStep+1, o.LastStep-o.FirstStep+1)
 		}
 		if f.Cause == result.CauseCommunication || !alike(f) {

@@ -22,7 +22,10 @@ const (
 	likeBatch   = 5    // batches are about the same that differ by a fifth, or by one
 	costlyRatio = 1.1  // of recording that slows other kinds of steps, too
 	skewShare   = 0.25 // of a step: less than that recording may make one rank later; seen were 13 % of a healthy SGLang
-	vagueRatio  = 1.2  // up to which an interval that holds 1 says that recording cost nothing
+	// naturalShare of a step is the lateness of a host up to which it is low where recording may have made it: healthy
+	// SGLang had up to 13 %.
+	naturalShare = 0.15
+	vagueRatio   = 1.2 // up to which an interval that holds 1 says that recording cost nothing
 )
 
 // Recording tells what recording cost, if there is a reference for its steps.
@@ -177,6 +180,9 @@ func (c *capture) profilers() {
 		default:
 			continue
 		}
+		if most == "medium" && c.below(f, naturalShare) && !c.spares(f) {
+			most = "low"
+		}
 		if slices.Index(severities, f.Severity) < slices.Index(severities, most) {
 			f.Severity = most
 		}
@@ -193,9 +199,12 @@ func (c *capture) nsys() bool {
 }
 
 // skewed tells a rank's lateness that is so small that recording, which no two ranks bear alike, can have made it.
-func (c *capture) skewed(f *result.Finding) bool {
+func (c *capture) skewed(f *result.Finding) bool { return c.below(f, skewShare) }
+
+// below tells a rank's lateness that costs less than a share of a step.
+func (c *capture) below(f *result.Finding, share float64) bool {
 	middle := (f.FirstStep + f.LastStep) / 2
-	return f.Kind == result.Straggler && middle >= 0 && float64(f.CostNSPerStep) < skewShare*float64(c.StepPeriod(middle))
+	return f.Kind == result.Straggler && middle >= 0 && float64(f.CostNSPerStep) < share*float64(c.StepPeriod(middle))
 }
 
 // spares tells that recording cannot have made a rank late: there are steps beside the finding's, recorded like them.

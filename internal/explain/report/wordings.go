@@ -110,7 +110,7 @@ var wordings = map[string]string{
 	"worth":                "without it {which} take {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}{tokens}{rest}{last}",
 	"worth_bounds":         "{which} would take {low:ns} to {high:ns} (with 95 % confidence){tokens}{rest}{last}",
 	"worth_little":         "without it {which} take {without:ns} ({low:ns} to {high:ns}) instead of {step:ns}: perhaps no less{last}",
-	"worth_hidden":         "without it {which} take {without:ns} instead of {step:ns} in this window, where Python stacks slow the hosts and hide what more of the {cost:ns} it costs",
+	"worth_hidden":         "without it {which} take {without:ns} instead of {step:ns} in this window; recording slows hosts, which may hide what more of the {cost:ns} it costs without",
 	"worth_most":           "{which} take at least {without:ns} instead of {step:ns} however much of it goes{last}",
 	"worth_none":           "{which} take their {step:ns} however much of it goes{last}",
 	"worth_steps":          "{kind} steps",

@@ -34,7 +34,7 @@ type Worth struct {
 	// Last is what it costs on top of a capture without what all other findings are about:
 	// where causes hide each other it is more than Step - Without.
 	Last int64 `json:"last_ns"`
-	// Hidden: hosts, slowed by recording to an unknown degree, hide what it is worth.
+	// Hidden: recording slowed the hosts, or may have, and they hide what it is worth.
 	Hidden bool `json:"hidden_by_recording"`
 	// AtMost: all of the time was taken away, which nobody can reach.
 	AtMost bool `json:"at_most"`

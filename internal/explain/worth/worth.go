@@ -276,14 +276,18 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	x := &f.Worth
 	hidden, _, _ := metric.PseudoMedian(last, level)
 	x.Several, x.AtMost, x.Last = several, t.atMost, int64(hidden)
-	x.Hidden = !t.atMost && slowed(rep, f) && x.Gain() < f.CostNSPerStep
+	x.Hidden = !t.atMost && slowed(rep, f) && (x.Little() || float64(x.Gain()) < hiddenShare*float64(x.Step))
 	x.Says = says(rep, f)
 }
 
-// slowed tells that recording slowed the hosts to an unknown degree, and so may hide what the
-// device or the work of a rank costs where hosts are in time.
+// hiddenShare of a step is worth too little for what others wait, if recording slowed the hosts.
+const hiddenShare = 0.03
+
+// slowed tells that recording slowed the hosts, or may have, and so hides what the device or the
+// work of a rank costs where hosts are in time.
 func slowed(rep *result.Report, f *result.Finding) bool {
-	return f.Kind == result.Straggler && f.Cause != result.CauseHost && rep.Recording.Stacks && !rep.Recording.Known
+	o := &rep.Recording
+	return f.Kind == result.Straggler && f.Cause != result.CauseHost && (!o.Known || o.Vague || o.Added > 0)
 }
 
 // mostly is the kind that most of some steps are of; several: others are of another.
