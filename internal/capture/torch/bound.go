@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,8 +54,8 @@ func (m *member) sayUnbounded() {
 	m.o.Log(fmt.Sprintf("%s: %s: should stepscope be killed before it closes this one, end it with: stepscope profile stop --url %s", m.URL, why, m.URL))
 }
 
-// opened is a window that vLLM does not end by itself. It takes a second start for none and answers 200, so who opened
-// the first one has it written down until it is closed.
+// opened is a window that a server may be asked for twice: vLLM takes a second start for none, and SGLang 0.5.17 loses
+// it, and both answer 200. So each is written down until it is closed.
 type opened struct {
 	URL  string    `json:"url"`
 	At   time.Time `json:"at"`
@@ -64,15 +65,15 @@ type opened struct {
 
 // openFile is where that is written; "": it is not.
 func (m *member) openFile() string {
-	if m.kind != VLLM || m.o.Sessions == "" {
+	if m.kind == Stepscope || m.o.Sessions == "" {
 		return ""
 	}
 	return filepath.Join(m.o.Sessions, "open", notPlain.ReplaceAllString(m.URL, "-")+".json")
 }
 
 // noteOpen writes down that a window is about to be opened. The error is that another one is open, as far as it is known
-// here.
-func (m *member) noteOpen() error {
+// here. One of SGLang whose stepscope was killed is closed first.
+func (m *member) noteOpen(ctx context.Context) error {
 	file := m.openFile()
 	if file == "" {
 		return nil
@@ -82,6 +83,13 @@ func (m *member) noteOpen() error {
 	switch err := private.Read(file, &was); {
 	case err == nil && was.Host == host && alive(was.PID):
 		return fmt.Errorf("%s: process %d of stepscope has had a window open there since %s: wait for it", m.URL, was.PID, was.At.Local().Format(time.DateTime))
+	case err == nil && m.kind != VLLM:
+		if was.Host == host {
+			m.o.Log(fmt.Sprintf("%s: a window that stepscope opened there at %s was not closed: closing it", m.URL, was.At.Local().Format(time.DateTime)))
+			if _, err := m.stop(ctx); err != nil {
+				return err
+			}
+		}
 	case err == nil:
 		return fmt.Errorf("%s: a window that stepscope opened there at %s was not closed, and vLLM ends none by itself: end it with: stepscope profile stop --url %s, or, of profile start, with what that said",
 			m.URL, was.At.Local().Format(time.DateTime), m.URL)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/base/private"
 	"time"
 )
 
@@ -92,5 +94,34 @@ func TestOpened(t *testing.T) {
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the window is closed, and written down as open")
+	}
+}
+
+// TestOpenedSGLang: SGLang 0.5.17 loses a window that is asked for while another is recorded, and answers 200. One that a
+// killed stepscope left is closed first.
+func TestOpenedSGLang(t *testing.T) {
+	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "sessions")
+	f := newFake(t, false, `{"tp_size":1}`)
+	o := quick(Options{Sessions: kept, Timeout: 1 << 40})
+	var said []string
+	o.Log = func(line string) { said = append(said, line) }
+	s := &Session{o: o.withDefaults(), w: Window{OutputDir: dir, NumSteps: 4}}
+	if err := s.connect(t.Context(), []Target{{URL: f.url}}); err != nil {
+		t.Fatal(err)
+	}
+	m := s.members[0]
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host, _ := os.Hostname()
+	if err := private.Write(m.openFile(), opened{m.URL, m.o.Now(), gone.Process.Pid, host}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.noteOpen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(said, "\n"); !strings.Contains(got, "was not closed: closing it") || f.called() != "stop" {
+		t.Errorf("said %q, calls %s", got, f.called())
 	}
 }

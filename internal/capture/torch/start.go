@@ -143,7 +143,7 @@ func (m *member) start(ctx context.Context) error {
 	} else {
 		body = m.startRequest()
 	}
-	if err := m.noteOpen(); err != nil {
+	if err := m.noteOpen(ctx); err != nil {
 		return err
 	}
 	m.sayUnbounded()
