@@ -4,18 +4,27 @@ import (
 	"slices"
 )
 
-// mostWalsh is how many values a PseudoMedian averages in pairs: their number grows as its square.
-const mostWalsh = 64
+// A PseudoMedian averages single values of fewer than leastBlocks of inBlock, else blocks of inBlock, or longer ones where
+// more than mostWalsh remain: the number of pairs grows as its square.
+const (
+	inBlock     = 3
+	leastBlocks = 6
+	mostWalsh   = 64
+)
 
 // PseudoMedian estimates the centre of a sample by the median of the means of all pairs
 // (Hodges and Lehmann 1963), and bounds it with confidence level or more by the signed-rank
 // test (Wilcoxon 1945). A sample too small for the level is bounded by its least and greatest
-// value. Of more than 64 values the means of blocks, in the order given, stand for the values.
-// Values that borrow from their neighbours, as lengths of steps do, even out in pairs; in a
-// median they do not. The sample has one element or more.
+// value. Of 12 values and more the means of blocks of three, in the order given, stand for the
+// values, 6 at least and 64 at most. Values that borrow from their neighbours, as lengths of steps
+// do, even out so, and what only every third value has still counts; in a median it does not. The
+// sample has one element or more.
 func PseudoMedian[T Number](x []T, level float64) (centre, lo, hi float64) {
 	var of []float64
-	blocks := min(len(x), mostWalsh)
+	blocks := len(x)
+	if blocks >= 2*leastBlocks {
+		blocks = min(max(blocks/inBlock, leastBlocks), mostWalsh)
+	}
 	for i := range blocks {
 		of = append(of, Mean(x[i*len(x)/blocks:(i+1)*len(x)/blocks]))
 	}

@@ -200,21 +200,14 @@ func tellable(ranks, named, blocks int) bool {
 	return math.Pow(ways, float64(1-blocks)) <= falseShare
 }
 
-// in tells whether a rank is late in a step like a run, and what it costs. If the run is about
-// standing still, only that counts, of every rank: it shows on the rank's own thread.
-func (v *verdict) in(n int, like *lateRun) (cost int64, yes bool) {
-	cost, yes = v.split[n][like.cause], v.yes[like.cause][n]
-	if like.still == nil {
-		return cost, yes
+// byStills is the probability that chance gives so many of all standstills to one rank: each might
+// have been any rank's. 0: they are too few to tell, even if all were this rank's.
+func byStills(s *standstills, ranks int) float64 {
+	mine, of := len(s.list), float64(ranks)
+	if math.Pow(of, float64(1-mine)) > falseShare {
+		return 0
 	}
-	for k := range v.runs {
-		if still := v.runs[k].still; still != nil {
-			if at := slices.Index(still.steps, n); at >= 0 {
-				return cost + still.costs[at], true
-			}
-		}
-	}
-	return cost, v.still[n]
+	return min(1, of*metric.AtLeast(mine, mine+s.others, 1/of))
 }
 
 // byLabels is the probability that chance makes some ranks late as a run says of one of
@@ -222,6 +215,9 @@ func (v *verdict) in(n int, like *lateRun) (cost int64, yes bool) {
 func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ...int) float64 {
 	if run.cause == byWork && d.runMore(ranks, run.steps) {
 		return 0
+	}
+	if run.still != nil {
+		return byStills(run.still, len(all))
 	}
 	begin, end := d.Common()
 	var steps []int
@@ -234,23 +230,23 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	var costs []int64
 	for _, r := range ranks {
 		for _, n := range run.steps {
-			if ns, yes := all[r].in(n, run); yes {
-				costs = append(costs, ns)
+			if all[r].yes[run.cause][n] {
+				costs = append(costs, all[r].split[n][run.cause])
 			}
 		}
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
 	latest := func(n int) (most int64) { // what the rank costs that costs most
 		for r := range all {
-			if ns, yes := all[r].in(n, run); yes {
-				most = max(most, ns)
+			if all[r].yes[run.cause][n] {
+				most = max(most, all[r].split[n][run.cause])
 			}
 		}
 		return most
 	}
 	late := func(r, n int) bool {
-		ns, yes := all[r].in(n, run)
-		return yes && ns >= least && 2*ns >= latest(n) && (!run.recurring || run.still != nil || worthNaming(a, all[r].split, []int{n}, run.cause))
+		ns := all[r].split[n][run.cause]
+		return all[r].yes[run.cause][n] && ns >= least && 2*ns >= latest(n) && (!run.recurring || worthNaming(a, all[r].split, []int{n}, run.cause))
 	}
 	no := -1
 	if run.recurring {

@@ -16,6 +16,8 @@ type standstills struct {
 	list  []prep.Still
 	steps []int   // in the capture's numbering, each once
 	costs []int64 // what the other ranks waited for it in each of these
+	// others is how often other ranks stood still and waited for nobody, not while this one did.
+	others int
 }
 
 // standsStill finds those of a rank, and takes what they cost out of split. A thread that
@@ -49,6 +51,7 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 	if len(s.list) < leastRecurring || s.lasts(host, split) {
 		return nil
 	}
+	s.others = d.stillBeside(i, s.list)
 	for _, x := range s.list {
 		n := int(x.Step) + r.First
 		if k := len(s.steps) - 1; k < 0 || s.steps[k] != n {
@@ -57,6 +60,26 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 		}
 	}
 	return s
+}
+
+// stillBeside counts the standstills of ranks but one that wait for nobody, and do not fall into
+// those of that one: then they may wait for it.
+func (d *Domain) stillBeside(i int, list []prep.Still) (n int) {
+	r := d.Ranks[i]
+	mine := make([]prep.Interval, len(list))
+	for k, x := range list {
+		mine[k] = prep.Interval{Start: r.Wall(x.Start), End: r.Wall(x.End)}
+	}
+	slices.SortFunc(mine, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
+	mine = prep.Union(mine)
+	for j, o := range d.Ranks {
+		for _, x := range o.Still {
+			if from, to := o.Wall(x.Start), o.Wall(x.End); j != i && x.Sure && 2*prep.Overlap(mine, from, to) < to-from {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // lasts tells that the host is late to the end of the capture, in most steps by about one standstill: that is no standing

@@ -69,7 +69,6 @@ type verdict struct {
 	late  []lateness
 	split [][numCauses]int64 // of the cost of each step
 	yes   [numCauses][]bool  // whether it is late in a step
-	still map[int]bool       // steps in which its launching thread stands still and waits for nobody
 	runs  []lateRun
 }
 
@@ -89,12 +88,6 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 	v.split = make([][numCauses]int64, end)
 	for n := range v.late {
 		v.split[n] = v.late[n].split()
-	}
-	v.still = map[int]bool{}
-	for _, x := range d.Ranks[i].Still {
-		if x.Sure && x.Step >= 0 {
-			v.still[int(x.Step)+d.Ranks[i].First] = true
-		}
 	}
 	stepsKnown := d.stepsKnown()
 	hidden := make([]bool, end)
