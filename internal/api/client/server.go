@@ -58,9 +58,10 @@ func New(base string, header http.Header) (*Server, error) {
 }
 
 // plain has the longest of limits alone: generating takes as long as it takes, and the context ends it.
-// Replies come as they are, traces among them.
+// Replies come as they are, traces among them. Connections are dropped before uvicorn drops them, which it does after 5 s:
+// a request on one that it is closing is lost, and what starts a window is not sent twice.
 var plain = &http.Client{Timeout: replyLimit, Transport: &http.Transport{
-	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 4 * time.Second, DisableCompression: true,
 	MaxResponseHeaderBytes: 1 << 20,
 }}
 

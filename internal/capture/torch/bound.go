@@ -87,7 +87,10 @@ func (m *member) noteOpen(ctx context.Context) error {
 		if was.Host == host {
 			m.o.Log(fmt.Sprintf("%s: a window that stepscope opened there at %s was not closed: closing it", m.URL, was.At.Local().Format(time.DateTime)))
 			if _, err := m.stop(ctx); err != nil {
-				return err
+				if ctx.Err() != nil {
+					return err
+				}
+				m.o.Log(err.Error()) // the start tells whether it is still open
 			}
 		}
 	case err == nil:

@@ -32,6 +32,9 @@ func (m *member) vllmPlace(ctx context.Context, given string) error {
 	if m.o.Fetch == nil && here(ctx, m.URL) {
 		found, pid = vllmDir("/proc", portOf(m.URL))
 	}
+	if env, err := filepath.Abs(os.Getenv(profilerDir)); found != "" && err == nil && given == env {
+		given = "" // that variable is SGLang's
+	}
 	switch {
 	case given == "" && found == "" && pid > 0:
 		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces where it was told at its start, and the command line of its process %d names no such directory: start it with --profiler-config '{\"profiler\":\"torch\",\"%s\":\"DIR\"}' (before 0.13: with %s=DIR), or give --output-dir DIR if that is set elsewhere", m.URL, pid, vllmDirKey, vllmDirEnv)
