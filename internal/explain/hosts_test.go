@@ -4,9 +4,11 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -43,9 +45,26 @@ func TestHostsWaitForHosts(t *testing.T) {
 	}
 }
 
+// TestEverySixthStep: a host that stands still for 8 ms before every sixth synchronisation is one finding, and
+// slow steps are none.
+func TestEverySixthStep(t *testing.T) {
+	r := analyzed(t, readDir(t, filepath.Join("testdata", "pause_before_sync")))
+	f := r.Findings[0]
+	title := report.Words(f.Title)
+	if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{"TP01"}) || f.Cause != result.CauseHost || f.Severity == "low" ||
+		!strings.Contains(title, "every 6 steps, 3 times in this window (5, 11, 17)") {
+		t.Errorf("the headline is %s: %s%s", f.Severity, title, describe(r))
+	}
+	for _, f := range r.Findings[1:] {
+		if f.Severity != "low" && f.Severity != "info" && (f.Kind == result.Straggler || f.Kind == result.SlowStep) {
+			t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
+		}
+	}
+}
+
 type time = int64
 
-// pausedAt has the host of a rank stand still in each step from one on, before what a function names.
+// pausedInLaunch has the host of a rank stand still inside a launch call of each step from one on.
 func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 	ts := retimed(t, "graphs", paused(rank, from, ns))
 	// The call of a graph now begins when the pause does.

@@ -87,6 +87,47 @@ func TestSGLangPlain(t *testing.T) {
 	}
 }
 
+// TestHeadlines: the first finding of windows with a known cause, of SGLang 0.5.17 and vLLM 0.26 on H100, blames
+// the rank and the cause at medium or high severity, and no finding above low blames another rank.
+func TestHeadlines(t *testing.T) {
+	data := os.Getenv("STEPSCOPE_DATA")
+	if data == "" {
+		t.Skip("STEPSCOPE_DATA is not set: the directory of the shared captures")
+	}
+	for _, c := range []struct {
+		name, rank, cause string
+		from, to          int64 // what a step takes without it, in µs; 0: not tested
+	}{
+		{"sglang17_sleep", "TP01", result.CauseHost, 5_000, 7_600},
+		{"sglang17_dp_sleep", "TP00-DP01", result.CauseHost, 25_000, 31_500},
+		{"sglang17_hog", "TP01", result.CauseDevice, 0, 0},
+		{"vllm26_sleep", "TP01", result.CauseHost, 4_000, 5_500},
+		{"vllm26_hog", "TP01", result.CauseDevice, 3_500, 4_500},
+		{"vllm26_plain", "", "", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(data, "traces", c.name)
+			if _, err := os.Stat(dir); err != nil {
+				t.Skip(err)
+			}
+			r := analyzed(t, readDir(t, dir))
+			if f := r.Findings[0]; c.rank != "" {
+				if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{c.rank}) || f.Cause != c.cause || f.Severity == "low" {
+					t.Fatalf("the headline is %s: %s%s", f.Severity, report.Words(f.Title), describe(r))
+				}
+				if c.to != 0 && (int64(f.Worth.Without) < c.from*us || int64(f.Worth.Without) > c.to*us) {
+					t.Errorf("it is worth %+v, without it steps take %d to %d µs", f.Worth, c.from, c.to)
+				}
+			}
+			for _, f := range r.Findings {
+				if f.Kind == result.Straggler && f.Severity != "low" && !slices.Equal(f.Names, []string{c.rank}) {
+					t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
+				}
+			}
+		})
+	}
+}
+
 // TestSGLangBalance: the balance of a real SGLang with experts and data-parallel attention is what the
 // kernels' names give, taken one after the other: all of 16 layers have theirs in each of 8 decode steps.
 func TestSGLangBalance(t *testing.T) {

@@ -203,8 +203,7 @@ func (c *capture) skewed(f *result.Finding) bool { return c.below(f, skewShare) 
 
 // below tells a rank's lateness that costs less than a share of a step.
 func (c *capture) below(f *result.Finding, share float64) bool {
-	middle := (f.FirstStep + f.LastStep) / 2
-	return f.Kind == result.Straggler && middle >= 0 && float64(f.CostNSPerStep) < share*float64(c.StepPeriod(middle))
+	return f.Kind == result.Straggler && len(f.Steps) > 0 && float64(f.CostNSPerStep) < share*float64(usualPeriod(c.Aligned, f.Steps))
 }
 
 // spares tells that recording cannot have made a rank late: there are steps beside the finding's, recorded like them.
@@ -220,13 +219,19 @@ func (c *capture) besides(f *result.Finding) []int64 {
 	return decodeTimes(c.Aligned, c.rep, c.rep.Recording.Batch, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
 }
 
-// ofKind tells whether a finding is about steps of a kind, or about all.
+// ofKind tells whether a finding is about steps of a kind, mostly, or about all.
 func (c *capture) ofKind(f *result.Finding, kind string) bool {
-	switch middle := (f.FirstStep + f.LastStep) / 2; {
+	switch {
 	case f.Kind == result.HostBound:
 		return f.ID == id(result.HostBound, kind)
-	case f.Kind == result.Straggler && middle >= 0:
-		return c.KindOf[middle].String() == kind
+	case f.Kind == result.Straggler && len(f.Steps) > 0:
+		of := 0
+		for _, n := range f.Steps {
+			if c.KindOf[n].String() == kind {
+				of++
+			}
+		}
+		return 2*of >= len(f.Steps)
 	}
 	return true
 }

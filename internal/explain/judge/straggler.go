@@ -290,8 +290,18 @@ func worthNaming(a *match.Aligned, split [][numCauses]int64, steps []int, cause 
 }
 
 // lateLimit is the cost above which a rank is late in a step, ns.
-func lateLimit(a *match.Aligned, n int) int64 {
-	return max(lateFloor, int64(lateShare*float64(a.StepPeriod(n))))
+func lateLimit(a *match.Aligned, n int) int64 { return limitOf(a.StepPeriod(n)) }
+
+func limitOf(period int64) int64 { return max(lateFloor, int64(lateShare*float64(period))) }
+
+// usualPeriod is the median over some steps, one or more, of what those like them take from start to start, ns: prefill
+// among decode steps counts for little.
+func usualPeriod(a *match.Aligned, steps []int) int64 {
+	var all []int64
+	for _, n := range steps {
+		all = append(all, a.StepPeriod(n))
+	}
+	return int64(metric.MedianInPlace(all))
 }
 
 func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun, cost int64) result.Finding {
@@ -303,9 +313,9 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 		Passing: !run.stays, CostNSPerStep: cost, Steps: run.steps,
 		ID: id(result.Straggler, r.Label, name, first),
 	}
-	middle := run.steps[len(run.steps)/2]
-	share := float64(cost) / float64(max(a.StepPeriod(middle), 1))
-	waited := cost > lateLimit(a, middle)
+	usual := usualPeriod(a, run.steps)
+	share := metric.Share(cost, usual)
+	waited := cost > limitOf(usual)
 	switch {
 	case !waited:
 		f.Severity = "low"

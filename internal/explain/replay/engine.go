@@ -34,7 +34,7 @@ type engine struct {
 	rank    int // whose outputs they are
 	outputs []output
 	turns   [][]engineWait // by rank, in order of time
-	own     int64    // from the last that is recorded of a thread to its next step, if it does not wait
+	own     int64          // from the last that is recorded of a thread to its next step, if it does not wait
 }
 
 // findEngine finds the waits for the engine of a domain; none: nobody brings tokens home on a
