@@ -222,3 +222,36 @@ func TestChangePoint(t *testing.T) {
 		}
 	}
 }
+
+// TestSeverityByUsualStep: a long prefill step in the middle of decode steps does not make little of a late rank.
+func TestSeverityByUsualStep(t *testing.T) {
+	const ms = 1_000_000
+	rank := func() *trace.Trace {
+		y, at := explaintest.New(), int64(0)
+		for n := range 9 {
+			name, took := "step[DECODE bs=16]", int64(8*ms)
+			if n == 4 {
+				name, took = "step[EXTEND bs=1 toks=4096]", 160*ms
+			}
+			y.Span(trace.UserAnnotation, 0, name, at, at+took)
+			y.Run("gemm", at+20, at+800, at+took/2, 8)
+			y.Run(explaintest.AllReduce, at+60, at+took/2, at+took-ms, 1)
+			at += took
+		}
+		return y.Done()
+	}
+	a := prepared(rank(), rank())
+	run := lateRun{cause: byHost, steps: []int{1, 2, 3, 4, 5, 6, 7}, stays: true}
+	if period := usualPeriod(a, run.steps); period != 8*ms {
+		t.Errorf("the usual step takes %d ns, want %d", period, 8*ms)
+	}
+	d := Blame(a)[0]
+	f := straggler(a, d, 1, d.late[1], run, 3*ms)
+	if f.Severity != "high" {
+		t.Errorf("3 of 8 ms: %s, want high", f.Severity)
+	}
+	c := capture{Aligned: a}
+	if c.below(&f, naturalShare) || !c.ofKind(&f, trace.Decode.String()) || c.ofKind(&f, trace.Prefill.String()) {
+		t.Error("3 of 8 ms of decode steps count as little, or as of prefill steps")
+	}
+}
