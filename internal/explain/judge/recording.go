@@ -206,9 +206,10 @@ func (c *capture) below(f *result.Finding, share float64) bool {
 	return f.Kind == result.Straggler && len(f.Steps) > 0 && float64(f.CostNSPerStep) < share*float64(usualPeriod(c.Aligned, f.Steps))
 }
 
-// spares tells that recording cannot have made a rank late: there are steps beside the finding's, recorded like them.
+// spares tells that recording cannot have made a rank late: there are decode steps beside the finding's, recorded like
+// them.
 func (c *capture) spares(f *result.Finding) bool {
-	if f.Kind != result.Straggler {
+	if f.Kind != result.Straggler || !c.ofKind(f, trace.Decode.String()) {
 		return false
 	}
 	return len(c.besides(f)) >= leastTimed
