@@ -57,6 +57,10 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 	}
 	type place struct{ rank, step int }
 	cost := map[place]int64{}
+	waits := make([][]prep.Interval, len(d.Ranks))
+	for i, r := range d.Ranks {
+		waits[i] = r.WaitsOf(r.Main)
+	}
 	left := map[string][]int64{} // by operation and rank: when its part of the one before ended, on its own clock
 	for i := range d.Hosts {
 		m := &d.Hosts[i]
@@ -67,8 +71,8 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 		if late, ref, wait := latestHost(m, len(d.Ranks)); late >= 0 && !m.First && !(late == 0 && strings.HasSuffix(m.Op, ":broadcast")) {
 			p, q := &m.At[late], &m.At[ref]
 			behind := p.Start - q.Start
-			mine, known := d.hostTook(p, before[p.Rank])
-			theirs, same := d.hostTook(q, before[q.Rank])
+			mine, known := d.hostTook(p, before[p.Rank], waits[p.Rank])
+			theirs, same := d.hostTook(q, before[q.Rank], waits[q.Rank])
 			if step := d.stepOfHost(p); known && same && step >= 0 && behind >= tie {
 				share := float64(min(max(mine-theirs, 0), behind)) / float64(behind)
 				cost[place{int(p.Rank), step}] += int64(share * float64(wait))
@@ -92,7 +96,7 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 }
 
 // latestHost is the part that the others wait for, the one with the median arrival, and for
-// how long the others wait, on average; late is -1 if nobody waits.
+// how long the others of the domain wait, on average; late is -1 if nobody waits.
 func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 	late = -1
 	var sum int64
@@ -113,14 +117,17 @@ func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 }
 
 // hostTook is how long the launching thread of a rank took from a moment of its own clock to
-// a host collective, waits left out; known is false without such a moment.
-func (d *Domain) hostTook(p *match.HostPart, from int64) (ns int64, known bool) {
+// a host collective, waits left out; known is false without such a moment in the same stretch.
+func (d *Domain) hostTook(p *match.HostPart, from int64, waits []prep.Interval) (ns int64, known bool) {
 	if p.Coll < 0 || from < 0 {
 		return 0, false
 	}
 	r := d.Ranks[p.Rank]
 	to := r.HostColls[p.Coll].Start
-	return to - from - prep.Overlap(r.WaitsOf(r.Main), from, to), true
+	if r.Apart(from, to) {
+		return 0, false
+	}
+	return to - from - prep.Overlap(waits, from, to), true
 }
 
 // stepOfHost is the step, in the capture's numbering, that a host collective comes before; -1: none.

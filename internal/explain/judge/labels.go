@@ -200,14 +200,20 @@ func tellable(ranks, named, blocks int) bool {
 	return math.Pow(ways, float64(1-blocks)) <= falseShare
 }
 
-// byStills is the probability that chance gives so many of all standstills to one rank: each might
-// have been any rank's. 0: they are too few to tell, even if all were this rank's.
+// byStills is the probability that chance gives one rank so many of all standstills: each might have been any rank's.
+// 0: they are too few to tell, even if all were this rank's.
 func byStills(s *standstills, ranks int) float64 {
-	mine, of := len(s.list), float64(ranks)
-	if math.Pow(of, float64(1-mine)) > falseShare {
+	mine := times(s.list)
+	if mostOf(ranks, mine, 0) > falseShare {
 		return 0
 	}
-	return min(1, of*metric.AtLeast(mine, mine+s.others, 1/of))
+	return mostOf(ranks, mine, s.others)
+}
+
+// mostOf is the probability that chance gives one of some ranks so many events or more, if the others together have
+// some.
+func mostOf(ranks, mine, others int) float64 {
+	return min(1, float64(ranks)*metric.AtLeast(mine, mine+others, 1/float64(ranks)))
 }
 
 // byLabels is the probability that chance makes some ranks late as a run says of one of
@@ -236,17 +242,17 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		}
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
-	latest := func(n int) (most int64) { // what the rank costs that costs most
+	latest := make([]int64, end) // what the rank costs that costs most, by step
+	for _, n := range steps {
 		for r := range all {
 			if all[r].yes[run.cause][n] {
-				most = max(most, all[r].split[n][run.cause])
+				latest[n] = max(latest[n], all[r].split[n][run.cause])
 			}
 		}
-		return most
 	}
 	late := func(r, n int) bool {
 		ns := all[r].split[n][run.cause]
-		return all[r].yes[run.cause][n] && ns >= least && 2*ns >= latest(n) && (!run.recurring || worthNaming(a, all[r].split, []int{n}, run.cause))
+		return all[r].yes[run.cause][n] && ns >= least && 2*ns >= latest[n] && (!run.recurring || worthNaming(a, all[r].split, []int{n}, run.cause))
 	}
 	no := -1
 	if run.recurring {
@@ -260,8 +266,12 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	}
 	found, own, others := 0, 0, 0
 	var lateIn []int // steps
+	ofRun := map[int]bool{}
+	for _, n := range run.steps {
+		ofRun[n] = true
+	}
 	for _, n := range steps {
-		if !slices.Contains(run.steps, n) {
+		if !ofRun[n] {
 			for r := range all {
 				if !slices.Contains(ranks, r) && late(r, n) {
 					others++
@@ -284,14 +294,14 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		return 0
 	}
 	length := blockLength(len(steps))
-	if !tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) {
-		length = 1 // steps of one block would prove nothing
+	if !tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) && (run.stays || alone(lateIn)) {
+		length = 1 // what comes and goes does not last into the next step
 	}
 	if tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) || others >= own {
 		return labelled(len(all), len(ranks), steps, length, no, scoreOf).atLeast(found)
 	}
 	// What is too short to be told from chance by the rank alone may be so by its regularity.
-	if p := byPeriod(len(all), steps, lateIn); len(ranks) == 1 && p <= falseShare {
+	if p := byPeriod(len(all), others, steps, lateIn); len(ranks) == 1 && p <= falseShare {
 		return p
 	}
 	return 0
@@ -307,9 +317,19 @@ func blocksOf(steps, some []int, length int) (n int) {
 	return n
 }
 
-// byPeriod is the probability that chance makes one of some ranks late in as many steps, and
+// alone tells that no two of some steps follow each other.
+func alone(steps []int) bool {
+	for i := 1; i < len(steps); i++ {
+		if steps[i] == steps[i-1]+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// byPeriod is the probability that chance makes one of some ranks late in as many steps, where others are in some, and
 // these as regular, as some are; 1 if they are not.
-func byPeriod(ranks int, steps, late []int) float64 {
+func byPeriod(ranks, others int, steps, late []int) float64 {
 	if period(late) == 0 {
 		return 1
 	}
@@ -327,8 +347,7 @@ func byPeriod(ranks int, steps, late []int) float64 {
 			regular++
 		}
 	}
-	same := math.Pow(float64(ranks), float64(1-len(late)))
-	return min(1, 2*same*float64(regular)/(mostLabels+1)) // this or the test by ranks alone
+	return min(1, 2*mostOf(ranks, len(late), others)*float64(regular)/(mostLabels+1)) // this or the test by ranks alone
 }
 
 // period is by how many steps, two or more, some follow each other regularly; 0: they do not.

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
@@ -16,7 +17,7 @@ type standstills struct {
 	list  []prep.Still
 	steps []int   // in the capture's numbering, each once
 	costs []int64 // what the other ranks waited for it in each of these
-	// others is how often other ranks stood still and waited for nobody, not while this one did.
+	// others is how often other ranks stood still like this one, but not while this one did.
 	others int
 }
 
@@ -36,22 +37,21 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 			if _, ok := left[n]; !ok {
 				left[n] = split[n][byHost]
 			}
-			length := x.End - x.Start
-			if sure || 2*left[n] >= length && left[n] <= 2*length {
-				left[n] = max(0, left[n]-length)
+			if sure || asLong(left[n], x) {
+				left[n] = max(0, left[n]-(x.End-x.Start))
 				s.list = append(s.list, x)
 			}
 		}
 	}
 	add(true)
-	if len(s.list) < leastRecurring { // else they say more of how long it lasts
+	unsure := len(s.list) < leastRecurring
+	if unsure { // else they say more of how long it lasts
 		add(false)
 		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
 	}
 	if len(s.list) < leastRecurring || s.lasts(host, split) {
 		return nil
 	}
-	s.others = d.stillBeside(i, s.list)
 	for _, x := range s.list {
 		n := int(x.Step) + r.First
 		if k := len(s.steps) - 1; k < 0 || s.steps[k] != n {
@@ -59,25 +59,56 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 			split[n][byHost] = left[n]
 		}
 	}
+	s.others = d.stillBeside(i, s.list, begin, len(split), unsure)
 	return s
 }
 
-// stillBeside counts the standstills of ranks but one that wait for nobody, and do not fall into
-// those of that one: then they may wait for it.
-func (d *Domain) stillBeside(i int, list []prep.Still) (n int) {
+// asLong tells that others waited for a rank about as long as it stood still.
+func asLong(waited int64, x prep.Still) bool {
+	length := x.End - x.Start
+	return 2*waited >= length && waited <= 2*length
+}
+
+// times is how often a rank stood still: what lies closer together than it lasts is one time, which a span divides.
+func times(list []prep.Still) (n int) {
+	for k, x := range list {
+		if k == 0 || x.Start-list[k-1].End > x.End-x.Start {
+			n++
+		}
+	}
+	return n
+}
+
+// stillBeside counts how often ranks but one stand still, for half as long to twice as long as that one, and not in its
+// standstills: then they may wait for it.
+// It goes by what is known to wait for nobody and, where that one's are not, by the same rule as for these.
+func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bool) (n int) {
 	r := d.Ranks[i]
 	mine := make([]prep.Interval, len(list))
+	least, most := int64(math.MaxInt64), int64(0)
 	for k, x := range list {
+		least, most = min(least, x.End-x.Start), max(most, x.End-x.Start)
 		mine[k] = prep.Interval{Start: r.Wall(x.Start), End: r.Wall(x.End)}
 	}
 	slices.SortFunc(mine, func(x, y prep.Interval) int { return cmp.Compare(x.Start, y.Start) })
 	mine = prep.Union(mine)
 	for j, o := range d.Ranks {
+		if j == i {
+			continue
+		}
+		var its []prep.Still
 		for _, x := range o.Still {
-			if from, to := o.Wall(x.Start), o.Wall(x.End); j != i && x.Sure && 2*prep.Overlap(mine, from, to) < to-from {
-				n++
+			if step := int(x.Step) + o.First; step < begin || step >= end || !x.Sure && !(unsure && asLong(d.late[j][step].split()[byHost], x)) {
+				continue
+			}
+			if length := x.End - x.Start; 2*length < least || length > 2*most {
+				continue
+			}
+			if from, to := o.Wall(x.Start), o.Wall(x.End); 2*prep.Overlap(mine, from, to) < to-from {
+				its = append(its, x)
 			}
 		}
+		n += times(its)
 	}
 	return n
 }

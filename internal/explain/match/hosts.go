@@ -199,11 +199,18 @@ func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
 // matchAlone matches collectives that one of two ranks alone has, and waits in: the other came
 // last. It reports whether most are such.
 func (d *Domain) matchAlone(op string, lists [][]int32) bool {
-	if len(d.Ranks) != 2 || d.Doubt(1, 0, 0) > hostSkew {
+	if len(d.Ranks) != 2 || len(lists[0])+len(lists[1]) == 0 {
+		return false
+	}
+	i := 0
+	if len(lists[0]) == 0 {
+		i = 1
+	}
+	if d.Doubt(1, 0, d.Ranks[i].HostColls[lists[i][0]].Start) > hostSkew {
 		return false
 	}
 	var out []HostMatch
-	paired := 0
+	paired := 0 // counted on both ranks
 	for i, list := range lists {
 		other, next := d.Ranks[1-i], 0
 		for _, c := range list {
@@ -229,7 +236,7 @@ func (d *Domain) matchAlone(op string, lists [][]int32) bool {
 			out = append(out, m)
 		}
 	}
-	if len(out) < hostLeast || paired >= len(out) {
+	if len(out) < hostLeast || paired/2 >= len(out) {
 		return false
 	}
 	d.Hosts = append(d.Hosts, out...)

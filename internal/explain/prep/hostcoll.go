@@ -13,14 +13,14 @@ import (
 type HostCollective struct {
 	Interval          // from the rank's arrival to the end of its part
 	Op       string   // such as gloo:broadcast
-	Blocked  Interval // of that, when the launching thread did nothing else; empty: it went on meanwhile
+	Blocked  Interval // of that, when the launching thread did nothing else; empty: it went on for half of it or more
 	Step     int32    // the step that it is in or comes before; -1: none
 }
 
 // hostCollective matches the names of host collectives: annotations of PyTorch's backends for
-// CPUs (c10d, ProcessGroupGloo.cpp), which run on a thread of the backend, and vLLM's
+// CPUs (c10d, ProcessGroupGloo.cpp; not its sends), which run on a thread of the backend, and vLLM's
 // collectives through shared memory (csrc/cpu/shm.cpp), which run on the calling thread.
-var hostCollective = regexp.MustCompile(`^(?:(?:gloo|mpi|ucc):[a-z_0-9]+|(?:_C|vllm|sgl_kernel|torch\.ops\._C)(?:::|\.)shm_(?:allreduce|all_gather|gather|broadcast|reduce_scatter)[a-z_]*)$`)
+var hostCollective = regexp.MustCompile(`^(?:(?:gloo|mpi|ucc):[a-z_0-9]*(?:reduce|gather|scatter|broadcast|all_?to_?all|barrier)[a-z_0-9]*|(?:_C|vllm|sgl_kernel|torch\.ops\._C)(?:::|\.)shm_(?:allreduce|all_gather|gather|broadcast|reduce_scatter)[a-z_]*)$`)
 
 // findHostCollectives gives the host collectives of a rank in time order, and sets when the
 // launching thread waited in them. It wants the rank's calls and steps.
@@ -57,7 +57,7 @@ func (r *Rank) findHostCollectives(t *trace.Trace) {
 		if at > 0 {
 			from = max(from, turns[at-1])
 		}
-		if from = max(from, reach); from < c.End {
+		if from = max(from, reach); 2*max(c.End-from, 0) > c.End-c.Start {
 			c.Blocked = Interval{from, c.End}
 			r.Waits = append(r.Waits, c.Blocked)
 			reach = c.End

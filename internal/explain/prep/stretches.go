@@ -99,6 +99,10 @@ func (r *Rank) DropSteps(from, to int) {
 	for i := range r.Cold {
 		r.Cold[i].Step = moved(r.Cold[i].Step)
 	}
+	r.HostColls = slices.Clone(r.HostColls)
+	for i := range r.HostColls {
+		r.HostColls[i].Step = moved(r.HostColls[i].Step)
+	}
 	r.Still = slices.DeleteFunc(slices.Clone(r.Still), func(s Still) bool { return s.Step >= int32(from) && s.Step < int32(to) })
 	for i := range r.Still {
 		r.Still[i].Step = moved(r.Still[i].Step)

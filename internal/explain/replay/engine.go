@@ -96,17 +96,33 @@ func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lag
 	}
 }
 
-// addTurns lets threads begin steps once the tokens that the engine waits for have come home.
+// addTurns lets threads begin steps once the tokens that the engine waits for have come home. The
+// engine gives a step to all workers at once: what one of them takes longer to begin is its own.
 func (b *builder) addTurns() {
-	for _, list := range b.engine.turns {
-		for i := range list {
-			if t := &list[i]; t.returns != none {
-				n := &b.nodes[t.returns]
-				if o := &b.engine.outputs[t.output]; o.node != none {
-					n.await(o.node, b.nodes[o.node].at, n.at-b.nodes[o.node].at)
+	type turn struct{ output, step int32 }
+	least := map[turn]int64{} // from the tokens to the step, of the worker that begins first
+	each := func(do func(n *node, from int32, of turn)) {
+		for _, list := range b.engine.turns {
+			for i := range list {
+				if t := &list[i]; t.returns != none {
+					n := &b.nodes[t.returns]
+					do(n, b.engine.outputs[t.output].node, turn{t.output, n.step})
 				}
-				b.settle(n)
 			}
 		}
 	}
+	each(func(n *node, from int32, of turn) {
+		if from != none {
+			lag := n.at - b.nodes[from].at
+			if least[of] == 0 || lag < least[of] {
+				least[of] = lag
+			}
+		}
+	})
+	each(func(n *node, from int32, of turn) {
+		if from != none {
+			n.await(from, b.nodes[from].at, least[of])
+		}
+		b.settle(n)
+	})
 }

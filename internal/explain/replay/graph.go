@@ -193,27 +193,32 @@ func (b *builder) addRanks() {
 		first := int32(len(b.nodes))
 		for j := range nodes {
 			for k := range nodes[j].from {
-				if nodes[j].from[k] != none {
-					nodes[j].from[k] += first
-				}
+				shift(&nodes[j].from[k], first)
 			}
 		}
 		for j := range b.leave[i] {
 			b.leave[i][j] += first
 		}
 		for j := range b.hosts[i] {
-			b.hosts[i][j].arrives += first
-			b.hosts[i][j].returns += first
+			shift(&b.hosts[i][j].arrives, first)
+			shift(&b.hosts[i][j].returns, first)
 		}
 		for j := range b.turns[i] {
-			b.turns[i][j].returns += first
+			shift(&b.turns[i][j].returns, first)
 		}
 		for j := range b.outputs {
-			if i == b.engine.rank && b.outputs[j].node != none {
-				b.outputs[j].node += first
+			if i == b.engine.rank {
+				shift(&b.outputs[j].node, first)
 			}
 		}
 		b.nodes = append(b.nodes, nodes...) // to where the part begins, or before
+	}
+}
+
+// shift numbers a node, if it is one, among those of all ranks.
+func shift(node *int32, first int32) {
+	if *node != none {
+		*node += first
 	}
 }
 

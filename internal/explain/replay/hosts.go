@@ -28,7 +28,7 @@ func hostMoments(d *match.Domain) [][]hostPart {
 			if p.Coll >= 0 {
 				c := &r.HostColls[p.Coll]
 				x.Interval = c.Interval
-				x.waits = len(p.For) > 0 && 2*(c.Blocked.End-c.Blocked.Start) > c.End-c.Start
+				x.waits = len(p.For) > 0 && c.Blocked.End > c.Blocked.Start
 			} else {
 				// Just before the others go on.
 				x.Start = p.Start - (r.Wall(p.Start) - p.Start) - 1
