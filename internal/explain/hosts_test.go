@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
+	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/trace"
@@ -41,6 +42,19 @@ func TestHostsWaitForHosts(t *testing.T) {
 		}
 		if peers < 10_000*us {
 			t.Errorf("%s: TP00 idles for %d ns while its host waits for TP01's, want 10 ms or more", c.dir, peers)
+		}
+	}
+}
+
+// TestHostCollectivesOfCutFile: where a file ends early, its last step goes, and host collectives count their steps anew.
+func TestHostCollectivesOfCutFile(t *testing.T) {
+	ts := readDir(t, filepath.Join("testdata", "gloo_late_host"))
+	for _, tr := range ts {
+		tr.Source.Complete = false
+	}
+	for _, r := range prep.Traces(ts, nil) {
+		if err := r.Check(); err != nil || len(r.HostColls) == 0 {
+			t.Errorf("%d host collectives: %v", len(r.HostColls), err)
 		}
 	}
 }

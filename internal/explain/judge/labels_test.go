@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
 // lateIn are the scores of ranks that a picture shows, a rank a line: x late, . not.
@@ -164,5 +166,54 @@ func TestTellable(t *testing.T) {
 		if tellable(c.ranks, c.named, c.least-1) || !tellable(c.ranks, c.named, c.least) {
 			t.Errorf("%d of %d ranks: it does not take %d blocks", c.named, c.ranks, c.least)
 		}
+	}
+}
+
+// TestStandstillsOfOneRank: the probability that all standstills fall to one of some ranks, where a span in the middle
+// of one does not make it two.
+func TestStandstillsOfOneRank(t *testing.T) {
+	stills := func(starts ...int64) (list []prep.Still) {
+		for _, at := range starts {
+			list = append(list, prep.Still{Interval: prep.Interval{Start: at * 1e6, End: (at + 4) * 1e6}})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		what   string
+		starts []int64 // ms; each lasts 4 ms
+		ranks  int
+		others int
+		want   float64 // 0: too few to tell
+	}{
+		{"6 of 6, of 2 ranks", []int64{0, 14, 28, 42, 56, 70}, 2, 0, 1. / 32},
+		{"4 of 4, of 4 ranks", []int64{0, 14, 28, 42}, 4, 0, 1. / 64},
+		{"4 of 4, of 2 ranks", []int64{0, 14, 28, 42}, 2, 0, 0},
+		{"one of four pieces, of 4 ranks", []int64{0, 4, 9, 13}, 4, 0, 0},
+		{"6 of 12, of 2 ranks", []int64{0, 14, 28, 42, 56, 70}, 2, 6, 1},
+	} {
+		if p := byStills(&standstills{list: stills(c.starts...), others: c.others}, c.ranks); math.Abs(p-c.want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", c.what, p, c.want)
+		}
+	}
+}
+
+// TestRegularSteps: which late steps are regular, and that others' lateness makes chance more likely.
+func TestRegularSteps(t *testing.T) {
+	for _, c := range []struct {
+		late  []int
+		every int
+	}{
+		{[]int{5, 11, 17}, 6},
+		{[]int{8, 16, 32}, 8}, // one is missing
+		{[]int{5, 6, 7}, 0},
+		{[]int{1, 4, 9}, 0},
+	} {
+		if got := period(c.late); got != c.every {
+			t.Errorf("%v: every %d, want %d", c.late, got, c.every)
+		}
+	}
+	late := []int{5, 11, 17, 23}
+	if alone, beside := byPeriod(2, 0, stepsTo(25), late), byPeriod(2, 2, stepsTo(25), late); alone > falseShare || beside < 2*alone {
+		t.Errorf("p is %.3f if no other rank is late, and %.3f if others are in two steps", alone, beside)
 	}
 }

@@ -159,7 +159,7 @@ func there(from []source, only string) []source {
 type tally struct {
 	windows, wrong   int // wrong blame a rank: call it late with medium severity or more
 	low, held, turns int // windows with a rank called late with low severity, one that chance explained, ranks that take turns
-	examples       []string
+	examples         []string
 }
 
 func (t *tally) add(o tally) {
