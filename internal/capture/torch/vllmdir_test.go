@@ -22,7 +22,7 @@ func TestVLLMDirOf(t *testing.T) {
 		{`vllm|serve|m|--profiler-config|{"profiler": "torch", "torch_profiler_dir": "/traces/"}`, "", "/traces"},
 		{`vllm|serve|m|--profiler-config={"profiler":"torch","torch_profiler_dir":"/traces"}`, "", "/traces"},
 		{`vllm|serve|m|--profiler_config.torch_profiler_dir|/traces`, "", "/traces"},
-		{`vllm|serve|m|--profiler-config.torch_profiler_dir=rel`, "", "/work/rel"},
+		{`vllm|serve|m|--profiler-config.torch_profiler_dir=rel`, "", "/srv/rel"},
 		{`vllm|serve|m`, "VLLM_TORCH_PROFILER_DIR=/old", "/old"},
 		{`vllm|serve|m|--profiler-config={"torch_profiler_dir":"~/t"}`, "HOME=/home/me", "/home/me/t"},
 		{`vllm|serve|m|--profiler-config|{"profiler": "cuda"}`, "", ""},
@@ -30,7 +30,7 @@ func TestVLLMDirOf(t *testing.T) {
 		{`vllm|serve|m|--profiler-config`, "", ""},
 		{`vllm|serve|m|--profiler-config|{broken`, "", ""},
 	} {
-		if got := vllmDirOf(strings.Split(c.args, "|"), []string{c.env}, "/work"); got != c.want {
+		if got := vllmDirOf(strings.Split(c.args, "|"), []string{c.env}, "/srv"); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.args, c.env, got, c.want)
 		}
 	}
