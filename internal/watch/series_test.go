@@ -32,7 +32,7 @@ func TestReplay(t *testing.T) {
 		}},
 		{"shared", []string{
 			"2026-11-25 23:19:14  sglang: DP01: uneven pace since 23:19:08: the largest over the median of the others is 3.93 in pace, and was 1.01",
-			"2026-11-25 23:19:17  sglang: lost throughput since 23:19:07: 60.9 % of the tokens that as many requests got before",
+			"2026-11-25 23:19:17  sglang: lost throughput since 23:19:08: 60.9 % of the tokens that as many requests got before",
 			"2026-11-25 23:19:57  sglang: over: lost throughput",
 			"2026-11-25 23:20:00  sglang: over: uneven pace",
 		}},

@@ -110,7 +110,12 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	case <-ctx.Done():
 		server.Close()
 		<-ended
-		return site.interrupted(ctx.Err())
+		select {
+		case <-site.taken: // both happened at once
+			return nil
+		default:
+			return site.interrupted(ctx.Err())
+		}
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", opts.File, err)
 	case <-site.taken:

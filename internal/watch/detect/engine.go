@@ -50,6 +50,7 @@ type state struct {
 	knows       bool            // what is usual was looked at once
 	fromStart   bool            // nothing usual is known: it was not as it should be from the beginning
 	queues      []moment
+	series      []entry // raw values of the last minute, baseline included: larger is worse
 	seen        map[int]bool
 	gone        int // a rank that silent misses
 }
@@ -131,10 +132,10 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	for _, s := range states {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
-			// The past must reach back to before the change, which the sum says well enough for this.
+			// The past must reach back to before the change. The cumulative sum dates it well enough for this check.
 			within := l.At.Sub(s.sum.onset) <= lookBack-leastBefore*e.Every
-			if !ev.Ended && s.rule.Kind == Imbalance && !s.fromStart && within {
-				if after, onset, known := changed(past, signalOf(s.rule.Signal).of, ev.Who, s.over); known {
+			if !ev.Ended && !s.fromStart && within {
+				if after, onset, known := changed(s.sinceLast(past, ev.Who)); known {
 					ev.After, ev.Onset = after, onset
 				}
 			}

@@ -157,7 +157,7 @@ func TestChanged(t *testing.T) {
 			past = append(past, sample(float64(s), []float64{8, one + noise[s%len(noise)], 8, 8}, fast))
 		}
 		got := "none"
-		if after, onset, ok := changed(past, signalOf("load").of, 1, time.Time{}); ok {
+		if after, onset, ok := changed(overOthers(past, signalOf("load").of, 1)); ok {
 			got = fmt.Sprintf("%g–%g", after.Sub(start).Seconds(), onset.Sub(start).Seconds())
 		}
 		if got != c.want {
@@ -237,6 +237,46 @@ func TestLatency(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+// TestOnsetWhileLearning: a change in the first half minute of a watch, in which the baseline is learned, is dated to
+// the moment it happened.
+func TestOnsetWhileLearning(t *testing.T) {
+	noise := []float64{1.05, 0.98, 1.01, 0.96, 1.02, 1, 0.99}
+	for _, c := range []struct {
+		rule   string
+		change int
+		sample func(s int, slower float64) *signals.Live
+		want   string
+	}{
+		{SlowTokens, 20, itl, "slow tokens onset 19–20 at 40"},
+		{SlowTokens, 25, itl, "slow tokens onset 24–25 at 40"},
+		{SlowTokens, 40, itl, "slow tokens onset 39–40 at 49"},
+		{LostThroughput, 40, slowdown, "lost throughput onset 39–40 at 49"},
+	} {
+		got := play(only(c.rule), 70, func(s int) *signals.Live {
+			slower := noise[s%len(noise)]
+			if s >= c.change {
+				slower *= 2.1
+			}
+			return c.sample(s, slower)
+		})
+		if got != c.want {
+			t.Errorf("%s, change at %d: %q, want %q", c.rule, c.change, got, c.want)
+		}
+	}
+}
+
+func itl(s int, slower float64) *signals.Live {
+	l := sample(float64(s), even, fast)
+	v := 0.005 * slower
+	l.ITL = signals.Histogram{Bounds: []float64{v / 2, v, math.Inf(1)}, Counts: []float64{0, 100, 100}, Sum: 100 * v, Count: 100}
+	return l
+}
+
+func slowdown(s int, slower float64) *signals.Live {
+	t := 100 / slower
+	return sample(float64(s), even, []float64{t, t, t, t})
 }
 
 // TestQueue, TestThroughput and TestSilent: the other rules.

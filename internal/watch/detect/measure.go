@@ -89,6 +89,7 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 		p.usually()
 		return p, signals.Known(p.v)
 	}
+	s.record(entry{at: l.At, v: p.v})
 	base, known := s.history.median(l.At)
 	s.history.offer(entry{at: l.At, v: p.v})
 	if !known || base <= 0 {
@@ -138,6 +139,7 @@ func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	if !signals.Known(running) || !signals.Known(l.Tokens) || running < s.rule.Least {
 		return p, false
 	}
+	s.record(entry{at: l.At, v: -l.Tokens, beside: running})
 	var before []float64
 	for _, m := range s.history.known(l.At) {
 		if math.Abs(m.beside-running) <= alike*running {

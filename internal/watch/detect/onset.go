@@ -9,16 +9,18 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// The onset of an imbalance is estimated once it is certain: of all moments in the minute before, it is the one from which
-// on a change explains best what the rank had, by least squares, which is maximum likelihood where the noise is normal.
-// (A change that took longer to be certain lies where its sum says.)
+// The onset of a change is estimated once the alarm is certain: of all moments in the minute before, it is the one from
+// which on a change explains the rule's values best, by least squares, which is maximum likelihood for normal noise.
+// (A change that took longer to be certain lies where its cumulative sum says.) The minute includes the time in which
+// the rule learned its baseline, where the cumulative sum had not begun.
 // A change is a step (a rank that becomes slow), or the approach to another value (requests that are sent to another
 // rank gather there for as long as one lives):
 //
 //	y(t) = a + b·(1 − exp(−(t − T)/τ))   for t > T, else a       b > 0, τ of lasts; 0: a step
 //
-// y is what the rank has over the mean of the others, of three samples the median: gauges are read between two requests
-// now and then, when nothing runs.
+// Of imbalance, y is the rank's value over the mean of the others; of latency the figure of requests; of throughput
+// the tokens per second, negated, of samples with about as many requests. Of three samples the median counts: gauges are
+// read between two requests now and then, when nothing runs.
 
 // lookBack is how far back an onset is looked for.
 const lookBack = time.Minute
@@ -29,15 +31,36 @@ var lasts = []float64{0, 1, 2, 4, 8, 16}
 // leastBefore is how many samples there must be before an onset: they say what was usual.
 const leastBefore = 5
 
-// changed is between which two samples of the past, none of which is from before the end of another change, a rank
-// began to stand out; ok is false where there are too few.
-func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, over time.Time) (after, onset time.Time, ok bool) {
-	var at, y []float64
-	var when []time.Time
-	for _, l := range past {
-		if l.At.Before(over) {
-			continue
+// record adds a raw value to the series of the last minute.
+func (s *state) record(e entry) {
+	s.series = append(s.series, e)
+	for len(s.series) > 1 && e.at.Sub(s.series[0].at).Abs() > lookBack {
+		s.series = s.series[1:]
+	}
+}
+
+// sinceLast gives the values, since the rule's last alarm ended, in which a change is looked for: of an imbalance those
+// of a rank over the others in past, of other rules the recorded series.
+func (s *state) sinceLast(past []*signals.Live, dp int) (out []entry) {
+	all := s.series
+	if s.rule.Kind == Imbalance {
+		all = overOthers(past, signalOf(s.rule.Signal).of, dp)
+	}
+	now := 0.0
+	if len(all) > 0 {
+		now = all[len(all)-1].beside
+	}
+	for _, e := range all {
+		if !e.at.Before(s.over) && math.Abs(e.beside-now) <= alike*now {
+			out = append(out, e)
 		}
+	}
+	return out
+}
+
+// overOthers is a rank's value over the mean of the other ranks, by sample.
+func overOthers(past []*signals.Live, of func(*signals.Flow) float64, dp int) (out []entry) {
+	for _, l := range past {
 		own := signals.Unknown
 		var others []float64
 		for i := range l.Ranks {
@@ -48,8 +71,17 @@ func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, over 
 			}
 		}
 		if v := own / metric.Mean(others); signals.Known(v) && !math.IsInf(v, 0) {
-			at, y, when = append(at, l.At.Sub(past[0].At).Seconds()), append(y, v), append(when, l.At)
+			out = append(out, entry{at: l.At, v: v})
 		}
+	}
+	return out
+}
+
+// changed gives the two consecutive samples between which the values began to rise; ok is false for too few samples.
+func changed(past []entry) (after, onset time.Time, ok bool) {
+	at, y := make([]float64, len(past)), make([]float64, len(past))
+	for i, e := range past {
+		at[i], y[i] = e.at.Sub(past[0].at).Seconds(), e.v
 	}
 	y = ofThree(y)
 	best, first := math.Inf(1), -1
@@ -74,7 +106,7 @@ func changed(past []*signals.Live, of func(*signals.Flow) float64, dp int, over 
 	if first < 0 {
 		return after, onset, false
 	}
-	return when[first-1], when[first], true
+	return past[first-1].at, past[first].at, true
 }
 
 // ofThree has for each value the median of it and its two neighbours, which leaves steps where they are.
