@@ -191,13 +191,12 @@ func (d *Domain) gained(now []int64, step int) int64 {
 // gain is what steps of a kind, some of a domain's, gain if they take as long as now.
 func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.StepKind, now []int64) (x result.Worth) {
 	var was, gain []int64
-	var tokens, more []float64
+	var tokens []float64
 	for _, s := range steps {
 		g := d.gained(now, s)
 		was, gain = append(was, d.Recorded[s]), append(gain, g)
 		if batch := rep.Steps[s].Batch; kind == trace.Decode && batch > 0 && g < d.Recorded[s] && len(w.Domains) == 1 {
 			tokens = append(tokens, float64(batch)/float64(d.Recorded[s])*1e9)
-			more = append(more, float64(batch)/float64(d.Recorded[s]-g)*1e9)
 		}
 	}
 	centre, lo, hi := metric.PseudoMedian(gain, level)
@@ -206,8 +205,9 @@ func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.Ste
 		Known: true, Kind: kind.String(), Steps: len(gain), Step: step,
 		Without: max(step-int64(centre), 0), Low: max(step-int64(hi), 0), High: max(step-int64(lo), 0),
 	}
-	if len(tokens) == len(gain) {
-		x.Tokens, x.WithoutTokens = metric.Median(tokens), metric.Median(more)
+	if len(tokens) == len(gain) && x.Without > 0 {
+		x.Tokens = metric.Median(tokens)
+		x.WithoutTokens = x.Tokens * float64(x.Step) / float64(x.Without)
 	}
 	return x
 }
