@@ -5,7 +5,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stepscope/stepscope/docs/guides"
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
 // guideCmd is "guide".
@@ -38,7 +38,7 @@ func (c *guideCmd) Run(e *env) error {
 		}
 		names = append(names, g.Name)
 	}
-	if near := meant.By(c.Name, names); near != "" {
+	if near := suggest.Closest(c.Name, names); near != "" {
 		return usagef("there is no guide %q, did you mean: stepscope guide %s", c.Name, near)
 	}
 	return usagef("there is no guide %q: stepscope guide lists them", c.Name)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
 // modules are the names of SGLang's programs that are verbs of a group here.
@@ -199,7 +199,7 @@ func noVerb(root, at *kong.Node, word string) error {
 	if _, err := os.Stat(word); err == nil {
 		return usagef("no verb %q; to explain a trace: stepscope analyze %s", word, word)
 	}
-	if near := meant.By(strings.TrimSpace(verbOf(at)+" "+word), verbsOf(at)); near != "" {
+	if near := suggest.Closest(strings.TrimSpace(verbOf(at)+" "+word), verbsOf(at)); near != "" {
 		return usagef("no verb %q, did you mean: stepscope %s", word, near)
 	}
 	if at == root {
@@ -226,7 +226,7 @@ func verbOf(n *kong.Node) string {
 
 // nearest is the flag that was meant perhaps: one that is not written right, or that name is a part of. "": none.
 func nearest(name string, all []string) string {
-	if near := meant.By("--"+name, all); near != "" {
+	if near := suggest.Closest("--"+name, all); near != "" {
 		return near
 	}
 	if i := slices.IndexFunc(all, func(flag string) bool { return len(name) > 2 && strings.Contains(flag, name) }); i >= 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/api/client"
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
@@ -68,7 +68,7 @@ func settingNamed(name string) (*setting, error) {
 	if name == "api_key" || name == "admin_api_key" {
 		return nil, fmt.Errorf("%s: a key has no place here: write it into a file of its own, and give %s_file", name, name)
 	}
-	if near := meant.By(name, names); near != "" {
+	if near := suggest.Closest(name, names); near != "" {
 		return nil, fmt.Errorf("there is no setting %s, did you mean %s?", name, near)
 	}
 	return nil, fmt.Errorf("there is no setting %s, there are: %s", name, strings.Join(names, ", "))

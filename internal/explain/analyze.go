@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/explain/answer"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/graphlayers"
@@ -78,7 +78,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, &NotOneError{doubts[0]}
 	}
 	var blames []*judge.Domain
-	blamed := atonce.Begin(func() { blames = judge.Blame(a) }) // beside the tables, which it does not need
+	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // beside the tables, which it does not need
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses

@@ -73,7 +73,7 @@ func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, s
 	return s, readErr
 }
 
-const seldom = 15 * time.Second
+const slowPoll = 15 * time.Second
 
 // begun waits until a job runs, and gives its first node; "" if it has ended before.
 func begun(ctx context.Context, id string, say func(string)) (string, error) {
@@ -109,7 +109,7 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(pause):
-			pause = min(pause*5/4, seldom) // queues are long, and the controller is everybody's
+			pause = min(pause*5/4, slowPoll) // queues are long, and the controller is everybody's
 		}
 	}
 }

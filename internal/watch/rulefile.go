@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
@@ -93,7 +93,7 @@ func ParseRules(data []byte) ([]detect.Rule, error) {
 				}
 				slices.Sort(keys)
 				hint := "give any of " + strings.Join(keys, ", ")
-				if near := meant.By(e.Key, keys); near != "" {
+				if near := suggest.Closest(e.Key, keys); near != "" {
 					hint = "did you mean " + near + "?"
 				}
 				return nil, fmt.Errorf("line %d: there is no key %q: %s", e.Line, e.Key, hint)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
 // A Limit is what a figure must not do: rise, or fall, by more than By.
@@ -128,7 +128,7 @@ func (all Limits) Check(names []string) error {
 		known[n] = true
 	}
 	for _, l := range all.Named() {
-		switch near := meant.By(l.Name, names); {
+		switch near := suggest.Closest(l.Name, names); {
 		case known[l.Name]:
 		case near != "":
 			return fmt.Errorf("%s: there is no figure %s, is %s meant? there are %s", l, l.Name, near, strings.Join(names, ", "))

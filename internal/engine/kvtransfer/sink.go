@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/seldom"
+	"github.com/stepscope/stepscope/internal/base/loglimit"
 )
 
 // Sink is a decode worker. Its methods may be called from many goroutines.
@@ -17,7 +17,7 @@ type Sink struct {
 	w   Worker
 	opt Options
 
-	seldom  seldom.Lines // of what others cause
+	logs    loglimit.Lines // of what others cause
 	life    context.Context
 	end     context.CancelFunc
 	threads sync.WaitGroup

@@ -72,7 +72,7 @@ func (l *sinkLink) run() {
 	l.rooms = nil
 	l.mu.Unlock()
 	if len(rooms) > 0 && l.s.life.Err() == nil {
-		l.s.seldom.Printf(l.s.opt.Log, "KV transfer: %v; %d requests end", l.why(), len(rooms))
+		l.s.logs.Printf(l.s.opt.Log, "KV transfer: %v; %d requests end", l.why(), len(rooms))
 	}
 	for _, a := range rooms {
 		a.in.fail(l, fmt.Errorf("KV transfer failed: %w", l.why()))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/seldom"
+	"github.com/stepscope/stepscope/internal/base/loglimit"
 )
 
 // ErrBootstrap is in the chain of errors of rooms that ended before both sides had
@@ -19,7 +19,7 @@ type Source struct {
 	w   Worker
 	opt Options
 
-	seldom seldom.Lines // of what others cause
+	logs loglimit.Lines // of what others cause
 
 	mu       sync.Mutex
 	meetings map[roomOf]*meeting
@@ -63,7 +63,7 @@ func (s *Source) Serve(ln net.Listener) error {
 			return nil
 		}
 		if err != nil { // too many open files: some will be closed
-			s.seldom.Printf(s.opt.Log, "KV transfer: %v", err)
+			s.logs.Printf(s.opt.Log, "KV transfer: %v", err)
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}

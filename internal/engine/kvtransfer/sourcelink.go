@@ -32,7 +32,7 @@ func (s *Source) serve(c net.Conn) {
 		return // it wanted to hear the welcome
 	}
 	if err != nil {
-		s.seldom.Printf(s.opt.Log, "KV transfer: refused %s: %v", c.RemoteAddr(), err)
+		s.logs.Printf(s.opt.Log, "KV transfer: refused %s: %v", c.RemoteAddr(), err)
 		return
 	}
 	l := &sourceLink{link: newLink(c, &s.opt), s: s, bind: b, rooms: map[uint64]bool{}}
@@ -45,7 +45,7 @@ func (s *Source) serve(c net.Conn) {
 	l.rooms = nil
 	l.mu.Unlock()
 	if len(rooms) > 0 {
-		s.seldom.Printf(s.opt.Log, "KV transfer: %v; %d requests end", l.why(), len(rooms))
+		s.logs.Printf(s.opt.Log, "KV transfer: %v; %d requests end", l.why(), len(rooms))
 	}
 	for room := range rooms {
 		s.giveUp(roomOf{b.DP, room}, l, fmt.Errorf("KV transfer failed: %w", l.why()))

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/seldom"
+	"github.com/stepscope/stepscope/internal/base/loglimit"
 )
 
 // How nodes find each other:
@@ -103,7 +103,7 @@ type joining struct {
 	arrivals chan arrival
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
-	seldom   seldom.Lines // of what strangers cause
+	logs     loglimit.Lines // of what strangers cause
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -168,7 +168,7 @@ func (j *joining) listen(ctx context.Context, addr string) (err error) {
 				a := arrival{c: c}
 				if err := hear(c, &a.hello); err != nil {
 					if ctx.Err() == nil {
-						j.seldom.Printf(j.opt.Log, "%s connected to %s and is no node of this job: %v", c.RemoteAddr(), addr, causeText(err))
+						j.logs.Printf(j.opt.Log, "%s connected to %s and is no node of this job: %v", c.RemoteAddr(), addr, causeText(err))
 					}
 					j.drop(c)
 					return

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/explain/fact"
-	"github.com/stepscope/stepscope/internal/explain/held"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/timeslice"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -395,7 +395,7 @@ func (d *Domain) heldUp(i int, steps []int) *result.Held {
 	for _, n := range steps {
 		in[n] = true
 	}
-	var mine, others []held.Kernel
+	var mine, others []timeslice.Kernel
 	for j, r := range d.Ranks {
 		into := &others
 		if i == j {
@@ -403,11 +403,11 @@ func (d *Domain) heldUp(i int, steps []int) *result.Held {
 		}
 		for k := range r.Ops {
 			if o := &r.Ops[k]; o.Step >= 0 && in[int(o.Step)+r.First] && !o.Comm() && !kernel.DataDependent(o.Class) {
-				*into = append(*into, held.Kernel{Key: o.Key, Start: o.Start, End: o.End})
+				*into = append(*into, timeslice.Kernel{Key: o.Key, Start: o.Start, End: o.End})
 			}
 		}
 	}
-	return held.Find(mine, others)
+	return timeslice.Find(mine, others)
 }
 
 // coresShort tells a host that does not run its software device from one that

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/result"
@@ -119,7 +119,7 @@ type Step struct {
 // Traces builds the ranks of traces, of several at once. rules are as in Trace.
 func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {
 	ranks := make([]*Rank, len(traces))
-	atonce.Each(len(traces), func(i int) { ranks[i] = Trace(traces[i], rules) })
+	parallel.Each(len(traces), func(i int) { ranks[i] = Trace(traces[i], rules) })
 	return ranks
 }
 

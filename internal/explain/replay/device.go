@@ -3,8 +3,8 @@ package replay
 import (
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/trace"
@@ -55,7 +55,7 @@ func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 // one that others use, and that is a gap.
 func usualLags(ranks []*match.Rank) (of []lags) {
 	of = make([]lags, len(ranks))
-	atonce.Each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
+	parallel.Each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
 	launch, call := map[int32]int64{}, map[int32]int64{}
 	least := func(into, from map[int32]int64) {
 		for name, ns := range from {

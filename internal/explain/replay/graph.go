@@ -20,7 +20,7 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
@@ -183,7 +183,7 @@ func (b *builder) addRanks() {
 	}
 	list := make([]node, size)
 	of := make([][]node, len(ranks))
-	atonce.Each(len(ranks), func(i int) {
+	parallel.Each(len(ranks), func(i int) {
 		own := &builder{Graph: &Graph{domain: b.domain, nodes: list[begin[i]:begin[i]:begin[i+1]]}, leave: b.leave, hosts: b.hosts, engine: b.engine}
 		own.addRank(int32(i), ranks[i], &usual[i])
 		of[i] = own.nodes

@@ -3,8 +3,8 @@ package replay
 import (
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
@@ -159,7 +159,7 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 		g.sums = g.tallies(names)
 	})
 	factors := newPlaces[map[tallied]float64](len(g.domain.Ranks))
-	atonce.Each(len(b.Ranks), func(i int) {
+	parallel.Each(len(b.Ranks), func(i int) {
 		rank := b.Ranks[i]
 		for _, step := range b.Steps {
 			if own, others := g.sums.at(rank, step), g.others(b, rank, step); own != nil && len(others) > 0 {

@@ -10,10 +10,10 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/explain/held"
 	"github.com/stepscope/stepscope/internal/explain/kernel"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/explain/timeslice"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -62,7 +62,7 @@ func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.
 	out.Like, out.LikeKinds = like(a, b)
 	out.Kernels = differences(a, b, names)
 	if !a.soft {
-		out.Held = held.Find(a.ran, b.ran)
+		out.Held = timeslice.Find(a.ran, b.ran)
 	}
 	out.Cause = cause(out)
 	return out
@@ -75,7 +75,7 @@ type side struct {
 	each                  map[int32][]int64 // by name and grid: how long each took
 	inStep                []map[int32]int64 // by step: how long those of a name and grid took
 	named                 map[int32]*named  // by name
-	ran                   []held.Kernel
+	ran                   []timeslice.Kernel
 	soft                  bool // a software device, which stands still for want of a core
 }
 
@@ -111,7 +111,7 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 		s, took := of(o.Step), o.End-o.Start
 		s.soft = s.soft || r.NoCore != nil
 		if !kernel.DataDependent(o.Class) {
-			s.ran = append(s.ran, held.Kernel{Key: o.Key, Start: o.Start, End: o.End})
+			s.ran = append(s.ran, timeslice.Kernel{Key: o.Key, Start: o.Start, End: o.End})
 		}
 		device[o.Step] += took
 		counts[o.Step]++

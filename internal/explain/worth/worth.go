@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/explain/fact"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/replay"
@@ -113,14 +113,14 @@ func (w *Window) Findings(rep *result.Report) {
 		return
 	}
 	all := make([]*taken, len(rep.Findings))
-	atonce.Each(len(all), func(i int) { all[i] = w.take(&rep.Findings[i]) })
+	parallel.Each(len(all), func(i int) { all[i] = w.take(&rep.Findings[i]) })
 	for _, d := range w.Domains {
 		// Bounds are no cause among others.
 		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
 		d.together = d.but(nil)
 		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
 	}
-	atonce.Each(len(all), func(i int) {
+	parallel.Each(len(all), func(i int) {
 		if all[i] != nil {
 			w.worth(rep, &rep.Findings[i], all[i])
 		}

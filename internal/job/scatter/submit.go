@@ -55,7 +55,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 		left += len(j.tasks)
 	}
 	var waits error // for Slurm's answer
-	for pause := asking; left > 0; pause = min(pause*5/4, seldom) {
+	for pause := asking; left > 0; pause = min(pause*5/4, slowPoll) {
 		var waiting []string
 		for _, j := range jobs {
 			states, err := slurm.States(ctx, j.id)
@@ -112,8 +112,8 @@ func (r *run) submitted(ctx context.Context) (err error) {
 
 // Slurm is asked what runs after asking, and then less and less often.
 const (
-	asking = 300 * time.Millisecond
-	seldom = 5 * time.Second
+	asking   = 300 * time.Millisecond
+	slowPoll = 5 * time.Second
 )
 
 // submit hands in an array, or a job for each task that has a node.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
@@ -190,7 +190,7 @@ func (c *Cluster) noAlias(name, under string, aliases []Setting) string {
 	}
 	slices.Sort(known)
 	text := fmt.Sprintf("%s has no alias %q in %s", c.file, name, under)
-	if like := meant.By(name, known); like != "" {
+	if like := suggest.Closest(name, known); like != "" {
 		text += fmt.Sprintf("; did you mean %s?", like)
 	}
 	if len(known) == 0 {

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
@@ -185,7 +185,7 @@ func unknown[T any](path, name string, here []string, table []key[T]) string {
 	if why := later[join(path, name)]; why != "" {
 		return text + "; " + why
 	}
-	if like := meant.By(name, here); like != "" {
+	if like := suggest.Closest(name, here); like != "" {
 		return fmt.Sprintf("%s; did you mean %s?", text, like)
 	}
 	for at := range paths("", table) {

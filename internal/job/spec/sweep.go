@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
@@ -48,7 +48,7 @@ func (r *reader[T]) placeholder(path string, n *yamltree.Node) bool {
 		for _, p := range r.params {
 			all = append(all, p.Name)
 		}
-		if like := meant.By(name, all); like != "" {
+		if like := suggest.Closest(name, all); like != "" {
 			text += fmt.Sprintf("; did you mean {%s}?", like)
 		} else if len(all) > 0 {
 			text += "; there are " + list(all)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/base/seldom"
+	"github.com/stepscope/stepscope/internal/base/loglimit"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
 	"github.com/stepscope/stepscope/internal/serve/front"
@@ -122,7 +122,7 @@ type Server struct {
 // New returns a server in front of e.
 func New(e Engine, info Info, o Options) *Server {
 	s := &Server{o: o.withDefaults(), engine: e, info: info}
-	s.o.Log = seldom.Log(s.o.Log)
+	s.o.Log = loglimit.Log(s.o.Log)
 	s.name = cmp.Or(s.o.ServedModelName, info.ModelPath)
 	s.created = s.o.Now()
 	s.queue, s.metrics = newQueue(s.o.MaxQueued), newMetrics()

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/base/seldom"
+	"github.com/stepscope/stepscope/internal/base/loglimit"
 	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
@@ -118,7 +118,7 @@ func New(o Options) (*Router, error) {
 		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
-	rt.o.Log = seldom.Log(rt.o.Log)
+	rt.o.Log = loglimit.Log(rt.o.Log)
 	rt.front = front.Front{
 		APIKey: o.APIKey, AdminAPIKey: o.AdminAPIKey, Insecure: o.Insecure, AllowedHosts: o.AllowedHosts,
 		BodyTimeout: o.BodyTimeout, MaxBodyBytes: o.MaxBodyBytes, Log: rt.o.Log,

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/base/seldom"
+	"github.com/stepscope/stepscope/internal/base/loglimit"
 	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/prom"
 	"github.com/stepscope/stepscope/internal/serve/windows"
@@ -50,7 +50,7 @@ func New(e Engine, o Options) *Server {
 		info:   e.Info(),
 		active: map[string]*sequence{},
 	}
-	s.o.Log = seldom.Log(s.o.Log)
+	s.o.Log = loglimit.Log(s.o.Log)
 	s.name = s.o.ServedModelName
 	if s.name == "" {
 		s.name = s.info.ModelPath

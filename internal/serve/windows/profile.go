@@ -17,7 +17,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/base/meant"
+	"github.com/stepscope/stepscope/internal/base/suggest"
 	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
@@ -112,7 +112,7 @@ func known(unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	near := meant.By(strings.ToLower(unknown[0]), wire.ProfileFields)
+	near := suggest.Closest(strings.ToLower(unknown[0]), wire.ProfileFields)
 	if near != "" {
 		return wire.Refuse(unknown[0], "unknown field; did you mean %s?", near)
 	}

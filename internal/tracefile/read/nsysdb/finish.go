@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stepscope/stepscope/internal/base/atonce"
+	"github.com/stepscope/stepscope/internal/base/parallel"
 	"github.com/stepscope/stepscope/internal/base/runsort"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -16,7 +16,7 @@ func (r *reader) finish() []*trace.Trace {
 	r.places(ranks)
 	r.notes = append(r.notes, r.odd.Notes(r.db.Path)...)
 	out := make([]*trace.Trace, len(ranks))
-	atonce.Each(len(ranks), func(i int) {
+	parallel.Each(len(ranks), func(i int) {
 		k := ranks[i]
 		t := k.t
 		place := t.Source.Rank

@@ -1,6 +1,6 @@
-// Package seldom limits the rate of a log's lines that others cause: a peer can make a server write a line for each packet
-// that it sends.
-package seldom
+// Package loglimit rate-limits log lines that peers can trigger: without a limit a peer could make a server write a line
+// for each packet it sends.
+package loglimit
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package atonce
+package parallel
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ func TestEach(t *testing.T) {
 // TestPanic: a panic comes back to who waits, with the place of it.
 func TestPanic(t *testing.T) {
 	for name, do := range map[string]func(){
-		"Each":  func() { Each(9, func(i int) { panic(fmt.Sprint("number ", i)) }) },
-		"Begin": func() { Begin(func() { panic("number 1") })() },
+		"Each": func() { Each(9, func(i int) { panic(fmt.Sprint("number ", i)) }) },
+		"Go":   func() { Go(func() { panic("number 1") })() },
 	} {
 		func() {
 			defer func() {

@@ -1,8 +1,8 @@
-// Package held tells a device that stands still within a few kernels, while it runs all others as
+// Package timeslice tells a device that stands still within a few kernels, while it runs all others as
 // fast as its peers do, from one that is slow. Devices that processes share without MPS are given to them in turns
 // ("time slices", https://docs.nvidia.com/deploy/mps/: without it kernels of different processes do not run at the same time):
 // a kernel that loses its turn ends some ms later, whatever its work.
-package held
+package timeslice
 
 import (
 	"cmp"

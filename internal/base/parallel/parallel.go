@@ -1,5 +1,5 @@
-// Package atonce does several things at once.
-package atonce
+// Package parallel runs functions on several processors.
+package parallel
 
 import (
 	"fmt"
@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Begin runs do beside what the caller goes on with. The function that it gives waits for do, and panics if that did:
-// where a caller recovers, it must not matter that do ran elsewhere.
-func Begin(do func()) (wait func()) {
+// Go runs do in a goroutine. wait blocks until do has returned and repeats its panic in the caller.
+func Go(do func()) (wait func()) {
 	done := make(chan string, 1)
 	go func() {
 		defer func() {
@@ -29,13 +28,13 @@ func Begin(do func()) (wait func()) {
 	}
 }
 
-// Each calls do with 0 to n-1, as many at once as there are processors and in any order, and returns when all have
-// returned. It panics if one of them does.
+// Each calls do(0) to do(n-1) in any order, as many at a time as there are processors, and returns when all have
+// returned. It repeats the panic of any of them.
 func Each(n int, do func(i int)) {
 	var next atomic.Int64
 	workers := make([]func(), min(n, runtime.GOMAXPROCS(0)))
 	for w := range workers {
-		workers[w] = Begin(func() {
+		workers[w] = Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}

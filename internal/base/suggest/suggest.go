@@ -1,11 +1,11 @@
-// Package meant finds the word that somebody may have meant who wrote another.
-package meant
+// Package suggest finds the intended word behind a misspelt one.
+package suggest
 
 import "strings"
 
-// By is that of words with the fewest letters changed, left out, added or swapped; "": in each these are more than a
-// third of what was written. The dashes of flags are no letters.
-func By(written string, words []string) string {
+// Closest returns the word at the smallest edit distance (letters changed, left out, added or swapped), or "" if each
+// word differs in more than a third of the letters of written. The dashes of flags do not count as letters.
+func Closest(written string, words []string) string {
 	best, fewest := "", (len(strings.TrimLeft(written, "-"))+2)/3+1
 	for _, w := range words {
 		if d := edits(written, w); d < fewest {
@@ -15,7 +15,7 @@ func By(written string, words []string) string {
 	return best
 }
 
-// edits is the optimal string alignment distance.
+// edits returns the optimal string alignment distance of two words.
 func edits(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return len(a) + len(b)

@@ -1,14 +1,14 @@
-package meant
+package suggest
 
 import "testing"
 
-func TestBy(t *testing.T) {
+func TestClosest(t *testing.T) {
 	words := []string{"analyze", "compare", "profile", "--html", "--prompt", "--num-prompts"}
 	for written, want := range map[string]string{
 		"analyse": "analyze", "anaylze": "analyze", "profil": "profile", "--htlm": "--html", "--promt": "--prompt", "--num-promts": "--num-prompts",
 		"report": "", "xyz": "", "--url": "", "--pram": "", "": "",
 	} {
-		if got := By(written, words); got != want {
+		if got := Closest(written, words); got != want {
 			t.Errorf("%q: %q, want %q", written, got, want)
 		}
 	}
