@@ -4,8 +4,8 @@ package main
 import (
 	"os"
 
+	"github.com/stepscope/stepscope/internal/base/nvtx"
 	"github.com/stepscope/stepscope/internal/cli"
-	"github.com/stepscope/stepscope/internal/engine/nvtx"
 )
 
 func main() {

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
@@ -85,7 +85,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 }
 
 // inWindows tells whether a variable of SGLang's leaves in what windows have.
-func inWindows(name string) bool { return front.EnvBool(os.Getenv(name), true) }
+func inWindows(name string) bool { return httpguard.EnvBool(os.Getenv(name), true) }
 
 // hostAndGPU looks at --profile-activities of an engine in this process.
 func hostAndGPU(activities []string) error {

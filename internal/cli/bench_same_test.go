@@ -69,7 +69,7 @@ func TestSameRequests(t *testing.T) {
 				}))
 				defer s.Close()
 				args := []string{"bench", "serving", "--base-url", s.URL, "--seed", fmt.Sprint(want.Seed), "--max-concurrency", "1", "--no-store", "--disable-tqdm",
-					"--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--tokenizer", filepath.Join(root, "internal/engine/tokenizer/testdata", c.Tokenizer)}
+					"--output-file", filepath.Join(t.TempDir(), "out.jsonl"), "--tokenizer", filepath.Join(root, "internal/base/tokenizer/testdata", c.Tokenizer)}
 				for _, a := range c.Args {
 					switch {
 					case strings.HasPrefix(a, "internal/"):

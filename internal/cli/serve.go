@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -106,7 +106,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	defer ln.Close()
-	started := front.Starting(ln)
+	started := httpguard.Starting(ln)
 	defer started()
 
 	log := launch.NewLog(e.stderr)
@@ -156,7 +156,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		Log: log.Structured(c.level()), MaxInFlight: max(4096, (c.MaxQueuedRequests+c.MaxRunningRequests)*c.DP),
 	})
 	transferred.Store(s)
-	set.SalvageAll(cmp.Or(c.ProfileRoot, front.ProfileRoot(os.Getenv)), log.Line)
+	set.SalvageAll(cmp.Or(c.ProfileRoot, httpguard.ProfileRoot(os.Getenv)), log.Line)
 	started()
 	log.Line(fmt.Sprintf("The server is fired up and ready to roll! Listening on http://%s", ln.Addr()))
 	err = s.Serve(ctx, ln)
@@ -174,8 +174,8 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 // listen opens a port for serve and route. Not to give a key beyond loopback is the
 // user's mistake.
 func listen(host string, port int, key string, insecure bool) (net.Listener, error) {
-	ln, err := front.Listen(host, port, key, insecure)
-	if errors.Is(err, front.ErrNeedKey) {
+	ln, err := httpguard.Listen(host, port, key, insecure)
+	if errors.Is(err, httpguard.ErrNeedKey) {
 		return nil, usageError{err}
 	}
 	return ln, err

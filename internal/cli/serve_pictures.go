@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/serve/images"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
@@ -66,7 +66,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 		return err
 	}
 	defer ln.Close()
-	started := front.Starting(ln)
+	started := httpguard.Starting(ln)
 	defer started()
 
 	log := launch.NewShortLog(e.stderr)

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/explain"
 	"github.com/stepscope/stepscope/internal/measure/system"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/view"
 )
@@ -85,8 +85,8 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if page != nil {
 		return c.export(ctx, e, page, opt)
 	}
-	ln, err := front.Listen(c.Host, c.Port, c.APIKey, false)
-	if errors.Is(err, front.ErrNeedKey) {
+	ln, err := httpguard.Listen(c.Host, c.Port, c.APIKey, false)
+	if errors.Is(err, httpguard.ErrNeedKey) {
 		return usagef("--host %s is beyond loopback: give a key with --api-key-file, or leave --host out and come by ssh -L", c.Host)
 	}
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/memory"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
@@ -288,8 +288,8 @@ func (c *watchCmd) listen() (net.Listener, error) {
 	if err != nil {
 		return nil, usagef("--listen %q: give a port, or HOST:PORT", c.Listen)
 	}
-	ln, err := front.Listen(host, int(n), "", c.Insecure)
-	if errors.Is(err, front.ErrNeedKey) {
+	ln, err := httpguard.Listen(host, int(n), "", c.Insecure)
+	if errors.Is(err, httpguard.ErrNeedKey) {
 		return nil, usagef("--listen %s: whoever reaches the port could read which servers there are: give --insecure if that is meant", c.Listen)
 	}
 	return ln, err

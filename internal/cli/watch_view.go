@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/measure/system"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/view"
 	"github.com/stepscope/stepscope/internal/view/live"
@@ -37,7 +37,7 @@ func (c *watchView) open() (net.Listener, error) {
 			return nil, usagef("--view %q: give a port, as 8080; from another machine, come by ssh -L", c.View)
 		}
 	}
-	return front.Listen("127.0.0.1", int(port), "", false)
+	return httpguard.Listen("127.0.0.1", int(port), "", false)
 }
 
 // named are the windows that a page may ask for by their names; all else that it asks for are runs.

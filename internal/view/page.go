@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 //go:generate go tool esbuild ui/src/main.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --entry-names=app --outdir=ui/dist
@@ -41,17 +41,17 @@ func headers(next http.Handler) http.Handler {
 }
 
 // pages are the routes of the page itself.
-func pages() (routes []front.Route) {
+func pages() (routes []httpguard.Route) {
 	for _, f := range []struct{ path, file, kind string }{
 		{"/{$}", "ui/index.html", "text/html; charset=utf-8"},
 		{"/app.js", "ui/dist/app.js", "text/javascript; charset=utf-8"},
 		{"/app.css", "ui/dist/app.css", "text/css; charset=utf-8"},
 	} {
 		text := file(f.file)
-		routes = append(routes, front.At("GET", f.path, front.Key, func(w http.ResponseWriter, _ *http.Request) {
+		routes = append(routes, httpguard.At("GET", f.path, httpguard.Key, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", f.kind)
 			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-			front.WriteWhole(w, http.StatusOK, text)
+			httpguard.WriteWhole(w, http.StatusOK, text)
 		}))
 	}
 	return routes

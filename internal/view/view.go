@@ -19,10 +19,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/view/live"
 	"github.com/stepscope/stepscope/internal/view/load"
 )
@@ -47,7 +47,7 @@ type Options struct {
 // Server answers the page.
 type Server struct {
 	Options
-	front    *front.Front
+	front    *httpguard.Front
 	captures *captures
 	loads    *load.Views
 }
@@ -56,11 +56,11 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{Options: o, captures: newCaptures(o.Given, o.Open)}
 	s.loads = &load.Views{Root: o.Root, Given: o.Run, Say: o.Say, Recorded: s.recorded}
-	s.front = &front.Front{
-		APIKey: o.APIKey, Log: o.Log, BodyTimeout: 20 * time.Second, MaxBodyBytes: front.MostControl,
+	s.front = &httpguard.Front{
+		APIKey: o.APIKey, Log: o.Log, BodyTimeout: 20 * time.Second, MaxBodyBytes: httpguard.MostControl,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
 			text, _ := json.Marshal(map[string]string{"error": message}) // a string always can
-			front.WriteJSON(w, status, text)
+			httpguard.WriteJSON(w, status, text)
 		},
 	}
 	return s
@@ -107,16 +107,16 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 }
 
 // routes are those of the page, and of what it asks for.
-func (s *Server) routes() []front.Route {
+func (s *Server) routes() []httpguard.Route {
 	routes := pages()
 	for path, answer := range s.answers() {
-		routes = append(routes, front.At("GET", "/api/"+path, front.Key, s.json(answer)))
+		routes = append(routes, httpguard.At("GET", "/api/"+path, httpguard.Key, s.json(answer)))
 	}
 	if s.Live != nil {
 		routes = append(routes, s.Live.Routes()...)
 	}
 	if s.Perfetto {
-		routes = append(routes, front.At("GET", "/perfetto/{c}/{$} /perfetto/{c}/trace", front.Key, s.handOver), front.At("POST", "/perfetto/{c}/report", front.Key, s.handOver))
+		routes = append(routes, httpguard.At("GET", "/perfetto/{c}/{$} /perfetto/{c}/trace", httpguard.Key, s.handOver), httpguard.At("POST", "/perfetto/{c}/report", httpguard.Key, s.handOver))
 	}
 	return routes
 }
@@ -210,7 +210,7 @@ func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc 
 		v, err := answer(r)
 		if whole, ok := v.([]byte); ok && err == nil {
 			w.Header().Set("Content-Type", "application/octet-stream")
-			front.WriteWhole(w, http.StatusOK, whole)
+			httpguard.WriteWhole(w, http.StatusOK, whole)
 			return
 		}
 		var text []byte
@@ -218,7 +218,7 @@ func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc 
 			text, err = json.Marshal(v)
 		}
 		if err == nil {
-			front.WriteJSON(w, http.StatusOK, text)
+			httpguard.WriteJSON(w, http.StatusOK, text)
 			return
 		}
 		s.refuse(w, r, err)
@@ -230,7 +230,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	if own, ok := errors.AsType[errStatus](err); ok {
 		status = own.status
-	} else if refused, ok := errors.AsType[*front.Error](err); ok {
+	} else if refused, ok := errors.AsType[*httpguard.Error](err); ok {
 		status = refused.Status
 	} else if errors.Is(err, runs.ErrNotFound) {
 		status = http.StatusNotFound

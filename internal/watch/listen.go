@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
+	"github.com/stepscope/stepscope/internal/base/prom"
 	"github.com/stepscope/stepscope/internal/capture/signals"
-	"github.com/stepscope/stepscope/internal/serve/front"
-	"github.com/stepscope/stepscope/internal/serve/prom"
 )
 
 // counts is what /metrics of the watch itself shows.
@@ -89,13 +89,13 @@ func (c *counts) text() *prom.Text {
 
 // serve answers until the function that it gives is called.
 func (c *counts) serve(ln net.Listener) (end func()) {
-	f := &front.Front{
-		Log: slog.New(slog.DiscardHandler), BodyTimeout: 10 * time.Second, MaxBodyBytes: front.MostControl, Insecure: true,
+	f := &httpguard.Front{
+		Log: slog.New(slog.DiscardHandler), BodyTimeout: 10 * time.Second, MaxBodyBytes: httpguard.MostControl, Insecure: true,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
-			front.WriteText(w, status, message+"\n")
+			httpguard.WriteText(w, status, message+"\n")
 		},
 	}
-	mux := f.Mux([]front.Route{front.At("GET", "/metrics", front.Open, func(w http.ResponseWriter, _ *http.Request) { c.text().Reply(w) })},
+	mux := f.Mux([]httpguard.Route{httpguard.At("GET", "/metrics", httpguard.Open, func(w http.ResponseWriter, _ *http.Request) { c.text().Reply(w) })},
 		func(*http.Request) string { return "there is /metrics alone" })
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 )
 
 // Sources yield the weights of a pipeline's parts. Close them when all ranks are loaded.

@@ -1,6 +1,6 @@
 package diffusion
 
-import "github.com/stepscope/stepscope/internal/engine/tokenizer"
+import "github.com/stepscope/stepscope/internal/base/tokenizer"
 
 // Prompt gives the tokens of a prompt as the encoder wants them: one turn of a user, and the opening of the answer. More
 // than maxTokens are cut off, as Diffusers does; cut is how many.

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/op"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 )
 
 // tolerance is how far a value may be from the reference's, as a part of the largest one there.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/serve/launch"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
@@ -25,7 +25,7 @@ type Server struct {
 // Start loads the model and serves it on loopback, for inFlight sequences at once, under
 // the version of the program. log takes lines about the model. Close it.
 func Start(ctx context.Context, a launch.ModelArgs, inFlight int, version string, log func(string)) (*Server, error) {
-	ln, err := front.Listen("127.0.0.1", 0, "", false)
+	ln, err := httpguard.Listen("127.0.0.1", 0, "", false)
 	if err != nil {
 		return nil, err
 	}

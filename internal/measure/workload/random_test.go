@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/pyrand"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 )
 
 // tokenizers are real ones, cut down, and the built-in one with and without words.

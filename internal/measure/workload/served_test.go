@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/api/client"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )

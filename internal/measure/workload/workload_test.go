@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 )
 
 // bytesOnly is the smallest built-in tokenizer: a token for each byte and for

@@ -17,9 +17,9 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // Limits and defaults of SGLang's route.
@@ -154,7 +154,7 @@ func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
 		q.Seed = uint64(*req.Seed)
 	}
 	if err := s.engine.Check(q); err != nil {
-		return nil, &front.Error{Status: http.StatusBadRequest, Message: err.Error()}
+		return nil, &httpguard.Error{Status: http.StatusBadRequest, Message: err.Error()}
 	}
 	return q, nil
 }

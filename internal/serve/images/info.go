@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // status is the reply of probes.
@@ -28,7 +28,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		Status string `json:"status"`
 		Error  string `json:"error"`
 	}{"unhealthy", err.Error()}) // strings only
-	front.WriteJSON(w, http.StatusServiceUnavailable, text)
+	httpguard.WriteJSON(w, http.StatusServiceUnavailable, text)
 }
 
 // precisions are SGLang's names of types.
@@ -51,7 +51,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 	if name := r.PathValue("model"); name != s.name {
-		s.refuse(w, &front.Error{Status: http.StatusNotFound, Message: "The model '" + name + "' does not exist"})
+		s.refuse(w, &httpguard.Error{Status: http.StatusNotFound, Message: "The model '" + name + "' does not exist"})
 		return
 	}
 	s.reply(w, s.card())

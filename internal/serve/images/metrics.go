@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
+	"github.com/stepscope/stepscope/internal/base/prom"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
-	"github.com/stepscope/stepscope/internal/serve/front"
-	"github.com/stepscope/stepscope/internal/serve/prom"
 )
 
 // bounds of the histograms, s; those of SGLang are not known.
@@ -67,7 +67,7 @@ func (m *metrics) made(res *diffusion.Result) {
 // scrape is GET /metrics.
 func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	if !s.o.EnableMetrics {
-		s.refuse(w, &front.Error{Status: http.StatusNotFound, Message: "metrics are off, start the server with --enable-metrics"})
+		s.refuse(w, &httpguard.Error{Status: http.StatusNotFound, Message: "metrics are off, start the server with --enable-metrics"})
 		return
 	}
 	const prefix, server = "diffusion_", `role="monolithic",replica="0"`

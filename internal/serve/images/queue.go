@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // queue lets one in at a time, in the order in which they came.
@@ -32,7 +32,7 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	case q.closed:
 		err = errShutdown
 	case q.waiting >= q.most && q.waiting+q.running > 0:
-		err = &front.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("the queue is full: %d requests wait", q.waiting)}
+		err = &httpguard.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("the queue is full: %d requests wait", q.waiting)}
 	default:
 		q.waiting++
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // recorder is the windows of /start_profile: whatever the ranks do from one moment to another, or for so many denoising
@@ -39,7 +39,7 @@ type session struct {
 // StartProfile implements windows.Recorder.
 func (r *recorder) StartProfile(_ context.Context, req api.ProfileRequest) error {
 	bad := func(format string, args ...any) error {
-		return &front.Error{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
+		return &httpguard.Error{Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 	}
 	both := api.ActivityCPU | api.ActivityGPU
 	switch {

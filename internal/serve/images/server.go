@@ -18,10 +18,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/loglimit"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/serve/windows"
 )
 
@@ -59,7 +59,7 @@ type Options struct {
 
 	OutputDir   string // pictures are written there too; "": nowhere
 	TraceDir    string // of requests that ask for a profile; who runs the server says it, so ProfileRoot does not bind it
-	ProfileRoot string // beyond loopback all files that requests name are below it; see front.Path
+	ProfileRoot string // beyond loopback all files that requests name are below it; see httpguard.Path
 
 	EnableMetrics bool
 
@@ -106,7 +106,7 @@ type Server struct {
 	info    Info
 	name    string // served model name
 	created time.Time
-	front   front.Front
+	front   httpguard.Front
 	mux     http.Handler
 	queue   *queue
 	steps   atomic.Int64 // denoising steps that were made
@@ -127,10 +127,10 @@ func New(e Engine, info Info, o Options) *Server {
 	s.created = s.o.Now()
 	s.queue, s.metrics = newQueue(s.o.MaxQueued), newMetrics()
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
-	s.front = front.Front{
+	s.front = httpguard.Front{
 		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, Insecure: s.o.Insecure, BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
-			s.refuse(w, &front.Error{Status: status, Message: message})
+			s.refuse(w, &httpguard.Error{Status: status, Message: message})
 		},
 	}
 	s.recorder = &recorder{engine: e, log: s.o.Line}
@@ -179,33 +179,33 @@ func (s *Server) drain() {
 	s.abortAll(errShutdown)
 }
 
-var errShutdown = &front.Error{Status: http.StatusServiceUnavailable, Message: "the server is shutting down"}
+var errShutdown = &httpguard.Error{Status: http.StatusServiceUnavailable, Message: "the server is shutting down"}
 
 // table lists every route.
-func (s *Server) table() []front.Route {
+func (s *Server) table() []httpguard.Route {
 	return append(s.windows.Table(),
-		front.At("GET", "/health /health_generate", front.Open, s.health),
-		front.At("GET", "/liveness", front.Open, func(w http.ResponseWriter, _ *http.Request) { s.reply(w, status{"ok"}) }),
+		httpguard.At("GET", "/health /health_generate", httpguard.Open, s.health),
+		httpguard.At("GET", "/liveness", httpguard.Open, func(w http.ResponseWriter, _ *http.Request) { s.reply(w, status{"ok"}) }),
 
-		front.At("GET", "/metrics", front.Open, s.scrape),
+		httpguard.At("GET", "/metrics", httpguard.Open, s.scrape),
 
-		front.At("POST", "/v1/images/generations", front.Key, s.generations),
-		front.At("POST", "/v1/images/edits", front.Key, s.missing("image edits: this server has text-to-image pipelines alone")),
-		front.At("POST", "/v1/videos", front.Key, s.missing("videos: this server has text-to-image pipelines alone")),
+		httpguard.At("POST", "/v1/images/generations", httpguard.Key, s.generations),
+		httpguard.At("POST", "/v1/images/edits", httpguard.Key, s.missing("image edits: this server has text-to-image pipelines alone")),
+		httpguard.At("POST", "/v1/videos", httpguard.Key, s.missing("videos: this server has text-to-image pipelines alone")),
 
-		front.At("GET", "/v1/models", front.Key, s.models),
-		front.At("GET", "/v1/models/{model...}", front.Key, s.model),
-		front.At("GET", "/models", front.Key, s.oldModels),
-		front.At("GET", "/v1/model_info /model_info", front.Key, s.modelInfo),
-		front.At("GET", "/server_info", front.Key, s.serverInfo),
-		front.At("GET", "/v1/loads", front.Key, s.loads),
+		httpguard.At("GET", "/v1/models", httpguard.Key, s.models),
+		httpguard.At("GET", "/v1/models/{model...}", httpguard.Key, s.model),
+		httpguard.At("GET", "/models", httpguard.Key, s.oldModels),
+		httpguard.At("GET", "/v1/model_info /model_info", httpguard.Key, s.modelInfo),
+		httpguard.At("GET", "/server_info", httpguard.Key, s.serverInfo),
+		httpguard.At("GET", "/v1/loads", httpguard.Key, s.loads),
 	)
 }
 
 // missing refuses what SGLang's servers have and this one has not.
 func (s *Server) missing(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		s.refuse(w, &front.Error{Status: http.StatusNotImplemented, Message: what})
+		s.refuse(w, &httpguard.Error{Status: http.StatusNotImplemented, Message: what})
 	}
 }
 
@@ -216,12 +216,12 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 		s.refuse(w, err)
 		return
 	}
-	front.WriteJSON(w, http.StatusOK, text)
+	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
 // statusOf is the status of an error, and the error as it is told.
 func statusOf(err error) (int, error) {
-	var own *front.Error
+	var own *httpguard.Error
 	var big *http.MaxBytesError
 	var field *wire.FieldError
 	switch {
@@ -247,5 +247,5 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 		s.o.Log.Error("request failed", "err", err)
 	}
 	text, _ := json.Marshal(wire.Detail{Detail: err.Error()}) // a string only
-	front.WriteJSON(w, status, text)
+	httpguard.WriteJSON(w, status, text)
 }

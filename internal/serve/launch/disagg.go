@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/kvtransfer"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // DisaggArgs say whether prompts and the tokens after them are computed by one
@@ -75,8 +75,8 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	if out.Role != api.Prefill {
 		return out, nil
 	}
-	ln, err := front.Listen(host, d.Port, key, false)
-	if errors.Is(err, front.ErrNeedKey) {
+	ln, err := httpguard.Listen(host, d.Port, key, false)
+	if errors.Is(err, httpguard.ErrNeedKey) {
 		return out, fmt.Errorf("%s: the bootstrap port beyond loopback needs --api-key, the same on both servers, also with --insecure", host)
 	}
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/mesh"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/sched"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
 

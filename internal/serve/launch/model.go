@@ -5,12 +5,12 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/hf"
 	"github.com/stepscope/stepscope/internal/engine/model"
 	"github.com/stepscope/stepscope/internal/engine/tensor"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
 

@@ -3,8 +3,8 @@ package launch
 import (
 	"fmt"
 
+	"github.com/stepscope/stepscope/internal/base/nvtx"
 	"github.com/stepscope/stepscope/internal/engine/device"
-	"github.com/stepscope/stepscope/internal/engine/nvtx"
 )
 
 // marks shows the annotations of a rank to a tool of NVIDIA's; nil: there is none, or they are not asked for.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/engine"
 	"github.com/stepscope/stepscope/internal/engine/device"
 	"github.com/stepscope/stepscope/internal/engine/diffusion"
 	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
 )
 
 // PipelineArgs say which diffusion pipeline is run and on how many ranks. Names are those of SGLang's diffusion

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/engine/tokenizer"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
 	"github.com/stepscope/stepscope/internal/serve/server"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // failure is an error of the router's own, with its HTTP status.
@@ -52,11 +52,11 @@ func writeJSON(rw http.ResponseWriter, status int, v any) {
 	if err != nil { // a worker's odd value
 		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be passed on"}`)
 	}
-	front.WriteJSON(rw, status, text)
+	httpguard.WriteJSON(rw, status, text)
 }
 
 // passWhole gives a client a worker's whole reply.
 func passWhole(rw http.ResponseWriter, status int, header http.Header, body []byte) {
 	copyHeader(rw.Header(), header)
-	front.WriteWhole(rw, status, body)
+	httpguard.WriteWhole(rw, status, body)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // outcome is what became of a request on one worker.
@@ -226,7 +226,7 @@ func (rt *Router) oneWorker(rw http.ResponseWriter, r *http.Request) {
 
 // ofWorker is /workers/{id}/…: the API of one worker as it is, for those who cannot
 // reach it.
-func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level front.Auth) {
+func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level httpguard.Auth) {
 	w := rt.find(r.PathValue("id"))
 	if w == nil {
 		rt.refuse(rw, r.URL.Path, &failure{http.StatusNotFound, fmt.Sprintf("no worker %q: GET /workers lists them", r.PathValue("id"))})
@@ -239,7 +239,7 @@ func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level front.
 	}
 	// From "/workers/ID" on, as the client escaped it.
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/workers/"), "/")
-	q.path, q.admin, q.native = "/"+rest, level == front.Admin, native("/"+rest)
+	q.path, q.admin, q.native = "/"+rest, level == httpguard.Admin, native("/"+rest)
 	if r.URL.RawQuery != "" {
 		q.path += "?" + r.URL.RawQuery
 	}

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // request is what a client asked.
@@ -40,7 +40,7 @@ func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *fail
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &failure{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.FormatInt(big.Limit, 10) + " bytes (--max-payload-size)"}
 	}
-	if own, ok := errors.AsType[*front.Error](err); ok {
+	if own, ok := errors.AsType[*httpguard.Error](err); ok {
 		return nil, &failure{own.Status, own.Message}
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )
@@ -169,7 +169,7 @@ func TestLocalOnly(t *testing.T) {
 		t.Skip(err)
 	}
 	defer ln.Close()
-	if err := r.rt.Serve(t.Context(), ln); !errors.Is(err, front.ErrNeedKey) {
+	if err := r.rt.Serve(t.Context(), ln); !errors.Is(err, httpguard.ErrNeedKey) {
 		t.Errorf("beyond loopback without a key: %v", err)
 	}
 }

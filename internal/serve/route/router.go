@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/loglimit"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // Router routes requests to workers.
@@ -26,7 +26,7 @@ type Router struct {
 	decode    *pool
 	transport *http.Transport
 	metrics   metrics
-	front     front.Front
+	front     httpguard.Front
 	handler   http.Handler
 
 	draining atomic.Bool
@@ -119,7 +119,7 @@ func New(o Options) (*Router, error) {
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
 	rt.o.Log = loglimit.Log(rt.o.Log)
-	rt.front = front.Front{
+	rt.front = httpguard.Front{
 		APIKey: o.APIKey, AdminAPIKey: o.AdminAPIKey, Insecure: o.Insecure, AllowedHosts: o.AllowedHosts,
 		BodyTimeout: o.BodyTimeout, MaxBodyBytes: o.MaxBodyBytes, Log: rt.o.Log,
 		Refuse: func(rw http.ResponseWriter, r *http.Request, status int, message string) {

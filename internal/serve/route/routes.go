@@ -4,34 +4,34 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // table lists every route.
-func (rt *Router) table() []front.Route {
-	return []front.Route{
-		front.At("GET", "/health /ping /ready", front.Open, rt.health),
-		front.At("GET", "/health_generate", front.Open, rt.healthGenerate),
-		front.At("GET", "/metrics", front.Open, rt.Metrics),
+func (rt *Router) table() []httpguard.Route {
+	return []httpguard.Route{
+		httpguard.At("GET", "/health /ping /ready", httpguard.Open, rt.health),
+		httpguard.At("GET", "/health_generate", httpguard.Open, rt.healthGenerate),
+		httpguard.At("GET", "/metrics", httpguard.Open, rt.Metrics),
 
-		front.At("POST PUT", "/generate", front.Key, rt.generate),
-		front.At("POST", "/v1/completions /v1/chat/completions", front.Key, rt.generate),
-		front.At("POST", "/v1/embeddings /v1/rerank /v1/score /encode /classify", front.Key, rt.any),
-		front.At("POST", "/tokenize /v1/tokenize /detokenize /v1/detokenize", front.Key, rt.any),
-		front.At("GET", "/v1/models /v1/models/{model...} /model_info /get_model_info", front.Key, rt.any),
+		httpguard.At("POST PUT", "/generate", httpguard.Key, rt.generate),
+		httpguard.At("POST", "/v1/completions /v1/chat/completions", httpguard.Key, rt.generate),
+		httpguard.At("POST", "/v1/embeddings /v1/rerank /v1/score /encode /classify", httpguard.Key, rt.any),
+		httpguard.At("POST", "/tokenize /v1/tokenize /detokenize /v1/detokenize", httpguard.Key, rt.any),
+		httpguard.At("GET", "/v1/models /v1/models/{model...} /model_info /get_model_info", httpguard.Key, rt.any),
 
-		front.At("GET", "/server_info /get_server_info", front.Key, rt.serverInfo),
-		front.At("GET", "/v1/loads", front.Key, rt.loads),
-		front.At("GET", "/get_load", front.Key, rt.oldLoad),
-		front.At("GET", "/workers", front.Key, rt.listWorkers),
-		front.At("GET", "/workers/{id}", front.Key, rt.oneWorker),
+		httpguard.At("GET", "/server_info /get_server_info", httpguard.Key, rt.serverInfo),
+		httpguard.At("GET", "/v1/loads", httpguard.Key, rt.loads),
+		httpguard.At("GET", "/get_load", httpguard.Key, rt.oldLoad),
+		httpguard.At("GET", "/workers", httpguard.Key, rt.listWorkers),
+		httpguard.At("GET", "/workers/{id}", httpguard.Key, rt.oneWorker),
 
-		front.At("GET POST", "/flush_cache", front.Admin, rt.flushCache),
-		front.At("POST", "/abort_request", front.Admin, rt.abortRequest),
-		front.At("GET POST", "/start_profile", front.Admin, rt.startProfile),
-		front.At("GET POST", "/stop_profile /end_profile", front.Admin, rt.stopProfile),
-		front.At("GET", "/profile_files", front.Admin, rt.profileFiles),
-		front.At("GET", "/profile_files/{window}/{name}", front.Admin, rt.profileFile),
+		httpguard.At("GET POST", "/flush_cache", httpguard.Admin, rt.flushCache),
+		httpguard.At("POST", "/abort_request", httpguard.Admin, rt.abortRequest),
+		httpguard.At("GET POST", "/start_profile", httpguard.Admin, rt.startProfile),
+		httpguard.At("GET POST", "/stop_profile /end_profile", httpguard.Admin, rt.stopProfile),
+		httpguard.At("GET", "/profile_files", httpguard.Admin, rt.profileFiles),
+		httpguard.At("GET", "/profile_files/{window}/{name}", httpguard.Admin, rt.profileFile),
 	}
 }
 
@@ -40,7 +40,7 @@ func (rt *Router) routes() http.Handler {
 	mux := rt.front.Mux(rt.table(), func(r *http.Request) string {
 		return "Not Found: the router has no such route; one of a worker is at /workers/ID" + r.URL.Path
 	})
-	known := map[string]front.Route{}
+	known := map[string]httpguard.Route{}
 	for _, e := range rt.table() {
 		for path := range strings.FieldsSeq(e.Paths) {
 			known[path] = e
@@ -51,7 +51,7 @@ func (rt *Router) routes() http.Handler {
 	mux.HandleFunc("/workers/{id}/{path...}", func(rw http.ResponseWriter, r *http.Request) {
 		e, ok := known["/"+r.PathValue("path")]
 		if !ok {
-			e.Auth = front.Admin
+			e.Auth = httpguard.Admin
 		}
 		rt.front.Protect(e.Auth, func(rw http.ResponseWriter, r *http.Request) {
 			if !e.Acts() || rt.front.MayAct(rw, r) {

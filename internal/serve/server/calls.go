@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stepscope/stepscope/internal/serve/prom"
+	"github.com/stepscope/stepscope/internal/base/prom"
 )
 
 // calls count HTTP requests. Paths without a route have one name together: SGLang counts

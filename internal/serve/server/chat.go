@@ -6,7 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // chat is POST /v1/chat/completions.
@@ -35,7 +35,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	out.Usage, out.Ext = c.usage(), c.ext()
 	text, _ := json.Marshal(out)
-	front.WriteJSON(w, http.StatusOK, text)
+	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
 func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // completions is POST /v1/completions.
@@ -36,7 +36,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 	}
 	out.Usage, out.Ext = c.usage(), c.ext()
 	text, _ := json.Marshal(out) // plain structs
-	front.WriteJSON(w, http.StatusOK, text)
+	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
 func (s *Server) completionSpecs(req *wire.CompletionRequest) ([]*spec, error) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // apiError is a refusal with its HTTP status.
@@ -32,7 +32,7 @@ func unavailable(message string) *apiError {
 func asAPI(err error) *apiError {
 	var own *apiError
 	var field *wire.FieldError
-	var plain *front.Error
+	var plain *httpguard.Error
 	var big *http.MaxBytesError
 	switch {
 	case errors.As(err, &own):
@@ -123,5 +123,5 @@ func (s *Server) refuse(w http.ResponseWriter, d dialect, err error) {
 	if e.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(e.retry))
 	}
-	front.WriteJSON(w, e.status, e.body(d))
+	httpguard.WriteJSON(w, e.status, e.body(d))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // foreign are routes of SGLang that this server has not, with the reason.
@@ -33,10 +33,10 @@ var foreign = []struct{ paths, why string }{
 }
 
 // foreignRoutes refuse each by its name.
-func (s *Server) foreignRoutes() (out []front.Route) {
+func (s *Server) foreignRoutes() (out []httpguard.Route) {
 	for _, f := range foreign {
 		for path := range strings.FieldsSeq(f.paths) {
-			out = append(out, front.At("GET POST PUT DELETE", path, front.Key, func(w http.ResponseWriter, r *http.Request) {
+			out = append(out, httpguard.At("GET POST PUT DELETE", path, httpguard.Key, func(w http.ResponseWriter, r *http.Request) {
 				s.refuse(w, dialectGeneral, wire.Refuse("", "%s, of SGLang's server, is not served here: %s", r.URL.Path, f.why))
 			}))
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // generate is POST and PUT /generate.
@@ -39,7 +39,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	if list {
 		out = append(out, ']')
 	}
-	front.WriteJSON(w, http.StatusOK, out)
+	httpguard.WriteJSON(w, http.StatusOK, out)
 }
 
 // generateSpecs expands a request into its sequences: sample j of prompt i is at

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // health is GET /health and /health_generate: an empty body, 200 or 503.
@@ -16,7 +16,7 @@ import (
 // probe is a forward step, and would show up in every profile.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	probe := r.URL.Path == "/health_generate" ||
-		r.URL.Path == "/health" && front.EnvBool(s.o.Getenv("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"), false)
+		r.URL.Path == "/health" && httpguard.EnvBool(s.o.Getenv("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"), false)
 	err := s.engine.Healthy()
 	switch {
 	case s.draining.Load():

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 func (s *Server) reply(w http.ResponseWriter, v any) {
@@ -22,7 +22,7 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 		s.refuse(w, dialectGeneral, err)
 		return
 	}
-	front.WriteJSON(w, http.StatusOK, text)
+	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
 func (s *Server) card() wire.ModelCard {
@@ -40,7 +40,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 		text, _ := json.Marshal(map[string]any{"error": map[string]any{
 			"message": "The model '" + name + "' does not exist", "type": "invalid_request_error", "param": "model", "code": "model_not_found",
 		}})
-		front.WriteJSON(w, http.StatusNotFound, text)
+		httpguard.WriteJSON(w, http.StatusNotFound, text)
 		return
 	}
 	s.reply(w, s.card())
@@ -112,7 +112,7 @@ func gib(bytes int64) float64 {
 const flushGrace = time.Second
 
 func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.front.BodyUpTo(w, r, front.MostControl); err != nil {
+	if _, err := s.front.BodyUpTo(w, r, httpguard.MostControl); err != nil {
 		s.refuse(w, dialectGeneral, err)
 		return
 	}
@@ -134,12 +134,12 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 	err := s.engine.FlushCache(ctx)
 	switch {
 	case err == nil:
-		front.WriteText(w, http.StatusOK, "Cache flushed.\nPlease check backend logs for more details. "+
+		httpguard.WriteText(w, http.StatusOK, "Cache flushed.\nPlease check backend logs for more details. "+
 			"(When there are running or waiting requests, the operation will not be performed.)\n")
 	case errors.Is(err, api.ErrNotIdle), errors.Is(err, context.DeadlineExceeded):
-		front.WriteText(w, http.StatusBadRequest, "Flush cache failed.\n")
+		httpguard.WriteText(w, http.StatusBadRequest, "Flush cache failed.\n")
 	default:
-		front.WriteText(w, http.StatusBadRequest, "Flush cache failed: "+err.Error()+"\n")
+		httpguard.WriteText(w, http.StatusBadRequest, "Flush cache failed: "+err.Error()+"\n")
 	}
 }
 
@@ -147,7 +147,7 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 // every request whose id begins with it.
 func (s *Server) abortRequest(w http.ResponseWriter, r *http.Request) {
 	var req wire.AbortRequest
-	body, err := s.front.BodyUpTo(w, r, front.MostControl)
+	body, err := s.front.BodyUpTo(w, r, httpguard.MostControl)
 	if err == nil {
 		err = wire.Decode(body, &req)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/prom"
+	"github.com/stepscope/stepscope/internal/base/prom"
 )
 
 // Bounds of SGLang's histograms (srt/observability/metrics_collector.py).

@@ -1,29 +1,29 @@
 package server
 
-import "github.com/stepscope/stepscope/internal/serve/front"
+import "github.com/stepscope/stepscope/internal/base/httpguard"
 
 // table lists every route. Old and new names are the same route.
-func (s *Server) table() []front.Route {
+func (s *Server) table() []httpguard.Route {
 	return append(append(s.windows.Table(), s.foreignRoutes()...),
-		front.At("GET", "/health /health_generate /ping", front.Open, s.health),
-		front.At("GET", "/ready", front.Open, s.ready),
-		front.At("GET", "/metrics", front.Open, s.scrape),
+		httpguard.At("GET", "/health /health_generate /ping", httpguard.Open, s.health),
+		httpguard.At("GET", "/ready", httpguard.Open, s.ready),
+		httpguard.At("GET", "/metrics", httpguard.Open, s.scrape),
 
-		front.At("POST PUT", "/generate", front.Key, s.generate),
-		front.At("POST", "/v1/completions", front.Key, s.completions),
-		front.At("POST", "/v1/chat/completions", front.Key, s.chat),
-		front.At("POST", "/v1/embeddings", front.Key, s.embeddings),
-		front.At("POST", "/tokenize /v1/tokenize", front.Key, s.tokenize),
-		front.At("POST", "/detokenize /v1/detokenize", front.Key, s.detokenize),
+		httpguard.At("POST PUT", "/generate", httpguard.Key, s.generate),
+		httpguard.At("POST", "/v1/completions", httpguard.Key, s.completions),
+		httpguard.At("POST", "/v1/chat/completions", httpguard.Key, s.chat),
+		httpguard.At("POST", "/v1/embeddings", httpguard.Key, s.embeddings),
+		httpguard.At("POST", "/tokenize /v1/tokenize", httpguard.Key, s.tokenize),
+		httpguard.At("POST", "/detokenize /v1/detokenize", httpguard.Key, s.detokenize),
 
-		front.At("GET", "/v1/models", front.Key, s.models),
-		front.At("GET", "/v1/models/{model...}", front.Key, s.model),
-		front.At("GET", "/model_info /get_model_info", front.Key, s.modelInfo),
-		front.At("GET", "/server_info /get_server_info", front.Key, s.serverInfo),
-		front.At("GET", "/v1/loads", front.Key, s.loads),
-		front.At("GET", "/get_load", front.Key, s.oldLoad),
+		httpguard.At("GET", "/v1/models", httpguard.Key, s.models),
+		httpguard.At("GET", "/v1/models/{model...}", httpguard.Key, s.model),
+		httpguard.At("GET", "/model_info /get_model_info", httpguard.Key, s.modelInfo),
+		httpguard.At("GET", "/server_info /get_server_info", httpguard.Key, s.serverInfo),
+		httpguard.At("GET", "/v1/loads", httpguard.Key, s.loads),
+		httpguard.At("GET", "/get_load", httpguard.Key, s.oldLoad),
 
-		front.At("GET POST", "/flush_cache", front.Admin, s.flushCache),
-		front.At("POST", "/abort_request", front.Admin, s.abortRequest),
+		httpguard.At("GET POST", "/flush_cache", httpguard.Admin, s.flushCache),
+		httpguard.At("POST", "/abort_request", httpguard.Admin, s.abortRequest),
 	)
 }

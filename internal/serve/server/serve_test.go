@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/serve/server"
 	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
 )
@@ -188,7 +188,7 @@ func TestAbortRequest(t *testing.T) {
 // to stop, and what Serve returned.
 func serve(t *testing.T, e *fakeengine.Engine, o server.Options) (url string, stop func(), done chan error) {
 	t.Helper()
-	ln, err := front.Listen("", 0, "", false)
+	ln, err := httpguard.Listen("", 0, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,11 +253,11 @@ func TestDrain(t *testing.T) {
 
 // TestListen checks that only a server with a key is reachable from elsewhere.
 func TestListen(t *testing.T) {
-	if ln, err := front.Listen("0.0.0.0", 0, "", false); err == nil {
+	if ln, err := httpguard.Listen("0.0.0.0", 0, "", false); err == nil {
 		ln.Close()
 		t.Error("an open server may listen everywhere")
 	}
-	ln, err := front.Listen("0.0.0.0", 0, "k", false)
+	ln, err := httpguard.Listen("0.0.0.0", 0, "k", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("Serve without a key: %v", err)
 	}
 	ln.Close()
-	if ln, err = front.Listen("0.0.0.0", 0, "", true); err != nil {
+	if ln, err = httpguard.Listen("0.0.0.0", 0, "", true); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -287,7 +287,7 @@ func TestListen(t *testing.T) {
 		t.Error(err)
 	}
 	var ne *net.OpError
-	if _, err := front.Listen("203.0.113.1", 1, "k", false); !errors.As(err, &ne) {
+	if _, err := httpguard.Listen("203.0.113.1", 1, "k", false); !errors.As(err, &ne) {
 		t.Errorf("foreign address: %v", err)
 	}
 }

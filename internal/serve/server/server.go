@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/loglimit"
-	"github.com/stepscope/stepscope/internal/serve/front"
-	"github.com/stepscope/stepscope/internal/serve/prom"
+	"github.com/stepscope/stepscope/internal/base/prom"
 	"github.com/stepscope/stepscope/internal/serve/windows"
 )
 
@@ -28,7 +28,7 @@ type Server struct {
 	created time.Time
 	metrics *metrics
 	windows *windows.Windows
-	front   front.Front
+	front   httpguard.Front
 	mux     http.Handler
 
 	draining atomic.Bool
@@ -58,7 +58,7 @@ func New(e Engine, o Options) *Server {
 	s.created = s.o.Now()
 	s.metrics = newMetrics(fmt.Sprintf(`model_name="%s",engine_type="%s"`, prom.Escape(s.name), cmp.Or(s.info.Role, "unified")), max(1, s.info.DP))
 	s.base, s.abortAll = context.WithCancelCause(context.Background())
-	s.front = front.Front{
+	s.front = httpguard.Front{
 		APIKey: s.o.APIKey, AdminAPIKey: s.o.AdminAPIKey, Insecure: s.o.Insecure, AllowedHosts: s.o.AllowedHosts,
 		BodyTimeout: s.o.BodyTimeout, MaxBodyBytes: s.o.MaxBodyBytes, Log: s.o.Log,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {

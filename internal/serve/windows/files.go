@@ -15,7 +15,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 // The files of windows over HTTP, for clients that share no storage with
@@ -154,7 +154,7 @@ func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
 		out.Windows = append(out.Windows, wire.ProfileWindow{ID: win.id, Dir: win.dir, Open: open, Files: files})
 	}
 	text, _ := json.Marshal(out) // strings and numbers only
-	front.WriteJSON(w, http.StatusOK, text)
+	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
 // file is GET /profile_files/{id}/{name}.
@@ -167,7 +167,7 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 	defer f.Close()
 	done, ok := ws.list.download()
 	if !ok {
-		ws.o.Refuse(w, &front.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("%d files are being downloaded already", maxDownloads)})
+		ws.o.Refuse(w, &httpguard.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("%d files are being downloaded already", maxDownloads)})
 		return
 	}
 	defer done()
@@ -179,7 +179,7 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 // open opens a file that a window wrote. Neither a name with a
 // directory nor a symbolic link leads out of the window's directory.
 func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
-	missing := &front.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
+	missing := &httpguard.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
 	for _, win := range ws.list.newest() {
 		if win.id != id {
 			continue

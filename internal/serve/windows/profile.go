@@ -17,8 +17,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/api/wire"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/suggest"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // Recorder is what records.
@@ -34,7 +34,7 @@ type Recorder interface {
 
 // Options of the routes.
 type Options struct {
-	Root         string // beyond loopback all files are below it; see front.Path
+	Root         string // beyond loopback all files are below it; see httpguard.Path
 	WriteTimeout time.Duration
 	Log          *slog.Logger
 	Getenv       func(string) string
@@ -49,24 +49,24 @@ type Options struct {
 // Windows are those of a server.
 type Windows struct {
 	rec   Recorder
-	front *front.Front
+	front *httpguard.Front
 	o     Options
 	list  list
 }
 
 // New gives the routes of a Recorder.
-func New(rec Recorder, f *front.Front, o Options) *Windows {
+func New(rec Recorder, f *httpguard.Front, o Options) *Windows {
 	return &Windows{rec: rec, front: f, o: o}
 }
 
 // Table lists them.
-func (ws *Windows) Table() []front.Route {
-	return []front.Route{
-		front.At("GET POST", "/start_profile", front.Admin, ws.start),
+func (ws *Windows) Table() []httpguard.Route {
+	return []httpguard.Route{
+		httpguard.At("GET POST", "/start_profile", httpguard.Admin, ws.start),
 		// Guides call it /end_profile; servers only know /stop_profile.
-		front.At("GET POST", "/stop_profile /end_profile", front.Admin, ws.stop),
-		front.At("GET", "/profile_files", front.Admin, ws.files),
-		front.At("GET", "/profile_files/{id}/{name}", front.Admin, ws.file),
+		httpguard.At("GET POST", "/stop_profile /end_profile", httpguard.Admin, ws.stop),
+		httpguard.At("GET", "/profile_files", httpguard.Admin, ws.files),
+		httpguard.At("GET", "/profile_files/{id}/{name}", httpguard.Admin, ws.file),
 	}
 }
 
@@ -74,7 +74,7 @@ func (ws *Windows) Table() []front.Route {
 // is armed. A body is optional; failures have a real status and the reason as
 // text, as the stock clients print the body of a failure.
 func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
-	body, err := ws.front.BodyUpTo(w, r, front.MostControl)
+	body, err := ws.front.BodyUpTo(w, r, httpguard.MostControl)
 	if err != nil {
 		ws.o.Refuse(w, err)
 		return
@@ -104,7 +104,7 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	if p.StartStep == 0 && !p.ByStage && ws.o.Idle() {
 		ws.o.Log.Warn("profile armed while there is no request: nothing is recorded until load comes", "id", p.ID)
 	}
-	front.WriteText(w, http.StatusOK, wire.ProfileStarted)
+	httpguard.WriteText(w, http.StatusOK, wire.ProfileStarted)
 }
 
 // known refuses a field that SGLang does not know: a window whose num_steps is misspelt would have no end.
@@ -122,7 +122,7 @@ func known(unknown []string) error {
 // stop is /stop_profile and /end_profile. The files are written when it
 // answers.
 func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
-	if _, err := ws.front.BodyUpTo(w, r, front.MostControl); err != nil { // stock clients send {} or the start body again
+	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // stock clients send {} or the start body again
 		ws.o.Refuse(w, err)
 		return
 	}
@@ -133,7 +133,7 @@ func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ws.o.Log.Debug("profile stopped", "dir", res.Dir, "id", res.ID, "files", len(res.Files), "merged", res.Merged, "message", res.Message)
-	front.WriteText(w, http.StatusOK, wire.ProfileStopped)
+	httpguard.WriteText(w, http.StatusOK, wire.ProfileStopped)
 }
 
 func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
@@ -148,7 +148,7 @@ func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 	if retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(retry))
 	}
-	front.WriteText(w, status, message+"\n")
+	httpguard.WriteText(w, status, message+"\n")
 }
 
 // namePart is what may stand in a file name: the trace's own name has no room for
@@ -157,7 +157,7 @@ var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
 // dir is where a window goes that names this directory, or none.
 func (ws *Windows) dir(named *string) (string, error) {
-	return ws.front.Path("output_dir", cmp.Or(or(named, ""), front.ProfileRoot(ws.o.Getenv)), ws.o.Root, ws.o.Getenv)
+	return ws.front.Path("output_dir", cmp.Or(or(named, ""), httpguard.ProfileRoot(ws.o.Getenv)), ws.o.Root, ws.o.Getenv)
 }
 
 // request applies the defaults and the environment to a request.
@@ -174,9 +174,9 @@ func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error)
 		StartStep:    or(req.StartStep, 0),
 		NumSteps:     or(req.NumSteps, 0),
 		ByStage:      req.ProfileByStage,
-		StageNames:   front.EnvBool(env("SGLANG_PROFILE_V2"), false),
-		WithStack:    or(req.WithStack, true) && front.EnvBool(env("SGLANG_PROFILE_WITH_STACK"), true),
-		RecordShapes: or(req.RecordShapes, true) && front.EnvBool(env("SGLANG_PROFILE_RECORD_SHAPES"), true),
+		StageNames:   httpguard.EnvBool(env("SGLANG_PROFILE_V2"), false),
+		WithStack:    or(req.WithStack, true) && httpguard.EnvBool(env("SGLANG_PROFILE_WITH_STACK"), true),
+		RecordShapes: or(req.RecordShapes, true) && httpguard.EnvBool(env("SGLANG_PROFILE_RECORD_SHAPES"), true),
 		Detailed:     req.Detailed,
 		Merge:        req.MergeProfiles,
 		MemEntries:   envInt(env("SGLANG_MEM_PROFILE_MAX_ENTRIES"), 100000),

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/columns"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/pause"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 const (
@@ -93,11 +93,11 @@ func New(o Options) *Live {
 }
 
 // Routes are those of the page: what goes on, and the start and the end of a capture.
-func (l *Live) Routes() []front.Route {
-	return []front.Route{
-		front.At("GET", "/api/live", front.Key, l.stream),
-		front.At("POST", "/api/live/capture", front.Key, l.begin),
-		front.At("POST", "/api/live/stop", front.Key, l.stop),
+func (l *Live) Routes() []httpguard.Route {
+	return []httpguard.Route{
+		httpguard.At("GET", "/api/live", httpguard.Key, l.stream),
+		httpguard.At("POST", "/api/live/capture", httpguard.Key, l.begin),
+		httpguard.At("POST", "/api/live/stop", httpguard.Key, l.stop),
 	}
 }
 

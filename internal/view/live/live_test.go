@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/signals"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/serve/front"
 )
 
 // fake is a server that generates 100 tokens a second, of which it does not tell the rank, and tells of no cache.
@@ -138,7 +138,7 @@ func TestKept(t *testing.T) {
 
 // post sends a request of a page.
 func post(l *Live, path, kind, body string) (status int, reply string) {
-	f := &front.Front{Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) { refuse(w, status, message) }}
+	f := &httpguard.Front{Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) { refuse(w, status, message) }}
 	r := httptest.NewRequest("POST", path, strings.NewReader(body))
 	r.Header.Set("Content-Type", kind)
 	w := httptest.NewRecorder()

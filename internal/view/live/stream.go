@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/serve/front"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
 const (
@@ -53,5 +53,5 @@ func reply(w http.ResponseWriter, status int, v any) {
 	if err != nil {
 		panic(err) // of our own types
 	}
-	front.WriteJSON(w, status, text)
+	httpguard.WriteJSON(w, status, text)
 }

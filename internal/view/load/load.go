@@ -15,11 +15,11 @@ import (
 	"sync"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/waits"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -95,10 +95,10 @@ func (v *Views) open(r *http.Request, name string) (*opened, error) {
 		return nil, err
 	}
 	if err := run.Inside(); err != nil && (v.Given == nil || v.Given.Dir() != dir) {
-		return nil, &front.Error{Status: http.StatusForbidden, Message: err.Error()}
+		return nil, &httpguard.Error{Status: http.StatusForbidden, Message: err.Error()}
 	}
 	if !run.Loaded() {
-		return nil, &front.Error{Status: http.StatusNotFound, Message: "run " + run.ID() + " has no requests of a load: nothing was benchmarked in it"}
+		return nil, &httpguard.Error{Status: http.StatusNotFound, Message: "run " + run.ID() + " has no requests of a load: nothing was benchmarked in it"}
 	}
 	o := &opened{run: run, summaries: map[int]*bench.Summary{}, rows: map[int]*rows{}}
 	if o.load, err = run.Load(v.Say); err != nil {
@@ -119,7 +119,7 @@ func (v *Views) find(id string) (dir string, err error) {
 	case v.Given != nil && id == v.Given.ID():
 		return v.Given.Dir(), nil
 	case id == "" || v.Root == "":
-		return "", &front.Error{Status: http.StatusNotFound, Message: "which run? give the id of one"}
+		return "", &httpguard.Error{Status: http.StatusNotFound, Message: "which run? give the id of one"}
 	}
 	return runs.Find(v.Root, id)
 }
@@ -179,7 +179,7 @@ func number(r *http.Request, name string, absent, below int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n >= below {
-		return 0, &front.Error{Status: http.StatusBadRequest, Message: fmt.Sprintf("%s=%s: give a number from 0 to %d", name, text, below-1)}
+		return 0, &httpguard.Error{Status: http.StatusBadRequest, Message: fmt.Sprintf("%s=%s: give a number from 0 to %d", name, text, below-1)}
 	}
 	return n, nil
 }
@@ -205,7 +205,7 @@ func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 		return o.joined, o.joinErr
 	}
 	if len(o.run.Traces()) == 0 || v.Recorded == nil {
-		o.joinErr = &front.Error{Status: http.StatusNotFound, Message: "no steps were recorded while this load ran: bench serving --profile records some"}
+		o.joinErr = &httpguard.Error{Status: http.StatusNotFound, Message: "no steps were recorded while this load ran: bench serving --profile records some"}
 		return nil, o.joinErr
 	}
 	j := &joined{captures: map[string]captured{}}

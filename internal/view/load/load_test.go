@@ -16,9 +16,9 @@ import (
 	"context"
 
 	"github.com/stepscope/stepscope/bench"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/front"
 	"github.com/stepscope/stepscope/internal/view/load/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -302,7 +302,7 @@ func TestRefused(t *testing.T) {
 		{"load/compare", []string{"run", run.ID()}, http.StatusNotFound},
 	} {
 		_, err := ask[any](t, v, c.path, c.params...)
-		refused, _ := errors.AsType[*front.Error](err)
+		refused, _ := errors.AsType[*httpguard.Error](err)
 		if err == nil || c.status == 0 && !errors.Is(err, runs.ErrNotFound) || c.status != 0 && (refused == nil || refused.Status != c.status) {
 			t.Errorf("%s %q: %v", c.path, c.params, err)
 		}

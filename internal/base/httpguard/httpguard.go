@@ -1,6 +1,6 @@
-// Package front is what stands before the routes of a server and of a router
+// Package httpguard is what stands before the routes of a server and of a router
 // alike: who may ask, in how much time, and how a listener is opened and closed.
-package front
+package httpguard
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package front
+package httpguard
 
 import (
 	"context"
