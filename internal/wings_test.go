@@ -15,17 +15,16 @@ var wings = [][]struct {
 	wing string
 	may  string
 }{
-	{{"cmd", "cli engine"}},
-	{{"cli", "view watch measure serve job explain capture tracefile runs api trace bench docs base"}},
+	{{"cmd", "cli base"}},
+	{{"cli", "reference view watch measure job explain capture tracefile runs api trace bench docs base"}},
 	{
-		{"view", "measure serve explain capture runs bench trace base"},
-		{"watch", "measure serve explain capture tracefile runs trace base"},
-		{"measure", "serve job engine explain capture tracefile runs api trace bench base"},
-		{"serve", "engine api base"},
+		{"reference", "measure explain capture tracefile runs api trace bench base"},
+		{"view", "measure explain capture runs bench trace base"},
+		{"watch", "measure explain capture tracefile runs trace base"},
+		{"measure", "job explain capture tracefile runs api trace bench base"},
 		{"job", "runs base"},
 	},
 	{
-		{"engine", "tracefile api base"},
 		{"explain", "tracefile api trace bench base"},
 		{"capture", "tracefile runs api trace base"},
 	},
@@ -39,6 +38,24 @@ var wings = [][]struct {
 		{"trace", ""},
 	},
 	{{"base", ""}, {"docs", ""}},
+}
+
+// support is the wing of packages that only tests and scripts import. It may import anything.
+const support = "testing"
+
+// TestCore holds the core, which users point at real servers, apart from the reference server: of the product only the
+// command line knows both.
+func TestCore(t *testing.T) {
+	for pkg, imports := range importsOf(t) {
+		if slices.Contains([]string{"cmd", "cli", "reference", support}, wingOf(pkg)) {
+			continue
+		}
+		for to := range imports {
+			if wingOf(to) == "reference" {
+				t.Errorf("%s is of the core and imports %s", pkg, to)
+			}
+		}
+	}
 }
 
 // The house stays one that can be kept in mind.
@@ -67,6 +84,14 @@ func TestWings(t *testing.T) {
 	used := map[string]map[string]bool{}
 	for pkg, imports := range importsOf(t) {
 		from := wingOf(pkg)
+		for to := range imports {
+			if from != support && wingOf(to) == support {
+				t.Errorf("%s imports %s outside its tests", pkg, to)
+			}
+		}
+		if from == support {
+			continue
+		}
 		if _, ok := place[from]; !ok {
 			t.Errorf("%s is in no wing of the table", pkg)
 			continue

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/sqlitedb"
 	"github.com/stepscope/stepscope/internal/capture/nsys"
+	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
 // TestMain makes the test binary stepscope when one starts it so.

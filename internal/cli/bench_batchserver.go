@@ -12,11 +12,11 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/measure/batch"
-	"github.com/stepscope/stepscope/internal/measure/embedded"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
+	"github.com/stepscope/stepscope/internal/reference/batch"
+	"github.com/stepscope/stepscope/internal/reference/embedded"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // batchServerCmd is "bench one-batch-server", SGLang's bench_one_batch_server.

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/measure/batch"
-	"github.com/stepscope/stepscope/internal/measure/offline"
+	"github.com/stepscope/stepscope/internal/reference/batch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/offline"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // offlineCmd is "bench offline", SGLang's bench_offline_throughput.

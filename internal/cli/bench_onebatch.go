@@ -9,10 +9,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/workload"
+	"github.com/stepscope/stepscope/internal/reference/batch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/serve/launch"
 )
 
 // oneBatchCmd is "bench one-batch", SGLang's bench_one_batch.

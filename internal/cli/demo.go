@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
-	"github.com/stepscope/stepscope/internal/measure/demo"
+	"github.com/stepscope/stepscope/internal/reference/demo"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 

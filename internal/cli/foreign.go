@@ -6,7 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
 // foreignFlag is the hidden flag that stands for those of SGLang's server which change nothing here.

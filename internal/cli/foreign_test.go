@@ -6,7 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
 // TestForeign runs the command lines of SGLang's server: flags that change nothing here are taken with their values and

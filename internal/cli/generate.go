@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/measure/pictures"
 	"github.com/stepscope/stepscope/internal/measure/workload"
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/pictures"
 )
 
 // generateCmd is "generate", SGLang's sglang generate.

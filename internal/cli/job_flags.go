@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/stepscope/stepscope/internal/job/spec"
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
 // servedFlags holds the flags of a job whose workers are the embedded server

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 
-	"github.com/stepscope/stepscope/internal/base/sqlitedb"
+	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
 // nsysExport unpacks the export of a real capture: five steps of four GPUs of

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 
 	"github.com/stepscope/stepscope/internal/explain/result"
 )

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/launch"
-	"github.com/stepscope/stepscope/internal/serve/route"
+	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/route"
 )
 
 // routeCmd is "route", SGLang's launch_router and its mini balancer.

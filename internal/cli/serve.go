@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
-	"github.com/stepscope/stepscope/internal/serve/launch"
-	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/server"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 

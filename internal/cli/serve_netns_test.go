@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
 // twoHosts makes two network namespaces with a cable between them, and gives for

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
 // build is what this binary was made of, as the Go tool recorded it, and what

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // viewing starts "view" and gives the address that it prints; stop ends it.

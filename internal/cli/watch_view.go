@@ -11,7 +11,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/measure/system"
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/view"
 	"github.com/stepscope/stepscope/internal/view/live"
 	"github.com/stepscope/stepscope/internal/watch"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // always is a file of rules of which one holds as soon as a server makes tokens, however fast it is.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/trace"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
 // TestStaysAfterTurns has ranks late in turns, and then one of them alone, to the end:

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
 // TestLostLaunches loses launches of captures in which one rank is late: it is

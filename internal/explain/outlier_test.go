@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
 // TestOutlier has hosts stand still for 450 ms in one step, all of them or one. It is

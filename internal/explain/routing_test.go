@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	serving "github.com/stepscope/stepscope/internal/engine"
-	"github.com/stepscope/stepscope/internal/engine/device"
-	"github.com/stepscope/stepscope/internal/engine/hf"
-	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/tensor"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	serving "github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/hf"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 	"github.com/stepscope/stepscope/trace"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
 // The slow way: encoding/json, maps, and the plainest definitions. It shares

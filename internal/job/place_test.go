@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/job"
-	"github.com/stepscope/stepscope/internal/job/slurmtest"
+	"github.com/stepscope/stepscope/internal/testing/slurmtest"
 )
 
 // program is stepscope itself, built once.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/job"
-	"github.com/stepscope/stepscope/internal/job/slurmtest"
+	"github.com/stepscope/stepscope/internal/testing/slurmtest"
 )
 
 // TestLocal runs the same files on this machine, where each worker has a port of its own.

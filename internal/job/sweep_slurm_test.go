@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/job"
-	"github.com/stepscope/stepscope/internal/job/slurmtest"
+	"github.com/stepscope/stepscope/internal/testing/slurmtest"
 )
 
 // outcomes are what became of the jobs of a sweep whose second fails.

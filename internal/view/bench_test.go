@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/loadtest"
 	"github.com/stepscope/stepscope/internal/view/kernels"
-	"github.com/stepscope/stepscope/internal/view/load/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
 

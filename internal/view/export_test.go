@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // exported writes a capture of the repository as a page of at most so many bytes, and gives its address.

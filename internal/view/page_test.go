@@ -19,10 +19,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // TestSize: the page stays one that is there at once.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // TestRuns: without anything given the page lists the runs; one opens, is compared with another, and its address brings it

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/view/load/loadtest"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
 

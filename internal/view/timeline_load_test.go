@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/window"
-	"github.com/stepscope/stepscope/internal/view/load/loadtest"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/loadtest"
 )
 
 // TestTimelineLoad: above the rows of a capture stands what the load did meanwhile, on the capture's clock; a range has the

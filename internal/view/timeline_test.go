@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // openTimeline shows the timeline of a capture, by its path or its name in testdata.

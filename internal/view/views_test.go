@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/match"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/loadtest"
 	"github.com/stepscope/stepscope/internal/view/kernels"
 	"github.com/stepscope/stepscope/internal/view/live"
-	"github.com/stepscope/stepscope/internal/view/load/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures the kernels of internal/engine/tensor on one core and prints, beside each
+# Measures the kernels of internal/reference/engine/tensor on one core and prints, beside each
 # rate, the limit of this machine (multiply-adds on registers alone, or reading
 # memory as a stream) and the fraction that the kernel reaches.
 #

@@ -2,4 +2,4 @@
 # How fast keys and values move between two workers, beside a plain TCP copy: see README.md.
 set -eu
 cd "$(dirname "$0")/../.."
-exec env CGO_ENABLED=0 go test ./internal/engine/kvtransfer -run '^$' -bench Transfer -benchtime 43x -args "$@"
+exec env CGO_ENABLED=0 go test ./internal/reference/engine/kvtransfer -run '^$' -bench Transfer -benchtime 43x -args "$@"

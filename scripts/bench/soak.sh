@@ -1,7 +1,7 @@
 #!/bin/sh
 # 512 clients of all kinds at a real server with real ranks for two minutes, with a
 # large KV cache and then with one that is too small: what became of the requests,
-# and whether anything is left of them. See internal/serve/launch/load_test.go.
+# and whether anything is left of them. See internal/reference/launch/load_test.go.
 #
 #   scripts/bench/soak.sh [DURATION [-race]]
 set -eu
@@ -14,4 +14,4 @@ case " $* " in *" -race "*) # needs a C compiler
 	export CGO_ENABLED
 	;;
 esac
-exec go test -count=1 -timeout 0 -run '^TestLoad$' -v "$@" ./internal/serve/launch
+exec go test -count=1 -timeout 0 -run '^TestLoad$' -v "$@" ./internal/reference/launch

@@ -1,9 +1,9 @@
-// Command asmgen writes the assembly of internal/engine/tensor (and of the package
+// Command asmgen writes the assembly of internal/reference/engine/tensor (and of the package
 // that it is measured against): the tiles of the matrix products and the vector
 // operations, for AVX2 and AVX-512, with their Go declarations; and that of
 // internal/base/crc32c. Its output is committed; running it again changes nothing.
 //
-//	go run . -out ../../internal/engine/tensor -limits ../../scripts/bench/limits -crc ../../internal/base/crc32c
+//	go run . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits -crc ../../internal/base/crc32c
 //
 // Registers are assigned by hand throughout: the tiles use nearly all of them,
 // and avo cannot allocate for the instructions it does not know.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/serve/route"
+	"github.com/stepscope/stepscope/internal/reference/route"
 )
 
 // TestRouterWithDeadWorker: a router stands for the workers that are up; one that is

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/collect"
-	"github.com/stepscope/stepscope/internal/serve/launch"
-	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/server"
 	"github.com/stepscope/stepscope/internal/tracefile/check"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )

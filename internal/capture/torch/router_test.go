@@ -13,8 +13,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/capture/collect"
-	"github.com/stepscope/stepscope/internal/serve/route"
-	"github.com/stepscope/stepscope/internal/serve/server"
+	"github.com/stepscope/stepscope/internal/reference/route"
+	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
 // TestBehindRouter: the URL of a router stands for the servers behind it, each under

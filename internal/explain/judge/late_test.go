@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/explain/explaintest"
 	"github.com/stepscope/stepscope/internal/explain/result"
+	"github.com/stepscope/stepscope/internal/testing/explaintest"
 	"github.com/stepscope/stepscope/trace"
 )
 

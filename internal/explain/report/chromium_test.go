@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 // probe looks at the page from inside, after it is drawn: whether canvases hold

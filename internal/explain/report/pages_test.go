@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/gate"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 var (

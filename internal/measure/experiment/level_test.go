@@ -18,10 +18,10 @@ import (
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/torch"
-	"github.com/stepscope/stepscope/internal/measure/embedded"
 	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/measure/workload"
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/embedded"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
 // counts sets what a load shows of itself.

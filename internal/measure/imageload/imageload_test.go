@@ -20,8 +20,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/serve/images"
-	"github.com/stepscope/stepscope/internal/serve/launch"
+	"github.com/stepscope/stepscope/internal/reference/images"
+	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
 var update = flag.Bool("update", false, "write golden files")

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/measure/workload"
-	"github.com/stepscope/stepscope/internal/serve/server"
-	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
+	"github.com/stepscope/stepscope/internal/reference/server"
+	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
 // fake is this project's server over an engine without a model, whose tokens are

@@ -14,10 +14,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/cli"
-	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/window"
-	"github.com/stepscope/stepscope/internal/job/slurmtest"
 	"github.com/stepscope/stepscope/internal/measure/ranks"
+	"github.com/stepscope/stepscope/internal/testing/retime"
+	"github.com/stepscope/stepscope/internal/testing/slurmtest"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 )
 

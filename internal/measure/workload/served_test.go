@@ -17,8 +17,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/base/tokenizer"
-	"github.com/stepscope/stepscope/internal/serve/server"
-	"github.com/stepscope/stepscope/internal/serve/server/fakeengine"
+	"github.com/stepscope/stepscope/internal/reference/server"
+	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
 // ours is our own server, whose fake engine has bytes for tokens.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
 // A merge beside other work writes what it writes alone, and rests after each

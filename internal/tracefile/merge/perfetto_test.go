@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
 // packet is what this test reads of a Perfetto TracePacket.

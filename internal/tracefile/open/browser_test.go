@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
 var screenshots = flag.String("screenshots", "", "write pictures of the page's states to this directory")

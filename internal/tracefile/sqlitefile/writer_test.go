@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/sqlitedb"
+	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
 // written is what fill makes, opened by SQLite.

@@ -19,7 +19,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/base/progress"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/internal/view/load/loadtest"
+	"github.com/stepscope/stepscope/internal/testing/loadtest"
 	"github.com/stepscope/stepscope/trace"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/testing/detecttest"
 	"github.com/stepscope/stepscope/internal/watch/detect"
-	"github.com/stepscope/stepscope/internal/watch/detect/detecttest"
 )
 
 // TestFleet: ten minutes in which nothing goes wrong have no alarm, however requests are dealt out; and what

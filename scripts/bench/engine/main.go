@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
-	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 

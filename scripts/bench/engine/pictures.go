@@ -3,10 +3,10 @@
 package main
 
 import (
-	"github.com/stepscope/stepscope/internal/engine/device"
-	"github.com/stepscope/stepscope/internal/engine/hf"
-	"github.com/stepscope/stepscope/internal/engine/op"
-	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/hf"
+	"github.com/stepscope/stepscope/internal/reference/engine/op"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
 // pictures measures what diffusion has beside products, in float32, beside the product of the same kind: a convolution

@@ -5,7 +5,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
 // product is a large matrix product on its own, of n rows.

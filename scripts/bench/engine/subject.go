@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/engine"
-	"github.com/stepscope/stepscope/internal/engine/device"
-	"github.com/stepscope/stepscope/internal/engine/model"
-	"github.com/stepscope/stepscope/internal/engine/sched"
-	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/sched"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
 // shape is a Llama of 191 M parameters, of which a decoded token streams 159 M.

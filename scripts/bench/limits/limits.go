@@ -7,7 +7,7 @@ package limits
 import (
 	"golang.org/x/sys/cpu"
 
-	"github.com/stepscope/stepscope/internal/engine/tensor"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
 // Arithmetic is a loop of the operations that products of a format are made of

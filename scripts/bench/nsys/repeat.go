@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stepscope/stepscope/internal/base/sqlitedb"
+	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
 // repeat makes a long export of a short one: all that has a time comes again,

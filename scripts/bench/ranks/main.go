@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
-	"github.com/stepscope/stepscope/internal/explain/explaintest/retime"
 	"github.com/stepscope/stepscope/internal/explain/window"
+	"github.com/stepscope/stepscope/internal/testing/retime"
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )

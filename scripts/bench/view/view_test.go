@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepscope/stepscope/internal/base/browsertest"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/testing/browsertest"
 	"github.com/stepscope/stepscope/internal/view/timeline"
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/metric"
 	"github.com/stepscope/stepscope/internal/capture/signals"
+	"github.com/stepscope/stepscope/internal/testing/detecttest"
 	"github.com/stepscope/stepscope/internal/watch/detect"
-	"github.com/stepscope/stepscope/internal/watch/detect/detecttest"
 )
 
 // series is a kind of series.

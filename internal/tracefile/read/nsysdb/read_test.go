@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/packedtest"
+	"github.com/stepscope/stepscope/internal/testing/packedtest"
 
-	"github.com/stepscope/stepscope/internal/base/sqlitedb"
+	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 	"github.com/stepscope/stepscope/trace"
 )
 

@@ -1,0 +1,294 @@
+// Package batch measures one batch of sequences of equal lengths: how long its
+// prefill takes, and each step of its decode.
+//
+// A [Bench] runs batches on the ranks of this process, without a scheduler and
+// without a server, as SGLang's bench_one_batch does; a [Server] sends a batch to a
+// running server in one request, as bench_one_batch_server does. Printed lines,
+// keys of results and names of traces are theirs (sections 5.1 and 5.2 of SGLang's
+// contract). Lengths are tokens, latencies seconds.
+package batch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/sample"
+	"github.com/stepscope/stepscope/internal/reference/engine/sched"
+)
+
+// Case is one batch.
+type Case struct{ Batch, Input, Output int }
+
+// Name is that of the window that a batch is recorded in, as SGLang names its files.
+func (c Case) Name() string {
+	return fmt.Sprintf("batch%d_input%d_output%d", c.Batch, c.Input, c.Output)
+}
+
+// Grid is the lengths of batches.
+type Grid struct{ Batches, Inputs, Outputs []int }
+
+// Cases are all combinations, in the order of SGLang's tools.
+func (g Grid) Cases() []Case {
+	var out []Case
+	for _, b := range g.Batches {
+		for _, i := range g.Inputs {
+			for _, o := range g.Outputs {
+				out = append(out, Case{b, i, o})
+			}
+		}
+	}
+	return out
+}
+
+// Tokens is how many a batch has in the end.
+func (c Case) Tokens() int { return c.Batch * (c.Input + c.Output) }
+
+// Room is what a batch has to fit into.
+type Room struct {
+	Capacity   int // positions of the KV cache, max_total_num_tokens
+	ContextLen int // positions of a sequence
+}
+
+// Skip tells why a case cannot run, in SGLang's words; "" when it can.
+func (r Room) Skip(c Case) string {
+	what := fmt.Sprintf("skipping (%d, %d, %d) due to ", c.Batch, c.Input, c.Output)
+	switch n := c.Input + c.Output; {
+	case n > r.ContextLen:
+		return what + fmt.Sprintf("the context length: %d tokens are more than %d", n, r.ContextLen)
+	case c.Batch > r.Capacity/n:
+		return what + "max batch size limit"
+	case c.Batch > r.Capacity/model.BlockLen/blocks(c):
+		return what + fmt.Sprintf("max batch size limit: each sequence takes whole blocks of %d tokens", model.BlockLen)
+	}
+	return ""
+}
+
+// blocks of the cache that a sequence needs. Its last token is never computed.
+func blocks(c Case) int {
+	return (c.Input+c.Output-2)/model.BlockLen + 1
+}
+
+// Ranks are the ranks of one replica, see engine.Ranks.
+type Ranks interface {
+	Forward(sched.Step) ([][]float32, error) // returns when all ranks have ended the step
+	Ranks() []engine.Rank
+}
+
+// Bench runs batches on ranks.
+type Bench struct {
+	Ranks         Ranks
+	Vocab         int
+	Seed          uint64
+	LogDecodeStep int      // print every so many decode steps, beside the first ones; 0: none
+	Profile       *Profile // nil: none
+	Out           io.Writer
+	Warn          func(format string, args ...any)
+	Saved         func(c Case, stage, path string) // is told of each trace; may be nil
+
+	count   int64 // steps so far
+	sampler sample.Sampler
+}
+
+// Result is a row of the results file.
+type Result struct {
+	RunName                string   `json:"run_name"`
+	BatchSize              int      `json:"batch_size"`
+	InputLen               int      `json:"input_len"`
+	OutputLen              int      `json:"output_len"`
+	PrefillLatency         float64  `json:"prefill_latency"`
+	PrefillThroughput      float64  `json:"prefill_throughput"`
+	MedianDecodeLatency    *float64 `json:"median_decode_latency,omitempty"` // absent without decode steps
+	MedianDecodeThroughput *float64 `json:"median_decode_throughput,omitempty"`
+	TotalLatency           float64  `json:"total_latency"`
+	OverallThroughput      float64  `json:"overall_throughput"`
+
+	Tokens [][]int32 `json:"-"` // generated, of each sequence
+	Steps  []float64 `json:"-"` // latencies of the decode steps
+}
+
+// someIDs bounds random token ids, as in SGLang's tool.
+const someIDs = 10000
+
+// Random makes the prompts of a case: the same for the same seed.
+func (b *Bench) Random(c Case) [][]int32 {
+	rnd := rand.New(rand.NewPCG(b.Seed, uint64(c.Input)))
+	out := make([][]int32, c.Batch)
+	for i := range out {
+		for range c.Input {
+			out[i] = append(out[i], rnd.Int32N(int32(min(someIDs, b.Vocab))))
+		}
+	}
+	return out
+}
+
+// batch is a case under way.
+type batch struct {
+	*Bench
+	Case
+	prompts [][]int32
+	tokens  [][]int32 // generated
+	blocks  [][]int32 // of the cache, of each sequence
+}
+
+func (b *Bench) start(c Case, prompts [][]int32) *batch {
+	u := &batch{Bench: b, Case: c, prompts: prompts, tokens: make([][]int32, c.Batch), blocks: make([][]int32, c.Batch)}
+	each := blocks(c)
+	for i := range u.blocks {
+		for j := range each {
+			u.blocks[i] = append(u.blocks[i], int32(i*each+j))
+		}
+	}
+	return u
+}
+
+// forward runs a step: next gives the new tokens of a sequence and their place.
+func (u *batch) forward(mode model.Mode, next func(i int) (tokens []int32, at int)) ([][]float32, error) {
+	b := &model.Batch{Mode: mode, Seqs: make([]model.Seq, u.Batch)}
+	for i := range b.Seqs {
+		tokens, at := next(i)
+		b.Seqs[i] = model.Seq{Tokens: tokens, Start: at, Blocks: u.blocks[i]}
+	}
+	return u.run(b)
+}
+
+func (b *Bench) run(batch *model.Batch) ([][]float32, error) {
+	b.count++
+	return b.Ranks.Forward(sched.Step{Count: b.count, Batch: batch})
+}
+
+// take appends the most probable tokens to the output.
+func (u *batch) take(rows [][]float32) error {
+	for i, row := range rows {
+		c, err := u.sampler.Choose(sample.NewState(api.Sampling{}), row, sample.Want{})
+		if err != nil {
+			return fmt.Errorf("sequence %d: %w", i, err)
+		}
+		u.tokens[i] = append(u.tokens[i], c.ID)
+	}
+	return nil
+}
+
+// prefill computes the prompts from a place on, which is what lies before it in
+// the cache, and takes the first token.
+func (u *batch) prefill(from int) (rows [][]float32, err error) {
+	rows, err = u.forward(model.Extend, func(i int) ([]int32, int) { return u.prompts[i][from:], from })
+	if err == nil {
+		err = u.take(rows)
+	}
+	return rows, err
+}
+
+// decode computes the token taken last and takes the next.
+func (u *batch) decode() (rows [][]float32, err error) {
+	rows, err = u.forward(model.Decode, func(i int) ([]int32, int) {
+		n := len(u.tokens[i])
+		return u.tokens[i][n-1:], len(u.prompts[i]) + n - 1
+	})
+	if err == nil {
+		err = u.take(rows)
+	}
+	return rows, err
+}
+
+// printed decode steps at the start of each case.
+const printed = 5
+
+// Run measures a case that fits; prompts nil: random ones. A phase begins and ends
+// with all devices idle, for a step returns when all ranks have ended it. When ctx
+// ends what was measured until then is printed.
+func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32) (*Result, error) {
+	if prompts == nil {
+		prompts = b.Random(c)
+	}
+	inputs := 0 // prompts of a file have lengths of their own
+	for _, p := range prompts {
+		inputs += len(p)
+	}
+	u := b.start(c, prompts)
+	res := &Result{RunName: name, BatchSize: c.Batch, InputLen: c.Input, OutputLen: c.Output}
+
+	w, err := b.Profile.begin(ctx, b, c, api.Prefill)
+	if err != nil {
+		return nil, err
+	}
+	res.PrefillLatency, err = timed(func() error { _, err := u.prefill(0); return err })
+	if err := w.end(err); err != nil {
+		return nil, err
+	}
+	res.PrefillThroughput = float64(inputs) / res.PrefillLatency
+	fmt.Fprintf(b.Out, "Prefill. latency: %6.5f s, throughput: %9.2f token/s\n", res.PrefillLatency, res.PrefillThroughput)
+
+	latencies, err := u.decodes(ctx)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	res.TotalLatency, res.Steps = res.PrefillLatency, latencies
+	for _, l := range latencies {
+		res.TotalLatency += l
+	}
+	if len(latencies) > 0 {
+		median := metric.Median(latencies)
+		rate := float64(c.Batch) / median
+		res.MedianDecodeLatency, res.MedianDecodeThroughput = &median, &rate
+		fmt.Fprintf(b.Out, "Decode.  median latency: %6.5f s, median throughput: %9.2f token/s\n", median, rate)
+	}
+	if err != nil {
+		fmt.Fprintf(b.Out, "Interrupted after %d of %d decode steps\n", len(latencies), c.Output-1)
+		return nil, err
+	}
+	res.OverallThroughput = float64(inputs+c.Batch*c.Output) / res.TotalLatency
+	fmt.Fprintf(b.Out, "Total. latency: %6.3f s, throughput: %9.2f token/s\n", res.TotalLatency, res.OverallThroughput)
+	res.Tokens = u.tokens
+	return res, nil
+}
+
+// decodes runs all decode steps; with an error come those that were done.
+func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
+	steps := u.Output - 1
+	from, to := u.Profile.steps(u.Case)
+	if u.Profile.has(api.Decode) && to > steps {
+		u.Warn("decode steps %d to %d are to be profiled: the batch of output length %d has %d, counted from 0", from, to-1, u.Output, steps)
+	}
+	var w *window
+	defer func() { err = w.end(err) }() // the batch may end before the window does
+	for i := range steps {
+		if ctx.Err() != nil {
+			return latencies, ctx.Err()
+		}
+		if i == from {
+			if w, err = u.Profile.begin(ctx, u.Bench, u.Case, api.Decode); err != nil {
+				return latencies, err
+			}
+		}
+		latency, err := timed(func() error { _, err := u.decode(); return err })
+		if err != nil {
+			return latencies, err
+		}
+		latencies = append(latencies, latency)
+		if i == to-1 {
+			done := w
+			w = nil
+			if err := done.end(nil); err != nil {
+				return latencies, err
+			}
+		}
+		if i < printed || u.LogDecodeStep > 0 && i%u.LogDecodeStep == 0 {
+			fmt.Fprintf(u.Out, "Decode %d. Batch size: %d, latency: %6.5f s, throughput: %9.2f token/s\n", i, u.Batch, latency, float64(u.Batch)/latency)
+		}
+	}
+	return latencies, nil
+}
+
+// timed is how long f took, in seconds.
+func timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return time.Since(start).Seconds(), err
+}

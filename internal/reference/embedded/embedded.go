@@ -1,0 +1,52 @@
+// Package embedded serves a model in this process, on a port of its own, for those who
+// measure it as they would any server.
+package embedded
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api/client"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
+	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/server"
+)
+
+// Server is a server in this process.
+type Server struct {
+	*client.Server
+	Engine *launch.Engine
+	cancel context.CancelFunc
+	done   chan error // 1 deep: what Serve returned
+}
+
+// Start loads the model and serves it on loopback, for inFlight sequences at once, under
+// the version of the program. log takes lines about the model. Close it.
+func Start(ctx context.Context, a launch.ModelArgs, inFlight int, version string, log func(string)) (*Server, error) {
+	ln, err := httpguard.Listen("127.0.0.1", 0, "", false)
+	if err != nil {
+		return nil, err
+	}
+	en, err := launch.Load(ctx, a, launch.Options{Log: log})
+	if err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	s := server.New(en, server.Options{
+		Version: version, Args: a.Map(), EnableMetrics: true,
+		DrainTimeout: time.Second, MaxInFlight: max(4096, inFlight), MaxBodyBytes: 1 << 30,
+	})
+	// It outlives ctx: clients that are interrupted still stop their profilers.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	m := &Server{&client.Server{URL: "http://" + ln.Addr().String(), Header: http.Header{}}, en, cancel, make(chan error, 1)}
+	go func() { m.done <- s.Serve(serving, ln) }()
+	return m, nil
+}
+
+// Close ends the server and the engine.
+func (m *Server) Close() error {
+	m.cancel()
+	err := <-m.done
+	return errors.Join(err, m.Engine.Close())
+}

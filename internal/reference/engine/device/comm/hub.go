@@ -1,0 +1,259 @@
+package comm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/device/park"
+)
+
+// Options steer NewGroup. The zero value works.
+type Options struct {
+	Spin time.Duration // how long waits spin; 0: park.DefaultSpin; negative: not at all
+	// Now is the clock of Ended; nil: none.
+	Now func() int64
+	// Add is dst[i] = a[i] + b[i], dst may be a; nil: plain Go.
+	Add func(dst, a, b []float32)
+	// Far says which members other processes have; nil: none.
+	Far *Far
+}
+
+// NewGroup joins len(ranks) goroutines and gives each its end, in that order; nil
+// for those of other processes, which do the same.
+func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
+	opt.Spin = cmp.Or(opt.Spin, park.DefaultSpin)
+	if opt.Add == nil {
+		opt.Add = add
+	}
+	h := &hub{
+		group: Group{Name: name, Desc: desc, Ranks: slices.Clone(ranks)},
+		opt:   opt, calls: make([]call, len(ranks)), boxes: make([]mailbox, len(ranks)*len(ranks)),
+	}
+	members := make([]*Comm, len(ranks))
+	for i := range members {
+		if opt.Far == nil || opt.Far.At[i] == opt.Far.Here {
+			members[i] = &Comm{hub: h, rank: i}
+		}
+	}
+	if opt.Far != nil {
+		h.far = newFar(opt.Far)
+		opt.Far.Line.Receive(h.deliver, h.abort)
+	}
+	return members
+}
+
+// hub is the meeting point of a group whose members share memory.
+//
+// A collective is a rendezvous: every member leaves its slices in calls, the
+// last to arrive looks whether they fit together. A small message is then
+// moved by that last member alone, so that the others are woken once and find
+// the result; of a large one every member moves its share.
+type hub struct {
+	group Group
+	opt   Options
+
+	mu      sync.Mutex // guards arrivals and err; held by the last member while it moves a small message
+	arrived int
+	left    int // members that have closed
+	err     error
+	ended   atomic.Bool   // err is set
+	round   atomic.Uint64 // collectives begun by all
+	shared  bool          // each moves its share in this round; written by the last to arrive
+	working atomic.Int32  // members that still move their share
+	// complete is when the last round was; a next one cannot be before all
+	// members have come for it.
+	complete atomic.Int64
+	calls    []call // of this round, by member
+	gate     park.Gate
+
+	boxes []mailbox // [from·size + to]
+	far   *far      // nil: all members are here
+}
+
+// shareFrom is the number of moved bytes from which members share the work:
+// below it a second rendezvous costs more than it saves.
+const shareFrom = 256 << 10
+
+// kind of a collective.
+type kind uint8
+
+const (
+	allReduce kind = iota
+	allGather
+)
+
+func (k kind) String() string { return [...]string{"all-reduce", "all-gather"}[k] }
+
+// call is what one member brings to a collective.
+type call struct {
+	kind     kind
+	sum      []float32 // all-reduce
+	dst, src []byte    // all-gather
+	slow     time.Duration
+	away     *[3]int // the lengths of sum, dst and src of a member in another process; nil: it is here
+}
+
+// sizes are the lengths of sum, dst and src.
+func (c *call) sizes() [3]int {
+	if c.away != nil {
+		return *c.away
+	}
+	return [3]int{len(c.sum), len(c.dst), len(c.src)}
+}
+
+// meet runs one collective for a member.
+func (h *hub) meet(ctx context.Context, rank int, c call) error {
+	if h.far != nil {
+		return h.meetFar(ctx, rank, c)
+	}
+	size := len(h.calls)
+	h.mu.Lock()
+	if h.err != nil {
+		defer h.mu.Unlock()
+		return h.err
+	}
+	h.calls[rank] = c
+	round := h.round.Load()
+	h.arrived++
+	if h.arrived == size {
+		if err := h.check(); err != nil {
+			err = h.fail(err)
+			h.mu.Unlock()
+			h.wake()
+			return err
+		}
+		h.arrived = 0
+		if h.shared = h.moved(c) >= shareFrom; h.shared {
+			h.working.Store(int32(size))
+		} else {
+			for i := range size {
+				h.move(i)
+			}
+			h.stamp()
+		}
+		h.round.Add(1)
+		h.mu.Unlock()
+		h.gate.Wake()
+	} else {
+		h.mu.Unlock()
+		if err := h.wait(ctx, rank, round); err != nil {
+			return err
+		}
+	}
+	if h.shared {
+		// From here all members are at work and none can be missing, so this
+		// wait needs no way out; an abort takes effect at the next call.
+		h.move(rank)
+		// Stamped before it is said: who is let go may ask at once.
+		h.stamp()
+		if h.working.Add(-1) == 0 {
+			h.gate.Wake()
+		} else {
+			h.gate.Wait(func() bool { return h.working.Load() == 0 }, h.opt.Spin)
+		}
+	}
+	return nil
+}
+
+// stamp notes that the round is complete, or that another share of it is: the
+// last stamp counts.
+func (h *hub) stamp() {
+	if h.opt.Now == nil {
+		return
+	}
+	for now := h.opt.Now(); ; {
+		was := h.complete.Load()
+		if was >= now || h.complete.CompareAndSwap(was, now) {
+			return
+		}
+	}
+}
+
+// wait returns when the round has begun, or the group has ended before.
+func (h *hub) wait(ctx context.Context, rank int, round uint64) error {
+	begun := func() bool { return h.round.Load() != round || h.ended.Load() }
+	if !h.gate.Spin(begun, h.opt.Spin) {
+		if ctx.Done() != nil {
+			stop := context.AfterFunc(ctx, func() { h.abort(context.Cause(ctx)) })
+			defer stop()
+		}
+		h.gate.Sleep(begun)
+	}
+	if h.round.Load() != round {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.round.Load() != round {
+		return nil
+	}
+	if h.far == nil {
+		h.arrived--
+		h.calls[rank] = call{}
+	}
+	return h.err
+}
+
+// abort ends the group; the first cause stays.
+func (h *hub) abort(cause error) {
+	h.mu.Lock()
+	_ = h.fail(cause)
+	h.mu.Unlock()
+	h.wake()
+}
+
+// fail sets the group's error; h.mu is held.
+func (h *hub) fail(cause error) error {
+	if h.err == nil {
+		h.err = aborted(&h.group, cause)
+		h.ended.Store(true)
+		if h.far != nil {
+			h.far.tell(cause)
+		}
+	}
+	return h.err
+}
+
+func (h *hub) wake() {
+	h.gate.Wake()
+	for i := range h.boxes {
+		h.boxes[i].gate.Wake()
+	}
+}
+
+// failure is the group's error.
+func (h *hub) failure() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// check tells whether the members called the same operation with sizes that
+// fit; h.mu is held.
+func (h *hub) check() error {
+	first := &h.calls[0]
+	for i := range h.calls {
+		c := &h.calls[i]
+		switch {
+		case c.kind != first.kind:
+			return fmt.Errorf("rank %d calls %s, rank %d %s: all must call the same", h.group.Ranks[0], first.kind, h.group.Ranks[i], c.kind)
+		case c.sizes() != first.sizes():
+			return fmt.Errorf("%s of different sizes on ranks %d and %d", c.kind, h.group.Ranks[0], h.group.Ranks[i])
+		}
+	}
+	return nil
+}
+
+// leave counts a member that has left; h.mu is held.
+func (h *hub) leave(rank int) {
+	h.left++
+	// Peers that wait, or come later, would wait for ever.
+	if h.left < len(h.calls) || h.arrived > 0 {
+		_ = h.fail(fmt.Errorf("rank %d has left", h.group.Ranks[rank]))
+	}
+}

@@ -1,0 +1,58 @@
+package device
+
+import (
+	"errors"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
+)
+
+// Graph is a captured sequence of launches on one stream that is replayed as
+// one launch.
+type Graph struct {
+	nodes  []node
+	names  []uint32 // of the nodes, and last of Faults' extra kernel, in window
+	window uint32
+}
+
+// BeginCapture makes the stream keep launches instead of queueing them.
+func (s *Stream) BeginCapture() { s.capture = &capture{} }
+
+// EndCapture gives what was launched since BeginCapture. Calls of the host cannot be
+// captured, nor other graphs.
+func (s *Stream) EndCapture() (*Graph, error) {
+	c := s.capture
+	s.capture = nil
+	switch {
+	case c == nil:
+		return nil, errors.New("the stream is not capturing")
+	case c.err != nil:
+		return nil, c.err
+	}
+	return &Graph{nodes: c.nodes}, nil
+}
+
+// Launch queues all nodes as one launch, with one correlation.
+func (g *Graph) Launch(s *Stream) {
+	if s.capture != nil {
+		s.capture.refuse("a graph")
+		return
+	}
+	h, r := &s.d.host, s.d.recorder()
+	if r == nil {
+		*s.slot() = task{node: node{kind: graphNode}, graph: g, fault: h.fault}
+		s.commit()
+		return
+	}
+	start := record.Now()
+	if g.window != r.ID {
+		g.window, g.names = r.ID, make([]uint32, 0, len(g.nodes)+1)
+		for i := range g.nodes {
+			g.names = append(g.names, r.Intern(g.nodes[i].name))
+		}
+		g.names = append(g.names, r.Intern(extraName))
+	}
+	// The nodes have no External id: nor do they have one in CUPTI's records.
+	*s.slot() = task{node: node{kind: graphNode}, graph: g, fault: h.fault, rec: r, names: g.names, corr: h.correlation(), since: start}
+	s.commit()
+	h.call(r, record.GraphLaunch, start, true)
+}

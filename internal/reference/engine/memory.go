@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/memsnap"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+)
+
+// What a software device reserves has no addresses of its own. It is shown from
+// here on, far from what Go hands out.
+const (
+	firstAddr = 1 << 44
+	addrStep  = 2 << 20 // CUDA's own granularity
+)
+
+// reserved tells for each rank of a group what it holds from its start on: the
+// weights, and the KV cache of so many blocks and a zero one. No step may be
+// running. A group that cannot tell has nothing.
+func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
+	out := make([][]memsnap.Block, len(g.Ranks()))
+	r, ok := g.(*Ranks)
+	if !ok {
+		return out, nil
+	}
+	err := r.Each(func(i int, run *model.Runner, _ *device.Host) error {
+		m := &r.list[i].Meta
+		perBlock, err := run.Config().KVBytesPerBlock(model.Shard{
+			TPRank: m.TP.Rank, TPSize: m.TP.Size, PPRank: m.PP.Rank, PPSize: m.PP.Size, EPSize: m.EP.Size,
+		})
+		at := uint64(firstAddr)
+		for _, b := range []memsnap.Block{{Size: run.WeightBytes(), Name: "weights"}, {Size: perBlock * int64(blocks+1), Name: "kv_cache"}} {
+			if b.Size > 0 {
+				b.Addr = at
+				out[i] = append(out[i], b)
+				at += uint64(b.Size+addrStep-1) / addrStep * addrStep
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// writeMemory writes the snapshot of a rank's memory that SGLang has torch dump
+// for the activity MEM.
+func (s *session) writeMemory(f rankFile) {
+	snap := memsnap.Snapshot{Device: f.rank.Meta.Device.Index, Before: f.reserved, MaxEntries: s.req.MemEntries}
+	err := f.rec.DeviceMemory(func(at int64, addr uint64, bytes int64) {
+		if bytes != 0 {
+			snap.History = append(snap.History, memsnap.Event{TimeUS: at / 1000, Addr: addr, Size: bytes})
+		}
+	})
+	if err != nil {
+		s.fail(fmt.Errorf("fetch the memory of %s: %w", s.place(f.rank), err))
+		return
+	}
+	path := filepath.Join(s.req.OutputDir, s.memoryName(f))
+	if s.writeFile(path, "memory of "+s.place(f.rank), snap.Write) {
+		s.mu.Lock()
+		s.snapshots = append(s.snapshots, path)
+		s.mu.Unlock()
+	}
+}
+
+// memoryName is SGLang's, which has neither prefix nor id but the time, one for
+// all ranks of a window here. Its own has no rank but TP's: with DP or PP files
+// would overwrite each other, so those stand in it as in names of traces.
+func (s *session) memoryName(f rankFile) string {
+	name := fmt.Sprintf("%s-%s-memory", api.PythonTime(f.stopped), s.place(f.rank))
+	if f.stage != "" {
+		name += "-" + f.stage
+	}
+	return name + ".pickle"
+}

@@ -1,0 +1,191 @@
+package model
+
+import (
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/op"
+)
+
+// pass is one forward pass over a laid-out batch: launches and nothing else. It is run directly, or once inside a
+// capture and then replayed.
+type pass struct {
+	r      *Runner
+	in     *inputs
+	mode   Mode
+	n      int // rows, padding included
+	stored func(layer int)
+}
+
+// Forward computes one batch: it launches the pass, waits for it and returns the logits, [vocab] each, in the order of
+// the sequences: one row after a sequence's last token, or one after each of its tokens, or none, as it asked. They
+// are valid until the next Forward. A rank of an earlier pipeline stage returns none. All ranks must be given equal
+// batches in the same order. After an error of a collective the rank is of no further use.
+func (r *Runner) Forward(b *Batch) ([][]float32, error) {
+	if err := r.check(b); err != nil {
+		return nil, err
+	}
+	if b.Mode == Decode {
+		if size := r.graphSize(b); size > 0 {
+			return r.replay(b, size)
+		}
+	}
+	width := 0
+	for i := range b.Seqs {
+		width = max(width, blocksFor(b.Seqs[i].Start+len(b.Seqs[i].Tokens)))
+	}
+	// Two buffers: the host's, and the device's that kernels read.
+	tokens, seqs, tiles := b.Tokens(), len(b.Seqs), tilesOf(b)
+	host, in := newInputs(tokens, seqs, width, tiles), newInputs(tokens, seqs, width, tiles)
+	picked := host.fill(b, r.opt.NumBlocks)
+	p := &pass{r: r, in: in, mode: b.Mode, n: tokens, stored: b.Stored}
+	if err := r.upload(in, host); err != nil {
+		return nil, err
+	}
+	p.body()
+	return p.logits(picked)
+}
+
+// body runs the stage's layers. What it leaves is in x, normalized in h for the last stage.
+func (p *pass) body() {
+	r := p.r
+	x, h := r.buf.x[:p.n*r.cfg.Hidden], r.buf.h[:p.n*r.cfg.Hidden]
+	if !r.geo.first() {
+		r.Stream.Recv(r.groups.PP, r.geo.PPRank-1, x)
+	}
+	p.enter(&r.mod.model)
+	p.stage(x, h)
+	p.leave(&r.mod.model)
+	if !r.geo.last() && !r.geo.headless {
+		r.Stream.Send(r.groups.PP, r.geo.PPRank+1, x)
+	}
+}
+
+// stage is the part of the body between receiving and sending.
+func (p *pass) stage(x, h []float32) {
+	r := p.r
+	if r.geo.first() {
+		p.enter(&r.mod.embed)
+		p.embed(x)
+		p.reduce(x)
+		p.leave(&r.mod.embed)
+	}
+	var pending []float32 // what the last block adds to the residual stream, fused into the next norm
+	for i := range r.w.layers {
+		p.layer(i, x, h, pending)
+		pending = h
+	}
+	if !r.geo.last() {
+		p.add(x, h)
+		return
+	}
+	p.enter(&r.mod.norm)
+	p.norm(h, x, pending, r.w.norm)
+	p.leave(&r.mod.norm)
+}
+
+// layer runs one decoder layer: x is the residual stream, to which pending is still to be added; what the layer adds
+// last is left in h.
+func (p *pass) layer(i int, x, h, pending []float32) {
+	r := p.r
+	y, m := &r.w.layers[i], &r.mod.layers[i]
+	p.enter(&m.layer)
+	defer p.leave(&m.layer)
+
+	p.enter(&m.inputNorm)
+	p.norm(h, x, pending, y.inputNorm)
+	p.leave(&m.inputNorm)
+
+	p.enter(&m.selfAttn)
+	p.attend(y, m, h, i)
+	p.leave(&m.selfAttn)
+
+	p.enter(&m.postNorm)
+	p.norm(h, x, h, y.postNorm)
+	p.leave(&m.postNorm)
+
+	p.enter(&m.mlp)
+	if y.experts != nil {
+		p.experts(y, m, h)
+	} else {
+		p.dense(y, m, h)
+	}
+	p.leave(&m.mlp)
+}
+
+// dense launches the feed-forward of a layer without experts.
+func (p *pass) dense(y *layer, m *layerModules, h []float32) {
+	r, hidden, width := p.r, p.r.cfg.Hidden, p.r.geo.ffn.Len()
+	p.enter(&m.gateUp)
+	r.Linear(r.buf.gateUp, 2*width, y.ffn.gateUp, h, hidden, p.n)
+	p.leave(&m.gateUp)
+
+	p.enter(&m.act)
+	r.SiLUMul(r.buf.act, r.buf.gateUp, width, p.n, func() int { return p.n })
+	p.leave(&m.act)
+
+	p.enter(&m.down)
+	r.Linear(h, hidden, y.ffn.down, r.buf.act, width, p.n)
+	p.reduce(h)
+	p.leave(&m.down)
+}
+
+// reduce sums a buffer over the tensor-parallel group.
+func (p *pass) reduce(buf []float32) {
+	if p.r.geo.TPSize > 1 {
+		p.r.Stream.AllReduce(p.r.groups.TP, buf)
+	}
+}
+
+// logits runs the head for the picked rows, as many at once as there is memory for, and waits.
+func (p *pass) logits(picked int) ([][]float32, error) {
+	r := p.r
+	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the step before
+	out := r.buf.results[:0]
+	if !r.geo.last() || picked == 0 {
+		return nil, r.Stream.Synchronize()
+	}
+	room, vocab := r.opt.MaxSeqs, r.cfg.Vocab
+	for at := 0; at < picked; at += room {
+		n := min(room, picked-at)
+		p.head(p.in.pick[at:], n)
+		if err := r.Stream.Synchronize(); err != nil {
+			return nil, err
+		}
+		from := r.buf.logits
+		if picked > room { // prompts whose every logit is asked for: the buffer serves several times
+			from = append([]float32(nil), from[:n*vocab]...)
+		}
+		for i := range n {
+			out = append(out, from[i*vocab:][:vocab:vocab])
+		}
+	}
+	r.buf.results = out
+	return out, nil
+}
+
+// head launches the logits of n ≤ MaxSeqs rows of h, [n][vocab], on every rank of the group.
+func (p *pass) head(pick []int32, n int) {
+	r, c, g := p.r, p.r.cfg, p.r.geo
+	p.enter(&r.mod.logits)
+	defer p.leave(&r.mod.logits)
+	p.gather(r.buf.picked, r.buf.h, pick, n)
+	part := r.buf.part[:n*g.vocabWidth]
+	r.Linear(part, g.vocabWidth, r.w.head, r.buf.picked, c.Hidden, n)
+	if g.TPSize == 1 {
+		return
+	}
+	parts := r.buf.parts[:n*g.vocabWidth*g.TPSize]
+	r.Stream.AllGather(r.groups.TP, parts, part)
+	s := r.ByRows(n, c.Vocab)
+	r.Launch(device.Kernel{
+		Name: "CatArrayBatchedCopy", Op: "aten::cat", Grid: op.Grid(n, 1),
+		Args: []device.Arg{op.Floats(g.TPSize, n, g.vocabWidth)},
+	}, s.Chunks(), func(chunk int) {
+		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
+			row := r.buf.logits[i*c.Vocab:][:c.Vocab]
+			for rank := range g.TPSize {
+				// What pads the last ranks' parts falls off the end of the row.
+				copy(row[min(rank*g.vocabWidth, c.Vocab):], parts[(rank*n+i)*g.vocabWidth:][:g.vocabWidth])
+			}
+		}
+	})
+}

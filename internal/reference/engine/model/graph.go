@@ -1,0 +1,85 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+)
+
+// decodeGraph is a captured decode step of a fixed number of sequences. Its kernels read the batch from in, so a
+// replay needs one upload and one launch.
+type decodeGraph struct {
+	host, in *inputs
+	graph    *device.Graph
+}
+
+// graphSize returns the captured size that the batch is padded to; 0: none is large enough, or the batch asks for
+// something that the graph does not do.
+func (r *Runner) graphSize(b *Batch) int {
+	for i := range b.Seqs {
+		if b.Seqs[i].NoLogits {
+			return 0
+		}
+	}
+	for _, size := range r.opt.GraphSizes {
+		if size >= len(b.Seqs) && size <= r.opt.MaxSeqs {
+			return size
+		}
+	}
+	return 0
+}
+
+// CaptureGraphs captures the decode steps of all sizes now, so that none is captured while requests wait.
+func (r *Runner) CaptureGraphs() error {
+	for _, size := range r.opt.GraphSizes {
+		if size <= r.opt.MaxSeqs {
+			if _, err := r.captured(size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// captured returns the graph of a size, captured if it is not yet.
+func (r *Runner) captured(size int) (*decodeGraph, error) {
+	if g := r.graphs[size]; g != nil {
+		return g, nil
+	}
+	width := blocksFor(r.positions)
+	g := &decodeGraph{host: newInputs(size, size, width, size), in: newInputs(size, size, width, size)}
+	p := &pass{r: r, in: g.in, mode: Decode, n: size}
+	r.Stream.BeginCapture()
+	p.body()
+	if r.geo.last() {
+		p.head(g.in.pick, size)
+	}
+	var err error
+	if g.graph, err = r.Stream.EndCapture(); err != nil {
+		return nil, fmt.Errorf("capture the decode step of %d sequences: %w", size, err)
+	}
+	r.graphs[size] = g
+	return g, nil
+}
+
+// replay runs a decode batch as the graph of size sequences.
+func (r *Runner) replay(b *Batch, size int) ([][]float32, error) {
+	g, err := r.captured(size)
+	if err != nil {
+		return nil, err
+	}
+	g.host.fill(b, r.opt.NumBlocks)
+	if err := r.upload(g.in, g.host); err != nil {
+		return nil, err
+	}
+	g.graph.Launch(r.Stream)
+	if err := r.Stream.Synchronize(); err != nil || !r.geo.last() {
+		return nil, err
+	}
+	out, vocab := r.buf.results[:0], r.cfg.Vocab
+	for i := range b.Seqs {
+		out = append(out, r.buf.logits[i*vocab:][:vocab:vocab])
+	}
+	r.buf.results = out
+	return out, nil
+}

@@ -1,0 +1,45 @@
+package model
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/hf"
+)
+
+// dummySeed makes the dummy weights of every run the same.
+const dummySeed = 1
+
+// Open returns the configuration and the weights of a model path: BuiltinPrefix and a name, or a Hugging Face
+// directory. With dummy the directory's weights are not looked at and random ones take their place (SGLang's
+// --load-format dummy). overrides are those of [LoadConfig]. The weights are checked against the configuration; close
+// them when all ranks are loaded.
+func Open(path string, dummy bool, overrides []byte) (c *Config, src hf.Source, closeSource func() error, err error) {
+	nothing := func() error { return nil }
+	if strings.HasPrefix(path, BuiltinPrefix) {
+		if c, err = BuiltinConfig(path, overrides); err != nil {
+			return nil, nil, nil, err
+		}
+		return c, NewDummy(c, dummySeed), nothing, nil
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return nil, nil, nil, fmt.Errorf("model path %q is no directory; want a local Hugging Face directory, or %s with one of %s",
+			path, BuiltinPrefix, strings.Join(Builtins(), ", "))
+	}
+	if c, err = LoadConfig(path, overrides); err != nil {
+		return nil, nil, nil, err
+	}
+	if dummy {
+		return c, NewDummy(c, dummySeed), nothing, nil
+	}
+	ck, err := hf.OpenCheckpoint(path, hf.ModelWeights)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := c.CheckSource(ck); err != nil {
+		ck.Close()
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, ck, ck.Close, nil
+}

@@ -1,0 +1,253 @@
+package nodes
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
+)
+
+// What other nodes recorded is fetched over the bulk lane. Node 0 asks
+//
+//	fetch    window, what, name of the file
+//	forget   window
+//
+// and gets the compressed trace, or the memory's history as triples of 8 bytes (time,
+// address, bytes), in pieces, and then how it ended:
+//
+//	piece    window, bytes
+//	end      window, error, records that found no room, SHA-256 of the bytes
+const (
+	msgFetch byte = iota + 1
+	msgPiece
+	msgEnd
+	msgForget
+)
+
+// What can be fetched.
+const (
+	fetchTrace byte = iota
+	fetchMemory
+)
+
+const (
+	pieceLen = 128 << 10
+	// piecesAhead is how many pieces wait for who writes them; then the connection
+	// waits, which has nothing else to bring.
+	piecesAhead = 8
+)
+
+// Files fetches what other nodes recorded, on node 0.
+type Files struct {
+	m    *mesh.Mesh
+	ch   *mesh.Channel
+	last atomic.Uint32
+
+	mu   sync.Mutex
+	open map[uint32]chan []byte
+}
+
+// NewFiles takes the bulk lane.
+func NewFiles(m *mesh.Mesh) *Files {
+	f := &Files{m: m, ch: m.Channel(filesChannel, mesh.Bulk), open: map[uint32]chan []byte{}}
+	f.ch.Receive(func(_ int, frame []byte) {
+		p := parser{rest: frame}
+		p.byte()
+		id := uint32(p.number(1<<32 - 1))
+		f.mu.Lock()
+		to := f.open[id]
+		f.mu.Unlock()
+		if to == nil {
+			f.ch.Free(frame)
+			return
+		}
+		select {
+		case to <- frame:
+		case <-m.Lost():
+		}
+	}, func(error) {})
+	return f
+}
+
+// next numbers a recording.
+func (f *Files) next() uint32 { return f.last.Add(1) }
+
+// fetch brings something of a recording, and the number of lost records.
+func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) (lost int64, err error) {
+	in := make(chan []byte, piecesAhead)
+	f.mu.Lock()
+	f.open[id] = in
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.open, id)
+		f.mu.Unlock()
+		// The reader of the connection may wait to hand on what nobody wants.
+		for {
+			select {
+			case frame := <-in:
+				f.ch.Free(frame)
+			default:
+				return
+			}
+		}
+	}()
+	msg := append(binary.AppendUvarint([]byte{msgFetch}, uint64(id)), what)
+	if err := f.ch.Send(node, appendText(msg, name)); err != nil {
+		return 0, err
+	}
+	sum := sha256.New()
+	var failed error
+	for {
+		select {
+		case frame := <-in:
+			lost, done, err := f.piece(w, sum, frame)
+			if err != nil && failed == nil {
+				failed = fmt.Errorf("from node %d at %s: %w", node, f.m.Host(node), err)
+				w = io.Discard // what is on its way must not be taken for what is asked for next
+			}
+			if done {
+				return lost, failed
+			}
+		case <-f.m.Lost():
+			return 0, f.m.Err()
+		}
+	}
+}
+
+// piece takes one frame of a file.
+func (f *Files) piece(w io.Writer, sum hash.Hash, frame []byte) (lost int64, done bool, err error) {
+	defer f.ch.Free(frame)
+	p := parser{rest: frame}
+	kind := p.byte()
+	p.number(1<<32 - 1)
+	if kind == msgPiece {
+		sum.Write(p.rest)
+		_, err := w.Write(p.rest)
+		return 0, false, err
+	}
+	text := p.text()
+	lost = int64(p.number(mostNumber))
+	switch {
+	case p.bad || kind != msgEnd:
+		return 0, true, errMessage
+	case text != "":
+		return lost, true, errors.New(text)
+	case !slices.Equal(p.rest, sum.Sum(nil)):
+		return lost, true, errors.New("the file came damaged: its SHA-256 is another")
+	}
+	return lost, true, nil
+}
+
+// recording is what a rank on another node did in a window.
+type recording struct {
+	files *Files
+	node  int
+	id    uint32
+	lost  int64
+}
+
+var _ engine.Zipped = (*recording)(nil)
+
+// WriteZipped writes the trace as its node compressed it.
+func (r *recording) WriteZipped(w io.Writer, m device.Meta) error {
+	lost, err := r.files.fetch(w, r.node, r.id, fetchTrace, m.Name)
+	r.lost = max(r.lost, lost)
+	return err
+}
+
+// WriteKineto writes the trace.
+func (r *recording) WriteKineto(w io.Writer, m device.Meta) error {
+	pr, pw := io.Pipe()
+	var wg sync.WaitGroup
+	wg.Go(func() { pw.CloseWithError(r.WriteZipped(pw, m)) })
+	defer wg.Wait()
+	defer pr.Close()
+	z, err := gzip.NewReader(pr)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, z)
+	return err
+}
+
+// DeviceMemory hands out what was allocated and freed.
+func (r *recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) error {
+	var rest []byte
+	_, err := r.files.fetch(writerFunc(func(p []byte) {
+		rest = append(rest, p...)
+		for ; len(rest) >= 24; rest = rest[24:] {
+			n := func(i int) uint64 { return binary.LittleEndian.Uint64(rest[8*i:]) }
+			f(int64(n(0)), n(1), int64(n(2)))
+		}
+	}), r.node, r.id, fetchMemory, "")
+	return err
+}
+
+// Lost is asked last: its node can forget the recording.
+func (r *recording) Lost() int64 {
+	_ = r.files.ch.Send(r.node, binary.AppendUvarint([]byte{msgForget}, uint64(r.id)))
+	return r.lost
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// sender answers fetches, on the other nodes.
+type sender struct {
+	ch *mesh.Channel
+	id uint32
+	// sum is over the bytes that were sent.
+	sum hash.Hash
+	buf []byte
+}
+
+func (s *sender) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		take := min(len(p), pieceLen-len(s.buf))
+		s.buf = append(s.buf, p[:take]...)
+		p = p[take:]
+		if len(s.buf) == pieceLen {
+			if err := s.flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
+}
+
+func (s *sender) flush() error {
+	s.sum.Write(s.buf)
+	err := s.ch.Send(0, binary.AppendUvarint([]byte{msgPiece}, uint64(s.id)), s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// end says how it ended.
+func (s *sender) end(err error, lost int64) {
+	if err == nil {
+		err = s.flush()
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	msg := appendText(binary.AppendUvarint([]byte{msgEnd}, uint64(s.id)), text)
+	_ = s.ch.Send(0, binary.AppendUvarint(msg, uint64(lost)), s.sum.Sum(nil))
+}

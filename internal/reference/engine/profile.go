@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+)
+
+// session is one window over all ranks, from StartProfile until its files are
+// written.
+type session struct {
+	e    *Engine
+	req  api.ProfileRequest
+	opts device.RecordOptions
+	done chan struct{} // closed when result is there
+
+	mu       sync.Mutex
+	open     map[*dpRank]time.Time // ranks whose part is not over, and when each had a request last, see lonely
+	stopping bool
+	steps    int
+	last     time.Time // of the last recorded step
+	idle     *time.Timer
+	alone    *time.Timer // runs lonely; nil: no rank's part is over
+	files    []string    // traces, paths
+	problems []string
+
+	snapshots []string // of memory, paths
+
+	writing sync.WaitGroup
+	pace    pace
+	result  api.ProfileResult
+	err     error // why files are missing
+}
+
+// StartProfile arms or starts a window on all ranks and returns; it waits for
+// neither steps nor files.
+func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error {
+	e.life.RLock()
+	defer e.life.RUnlock()
+	if e.draining.Load() {
+		return api.ErrUnavailable
+	}
+	if err := checkProfile(&req); err != nil {
+		return err
+	}
+	s := &session{e: e, req: req, open: map[*dpRank]time.Time{}, done: make(chan struct{}), pace: pace{busy: e.serving}}
+	for _, r := range e.ranks {
+		s.open[r] = time.Time{}
+	}
+	s.opts = device.RecordOptions{
+		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
+		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
+	}
+	if e.session.Load() != nil { // before anything is said of its directory
+		return api.ErrProfileRunning
+	}
+	if s.records() {
+		if err := atomicfile.TryDir(req.OutputDir); err != nil {
+			return fmt.Errorf("%w: no trace can be written to output_dir: %v", api.ErrInvalid, err)
+		}
+		set.Salvage(req.OutputDir, e.opt.Log)
+		if name := taken(&req); name != "" {
+			return fmt.Errorf("%w: output_dir has traces of profile_id %s already, such as %s: give another profile_id or output_dir", api.ErrInvalid, req.ID, name)
+		}
+	}
+	if !e.session.CompareAndSwap(nil, s) {
+		return api.ErrProfileRunning
+	}
+	if req.Activities&api.ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
+		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
+	}
+	armed := make(chan error, len(e.ranks))
+	for _, r := range e.ranks {
+		if !r.Do(func() { armed <- r.arm(s) }) {
+			armed <- api.ErrUnavailable
+			s.over(r)
+		}
+	}
+	var err error
+	for range e.ranks {
+		select {
+		case one := <-armed:
+			err = errors.Join(err, one)
+		case <-ctx.Done():
+			s.end()
+			return context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		s.end()
+		return err
+	}
+	if req.NumSteps > 0 {
+		s.mu.Lock()
+		s.idle = time.AfterFunc(e.opt.ProfileIdle, s.timeout)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// StopProfile ends the window, armed or open, and waits for its files or for ctx;
+// they are written in either case. It returns an error, with the result, when one
+// of them could not be.
+func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
+	s := e.session.Load()
+	if s == nil {
+		// A client that asks after the last step wants the files there.
+		if was := e.closed.Load(); was != nil {
+			select {
+			case <-was.done:
+			case <-ctx.Done():
+			}
+		}
+		return api.ProfileResult{}, api.ErrProfileIdle
+	}
+	s.end()
+	select {
+	case <-s.done:
+		return s.result, s.err
+	case <-ctx.Done():
+		return api.ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID}, context.Cause(ctx)
+	}
+}
+
+// Profiling tells whether a window is armed or open.
+func (e *Engine) Profiling() bool { return e.session.Load() != nil }
+
+// taken is a trace that another window of that name has left; "": there is none.
+func taken(r *api.ProfileRequest) string {
+	entries, _ := os.ReadDir(r.OutputDir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), r.Stem()+"-TP-") && strings.HasSuffix(e.Name(), traceSuffix) {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+// checkProfile refuses what can leave no trace.
+func checkProfile(r *api.ProfileRequest) error {
+	for name, part := range map[string]string{"profile_id": r.ID, "profile_prefix": r.Prefix} {
+		if strings.ContainsAny(part, `/\`) || part != filepath.Base(part) && part != "" {
+			return fmt.Errorf("%w: %s %q cannot be part of a file name", api.ErrInvalid, name, part)
+		}
+	}
+	switch {
+	case r.ID == "":
+		return fmt.Errorf("%w: a profile needs an id", api.ErrInvalid)
+	case r.Activities == 0:
+		return fmt.Errorf("%w: no known activity to record: choose of CPU, GPU, MEM and CUDA_PROFILER", api.ErrInvalid)
+	case r.NumSteps < 0 || r.StartStep < 0 || r.MemEntries < 0:
+		return fmt.Errorf("%w: num_steps %d, start_step %d and the depth of the memory's history %d must not be negative",
+			api.ErrInvalid, r.NumSteps, r.StartStep, r.MemEntries)
+	case r.ByStage && r.NumSteps == 0:
+		return fmt.Errorf("%w: profile_by_stage needs num_steps: each stage ends after so many of its steps", api.ErrInvalid)
+	case r.ByStage && !r.Prefill && !r.Decode:
+		return fmt.Errorf("%w: profile_by_stage without a stage: choose of prefill and decode", api.ErrInvalid)
+	}
+	return nil
+}
+
+// traces tells whether there are traces to write. As in SGLang, api.ActivityMem alone
+// leaves none but its snapshots.
+func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
+
+// records tells whether there is anything to write.
+func (s *session) records() bool { return s.traces() || s.opts.Memory }
+
+// end closes the parts of all ranks, now or when their step is over.
+func (s *session) end() {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	for _, r := range s.e.ranks {
+		// After Stop of the scheduler nothing is called any more, but a window that
+		// was open then was closed before.
+		r.Do(func() {
+			if r.window != nil && r.window.s == s {
+				r.window.finish()
+			}
+		})
+	}
+}
+
+// timeout closes a window that has begun and has seen no step for long.
+func (s *session) timeout() {
+	s.mu.Lock()
+	quiet := time.Since(s.last)
+	begun := s.steps > 0
+	if len(s.open) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	wait := s.e.opt.ProfileIdle
+	if begun {
+		wait -= quiet
+	}
+	if !begun || wait > 0 {
+		s.idle.Reset(wait)
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	s.e.opt.Log(fmt.Sprintf("no step for %v: the profiling window is closed before its last", s.e.opt.ProfileIdle))
+	s.problem(fmt.Sprintf("closed after %v without a step", s.e.opt.ProfileIdle))
+	s.end()
+}
+
+// step counts a recorded step.
+func (s *session) step() {
+	s.mu.Lock()
+	s.steps++
+	s.last = time.Now()
+	s.mu.Unlock()
+}
+
+// problem is something that the result must tell.
+func (s *session) problem(text string) {
+	s.mu.Lock()
+	s.problems = append(s.problems, text)
+	s.mu.Unlock()
+}
+
+// fail is a problem for which files are missing.
+func (s *session) fail(err error) {
+	s.problem(err.Error())
+	s.mu.Lock()
+	s.err = errors.Join(s.err, err)
+	s.mu.Unlock()
+}

@@ -1,0 +1,278 @@
+package sched
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
+)
+
+// Prefill and decode on two servers, as in python/sglang/srt/disaggregation.
+//
+// On the prefill server a request with a [Sender] waits in the bootstrap queue until
+// the decode server has memory for it, then like any other to be computed; after
+// its first token it is inflight until its keys and values have arrived. On the
+// decode server a request with a [Receiver] waits in the prealloc queue for memory,
+// is in the transfer queue while keys and values come, and then decodes.
+//
+// A transfer reads or writes blocks without this package's doing. A request that
+// ends before its transfer does is told at once, but its blocks are held until the
+// transfer lets go of them.
+
+// Sender takes the keys and values of one request to a decode server. What it is
+// given to call may be called from any goroutine.
+type Sender interface {
+	// Expect begins. opened is called when the decode server has memory for the
+	// request, ended once, when its blocks are not read any more.
+	Expect(opened func(), ended func(error))
+	// Finish says that everything was computed: the first token, or none.
+	Finish(first api.Event)
+	// Abort has ended called soon.
+	Abort(reason error)
+}
+
+// Receiver brings the keys and values of one request from a prefill server.
+type Receiver interface {
+	// Receive fills the blocks. ended is called once, from any goroutine, when
+	// they are not written any more.
+	Receive(blocks []int32, ended func(first api.Event, err error))
+	// Abort has ended called soon; before Receive it tells the prefill server that
+	// nobody will.
+	Abort(reason error)
+}
+
+// ErrBootstrap is in the chain of errors of transfers that ended before they began.
+var ErrBootstrap = errors.New("bootstrap failed")
+
+// away is the requests that wait for another server.
+type away struct {
+	bootstrap, inflight []*seq // prefill
+	prealloc, transfer  []*seq // decode
+	retracted           []*seq // decode: what they had is kept elsewhere
+	leaving             []*seq // have ended, their blocks are still read or written
+}
+
+func (a *away) empty() bool {
+	return len(a.all())+len(a.leaving) == 0
+}
+
+// holding tells whether blocks may come free without a step.
+func (a *away) holding() bool { return len(a.inflight)+len(a.transfer)+len(a.leaving) > 0 }
+
+func (a *away) queues() api.Queues {
+	return api.Queues{Bootstrap: len(a.bootstrap), Inflight: len(a.inflight), Prealloc: len(a.prealloc), Transfer: len(a.transfer), SetAside: len(a.retracted)}
+}
+
+func (a *away) remove(q *seq) {
+	for _, list := range []*[]*seq{&a.bootstrap, &a.inflight, &a.prealloc, &a.transfer, &a.retracted} {
+		remove(list, q)
+	}
+}
+
+func (a *away) all() []*seq {
+	return slices.Concat(a.bootstrap, a.inflight, a.prealloc, a.transfer, a.retracted)
+}
+
+// arrive puts a new request into its first queue.
+func (s *Scheduler) arrive(q *seq) {
+	switch {
+	case q.Send != nil:
+		s.away.bootstrap = append(s.away.bootstrap, q)
+		q.table.Pinned, q.moving = true, true
+		q.Send.Expect(func() { s.Do(func() { s.opened(q) }) }, func(err error) { s.Do(func() { s.sent(q, err) }) })
+	case q.Recv != nil:
+		enqueue(&s.away.prealloc, q)
+	case !s.overfull(q):
+		enqueue(&s.waiting, q)
+	}
+}
+
+// opened follows when the decode server has memory for q.
+func (s *Scheduler) opened(q *seq) {
+	if i := slices.Index(s.away.bootstrap, q); i >= 0 {
+		s.away.bootstrap = slices.Delete(s.away.bootstrap, i, i+1)
+		enqueue(&s.waiting, q)
+	}
+}
+
+// Send is what a step computes for another server: of the blocks of a sequence
+// those from First on, which no later step changes.
+type Send struct {
+	To     Sender
+	Blocks []int32
+	First  int
+}
+
+// Sends lists them.
+func (s Step) Sends() []Send {
+	var out []Send
+	for _, p := range s.parts {
+		if p.upto > p.seq.sent {
+			out = append(out, Send{p.seq.Send, slices.Clone(p.seq.table.Blocks[p.seq.sent:p.upto]), p.seq.sent})
+		}
+	}
+	return out
+}
+
+// upto is how many blocks of q are ready for another server once it is computed up
+// to end.
+func (q *seq) upto(end int) int {
+	switch {
+	case q.Send == nil:
+		return 0
+	case end == len(q.tokens):
+		return kvcache.Blocks(end)
+	}
+	return end / kvcache.BlockSize
+}
+
+// handOver ends the prefill of a request: its first token goes to the decode server.
+func (s *Scheduler) handOver(q *seq, logits []float32) {
+	q.first = api.Event{Token: api.NoToken}
+	if q.left() > 0 {
+		e, err := s.choose(q, logits)
+		if err != nil {
+			s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
+			return
+		}
+		q.first = e
+	}
+	q.complete(&q.first)
+	s.away.inflight = append(s.away.inflight, q)
+	q.Send.Finish(q.first)
+}
+
+// abort ends a request and says why.
+func (s *Scheduler) abort(q *seq, f api.Finish) {
+	s.drop(q)
+	q.finish(f)
+	s.meter.aborted++
+}
+
+// sent follows when the decode server has everything of q, or never will.
+func (s *Scheduler) sent(q *seq, err error) {
+	q.moving = false
+	if s.left(q) {
+		return
+	}
+	if err != nil {
+		s.moveFailed(q, err)
+		return
+	}
+	s.drop(q)
+	q.first.Finish = &api.Finish{Type: api.FinishLength}
+	q.tell(q.first)
+	s.meter.finished++
+}
+
+// left lets go of the blocks of a request that ended before its transfer.
+func (s *Scheduler) left(q *seq) bool {
+	i := slices.Index(s.away.leaving, q)
+	if i < 0 {
+		return false
+	}
+	s.away.leaving = slices.Delete(s.away.leaving, i, i+1)
+	s.letGo(q)
+	return true
+}
+
+func (s *Scheduler) moveFailed(q *seq, err error) {
+	if errors.Is(err, ErrBootstrap) {
+		s.meter.bootstrapFailed++
+	} else {
+		s.meter.transferFailed++
+	}
+	s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
+}
+
+// Keeper is a model that can set keys and values aside. A decode server does so with
+// sequences that are retracted: it does not compute prompts.
+type Keeper interface {
+	// Keep copies what the blocks hold and returns what writes it to as many others.
+	// Both are called between steps.
+	Keep(blocks []int32) (restore func(blocks []int32))
+}
+
+// keep sets aside what a retracted sequence has computed, and reports whether it can.
+func (s *Scheduler) keep(q *seq) bool {
+	k, ok := s.model.(Keeper)
+	if !ok || q.Recv == nil {
+		return false
+	}
+	q.restore, q.kept = k.Keep(q.table.Blocks[:kvcache.Blocks(q.computed)]), q.computed
+	return true
+}
+
+// preallocate gives memory to requests that were retracted, then to new ones, in the
+// order of arrival, as long as there is enough by the rules of prefill.
+func (s *Scheduler) preallocate() {
+	a := &s.away
+	for len(s.running)+len(a.transfer) < s.opt.MaxRunning {
+		list := &a.retracted
+		if len(*list) == 0 {
+			list = &a.prealloc
+		}
+		if len(*list) == 0 || !s.place((*list)[0]) {
+			return
+		}
+		q := (*list)[0]
+		*list = slices.Delete(*list, 0, 1)
+		if q.restore != nil {
+			q.restore(q.table.Blocks[:kvcache.Blocks(q.kept)])
+			q.computed, q.restore = q.kept, nil
+			s.running = append(s.running, q)
+			continue
+		}
+		a.transfer = append(a.transfer, q)
+		q.moving = true
+		q.Recv.Receive(slices.Clone(q.table.Blocks), func(first api.Event, err error) { s.Do(func() { s.received(q, first, err) }) })
+	}
+}
+
+// place takes the blocks of q if there is room for them and for what is counted on to
+// be generated.
+func (s *Scheduler) place(q *seq) bool {
+	if len(s.running)+len(s.away.transfer) > 0 {
+		come := q.reserve()
+		for _, r := range s.running {
+			come += int(float64(r.reserve()) * s.ratio.now)
+		}
+		for _, r := range s.away.transfer {
+			come += r.reserve()
+		}
+		if !s.cache.Fits(kvcache.Blocks(len(q.tokens)) + kvcache.Blocks(come)) {
+			return false
+		}
+	}
+	return s.cache.Grow(&q.table, len(q.tokens))
+}
+
+// received follows when the keys and values of q are there, or never will be.
+func (s *Scheduler) received(q *seq, first api.Event, err error) {
+	q.moving = false
+	if s.left(q) {
+		return
+	}
+	if err != nil {
+		s.moveFailed(q, err)
+		return
+	}
+	remove(&s.away.transfer, q)
+	q.computed, q.cached, q.scored = len(q.Input), first.Cached, true
+	s.meter.admitted(q)
+	if first.Token == api.NoToken {
+		first.Finish = &api.Finish{Type: api.FinishLength}
+	} else {
+		first.Finish = q.accept(first.Token)
+		s.meter.generated++
+		s.meter.sinceLine++
+	}
+	q.tell(first)
+	if first.Finish == nil {
+		s.running = append(s.running, q)
+		return
+	}
+	s.letGo(q)
+	s.meter.finished++
+}

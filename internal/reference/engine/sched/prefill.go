@@ -1,0 +1,142 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+)
+
+// Blocks of the cache are blocks of the model.
+var _ [0]struct{} = [kvcache.BlockSize - model.BlockLen]struct{}{}
+
+// part is one sequence's part of the step that runs.
+type part struct {
+	seq *seq
+	hit int // positions found in the cache; 0 when it was admitted before
+	// upto is how many blocks, from the first, another server may have after the
+	// step; 0: nothing goes there.
+	upto int
+}
+
+const (
+	// maxReserve bounds the tokens to come that one request reserves blocks for:
+	// most end long before their limit (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
+	maxReserve = 4096
+	// maxLogits bounds the logits of one prefill batch whose prompts are scored:
+	// 128 MiB of float32.
+	maxLogits = 32 << 20
+)
+
+// admission is the room that is left while a prefill batch is put together.
+type admission struct {
+	tokens  int // of the batch
+	rows    int // of logits
+	reserve int // tokens that admitted sequences will still generate, as far as counted on
+}
+
+// planPrefill fills the batch with prompts: first the one that was cut, then
+// waiting ones in their order until one does not fit.
+func (s *Scheduler) planPrefill() {
+	a := admission{tokens: s.opt.MaxPrefill, rows: max(1, maxLogits/max(s.opt.Vocab, 1))}
+	if s.opt.ChunkedPrefill > 0 {
+		a.tokens = min(a.tokens, s.opt.ChunkedPrefill)
+	}
+	for _, q := range s.running {
+		a.reserve += s.counted(q)
+	}
+	if q := s.chunked; q != nil {
+		s.chunked = nil
+		a.reserve += q.reserve()
+		s.addPart(q, &a, part{seq: q})
+	}
+	var preempted []*seq
+	for len(s.waiting) > 0 && s.chunked == nil {
+		q := s.waiting[0]
+		if got, crowded := s.admit(q, &a); !got && !(crowded && s.preempt(q, &a, &preempted)) {
+			break
+		}
+		s.waiting = slices.Delete(s.waiting, 0, 1)
+	}
+	if len(preempted) > 0 {
+		s.waiting = append(s.waiting, preempted...)
+		slices.SortFunc(s.waiting, byRank)
+	}
+}
+
+// counted is how many tokens to come of a running sequence are counted on.
+func (s *Scheduler) counted(q *seq) int {
+	return int(float64(min(q.left(), maxReserve)) * s.ratio.now)
+}
+
+// admit adds a waiting sequence to the batch if there is room for it. All blocks
+// of its prompt are taken at once, so that a prompt that is cut can always go on.
+// crowded: it would fit if less were running.
+func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
+	if a.tokens <= 0 || a.rows <= 0 {
+		return false, false
+	}
+	if len(s.running)+len(s.acts) >= s.opt.MaxRunning {
+		return false, true
+	}
+	alone := len(s.acts) == 0 && len(s.running) == 0
+	hit := s.cache.Acquire(&q.table, q.tokens, q.lookup())
+	fresh := len(q.tokens) - hit
+	// Prompts that may not be cut wait for a batch with room for all of them.
+	if s.opt.ChunkedPrefill <= 0 && q.scored && fresh > a.tokens && len(s.acts) > 0 {
+		s.cache.Release(&q.table)
+		return false, false
+	}
+	come := q.reserve()
+	need := kvcache.Blocks(len(q.tokens)) - hit/kvcache.BlockSize
+	// With nothing else running everything can be evicted, and lengths were
+	// checked: no reserve is needed for it to end.
+	if !alone && !s.cache.Fits(need+kvcache.Blocks(a.reserve+come)) || !s.cache.Grow(&q.table, len(q.tokens)) {
+		s.cache.Release(&q.table)
+		return false, true
+	}
+	q.computed = hit
+	if q.cached < 0 {
+		q.cached = hit
+	}
+	a.reserve += come
+	s.addPart(q, a, part{seq: q, hit: hit})
+	return true, false
+}
+
+// reserve is how many tokens to come are counted on; on a prefill server none is.
+func (q *seq) reserve() int {
+	if q.Send != nil {
+		return 0
+	}
+	return min(q.left(), maxReserve)
+}
+
+// addPart adds as much of a sequence's prompt to the batch as it has room for.
+func (s *Scheduler) addPart(q *seq, a *admission, p part) {
+	n := len(q.tokens) - q.computed
+	if s.opt.ChunkedPrefill > 0 {
+		n = min(n, a.tokens)
+	}
+	// Rows are wanted from the position before the first scored token on.
+	ahead := q.LogprobStart - 1 - q.computed
+	score := !q.scored && n > ahead
+	if score && ahead > a.rows {
+		n, score = ahead, false
+	}
+	if score {
+		n = min(n, a.rows)
+		a.rows -= n
+	}
+	end := q.computed + n
+	s.seqs = append(s.seqs, model.Seq{
+		Tokens: q.tokens[q.computed:end], Start: q.computed, Blocks: q.table.Blocks[:kvcache.Blocks(end)],
+		WantAll: score, NoLogits: !score && end < len(q.tokens),
+	})
+	p.upto = q.upto(end)
+	s.acts = append(s.acts, p)
+	a.tokens -= n
+	if end < len(q.tokens) {
+		s.chunked = q
+	}
+}

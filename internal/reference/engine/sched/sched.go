@@ -1,0 +1,410 @@
+// Package sched decides what runs in each forward step of one data-parallel rank:
+// continuous batching in the manner of SGLang's scheduler.
+//
+// A [Scheduler] owns a queue, the running sequences and the blocks of the KV cache.
+// Its loop, [Scheduler.Run], prefers prefill: as long as waiting requests fit, their
+// prompts are computed, long ones in chunks; otherwise all running sequences decode
+// one token together. When a decode step needs more blocks than there are, sequences
+// are retracted: their blocks are given back and they return to the queue, to be
+// computed again with what they have generated as part of the prompt. Since the
+// next token depends on the tokens before, the seed and the place alone, a request
+// gets the tokens it would get alone, whatever was batched, cached or retracted.
+//
+// The rules follow python/sglang/srt/managers/{scheduler,schedule_policy,schedule_batch}.py.
+// Lengths are tokens, sizes of the cache blocks of kvcache.BlockSize positions.
+package sched
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/sample"
+)
+
+// Model runs the forward pass of all ranks that share the scheduler's batches.
+type Model interface {
+	// Forward runs one step. It returns when every rank has ended it, with the rows
+	// of logits the sequences asked for, in their order, valid until the next call.
+	// An error concerns this step.
+	Forward(s Step) ([][]float32, error)
+	// Err is the error after which no step can succeed, or nil.
+	Err() error
+}
+
+// Step is one forward step.
+type Step struct {
+	Count int64 // forward_ct: steps so far, this one included
+	Batch *model.Batch
+	parts []part // of the sequences of the batch; valid as long as the batch
+
+	Detailed bool // the name has sums of lengths
+}
+
+var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
+
+// EscapeID is a request's id as traces have it: its commas are kept apart from those
+// between ids.
+func EscapeID(id string) string { return escapeID.Replace(id) }
+
+// Requests are the ids of the requests in the step, in their order, separated by
+// commas; "%2C" and "%25" stand for commas and per cent signs in them.
+func (s Step) Requests() string {
+	ids := make([]string, len(s.parts))
+	for i, p := range s.parts {
+		ids[i] = EscapeID(p.seq.ID)
+	}
+	return strings.Join(ids, ",")
+}
+
+// Name is the step's annotation in a trace, as SGLang writes it.
+func (s Step) Name() string {
+	if s.Batch.Mode == model.Extend {
+		return fmt.Sprintf("step[EXTEND bs=%d toks=%d%s]", len(s.Batch.Seqs), s.Batch.Tokens(), s.sums("c"))
+	}
+	return fmt.Sprintf("step[%s bs=%d%s]", s.Batch.Mode, len(s.Batch.Seqs), s.sums("g"))
+}
+
+// sums are what SGLang's detailed annotations add, from which the work of a step follows: over all sequences the new
+// tokens, their squares, their products with the positions that they attend to, and these.
+func (s Step) sums(group string) string {
+	if !s.Detailed {
+		return ""
+	}
+	var sq, sqsq, sqsk, sk int
+	for i := range s.Batch.Seqs {
+		n := len(s.Batch.Seqs[i].Tokens)
+		all := s.Batch.Seqs[i].Start + n
+		sq, sqsq, sqsk, sk = sq+n, sqsq+n*n, sqsk+n*all, sk+all
+	}
+	return fmt.Sprintf(" %s_sq=%d %[1]s_sqsq=%[3]d %[1]s_sqsk=%[4]d %[1]s_sk=%[5]d forward_id=%[6]d", group, sq, sqsq, sqsk, sk, s.Count)
+}
+
+// Hooks are called by the loop around each forward pass, when no rank runs.
+type Hooks interface {
+	BeforeStep(Step) (detailed bool) // whether its name shall be
+	AfterStep(Step)
+}
+
+// Options of a scheduler.
+type Options struct {
+	Blocks         int // in the KV cache
+	DisableRadix   bool
+	ChunkedPrefill int // new tokens of one prefill batch; below 1: prompts are not cut
+	MaxPrefill     int // new tokens of one prefill batch unless a single prompt has more; default 16384
+	MaxRunning     int // sequences that run at once; default 64
+	MaxQueued      int // requests that wait; 0: no limit
+	Priority       Priority
+	Vocab          int
+	// Conservativeness scales how much of the tokens still to come is reserved for
+	// running sequences when new ones are admitted (--schedule-conservativeness);
+	// default 1.
+	Conservativeness float64
+	Graphs           bool // decode steps are replayed graphs: for reports alone
+	DecodeInterval   int  // decode steps that the throughput is measured over; default 40
+	Hooks            Hooks
+	Report           func(api.Step) // of each step; called by the loop, must not block
+}
+
+// WithDefaults fills in what is zero.
+func (o Options) WithDefaults() Options {
+	def := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	def(&o.MaxPrefill, 16384)
+	def(&o.MaxRunning, 64)
+	def(&o.DecodeInterval, 40)
+	if o.Conservativeness <= 0 {
+		o.Conservativeness = 1
+	}
+	return o
+}
+
+// Scheduler is the scheduler of one data-parallel rank. Fields without a mutex
+// belong to the goroutine in Run.
+type Scheduler struct {
+	opt   Options
+	model Model
+
+	cache   *kvcache.Cache
+	sampler sample.Sampler
+	waiting []*seq // by rank, then by arrival
+	running []*seq // decode together
+	chunked *seq   // admitted, its prompt not yet computed to the end
+	away    away   // wait for another server
+	count   int64  // forward_ct
+	ratio   newTokenRatio
+	meter   meter
+	fatal   error // the model cannot go on
+
+	seqs     []model.Seq // of the batch that runs
+	acts     []part
+	decoding int // sequences in running when the step began
+
+	mu        sync.Mutex
+	inbox     []func() // what other goroutines want done between two steps
+	adds      []*seq
+	queued    int // len(adds) + len(waiting), and those that wait to be admitted with another server
+	arrival   uint64
+	stopped   bool
+	stats     api.Stats
+	idleSince time.Time     // zero: the loop is not idle
+	wake      chan struct{} // 1 deep: the inbox or stopped changed
+	idle      chan struct{} // closed while there is nothing to do; replaced when there is
+	isIdle    bool
+}
+
+// New returns a scheduler; the caller starts Run.
+func New(m Model, opt Options) *Scheduler {
+	opt = opt.WithDefaults()
+	s := &Scheduler{
+		opt:    opt,
+		model:  m,
+		cache:  kvcache.New(kvcache.Options{Blocks: opt.Blocks, DisableRadix: opt.DisableRadix}),
+		ratio:  newRatio(opt.Conservativeness),
+		wake:   make(chan struct{}, 1),
+		idle:   make(chan struct{}),
+		isIdle: true,
+	}
+	close(s.idle)
+	s.meter.lastDecode = time.Now()
+	s.meter.since = s.meter.lastDecode
+	s.note()
+	return s
+}
+
+// PageSize is how many positions of the KV cache are given out at once.
+const PageSize = kvcache.BlockSize
+
+// Capacity is the number of positions in the KV cache.
+func (s *Scheduler) Capacity() int { return s.opt.Blocks * kvcache.BlockSize }
+
+// Run is the loop. It returns after Stop, when what was left is aborted.
+func (s *Scheduler) Run() {
+	for {
+		alive := s.take()
+		if !alive {
+			s.abortAll(api.Finish{Type: api.FinishAbort, Message: api.ErrUnavailable.Error(), Status: 503})
+			s.note()
+			s.mu.Lock()
+			s.nowIdle()
+			s.mu.Unlock()
+			return
+		}
+		s.step()
+		s.meter.enter(api.Other)
+		s.note()
+	}
+}
+
+// take does what other goroutines asked for. When there is nothing to run it waits
+// for more. It reports false after Stop.
+func (s *Scheduler) take() bool {
+	for {
+		s.meter.enter(api.RecvRequests)
+		s.mu.Lock()
+		calls, adds, stopped := s.inbox, s.adds, s.stopped
+		s.inbox, s.adds = nil, nil
+		for _, q := range adds { // they are in no report until the next note
+			s.stats.Waiting++
+			s.stats.WaitingTokens += len(q.tokens)
+		}
+		s.mu.Unlock()
+		s.meter.enter(api.ProcessInputRequests)
+		for _, q := range adds {
+			s.arrive(q)
+		}
+		for _, call := range calls {
+			call()
+		}
+		if len(calls) > 0 {
+			s.note()
+		}
+		if stopped {
+			return false
+		}
+		if s.fatal != nil {
+			s.abortAll(api.Finish{Type: api.FinishAbort, Message: s.fatal.Error(), Status: 500})
+			s.note()
+		}
+		s.meter.enter(api.ProcessQueue)
+		s.preallocate()
+		if s.busy() {
+			return true
+		}
+		s.meter.pause()
+		s.ratio.reset()
+		s.meter.enter(api.Idle)
+		s.note()
+		if s.setIdle() {
+			<-s.wake
+		}
+	}
+}
+
+func (s *Scheduler) busy() bool { return len(s.waiting)+len(s.running) > 0 || s.chunked != nil }
+
+// setIdle says that there is nothing to do, unless another server is waited for;
+// false when something has come in.
+func (s *Scheduler) setIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.inbox)+len(s.adds) > 0 || s.stopped {
+		return false
+	}
+	if s.away.empty() {
+		s.nowIdle()
+	}
+	return true
+}
+
+// signal wakes the loop; s.mu is held.
+func (s *Scheduler) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// step runs one forward step.
+func (s *Scheduler) step() {
+	s.meter.enter(api.GetNextBatch)
+	s.acts = s.acts[:0]
+	s.seqs = s.seqs[:0]
+	mode := model.Extend
+	s.planPrefill()
+	if len(s.acts) == 0 {
+		mode = model.Decode
+		s.planDecode()
+	}
+	if len(s.acts) == 0 {
+		s.stuck()
+		return
+	}
+	s.decoding = len(s.running)
+	s.count++
+	st := Step{Count: s.count, Batch: &model.Batch{Mode: mode, Seqs: s.seqs}, parts: s.acts}
+	start := s.meter.enter(api.RunBatch)
+	for _, a := range s.acts {
+		if a.seq.began.IsZero() {
+			a.seq.began = start
+		}
+	}
+	if s.opt.Hooks != nil {
+		st.Detailed = s.opt.Hooks.BeforeStep(st)
+	}
+	rows, err := s.model.Forward(st)
+	if s.opt.Hooks != nil {
+		s.opt.Hooks.AfterStep(st)
+	}
+	if err == nil && len(rows) != wanted(s.seqs) {
+		err = fmt.Errorf("the model gave %d rows of logits for %d", len(rows), wanted(s.seqs))
+	}
+	if err != nil {
+		s.failed(err)
+		return
+	}
+	s.meter.ran(mode, s.meter.enter(api.ProcessBatchResult).Sub(start))
+	s.absorb(mode, rows)
+	s.report(mode)
+	if mode == model.Decode {
+		s.ratio.decay()
+	}
+}
+
+// stuck ends the first waiting request when it does not fit though nothing else
+// runs: whoever submitted it did not look at Capacity. While transfers hold blocks it
+// waits for them.
+func (s *Scheduler) stuck() {
+	switch {
+	case len(s.waiting) == 0:
+	case s.away.holding():
+		s.meter.enter(api.Idle)
+		s.note()
+		<-s.wake
+	default:
+		q := s.waiting[0]
+		s.abort(q, api.Finish{Type: api.FinishAbort, Message: fmt.Sprintf("%d tokens do not fit the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
+	}
+}
+
+// wanted counts the rows of logits a batch asks for.
+func wanted(seqs []model.Seq) int {
+	n := 0
+	for i := range seqs {
+		switch q := &seqs[i]; {
+		case q.NoLogits:
+		case q.WantAll:
+			n += len(q.Tokens)
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// failed ends the sequences of a step that could not run.
+func (s *Scheduler) failed(err error) {
+	for _, a := range s.acts {
+		s.abort(a.seq, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
+	}
+	s.fatal = s.model.Err()
+}
+
+// drop takes a sequence out of the scheduler and gives its blocks back. What it
+// computed stays in the cache.
+func (s *Scheduler) drop(q *seq) {
+	if s.chunked == q {
+		s.chunked = nil
+	}
+	remove(&s.waiting, q)
+	remove(&s.running, q)
+	s.away.remove(q)
+	if q.Recv != nil && q.computed == 0 {
+		q.Recv.Abort(errDropped)
+	}
+	if q.Send != nil && q.moving {
+		q.Send.Abort(errDropped)
+	}
+	if q.moving {
+		s.away.leaving = append(s.away.leaving, q)
+		return
+	}
+	s.letGo(q)
+}
+
+// errDropped is what the other server is told of a request that ended here.
+var errDropped = errors.New("the request has ended")
+
+// letGo publishes and releases the blocks of a sequence.
+func (s *Scheduler) letGo(q *seq) {
+	q.table.Pinned = false
+	s.cache.Publish(&q.table, q.tokens[:q.computed])
+	s.cache.Release(&q.table)
+	q.computed = 0
+}
+
+func remove(list *[]*seq, q *seq) {
+	if i := slices.Index(*list, q); i >= 0 {
+		*list = slices.Delete(*list, i, i+1)
+	}
+}
+
+// abortAll ends everything.
+func (s *Scheduler) abortAll(f api.Finish) {
+	all := slices.Concat(s.running, s.waiting, s.away.all())
+	if s.chunked != nil {
+		all = append(all, s.chunked)
+	}
+	for _, q := range all {
+		s.abort(q, f)
+	}
+}

@@ -1,0 +1,141 @@
+package sched
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
+	"github.com/stepscope/stepscope/internal/reference/engine/sample"
+)
+
+// Request is one sequence to generate, and who is told of it. The scheduler takes it as
+// it is: lengths are for the caller to check, see Scheduler.Capacity. Params.StopTokens
+// are all tokens that end the sequence, the model's own too.
+type Request struct {
+	api.Request
+	Emit func(api.Event) // called by the scheduler's loop, must not block
+	Send Sender          // the prompt alone is computed here; nil: everything
+	Recv Receiver        // the prompt is computed elsewhere; nil: here
+}
+
+// seq is a request on its way.
+type seq struct {
+	*Request
+	arrival     uint64
+	rank        int // see Priority; equal ones go by arrival
+	state       *sample.State
+	tokens      []int32 // the input, then what was generated
+	table       kvcache.Table
+	computed    int // positions whose keys and values are in table
+	cached      int // as told in events; -1: never admitted
+	retractions int
+	done        bool
+	came, began time.Time // when it was submitted, and when its first forward pass began
+	sent        int       // blocks that the Sender was given
+	moving      bool      // the Sender or Receiver has not said that it has ended
+	first       api.Event // what the Sender was told
+	kept        int       // positions that restore brings back; nil: none are set aside
+	restore     func(blocks []int32)
+
+	scores    []api.Logprob
+	scoresTop [][]api.Logprob
+	scored    bool // scores are complete and were told
+}
+
+func newSeq(r *Request) *seq {
+	return &seq{
+		Request: r,
+		state:   sample.NewState(r.Params),
+		tokens:  slices.Clone(r.Input),
+		cached:  -1,
+		came:    time.Now(),
+		scored:  r.LogprobStart < 0 || r.LogprobStart >= len(r.Input),
+	}
+}
+
+func (q *seq) generated() int { return len(q.tokens) - len(q.Input) }
+func (q *seq) left() int      { return q.Params.MaxNewTokens - q.generated() }
+
+// lookup is how many positions may be taken from the cache: the last token has to
+// be computed for its logits, and so has every one before a token to be scored.
+func (q *seq) lookup() int {
+	n := len(q.tokens) - 1
+	if !q.scored {
+		n = min(n, max(q.LogprobStart-1, 0))
+	}
+	return n
+}
+
+// emit sends an event.
+func (q *seq) emit(e api.Event) {
+	q.complete(&e)
+	q.tell(e)
+}
+
+// complete fills in what every event has, and once the scores of the prompt.
+func (q *seq) complete(e *api.Event) {
+	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
+	if e.Token != api.NoToken && q.generated() <= 1 && !q.began.IsZero() {
+		e.Waited, e.Prefilled = q.began.Sub(q.came), time.Since(q.began)
+	}
+	if !q.scored && len(q.scores) == len(q.Input)-q.LogprobStart {
+		e.Prompt, e.PromptTop, q.scored = q.scores, q.scoresTop, true
+		q.scores, q.scoresTop = nil, nil
+	}
+}
+
+// tell sends an event as it is.
+func (q *seq) tell(e api.Event) {
+	if e.Finish != nil {
+		q.done = true
+	}
+	q.Emit(e)
+}
+
+// finish ends the request without a token.
+func (q *seq) finish(f api.Finish) { q.emit(api.Event{Token: api.NoToken, Finish: &f}) }
+
+// accept adds a generated token and tells whether the request ends with it. The
+// length is looked at first, as SGLang does.
+func (q *seq) accept(token int32) *api.Finish {
+	q.tokens = append(q.tokens, token)
+	q.state.Accept(token)
+	switch {
+	case q.left() <= 0:
+		return &api.Finish{Type: api.FinishLength}
+	case !q.Params.IgnoreEOS && q.generated() >= q.Params.MinNewTokens && slices.Contains(q.Params.StopTokens, token):
+		return &api.Finish{Type: api.FinishStop, Matched: token}
+	}
+	return nil
+}
+
+// score adds the log probabilities that rows tell: the logits after each of the
+// prompt's positions from start on.
+func (q *seq) score(s *sample.Sampler, start int, rows [][]float32) {
+	if q.scores == nil {
+		q.scores = make([]api.Logprob, 0, len(q.Input)-q.LogprobStart)
+		if q.TopLogprobs > 0 {
+			q.scoresTop = make([][]api.Logprob, 0, len(q.Input)-q.LogprobStart)
+		}
+		if q.LogprobStart == 0 {
+			q.addScore(q.Input[0], math.NaN(), nil)
+		}
+	}
+	for i, row := range rows {
+		next := start + i + 1
+		if next < max(q.LogprobStart, 1) || next >= len(q.Input) {
+			continue
+		}
+		logprob, top := s.Score(row, q.Input[next], q.TopLogprobs)
+		q.addScore(q.Input[next], logprob, top)
+	}
+}
+
+func (q *seq) addScore(token int32, logprob float64, top []api.Logprob) {
+	q.scores = append(q.scores, api.Logprob{ID: token, Logprob: logprob})
+	if q.TopLogprobs > 0 {
+		q.scoresTop = append(q.scoresTop, top)
+	}
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+)
+
+// TeamOptions describe the ranks of one data-parallel rank.
+type TeamOptions struct {
+	Sizes Sizes  // of the whole layout
+	DP    int    // which data-parallel rank this is
+	Host  string // host_name of traces
+	// Device gives the options of the device of a rank, numbered over the whole
+	// layout; nil: the defaults.
+	Device func(rank int) device.Options
+	Spread *Spread // over processes; nil: all ranks are here
+	Epoch  int64   // of traces, see device.Meta; 0: this process's own
+	Thread string  // what a rank's thread is called; its place follows
+}
+
+// Seat is where a rank works.
+type Seat struct {
+	TP, PP  int
+	Device  *device.Device
+	TPGroup device.Comm // nil: alone
+	PPGroup device.Comm // nil: alone
+}
+
+// Team is the ranks of one data-parallel rank, TP × PP of them, or those of them
+// that this process runs: a device and a thread for each, on which an R works. All
+// are given the same to do, at the same time.
+type Team[R any] struct {
+	list    []Rank
+	devices []*device.Device
+	jobs    []chan job[R] // of each rank
+	threads sync.WaitGroup
+	close   sync.Once
+}
+
+// job is one thing for a rank's thread to do.
+type job[R any] struct {
+	do   func(i int, r R, h *device.Host) error
+	done chan<- outcome
+}
+
+type outcome struct {
+	rank int // index
+	err  error
+}
+
+// NewTeam makes the devices and has every thread make its R, side by side.
+func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], error) {
+	z := opt.Sizes.normal()
+	n := z.TP * z.PP
+	t := &Team[R]{}
+	first := opt.DP * n
+	// A group's name is its own in the whole layout. Its ranks are numbered within
+	// the replica, which is a job of its own, as SGLang's are.
+	groups := joiner{opt.Spread, first}
+	tp := make([][]device.Comm, z.PP)
+	for p := range tp {
+		tp[p] = groups.join("tp", opt.DP*z.PP+p, z.TP, p*z.TP, 1)
+	}
+	pp := make([][]device.Comm, z.TP)
+	for i := range pp {
+		pp[i] = groups.join("pp", opt.DP*z.TP+i, z.PP, i, z.TP)
+	}
+	ready := make(chan outcome, n)
+	for i := range n {
+		if !opt.Spread.here(first + i) {
+			continue
+		}
+		seat := Seat{TP: i % z.TP, PP: i / z.TP}
+		do := device.Options{}
+		if opt.Device != nil {
+			do = opt.Device(first + i)
+		}
+		for before := range first + i {
+			if opt.Spread.here(before) {
+				do.Index++
+			}
+		}
+		d := device.New(do)
+		at := len(t.devices)
+		t.devices = append(t.devices, d)
+		rank := z.Rank(opt.DP, i, opt.Host, d.Info())
+		rank.Recorder, rank.Meta.EpochNS = recorder{d}, opt.Epoch
+		t.list = append(t.list, rank)
+		jobs := make(chan job[R])
+		t.jobs = append(t.jobs, jobs)
+		seat.Device = d
+		if z.TP > 1 {
+			seat.TPGroup = tp[seat.PP][seat.TP]
+		}
+		if z.PP > 1 {
+			seat.PPGroup = pp[seat.TP][seat.PP]
+		}
+		t.threads.Go(func() {
+			d.Host().Bind(fmt.Sprintf("%s TP%d DP%d PP%d", opt.Thread, seat.TP, opt.DP, seat.PP))
+			defer d.Host().Release()
+			run, err := load(seat)
+			if err != nil {
+				err = fmt.Errorf("rank %d: %w", first+i, err)
+			}
+			ready <- outcome{at, err}
+			for j := range jobs {
+				j.done <- outcome{at, j.do(at, run, d.Host())}
+			}
+		})
+	}
+	var err error
+	for range t.jobs {
+		err = errors.Join(err, (<-ready).err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// Each has every rank do f at the same time and waits for all. i counts the ranks
+// of this process.
+func (t *Team[R]) Each(f func(i int, r R, h *device.Host) error) error {
+	done := make(chan outcome, len(t.jobs))
+	for _, jobs := range t.jobs {
+		jobs <- job[R]{f, done}
+	}
+	var err error
+	for range t.jobs {
+		if o := <-done; o.err != nil {
+			err = errors.Join(err, fmt.Errorf("rank %d: %w", t.list[o.rank].Meta.Rank, o.err))
+		}
+	}
+	return err
+}
+
+// Err is the error that stopped a device, or nil.
+func (t *Team[R]) Err() error {
+	for i, d := range t.devices {
+		if err := d.Err(); err != nil {
+			return fmt.Errorf("rank %d: %w", t.list[i].Meta.Rank, err)
+		}
+	}
+	return nil
+}
+
+// Ranks lists the ranks.
+func (t *Team[R]) Ranks() []Rank { return t.list }
+
+// Close ends the threads and the devices. Nothing may be under way.
+func (t *Team[R]) Close() error {
+	var err error
+	t.close.Do(func() {
+		for _, jobs := range t.jobs {
+			close(jobs)
+		}
+		t.threads.Wait()
+		for _, d := range t.devices {
+			err = errors.Join(err, d.Close())
+		}
+	})
+	return err
+}

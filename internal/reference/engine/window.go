@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/reference/engine/memsnap"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/sched"
+)
+
+// window is the part that one data-parallel rank has in a session: which of its
+// steps are recorded. It belongs to the goroutine of the rank's scheduler.
+//
+// Not by stage, steps from … from+NumSteps-1 are recorded, from being the next
+// step or StartStep, whichever is later. The window closes with its last step;
+// SGLang closes it when the next one comes, which records the same but may write
+// the files much later.
+//
+// By stage, each stage has one window of NumSteps of its own kind. The first
+// prefill step opens that of prefill, which a decode step closes before its time.
+// The first decode step (of enough requests) opens that of decode. Prefill steps
+// that come while it is open are left out.
+type window struct {
+	s *session
+	r *dpRank
+
+	from int64 // step that opens it; 0: it opens at once, or by stage
+
+	open  bool
+	stage stage // by stage: which is open
+	count int   // recorded steps of the open window
+	done  [2]bool
+
+	reserved [][]memsnap.Block // ActivityMem: of each rank
+}
+
+// stage is a kind of step.
+type stage = model.Mode
+
+// arm begins the rank's part of a session.
+func (r *dpRank) arm(s *session) error {
+	s.mu.Lock()
+	stopping := s.stopping
+	s.mu.Unlock()
+	w := &window{s: s, r: r, done: [2]bool{model.Extend: !s.req.Prefill, model.Decode: !s.req.Decode}}
+	if stopping {
+		s.over(r)
+		return nil
+	}
+	r.window = w
+	switch {
+	case s.req.ByStage:
+	case s.req.StartStep > 0:
+		w.from = max(s.req.StartStep, r.Count()+1)
+	default:
+		if err := w.start(); err != nil {
+			w.finish()
+			return err
+		}
+	}
+	return nil
+}
+
+// BeforeStep opens windows, see sched.Hooks.
+func (r *dpRank) BeforeStep(st sched.Step) (detailed bool) {
+	if r.window == nil {
+		return false
+	}
+	r.window.before(st)
+	return r.window != nil && r.window.open && r.window.s.req.Detailed
+}
+
+// AfterStep closes windows, see sched.Hooks.
+func (r *dpRank) AfterStep(st sched.Step) {
+	if r.window != nil {
+		r.window.after(st)
+	}
+}
+
+func (w *window) before(st sched.Step) {
+	mode := st.Batch.Mode
+	req := &w.s.req
+	if !req.ByStage {
+		if !w.open && st.Count == w.from {
+			w.startLate()
+		}
+		return
+	}
+	if w.open && w.stage == model.Extend && mode == model.Decode {
+		w.closeStage()
+	}
+	if w.open && mode != w.stage { // prefill while the window of decode is open
+		w.pause(true)
+	}
+	few := mode == model.Decode && len(st.Batch.Seqs) < req.DecodeMinBS
+	if w.r.window == w && !w.open && !w.done[mode] && !few {
+		w.stage = mode
+		w.startLate()
+	}
+}
+
+func (w *window) after(st sched.Step) {
+	req := &w.s.req
+	if !w.open {
+		return
+	}
+	if req.ByStage && st.Batch.Mode != w.stage {
+		w.pause(false)
+		return
+	}
+	w.s.step()
+	w.count++
+	switch {
+	case w.count != req.NumSteps:
+	case req.ByStage:
+		w.closeStage()
+	default:
+		w.finish()
+	}
+}
+
+func (w *window) pause(on bool) {
+	for _, rank := range w.r.group.Ranks() {
+		rank.Recorder.PauseRecording(on)
+	}
+}
+
+// start has all ranks of the group record.
+func (w *window) start() error {
+	ranks := w.r.group.Ranks()
+	if w.s.opts.Memory && w.reserved == nil {
+		var err error
+		if w.reserved, err = reserved(w.r.group, w.s.e.opt.Sched.Blocks); err != nil {
+			return fmt.Errorf("ask for the memory in use: %w", err)
+		}
+	}
+	if w.s.records() {
+		for i, rank := range ranks {
+			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
+				for _, begun := range ranks[:i] {
+					if rec := begun.Recorder.StopRecording(); rec != nil {
+						rec.Lost() // nobody asks more of it: who has it lets go
+					}
+				}
+				return fmt.Errorf("start recording on %s: %w", w.s.place(rank), err)
+			}
+		}
+	}
+	w.outerProfiler(true)
+	w.open, w.count = true, 0
+	w.s.log(w.r, "Profiling starts%s. Traces will be saved to: %s (with profile id: %s)", w.suffix(" for "), w.s.req.OutputDir, w.s.req.ID)
+	return nil
+}
+
+// startLate is start when nobody waits for the answer any more.
+func (w *window) startLate() {
+	if err := w.start(); err != nil {
+		w.s.fail(err)
+		w.s.log(w.r, "Profiling could not start: %v", err)
+		w.finish()
+	}
+}
+
+// stop ends the recording and hands it over to be written.
+func (w *window) stop() {
+	w.open = false
+	w.s.log(w.r, "Stop profiling%s...", w.suffix("-"))
+	w.outerProfiler(false)
+	if !w.s.records() {
+		return
+	}
+	now := time.Now()
+	var files []rankFile
+	for i, rank := range w.r.group.Ranks() {
+		if rec := rank.Recorder.StopRecording(); rec != nil {
+			f := rankFile{rank: rank, rec: rec, stage: w.suffix(""), stopped: now}
+			if w.s.opts.Memory {
+				f.reserved = w.reserved[i]
+			}
+			files = append(files, f)
+		}
+	}
+	w.s.export(files)
+}
+
+// outerProfiler switches the profiler of an outer tool. That is one for the whole
+// process, so only the first rank does, as in SGLang.
+func (w *window) outerProfiler(on bool) {
+	f := w.s.e.opt.CUDAProfiler
+	if f == nil || w.s.req.Activities&api.ActivityCUDAProfiler == 0 || w.r != w.s.e.ranks[0] {
+		return
+	}
+	w.s.log(w.r, "Call cudaProfiler%s", map[bool]string{true: "Start", false: "Stop"}[on])
+	f(on)
+}
+
+// closeStage ends the window of a stage, and the whole when there is no other.
+func (w *window) closeStage() {
+	w.done[w.stage] = true
+	w.stop()
+	if w.done[model.Extend] && w.done[model.Decode] {
+		w.finish()
+	}
+}
+
+// finish ends the rank's part.
+func (w *window) finish() {
+	if w.open {
+		w.stop()
+	}
+	w.r.window = nil
+	w.s.over(w.r)
+}
+
+// suffix is the name of the open stage after sep; nothing when not by stage.
+func (w *window) suffix(sep string) string {
+	switch {
+	case !w.s.req.ByStage:
+		return ""
+	case w.s.req.StageNames:
+		return sep + api.Stage(w.stage.String())
+	}
+	return sep + w.stage.String()
+}

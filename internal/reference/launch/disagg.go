@@ -1,0 +1,106 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/httpguard"
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/kvtransfer"
+)
+
+// DisaggArgs say whether prompts and the tokens after them are computed by one
+// server or by two. Names and meanings are those of SGLang's ServerArgs.
+type DisaggArgs struct {
+	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: compute prompts only; decode: generate tokens only; a router sends each request to both." json:"disaggregation_mode"`
+	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port of a prefill server for decode servers; 0: any free one, see the log." json:"disaggregation_bootstrap_port"`
+
+	// KV caches go over TCP whatever is asked for.
+	Backend string `name:"disaggregation-transfer-backend" hidden:"" json:"-"`
+	Device  string `name:"disaggregation-ib-device" hidden:"" json:"-"`
+}
+
+// Check looks at the values alone.
+func (d *DisaggArgs) Check() error {
+	if d.Port < 0 || d.Port > 65535 {
+		return fmt.Errorf("--disaggregation-bootstrap-port %d: give 0 to 65535", d.Port)
+	}
+	for _, name := range []string{bootstrapTimeout, waitingTimeout} {
+		if _, err := seconds(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SGLang's limits on how long the two servers wait for each other, in seconds.
+const (
+	bootstrapTimeout = "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT"
+	waitingTimeout   = "SGLANG_DISAGGREGATION_WAITING_TIMEOUT"
+)
+
+func seconds(name string) (time.Duration, error) {
+	text := os.Getenv(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0 && n < math.MaxInt32) {
+		return 0, fmt.Errorf("%s=%s: give seconds, such as 300", name, text)
+	}
+	return time.Duration(n * float64(time.Second)), nil
+}
+
+// role is what the server does, see package api.
+func (d *DisaggArgs) role() string {
+	if d.Mode == "null" {
+		return ""
+	}
+	return d.Mode
+}
+
+// Open opens the bootstrap port, if the role has one, and says so in the log. Both
+// servers must have the same key; beyond loopback there must be one.
+func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, error) {
+	out := engine.Disagg{Role: d.role(), Transfer: kvtransfer.Options{Key: key, Log: log}}
+	out.Transfer.Bootstrap, _ = seconds(bootstrapTimeout) // checked
+	out.Transfer.Waiting, _ = seconds(waitingTimeout)
+	if out.Role != api.Prefill {
+		return out, nil
+	}
+	ln, err := httpguard.Listen(host, d.Port, key, false)
+	if errors.Is(err, httpguard.ErrNeedKey) {
+		return out, fmt.Errorf("%s: the bootstrap port beyond loopback needs --api-key, the same on both servers, also with --insecure", host)
+	}
+	if err != nil {
+		return out, fmt.Errorf("the bootstrap port: %w", err)
+	}
+	out.Listener = ln
+	log(fmt.Sprintf("KV transfer: decode servers may come to %s", ln.Addr()))
+	return out, nil
+}
+
+// identity is what two servers must agree on, besides sizes, for one's keys and
+// values to be the other's.
+func (m *Model) identity() string {
+	c := m.cfg
+	return strings.Join([]string{
+		c.Architecture, fmt.Sprint(c.Params(), " parameters"), fmt.Sprint("hidden ", c.Hidden), fmt.Sprint("vocabulary ", c.Vocab),
+		fmt.Sprint("head ", c.HeadDim), "float32 keys and values", byteOrder(),
+	}, ", ")
+}
+
+// byteOrder is that of this machine.
+func byteOrder() string {
+	if runtime.GOARCH == "s390x" || runtime.GOARCH == "ppc64" || runtime.GOARCH == "mips" || runtime.GOARCH == "mips64" {
+		return "big endian"
+	}
+	return "little endian"
+}

@@ -1,0 +1,213 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/internal/api"
+	"github.com/stepscope/stepscope/internal/base/tokenizer"
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/sched"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
+	"github.com/stepscope/stepscope/internal/reference/server"
+)
+
+// Options are what a loaded engine tells the world.
+type Options struct {
+	OnStep         func(api.Step)    // is told of each step; it must not block
+	Log            func(line string) // about loading and profiling; any goroutine calls it
+	DecodeInterval int               // --decode-log-interval
+	Disagg         engine.Disagg     // the zero one: the engine works alone
+	Nodes          NodeArgs          // this is node 0 of them; zero: the only one
+}
+
+// Engine is a loaded model that serves.
+type Engine struct {
+	*engine.Engine
+	tok  server.Tokenizer
+	info server.Info
+	mesh *mesh.Mesh // nil: there is one node
+	here int        // ranks of this process
+}
+
+// Info describes the model and the ranks, see server.Engine.
+func (e *Engine) Info() server.Info { return e.info }
+
+// Tokenizer is the model's, as the server wants it.
+func (e *Engine) Tokenizer() server.Tokenizer { return e.tok }
+
+// Lost is closed when the engine has lost ranks on another node, for good; LostCause
+// says which. With one node it is nil.
+func (e *Engine) Lost() <-chan struct{} {
+	if e.mesh == nil {
+		return nil
+	}
+	return e.mesh.Lost()
+}
+
+// LostCause is why Lost is closed; nil: it is not.
+func (e *Engine) LostCause() error {
+	if e.mesh == nil {
+		return nil
+	}
+	return e.mesh.Err()
+}
+
+// Close ends the engine, and then the other nodes.
+func (e *Engine) Close() error {
+	err := e.Engine.Close()
+	if e.mesh != nil {
+		e.mesh.Leave("")
+	}
+	return err
+}
+
+// PlainTokenizer is the model's tokenizer without the server's view of it; nil: it
+// has none.
+func (e *Engine) PlainTokenizer() *tokenizer.Tokenizer { return plain(e.tok) }
+
+func plain(t server.Tokenizer) *tokenizer.Tokenizer {
+	if t, ok := t.(text); ok {
+		return t.Tokenizer
+	}
+	return nil
+}
+
+// Load reads the model and starts its ranks. Close the engine.
+func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) {
+	if opt.Log == nil {
+		opt.Log = func(string) {}
+	}
+	if opt.Nodes == (NodeArgs{}) {
+		opt.Nodes = NodeArgs{NNodes: 1, Timeout: 1}
+	}
+	m, err := open(a, opt.Nodes, opt.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	e := &Engine{tok: m.tok, here: m.nodes.here(&m.args)}
+	var j *job
+	if opt.Nodes.Several() {
+		if j, err = m.join(ctx, opt.Log); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				j.mesh.Leave(err.Error())
+			}
+		}()
+		if err = j.agree(ctx); err != nil {
+			return nil, err
+		}
+		e.mesh = j.mesh
+	}
+	// Each running request holds a block or more.
+	m.args.MaxRunningRequests = min(a.MaxRunningRequests, m.blocks)
+	so := m.args.scheduler(opt.DecodeInterval)
+	so.Blocks, so.Vocab = m.blocks, m.Vocab
+	if opt.Disagg.Role == api.Decode {
+		so.DisableRadix = true // prompts are not computed here, so none is looked up; as SGLang
+	}
+
+	seqs, tokens := m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity)
+	groups, weights, err := m.groups(ctx, j, seqs, tokens)
+	if err != nil {
+		return nil, err
+	}
+	eo := engine.Options{
+		Sched: so, ContextLen: m.ContextLen, EOS: append(m.cfg.EOS[:len(m.cfg.EOS):len(m.cfg.EOS)], m.tokEOS...), Balance: engine.Balance(a.LoadBalance),
+		Sizes: m.z, Seed: uint64(a.Seed), Log: opt.Log, CUDAProfiler: outerProfiler(),
+	}
+	if opt.OnStep != nil {
+		eo.OnStep = func(dp int, st api.Step) {
+			st.Ranks, st.Role = m.z.LogPrefix(dp), opt.Disagg.Role
+			opt.OnStep(st)
+		}
+	}
+	e.Engine = engine.New(groups, eo)
+	opt.Disagg.Model = m.identity()
+	if err := e.Join(opt.Disagg); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	perBlock, err := m.cfg.KVBytesPerBlock(m.shard())
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.info = server.Info{
+		Role: opt.Disagg.Role, ModelPath: a.ModelPath, TokenizerPath: m.tokPath, ModelType: m.cfg.ModelType, Architectures: []string{m.cfg.Architecture},
+		LoadFormat: a.LoadFormat, WeightVersion: "default", ContextLen: m.ContextLen, VocabSize: m.Vocab,
+		DP: m.z.DP, TP: m.z.TP, PP: m.z.PP, EP: m.z.EP, MaxRunningRequests: m.args.MaxRunningRequests, TokenCapacity: e.Capacity(), PageSize: sched.PageSize,
+		WeightBytes: weights, KVBytes: int64(m.blocks) * perBlock, Accelerator: accelerator(),
+	}
+	e.info.Temperature, e.info.TopP, e.info.TopK = samplingDefaults(a.ModelPath)
+	if note := tensor.LevelNote(); note != "" {
+		opt.Log(note)
+	}
+	opt.Log(m.loaded(weights, e.info.KVBytes))
+	return e, nil
+}
+
+// groups makes the ranks of all replicas; j is nil when they are all here.
+func (m *Model) groups(ctx context.Context, j *job, seqs, tokens int) (groups []engine.Group, weights int64, err error) {
+	if j != nil {
+		return j.groups(ctx, seqs, tokens)
+	}
+	for dp := range m.z.DP {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, errors.Join(err, closeAll(groups))
+		}
+		g, err := m.ranks(dp, seqs, tokens)
+		if err != nil {
+			return nil, 0, errors.Join(err, closeAll(groups))
+		}
+		weights = g.WeightBytes()
+		groups = append(groups, g)
+	}
+	return groups, weights, nil
+}
+
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+func closeAll(groups []engine.Group) (err error) {
+	for _, g := range groups {
+		err = errors.Join(err, g.Close())
+	}
+	return err
+}
+
+// formatOf is how weights are kept for a --dtype.
+func formatOf(dtype string) tensor.Format {
+	switch dtype {
+	case "float":
+		dtype = "float32"
+	case "half":
+		dtype = "float16"
+	}
+	return model.FormatFor(dtype)
+}
+
+// samplingDefaults reads what generation_config.json says of sampling, as far as
+// it does.
+func samplingDefaults(dir string) (temperature, topP *float64, topK *int) {
+	f, err := os.Open(filepath.Join(dir, "generation_config.json"))
+	if err != nil {
+		return nil, nil, nil
+	}
+	defer f.Close()
+	var c struct {
+		Temperature *float64 `json:"temperature"`
+		TopP        *float64 `json:"top_p"`
+		TopK        *int     `json:"top_k"`
+	}
+	if json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&c) != nil {
+		return nil, nil, nil
+	}
+	return c.Temperature, c.TopP, c.TopK
+}

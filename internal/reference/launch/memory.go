@@ -1,0 +1,87 @@
+package launch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
+)
+
+// Without --max-total-tokens and --mem-fraction-static the KV cache takes what
+// the fraction leaves, but not more than any test of a server needs.
+const (
+	defaultFraction = 0.5
+	defaultMostKV   = 1 << 30 // bytes for each rank
+)
+
+// unknownMemory is assumed where the system does not tell.
+const unknownMemory = 8 << 30
+
+// freeMemory is what this process may still take, in bytes: what Linux says is
+// available, less where a control group has a lower limit.
+func freeMemory() int64 {
+	free := int64(unknownMemory)
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range bytes.Lines(text) {
+			if rest, ok := bytes.CutPrefix(line, []byte("MemAvailable:")); ok {
+				kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(string(rest)), " kB"), 10, 64)
+				if err == nil {
+					free = kib << 10
+				}
+			}
+		}
+	}
+	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // else "max"
+			free = min(free, limit)
+		}
+	}
+	return free
+}
+
+// blocks is the number of blocks in the KV cache of each rank.
+func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) (int, error) {
+	perBlock, err := c.KVBytesPerBlock(model.Shard{TPSize: a.TP, PPSize: a.PP, EPSize: a.EP})
+	if err != nil {
+		return 0, err
+	}
+	bytesPerWeight := int64(2)
+	if format == tensor.F32 {
+		bytesPerWeight = 4
+	}
+	weights := c.Params() * bytesPerWeight / int64(a.TP*a.PP)
+	if a.MaxTotalTokens > 0 {
+		n := (a.MaxTotalTokens-1)/model.BlockLen + 1
+		if most := (memory - weights) / perBlock; int64(n) > most {
+			return 0, fmt.Errorf("--max-total-tokens %d: beside weights of %d MiB, the %d MiB of a rank hold at most %d tokens",
+				a.MaxTotalTokens, weights>>20, memory>>20, max(most, 0)*model.BlockLen)
+		}
+		return n, nil
+	}
+	fraction, most := a.MemFraction, int64(1)<<62
+	if fraction == 0 {
+		fraction, most = defaultFraction, max(defaultMostKV, perBlock)
+	}
+	n, err := engine.KVBlocks(memory, weights, perBlock, fraction)
+	if err != nil {
+		return 0, fmt.Errorf("%w or give --max-total-tokens", err)
+	}
+	return int(min(int64(n), most/perBlock)), nil
+}
+
+// mostGarbage is about how much garbage may lie about, in bytes.
+const mostGarbage = 256 << 20
+
+// GCPercent is what GOGC should be while the engine serves. By itself the collector
+// lets garbage grow to the size of what is in use, and of that nearly all is weights
+// and KV cache: a cache of half of the machine's memory would come to take all of it.
+func (e *Engine) GCPercent() int {
+	return gcPercent((e.info.WeightBytes + e.info.KVBytes) * int64(e.here))
+}
+
+func gcPercent(inUse int64) int { return int(max(1, min(100, 100*mostGarbage/max(inUse, 1)))) }

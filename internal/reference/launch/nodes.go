@@ -1,0 +1,370 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/reference/engine"
+	"github.com/stepscope/stepscope/internal/reference/engine/device"
+	"github.com/stepscope/stepscope/internal/reference/engine/hf"
+	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
+	"github.com/stepscope/stepscope/internal/reference/engine/model"
+	"github.com/stepscope/stepscope/internal/reference/engine/nodes"
+)
+
+// NodeArgs say over how many processes the ranks are spread, one a node, and which
+// this one is. Names and meanings are SGLang's.
+type NodeArgs struct {
+	NNodes      int           `name:"nnodes" default:"1" help:"Nodes that the ranks are spread over: each is started with the same command and its --node-rank." json:"nnodes"`
+	NodeRank    int           `name:"node-rank" default:"0" help:"Which of the nodes this one is; node 0 serves." json:"node_rank"`
+	InitAddr    string        `name:"dist-init-addr" aliases:"nccl-init-addr" placeholder:"HOST:PORT" help:"Address of node 0 where the nodes meet; a trusted network, nothing is encrypted." json:"dist_init_addr,omitempty"`
+	Timeout     int           `name:"dist-timeout" default:"600" placeholder:"SECONDS" help:"How long the nodes may take to meet, and after the first one for each other to load." json:"dist_timeout"`
+	Shared      string        `name:"dist-shm" enum:"auto,off" default:"auto" help:"auto: nodes of one host exchange data through shared memory; off: over TCP as well." json:"dist_shm"`
+	ClockOffset time.Duration `name:"clock-offset" hidden:"" help:"Shift the clock of this node's traces." json:"-"`
+}
+
+// Several tells whether there is more than one node.
+func (n *NodeArgs) Several() bool { return n.NNodes > 1 }
+
+// Check looks at the values alone.
+func (n *NodeArgs) Check(a *ModelArgs) error {
+	switch {
+	case n.NNodes < 1:
+		return fmt.Errorf("--nnodes %d: give 1 or more", n.NNodes)
+	case n.NodeRank < 0 || n.NodeRank >= n.NNodes:
+		return fmt.Errorf("--node-rank %d: with --nnodes %d it is 0 to %d", n.NodeRank, n.NNodes, n.NNodes-1)
+	case n.Timeout < 1:
+		return fmt.Errorf("--dist-timeout %d: give seconds, 1 or more", n.Timeout)
+	case !n.Several():
+		return nil
+	}
+	if _, port, err := net.SplitHostPort(n.InitAddr); err != nil || port == "" {
+		return fmt.Errorf("--dist-init-addr %q: with --nnodes give HOST:PORT of node 0, the same on all nodes", n.InitAddr)
+	}
+	return n.layout(a).Check()
+}
+
+func (n *NodeArgs) layout(a *ModelArgs) nodes.Layout {
+	return nodes.Layout{Sizes: a.sizes(), Nodes: n.NNodes}
+}
+
+// here is the number of ranks of this node.
+func (n *NodeArgs) here(a *ModelArgs) int { return n.layout(a).PerNode() }
+
+// job is a model whose ranks several nodes run.
+type job struct {
+	m      *Model
+	mesh   *mesh.Mesh
+	layout nodes.Layout
+	setup  *nodes.Setup
+}
+
+// offer is what a node has room for.
+type offer struct{ Blocks int }
+
+// plan is what all nodes make: it follows from the offers and node 0's arguments.
+type plan struct {
+	Blocks, Seqs, Tokens int
+	NoGraphs             bool
+	GraphSizes           []int
+	Boot                 string // of node 0's host
+	Ahead                int64  // of its clock, see device.HostClock
+}
+
+// made is what a node has made of the plan.
+type made struct {
+	Error   string
+	Ranks   []nodes.About
+	Weights int64 // bytes, of the largest rank
+}
+
+// join meets the other nodes.
+func (m *Model) join(ctx context.Context, log func(string)) (*job, error) {
+	n := &m.nodes
+	j := &job{m: m, layout: n.layout(&m.args)}
+	hash, err := m.fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	m.shift(int64(n.ClockOffset))
+	a := &m.args
+	opt := mesh.Options{
+		Node: n.NodeRank, Nodes: n.NNodes, Addr: n.InitAddr, Timeout: time.Duration(n.Timeout) * time.Second, Host: hostname(), Log: log, NoShared: n.Shared == "off",
+		Now: func() int64 { return device.Now() + m.ahead.Load() },
+		Terms: map[string]string{
+			"--tp-size": strconv.Itoa(a.TP), "--dp-size": strconv.Itoa(a.DP), "--pp-size": strconv.Itoa(a.PP), "--ep-size": strconv.Itoa(a.EP),
+			"the model is": hash, "weights are kept as": m.format.String(), "the protocol is": protocol,
+		},
+	}
+	for node := range n.NNodes {
+		opt.Names = append(opt.Names, j.layout.Name(node))
+	}
+	if j.mesh, err = mesh.Join(ctx, opt); err != nil {
+		return nil, err
+	}
+	j.setup = nodes.NewSetup(j.mesh)
+	m.spread = j.layout.Spread(j.mesh)
+	return j, nil
+}
+
+// shift moves the clock of this node's traces by so many ns.
+func (m *Model) shift(by int64) { m.ahead.Add(by) }
+
+// protocol is the version of all that nodes send each other.
+const protocol = "1"
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return host
+}
+
+// fingerprint tells models apart: it is over the configuration, the names and shapes
+// of all tensors and the first values of each.
+func (m *Model) fingerprint() (string, error) {
+	h := sha256.New()
+	e := json.NewEncoder(h)
+	if err := e.Encode(m.cfg); err != nil {
+		return "", err
+	}
+	for _, name := range m.src.Names() {
+		shape, _ := m.src.Shape(name)
+		size := 1
+		for _, n := range shape {
+			size *= n
+		}
+		first := make([]float32, min(size, 16))
+		if err := m.src.Read(name, 0, first); err != nil {
+			return "", err
+		}
+		fmt.Fprintln(h, name, shape, first)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// agree has all nodes take the smallest offer: as many blocks of the cache on each.
+func (j *job) agree(ctx context.Context) error {
+	return hearAll(ctx, j, "told how much memory they have", func(_ int, o offer) error {
+		if o.Blocks < 1 {
+			return errors.New("a node offers no memory for the KV cache")
+		}
+		j.m.setBlocks(min(j.m.blocks, o.Blocks))
+		return nil
+	})
+}
+
+// hearAll takes one message of each of the other nodes, which have --dist-timeout for
+// it from now on; what says what they should have done.
+func hearAll[T any](ctx context.Context, j *job, what string, take func(node int, v T) error) error {
+	limit := time.Duration(j.m.nodes.Timeout) * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	heard := make([]bool, j.mesh.Nodes())
+	for range j.mesh.Nodes() - 1 {
+		var v T
+		node, err := j.setup.Hear(ctx, &v)
+		if errors.Is(err, context.DeadlineExceeded) {
+			var missing []string
+			for n := 1; n < j.mesh.Nodes(); n++ {
+				if !heard[n] {
+					missing = append(missing, fmt.Sprintf("node %d (%s at %s)", n, j.layout.Name(n), j.mesh.Host(n)))
+				}
+			}
+			return fmt.Errorf("not all nodes have %s within %v (--dist-timeout): %s has not", what, limit, strings.Join(missing, ", "))
+		}
+		if err == nil {
+			heard[node], err = true, take(node, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups makes the ranks of all nodes, on node 0.
+func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, weights int64, err error) {
+	m := j.m
+	boot, ahead := device.HostClock()
+	p := plan{Boot: boot, Ahead: ahead, Blocks: m.blocks, Seqs: seqs, Tokens: tokens, NoGraphs: m.args.DisableGraph, GraphSizes: m.args.graphSizes()}
+	for node := 1; node < j.mesh.Nodes(); node++ {
+		if err := j.setup.Tell(node, p); err != nil {
+			return nil, 0, err
+		}
+	}
+	local, weights, err := j.make(ctx, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	about := map[int]nodes.About{}
+	err = hearAll(ctx, j, "loaded their ranks", func(node int, d made) error {
+		if d.Error != "" {
+			return fmt.Errorf("node %d at %s: %s", node, j.mesh.Host(node), d.Error)
+		}
+		weights = max(weights, d.Weights)
+		for _, a := range d.Ranks {
+			about[a.Rank] = a
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, errors.Join(err, closeRanks(local))
+	}
+	files := nodes.NewFiles(j.mesh)
+	var out []engine.Group
+	for dp := range m.z.DP {
+		out = append(out, nodes.NewGroup(j.mesh, j.layout, dp, local[dp], about, files))
+	}
+	return out, weights, nil
+}
+
+// stopping is a source of which nothing can be read any more once stop says why:
+// loading ends between two tensors, not when it is done.
+type stopping struct {
+	hf.Source
+	stop func() error
+}
+
+func (s stopping) Read(name string, off int, dst []float32) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	return s.Source.Read(name, off, dst)
+}
+
+// make loads this node's ranks, by replica.
+func (j *job) make(ctx context.Context, p plan) (_ map[int]*engine.Ranks, weights int64, err error) {
+	out := map[int]*engine.Ranks{}
+	j.m.args.DisableGraph, j.m.args.GraphBS, j.m.args.GraphMaxBS = p.NoGraphs, p.GraphSizes, 0
+	j.m.src = stopping{j.m.src, func() error { return cmp.Or(ctx.Err(), j.mesh.Err()) }}
+	for dp := range j.m.z.DP {
+		if !j.layout.Has(dp, j.mesh.Node()) {
+			continue
+		}
+		r, err := j.m.ranks(dp, p.Seqs, p.Tokens)
+		if lost := j.mesh.Err(); lost != nil && err != nil {
+			err = lost // whatever else failed by it
+		}
+		if err != nil {
+			return nil, 0, errors.Join(err, closeRanks(out))
+		}
+		out[dp], weights = r, max(weights, r.WeightBytes())
+	}
+	return out, weights, nil
+}
+
+func closeRanks(list map[int]*engine.Ranks) (err error) {
+	for _, r := range list {
+		err = errors.Join(err, r.Close())
+	}
+	return err
+}
+
+// FollowOptions steer Follow.
+type FollowOptions struct {
+	Grace  time.Duration     // how long to go on after ctx has ended, so that requests under way can end
+	Log    func(line string) // any goroutine calls it
+	Loaded func(percent int) // told what GOGC should be, see Engine.GCPercent; nil: nobody
+}
+
+// Follow runs the ranks of a node that is not node 0, until the job is over.
+func Follow(ctx context.Context, a ModelArgs, n NodeArgs, opt FollowOptions) (err error) {
+	log := opt.Log
+	m, err := open(a, n, log)
+	if err != nil {
+		return err
+	}
+	closed := false
+	done := func() error {
+		if closed {
+			return nil
+		}
+		closed = true
+		return m.Close()
+	}
+	defer done()
+	j, err := m.join(ctx, log)
+	if err != nil {
+		return err
+	}
+	left := ""
+	defer func() { j.mesh.Leave(left) }()
+	local, inUse, err := j.follow(ctx)
+	if err != nil {
+		left = err.Error()
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRanks(local)) }()
+	if err := done(); err != nil {
+		return err
+	}
+	log(fmt.Sprintf("Node %d runs %s for node 0 at %s", n.NodeRank, j.layout.Name(n.NodeRank), n.InitAddr))
+	if opt.Loaded != nil {
+		opt.Loaded(gcPercent(inUse))
+	}
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() {
+		log(fmt.Sprintf("Told to end: the node stays up to %v until node 0 has ended the job", opt.Grace))
+		time.AfterFunc(opt.Grace, func() { cancel(context.Cause(ctx)) })
+	})
+	defer stop()
+	if err = nodes.Follow(late, j.mesh, local); err != nil {
+		left = err.Error()
+		if ctx.Err() != nil && j.mesh.Err() == nil {
+			left = "it was told to end"
+		}
+		return err
+	}
+	log("The job is over")
+	return nil
+}
+
+// follow is the talk with node 0 on another node; inUse are the bytes of its ranks.
+func (j *job) follow(ctx context.Context) (_ map[int]*engine.Ranks, inUse int64, err error) {
+	if err := j.setup.Tell(0, offer{j.m.blocks}); err != nil {
+		return nil, 0, err
+	}
+	var p plan
+	if _, err := j.setup.Hear(ctx, &p); err != nil {
+		return nil, 0, err
+	}
+	j.m.setBlocks(p.Blocks)
+	// Nodes of one host have one time line: files of one host are not aligned.
+	if boot, ahead := device.HostClock(); boot != "" && boot == p.Boot {
+		j.m.shift(p.Ahead - ahead)
+	}
+	local, weights, err := j.make(ctx, p)
+	if err != nil {
+		_ = j.setup.Tell(0, made{Error: err.Error()})
+		return nil, 0, err
+	}
+	perBlock, err := j.m.cfg.KVBytesPerBlock(j.m.shard())
+	if err != nil {
+		return nil, 0, errors.Join(err, closeRanks(local))
+	}
+	d := made{Weights: weights}
+	for dp, ranks := range local {
+		for _, r := range ranks.Ranks() {
+			d.Ranks = append(d.Ranks, nodes.About{Rank: dp*r.Meta.World + r.Meta.Rank, Host: r.Meta.Host, Device: r.Meta.Device})
+		}
+	}
+	if err := j.setup.Tell(0, d); err != nil {
+		return nil, 0, errors.Join(err, closeRanks(local))
+	}
+	return local, (weights + int64(j.m.blocks)*perBlock) * int64(j.layout.PerNode()), nil
+}
+
+func (m *Model) setBlocks(n int) { m.blocks, m.Capacity = n, n*model.BlockLen }

@@ -1,0 +1,26 @@
+package pictures
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
+)
+
+// TestPrint: of one picture the files come in one order.
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	p := Picture{
+		Prompt: "a cat", Size: Size{64, 32}, Steps: 2, Path: "out/cat.png", Dump: "cat.json",
+		Result: &diffusion.Result{Total: 4 * time.Second, Steps: []time.Duration{2 * time.Second, time.Second}, Traces: []string{"a.json", "b.json"}},
+	}
+	const want = "Denoising steps took 1.00 s in the middle (median); the first one, which warms up, 2.00 s.\n" +
+		"Picture: out/cat.png\nReport of times: cat.json\nTraces: stepscope analyze a.json b.json\n"
+	for range 20 {
+		var out strings.Builder
+		if err := Print(&out, []Picture{p}); err != nil || !strings.HasSuffix(out.String(), want) {
+			t.Fatalf("%v\n%s", err, out.String())
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/reference/server"
+	"github.com/stepscope/stepscope/internal/testing/fakeengine"
+)
+
+// TestForeignRoutes: routes of SGLang that are not here are refused by name and reason, others are unknown.
+func TestForeignRoutes(t *testing.T) {
+	r := newRig(t, "abc", fakeengine.Options{}, server.Options{})
+	for route, want := range map[string]string{
+		"POST /slow_down":                      "/slow_down, of SGLang's server, is not served here: steps cannot be slowed down",
+		"GET /dump_expert_distribution_record": "/dump_expert_distribution_record, of SGLang's server, is not served here: loads of experts are not recorded",
+		"POST /pause_generation":               "generation is not paused",
+		"POST /v1/responses/r1/cancel":         "/v1/responses/r1/cancel, of SGLang's server",
+		"PUT /hicache/storage-backend":         "the KV cache is in a rank's memory alone",
+		"GET /set_trace_level?level=2":         "no OpenTelemetry spans are sent",
+		"POST /configure_logging":              "--log-level",
+	} {
+		if got := r.call(route, ""); got.status != 400 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", route, got.status, got.body)
+		}
+	}
+	if got := r.call("POST /no_such_route", ""); got.status != 404 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
