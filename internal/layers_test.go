@@ -140,7 +140,7 @@ var arrows = []struct {
 	{"internal/view/load", []string{
 		"bench", "internal/base/columns", "internal/base/httpguard", "internal/base/metric", "internal/base/progress",
 		"internal/explain/fact", "internal/explain/report", "internal/explain/result", "internal/explain/waits",
-		"internal/measure/experiment", "internal/runs", "trace",
+		"internal/runs", "trace",
 	}},
 	{"internal/view/timeline", []string{
 		"internal/base/columns", "internal/base/metric", "internal/explain/kernel", "internal/explain/match",
@@ -151,8 +151,7 @@ var arrows = []struct {
 		"internal/base/pause", "internal/base/progress", "internal/base/prom", "internal/base/suggest",
 		"internal/base/yamltree", "internal/capture/nsys", "internal/capture/signals", "internal/capture/torch",
 		"internal/explain", "internal/explain/answer", "internal/explain/report", "internal/explain/result",
-		"internal/explain/window", "internal/measure/experiment", "internal/runs", "internal/tracefile/read",
-		"internal/watch/detect", "trace",
+		"internal/explain/window", "internal/runs", "internal/tracefile/read", "internal/watch/detect", "trace",
 	}},
 	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
 	{"internal/measure/imageload", []string{
@@ -172,6 +171,19 @@ var arrows = []struct {
 		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/waits",
 		"internal/explain/window", "internal/measure/experiment", "internal/runs", "internal/tracefile/read",
 		"internal/tracefile/set", "trace",
+	}},
+	{"internal/measure/experiment", []string{
+		"bench", "internal/api", "internal/api/client", "internal/api/wire", "internal/base/live",
+		"internal/base/metric", "internal/base/progress", "internal/capture/torch", "internal/measure/load",
+		"internal/measure/workload", "internal/runs", "trace",
+	}},
+	{"internal/measure/load", []string{
+		"bench", "internal/api/wire", "internal/base/columns", "internal/base/jsonscan", "internal/base/live",
+		"internal/base/metric", "internal/base/progress", "internal/measure/workload", "internal/runs",
+	}},
+	{"internal/measure/workload", []string{
+		"internal/api/client", "internal/api/wire", "internal/base/jsonscan", "internal/base/pyrand",
+		"internal/base/tokenizer",
 	}},
 	{"internal/job", []string{
 		"internal/base/atomicfile", "internal/base/columns", "internal/job/slurm", "internal/job/spec",
@@ -238,16 +250,33 @@ var arrows = []struct {
 		"internal/base/atomicfile", "internal/base/metric", "internal/base/pause", "internal/base/progress",
 		"internal/runs", "internal/tracefile/set", "trace",
 	}},
+	{"internal/capture/torch", []string{
+		"internal/api", "internal/api/client", "internal/api/wire", "internal/base/atomicfile",
+		"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause",
+		"internal/base/private", "internal/base/progress", "internal/capture/collect", "internal/runs",
+		"internal/tracefile/check", "internal/tracefile/merge", "internal/tracefile/set", "trace",
+	}},
+	{"internal/capture/collect", []string{"internal/api/client", "internal/api/wire", "internal/base/atomicfile"}},
 	{"internal/tracefile/cut", []string{
 		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/check",
 		"internal/tracefile/chromejson", "internal/tracefile/merge", "internal/tracefile/redact",
 		"internal/tracefile/set", "trace",
 	}},
+	{"internal/tracefile/check", []string{
+		"internal/base/columns", "internal/base/progress", "internal/tracefile/chromejson",
+		"internal/tracefile/clock", "internal/tracefile/merge", "internal/tracefile/set", "trace",
+	}},
 	{"internal/tracefile/kineto", []string{
 		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson",
 		"internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
+	{"internal/tracefile/merge", []string{
+		"internal/base/atomicfile", "internal/base/columns", "internal/base/progress",
+		"internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/pftrace",
+		"internal/tracefile/set", "trace",
+	}},
 	{"internal/tracefile/open", []string{"internal/base/pause", "trace"}},
+	{"internal/tracefile/pftrace", nil},
 	{"internal/tracefile/read", []string{
 		"internal/base/progress", "internal/base/runsort", "internal/tracefile/chromejson",
 		"internal/tracefile/read/nsysdb", "internal/tracefile/set", "internal/tracefile/sqlitefile", "trace",
@@ -256,6 +285,10 @@ var arrows = []struct {
 		"internal/base/parallel", "internal/base/runsort", "internal/tracefile/sqlitefile", "trace",
 	}},
 	{"internal/tracefile/redact", []string{"internal/tracefile/chromejson", "trace"}},
+	{"internal/tracefile/set", []string{
+		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson", "trace",
+	}},
+	{"internal/tracefile/chromejson", []string{"internal/base/inflate"}},
 	{"internal/tracefile/sqlitefile", nil},
 	{"internal/testing/browsertest", nil},
 	{"internal/testing/detecttest", []string{"internal/capture/signals"}},
@@ -270,41 +303,7 @@ var arrows = []struct {
 	{"internal/reference/windows", []string{
 		"internal/api", "internal/api/wire", "internal/base/httpguard", "internal/base/suggest",
 	}},
-	{"internal/testing/loadtest", []string{"bench", "internal/measure/experiment", "internal/runs", "trace"}},
-	{"internal/measure/experiment", []string{
-		"bench", "internal/api", "internal/api/client", "internal/api/wire", "internal/base/live",
-		"internal/base/metric", "internal/base/progress", "internal/capture/torch", "internal/measure/load",
-		"internal/measure/workload", "internal/runs", "trace",
-	}},
-	{"internal/measure/load", []string{
-		"bench", "internal/api/wire", "internal/base/columns", "internal/base/jsonscan", "internal/base/live",
-		"internal/base/metric", "internal/base/progress", "internal/measure/workload",
-	}},
-	{"internal/measure/workload", []string{
-		"internal/api/client", "internal/api/wire", "internal/base/jsonscan", "internal/base/pyrand",
-		"internal/base/tokenizer",
-	}},
-	{"internal/capture/torch", []string{
-		"internal/api", "internal/api/client", "internal/api/wire", "internal/base/atomicfile",
-		"internal/base/columns", "internal/base/live", "internal/base/metric", "internal/base/pause",
-		"internal/base/private", "internal/base/progress", "internal/capture/collect", "internal/tracefile/check",
-		"internal/tracefile/merge", "internal/tracefile/set", "trace",
-	}},
-	{"internal/capture/collect", []string{"internal/api/client", "internal/api/wire", "internal/base/atomicfile"}},
-	{"internal/tracefile/check", []string{
-		"internal/base/columns", "internal/base/progress", "internal/tracefile/chromejson",
-		"internal/tracefile/clock", "internal/tracefile/merge", "internal/tracefile/set", "trace",
-	}},
-	{"internal/tracefile/merge", []string{
-		"internal/base/atomicfile", "internal/base/columns", "internal/base/progress",
-		"internal/tracefile/chromejson", "internal/tracefile/clock", "internal/tracefile/pftrace",
-		"internal/tracefile/set", "trace",
-	}},
-	{"internal/tracefile/pftrace", nil},
-	{"internal/tracefile/set", []string{
-		"internal/base/atomicfile", "internal/base/progress", "internal/tracefile/chromejson", "trace",
-	}},
-	{"internal/tracefile/chromejson", []string{"internal/base/inflate"}},
+	{"internal/testing/loadtest", []string{"bench", "internal/runs", "trace"}},
 	{"internal/runs", []string{
 		"bench", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",
 		"internal/base/progress", "trace",

@@ -19,8 +19,8 @@ var wings = [][]struct {
 	{{"cli", "reference view watch measure job explain capture tracefile runs api trace bench docs base"}},
 	{
 		{"reference", "measure explain capture tracefile runs api trace bench base"},
-		{"view", "measure explain capture runs bench trace base"},
-		{"watch", "measure explain capture tracefile runs trace base"},
+		{"view", "explain capture runs bench trace base"},
+		{"watch", "explain capture tracefile runs trace base"},
 		{"measure", "job explain capture tracefile runs api trace bench base"},
 		{"job", "runs base"},
 	},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/capture/signals"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 )
 
 // Ring is a flight recorder: short windows are captured now and then, of which the last few are kept, so
@@ -148,7 +147,7 @@ func (r *ring) name(m *mind, s *shot, name string) bool {
 	}
 	s.dir, s.name = to, name
 	if m.w.Run != nil {
-		if err := experiment.KeepCapture(m.w.Run, s.result, name); err != nil {
+		if err := s.result.Keep(m.w.Run, name); err != nil {
 			m.w.Say.Lack("%s is not in the run: %v", name, err)
 		}
 	}

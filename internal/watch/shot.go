@@ -21,7 +21,6 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 	"github.com/stepscope/stepscope/internal/explain/result"
 	"github.com/stepscope/stepscope/internal/explain/window"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/trace"
@@ -115,7 +114,7 @@ func (s *shot) keep() error {
 	if s.w.Run == nil {
 		return nil
 	}
-	return experiment.KeepCapture(s.w.Run, s.result, s.name)
+	return s.result.Keep(s.w.Run, s.name)
 }
 
 // collect opens a window of Nsight Systems for a while.

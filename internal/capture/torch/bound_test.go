@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/base/private"
 	"time"
+
+	"github.com/stepscope/stepscope/internal/base/private"
 )
 
 // TestBound: each window ends by itself where the server takes a number of steps; where it does not, that is said before

@@ -85,7 +85,7 @@ func (b *Batches) Trace(window, path string, f runs.File) {
 // Capture links the traces of a window of a server into the run.
 func (b *Batches) Capture(window string, c *torch.Result) {
 	if b.Store != nil {
-		b.failed(KeepCapture(b.Store, c, b.window(window)))
+		b.failed(c.Keep(b.Store, b.window(window)))
 	}
 }
 

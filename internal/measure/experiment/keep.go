@@ -1,15 +1,10 @@
 package experiment
 
 import (
-	"errors"
-	"io/fs"
 	"math"
-	"path/filepath"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
-	"github.com/stepscope/stepscope/trace"
 )
 
 // record writes what became of the requests of one run, as soon as it is known.
@@ -55,12 +50,12 @@ func (s *Serving) keep(out *Outcome) error {
 		return err
 	}
 	if samples := out.Last().Server; len(samples) > 0 {
-		if err := r.WriteJSON(runs.File{Path: samplesFile, Kind: runs.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
+		if err := r.WriteJSON(runs.File{Path: runs.SamplesFile, Kind: runs.KindMetrics, Format: "json", Source: s.Server.URL + "/metrics"}, samples); err != nil {
 			return err
 		}
 	}
 	if out.Capture != nil && out.Capture.Result != nil {
-		if err := KeepCapture(r, out.Capture.Result, ""); err != nil {
+		if err := out.Capture.Result.Keep(r, ""); err != nil {
 			return err
 		}
 	}
@@ -86,60 +81,4 @@ func (s *Serving) keep(out *Outcome) error {
 			number("ITL p99", sum.ITL.P99/1e6, "ms")
 		}
 	})
-}
-
-// KeepCapture names the files of a capture in a run; those that lie elsewhere are
-// linked, or copied. window tells it from others of the run; "": there are none.
-func KeepCapture(r *runs.Run, c *torch.Result, window string) error {
-	for _, sr := range c.Servers {
-		add := func(kind runs.Kind, path string) error {
-			path, err := filepath.Abs(path)
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(r.Dir(), path)
-			if err != nil {
-				return err
-			}
-			from := ""
-			if !filepath.IsLocal(rel) {
-				from, rel = path, filepath.Join("traces", window, filepath.Base(path))
-				if len(c.Servers) > 1 {
-					rel = filepath.Join("traces", window, sr.Name, filepath.Base(path))
-				}
-			}
-			format := "kineto.json.gz"
-			if kind == runs.KindMetrics {
-				format = "json"
-			}
-			f := runs.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From, Window: window}
-			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == runs.KindTrace {
-				f.Rank, f.Stage = runs.At(name.Rank), name.Stage
-			}
-			return r.AddFile(f, from)
-		}
-		for _, p := range sr.Traces {
-			if err := add(runs.KindTrace, p); err != nil {
-				return err
-			}
-		}
-		for _, said := range []struct {
-			name  string
-			there bool
-		}{{torch.LoadsFile, len(sr.Loads) > 0}, {trace.ReferenceFile, sr.Reference != nil}} {
-			if !said.there {
-				continue
-			}
-			// That it could not be written is a note already.
-			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, said.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		if sr.Merged != "" {
-			if err := add(runs.KindMerged, sr.Merged); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

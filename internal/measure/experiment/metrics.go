@@ -2,48 +2,16 @@ package experiment
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
-	"github.com/stepscope/stepscope/internal/measure/load"
 	"github.com/stepscope/stepscope/internal/runs"
 )
-
-// Sample is what a server's /metrics said at one moment.
-type Sample struct {
-	At     int64              `json:"at"` // ns since the epoch
-	Values map[string]float64 `json:"values"`
-}
-
-// samplesFile is the file of a run that has the samples of its last repetition.
-const samplesFile = "server-metrics.json"
-
-// Samples are those that were kept with a run; none: the server had no /metrics.
-func Samples(r *runs.Run) (out []Sample, err error) {
-	text, err := os.ReadFile(r.Path(samplesFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %s: %w", r.ID(), samplesFile, err)
-	}
-	return out, nil
-}
-
-// Standing is how the server stood; nil: the sample does not tell.
-func (s *Sample) Standing() *load.Standing { return standing(s.Values) }
 
 // scrapeEvery is how often /metrics is read while a load runs.
 const scrapeEvery = time.Second
@@ -72,35 +40,35 @@ func parseMetrics(text string) map[string]float64 {
 type scraper struct {
 	server *client.Server
 	asks   bool // where there is no such route, what else tells of requests is asked, for who looks on
-	last   atomic.Pointer[load.Standing]
+	last   atomic.Pointer[runs.ServerState]
 	stop   context.CancelFunc
-	done   chan []Sample
+	done   chan []runs.Sample
 }
 
 // scrape begins to read.
 func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
-	c := &scraper{server: s, asks: asks, done: make(chan []Sample, 1)}
+	c := &scraper{server: s, asks: asks, done: make(chan []runs.Sample, 1)}
 	ctx, c.stop = context.WithCancel(ctx)
 	go c.read(ctx)
 	return c
 }
 
 // end gives the samples; none when the server has no such route.
-func (c *scraper) end() []Sample {
+func (c *scraper) end() []runs.Sample {
 	c.stop()
 	return <-c.done
 }
 
 // now is how the server stood last.
-func (c *scraper) now() (load.Standing, bool) {
+func (c *scraper) now() (runs.ServerState, bool) {
 	if s := c.last.Load(); s != nil {
 		return *s, true
 	}
-	return load.Standing{}, false
+	return runs.ServerState{}, false
 }
 
 func (c *scraper) read(ctx context.Context) {
-	var out []Sample
+	var out []runs.Sample
 	defer func() { c.done <- out }()
 	tick := time.NewTicker(scrapeEvery)
 	defer tick.Stop()
@@ -110,8 +78,8 @@ func (c *scraper) read(ctx context.Context) {
 		if route < 0 {
 			text, err := c.server.Text(limited, http.MethodGet, "/metrics")
 			if values := parseMetrics(text); err == nil && len(values) > 0 {
-				out = append(out, Sample{At: time.Now().UnixNano(), Values: values})
-				c.last.Store(standing(values))
+				out = append(out, runs.Sample{At: time.Now().UnixNano(), Values: values})
+				c.last.Store(out[len(out)-1].State())
 			} else if err != nil && len(out) == 0 || len(out) == 0 && c.asks {
 				route = 0 // there are none
 			}
@@ -138,24 +106,9 @@ func (c *scraper) read(ctx context.Context) {
 	}
 }
 
-// standing is how a server stands by its metrics; nil: they do not tell.
-func standing(values map[string]float64) *load.Standing {
-	one := []Sample{{Values: values}}
-	running, _, ok := figure(one, false, runningNames...)
-	queued, _, also := figure(one, false, queuedNames...)
-	kv, _, usage := figure(one, true, usageNames...)
-	if !usage {
-		kv = -1
-	}
-	if !ok && !also {
-		return nil
-	}
-	return &load.Standing{Running: running, Queued: queued, KV: kv}
-}
-
 // standingOf is how it stands by what its replicas say.
-func standingOf(loads []client.Load) *load.Standing {
-	out := &load.Standing{KV: -1}
+func standingOf(loads []client.Load) *runs.ServerState {
+	out := &runs.ServerState{KV: -1}
 	value := func(v *float64) float64 {
 		if v == nil {
 			return 0
@@ -216,52 +169,42 @@ func youngBy(text string, warmup int) string {
 	return ""
 }
 
-// What a server calls the requests that it works on, those that wait, and the share of its KV cache in use.
-var (
-	runningNames = []string{"sglang:num_running_reqs", "vllm:num_requests_running"}
-	queuedNames  = []string{"sglang:num_queue_reqs", "vllm:num_requests_waiting"}
-	usageNames   = []string{"sglang:token_usage", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc"}
-)
-
-// figure is the sum over ranks of what has any of the names, but of shares the largest, in
-// the mean and at most.
-func figure(samples []Sample, share bool, names ...string) (mean, most float64, ok bool) {
-	for _, s := range samples {
-		v := 0.0
-		for key, x := range s.Values {
-			for _, n := range names {
-				if key != n && !strings.HasPrefix(key, n+"{") {
-					continue
-				}
-				if ok = true; share {
-					v = max(v, x)
-				} else {
-					v += x
-				}
-			}
-		}
+// figure returns the mean and the maximum over samples of a figure of each; ok is false if no sample has it.
+func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean, most float64, ok bool) {
+	for i := range samples {
+		v, has := of(&samples[i])
+		ok = ok || has
 		mean += v / float64(len(samples))
 		most = max(most, v)
 	}
 	return mean, most, ok
 }
 
+// sum and largest are figures of the metrics of any of the names.
+func sum(names ...string) func(*runs.Sample) (float64, bool) {
+	return func(s *runs.Sample) (float64, bool) { return s.Sum(names...) }
+}
+
+func largest(names ...string) func(*runs.Sample) (float64, bool) {
+	return func(s *runs.Sample) (float64, bool) { return s.Max(names...) }
+}
+
 // Standing sums the samples up, in a line for people; "" when there are none.
-func Standing(samples []Sample) string {
+func Standing(samples []runs.Sample) string {
 	if len(samples) == 0 {
 		return ""
 	}
 	var parts []string
-	if mean, most, ok := figure(samples, false, runningNames...); ok {
+	if mean, most, ok := figure(samples, sum(runs.RunningNames...)); ok {
 		parts = append(parts, fmt.Sprintf("%.1f requests running on average, %.0f at most", mean, most))
 	}
-	if mean, most, ok := figure(samples, false, queuedNames...); ok {
+	if mean, most, ok := figure(samples, sum(runs.QueuedNames...)); ok {
 		parts = append(parts, fmt.Sprintf("%.1f queued, %.0f at most", mean, most))
 	}
-	if _, most, ok := figure(samples, true, usageNames...); ok {
+	if _, most, ok := figure(samples, largest(runs.UsageNames...)); ok {
 		parts = append(parts, fmt.Sprintf("KV cache %.0f %% full at most", 100*most))
 	}
-	if _, most, ok := figure(samples, false, "sglang:num_retracted_reqs"); ok && most > 0 {
+	if _, most, ok := figure(samples, sum("sglang:num_retracted_reqs")); ok && most > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f requests retracted at once", most))
 	}
 	return fmt.Sprintf("%s (%d samples of /metrics)", strings.Join(parts, "; "), len(samples))

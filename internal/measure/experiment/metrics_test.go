@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/api/client"
-	"github.com/stepscope/stepscope/internal/measure/load"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 func TestParseMetrics(t *testing.T) {
@@ -33,7 +33,7 @@ sglang:gen_throughput nothing
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
-	line := Standing([]Sample{{Values: got}, {Values: map[string]float64{"vllm:num_requests_waiting": 0, "sglang:token_usage{}": 0.25}}})
+	line := Standing([]runs.Sample{{Values: got}, {Values: map[string]float64{"vllm:num_requests_waiting": 0, "sglang:token_usage{}": 0.25}}})
 	if want := "4.0 requests running on average, 8 at most; 1.0 queued, 2 at most; KV cache 25 % full at most (2 samples of /metrics)"; line != want {
 		t.Errorf("got %q", line)
 	}
@@ -45,16 +45,16 @@ func TestStanding(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		replies map[string]string
-		want    *load.Standing // nil: it is not known
+		want    *runs.ServerState // nil: it is not known
 	}{
 		{"SGLang with metrics", map[string]string{"/metrics": "sglang:num_running_reqs{dp_rank=\"0\"} 3\nsglang:num_running_reqs{dp_rank=\"1\"} 4\nsglang:num_queue_reqs 5\nsglang:token_usage 0.25\n"},
-			&load.Standing{Running: 7, Queued: 5, KV: 0.25}},
+			&runs.ServerState{Running: 7, Queued: 5, KV: 0.25}},
 		{"vLLM", map[string]string{"/metrics": "vllm:num_requests_running 3\nvllm:num_requests_waiting 2\n"},
-			&load.Standing{Running: 3, Queued: 2, KV: -1}},
+			&runs.ServerState{Running: 3, Queued: 2, KV: -1}},
 		{"SGLang without", map[string]string{"/v1/loads": `{"loads":[{"dp_rank":0,"num_running_reqs":3,"num_waiting_reqs":1,"num_total_reqs":4,"token_usage":0.5},{"dp_rank":1,"num_running_reqs":2,"num_waiting_reqs":0,"token_usage":0.25}]}`},
-			&load.Standing{Running: 5, Queued: 1, KV: 0.5}},
+			&runs.ServerState{Running: 5, Queued: 1, KV: 0.5}},
 		{"an older SGLang without", map[string]string{"/get_load": `[{"dp_rank":0,"num_reqs":5,"num_waiting_reqs":2}]`},
-			&load.Standing{Running: 3, Queued: 2, KV: -1}},
+			&runs.ServerState{Running: 3, Queued: 2, KV: -1}},
 		{"metrics of something else", map[string]string{"/metrics": "up 1\n", "/get_load": `{"loads":"many"}`}, nil},
 		{"none of it", nil, nil},
 	} {
@@ -73,7 +73,7 @@ func TestStanding(t *testing.T) {
 			}))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			s := scrape(ctx, &client.Server{URL: server.URL}, asks)
-			var got load.Standing
+			var got runs.ServerState
 			known, expected := false, c.want != nil && (asks || c.replies["/metrics"] != "")
 			for expected && !known && ctx.Err() == nil {
 				runtime.Gosched()

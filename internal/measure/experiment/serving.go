@@ -58,7 +58,7 @@ type Measured struct {
 	Run     *bench.Run
 	Records []bench.Record
 	Summary *bench.Summary
-	Server  []Sample // what the server said of itself meanwhile
+	Server  []runs.Sample // what the server said of itself meanwhile
 }
 
 // Outcome is what came of a benchmark.

@@ -9,6 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 	"github.com/stepscope/stepscope/internal/base/live"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // plot draws a run from its counts, which it looks at when a frame is wanted: who sends and
@@ -75,7 +76,7 @@ func (p *plot) second(now look, queued float64) {
 // frame is how the run stands at a time.
 func (p *plot) frame(at time.Duration, width, rows int) []string {
 	now := p.look(at)
-	server, told := Standing{}, false
+	server, told := runs.ServerState{}, false
 	if p.Server != nil {
 		server, told = p.Server()
 	}

@@ -5,22 +5,17 @@ import (
 	"time"
 
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/runs"
 )
 
 // Shown is a run that goes on, for people.
 type Shown struct {
 	Live   *Live
-	Title  string                   // what is loaded
-	Total  int                      // requests, each round of a conversation counted
-	Last   time.Duration            // when the last is sent; 0: as soon as others let it
-	More   func(width int) []string // what else goes on; may be nil
-	Server func() (Standing, bool)  // as the server said last; false: it does not say. Nil: nobody asks it
-}
-
-// Standing is what a server says of itself.
-type Standing struct {
-	Running, Queued float64
-	KV              float64 // share of the KV cache that is in use; below 0: it does not say
+	Title  string                          // what is loaded
+	Total  int                             // requests, each round of a conversation counted
+	Last   time.Duration                   // when the last is sent; 0: as soon as others let it
+	More   func(width int) []string        // what else goes on; may be nil
+	Server func() (runs.ServerState, bool) // as the server said last; false: it does not say. Nil: nobody asks it
 }
 
 // Show draws how a load goes on a terminal, and tells it in a log every ten seconds, until

@@ -16,7 +16,6 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/nsys"
 	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -239,7 +238,7 @@ func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 	if r == nil {
 		return nil, err
 	}
-	err = experiment.KeepCapture(r, res, "")
+	err = res.Keep(r, "")
 	if finishErr := r.Finish(runs.Complete, err); err == nil {
 		err = finishErr
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/bench"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -94,7 +93,7 @@ func Keep(t *testing.T, root string, records []bench.Record, traces bool) *runs.
 	slo := bench.SLO{{Key: "ttft", Limit: 40 * ms}}
 	err = errors.Join(err, w.Close(), r.WriteJSON(runs.File{Path: "run.json", Kind: runs.KindRun}, []*bench.Run{run}),
 		r.WriteJSON(runs.File{Path: "summary.json", Kind: runs.KindSummary}, []*bench.Summary{bench.Summarize(records, run, bench.Options{SLO: slo})}),
-		r.WriteJSON(runs.File{Path: "server-metrics.json", Kind: runs.KindMetrics}, []experiment.Sample{
+		r.WriteJSON(runs.File{Path: "server-metrics.json", Kind: runs.KindMetrics}, []runs.Sample{
 			{At: start + 100*ms, Values: map[string]float64{`sglang:num_running_reqs{dp_rank="0"}`: 2, `sglang:num_running_reqs{dp_rank="1"}`: 1, "sglang:num_queue_reqs": 4, "sglang:token_usage": 0.25}},
 			{At: start + 200*ms, Values: map[string]float64{"process_Start_time_seconds": 1}},
 		}), r.Finish(runs.Complete, nil))

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stepscope/stepscope/bench"
 	"github.com/stepscope/stepscope/internal/explain/report"
-	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -71,10 +70,10 @@ func stretch(req *http.Request, end int64) (s bench.Span, err error) {
 
 // standings are those that were kept with the run.
 func standings(run *runs.Run, start int64) ([]Standing, error) {
-	samples, err := experiment.Samples(run)
+	samples, err := runs.Samples(run)
 	out := []Standing{}
 	for i := range samples {
-		if s := samples[i].Standing(); s != nil {
+		if s := samples[i].State(); s != nil {
 			out = append(out, Standing{samples[i].At - start, s.Running, s.Queued, s.KV})
 		}
 	}

@@ -1,4 +1,4 @@
-package experiment
+package torch
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/capture/torch"
 	"github.com/stepscope/stepscope/internal/runs"
 	"github.com/stepscope/stepscope/trace"
 )
@@ -22,16 +21,16 @@ func TestKeepWithoutLoads(t *testing.T) {
 		want := 1
 		files := []string{"1-TP-0.trace.json.gz"}
 		if written {
-			files, want = append(files, torch.LoadsFile), 2
+			files, want = append(files, LoadsFile), 2
 		}
 		for _, name := range files {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("[]"), 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
-		err = KeepCapture(r, &torch.Result{Servers: []torch.ServerResult{{
+		err = (&Result{Servers: []ServerResult{{
 			Role: api.Decode, Dir: dir, Traces: []string{filepath.Join(dir, files[0])}, Loads: []trace.Load{{At: 1}},
-		}}}, "")
+		}}}).Keep(r, "")
 		if got := len(r.Files(runs.KindTrace)) + len(r.Files(runs.KindMetrics)); err != nil || got != want {
 			t.Errorf("written %v: %v, %d files", written, err, got)
 		}

@@ -1,0 +1,66 @@
+package torch
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stepscope/stepscope/internal/runs"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// Keep adds the files of a capture to a run; files elsewhere are linked, or copied. window names the capture among
+// several of the run; it may be "".
+func (c *Result) Keep(r *runs.Run, window string) error {
+	for _, sr := range c.Servers {
+		add := func(kind runs.Kind, path string) error {
+			path, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(r.Dir(), path)
+			if err != nil {
+				return err
+			}
+			from := ""
+			if !filepath.IsLocal(rel) {
+				from, rel = path, filepath.Join("traces", window, filepath.Base(path))
+				if len(c.Servers) > 1 {
+					rel = filepath.Join("traces", window, sr.Name, filepath.Base(path))
+				}
+			}
+			format := "kineto.json.gz"
+			if kind == runs.KindMetrics {
+				format = "json"
+			}
+			f := runs.File{Path: filepath.ToSlash(rel), Kind: kind, Format: format, Role: sr.Role, Host: sr.URL, Source: sr.From, Window: window}
+			if name, ok := trace.ParseFileName(filepath.Base(path)); ok && kind == runs.KindTrace {
+				f.Rank, f.Stage = runs.At(name.Rank), name.Stage
+			}
+			return r.AddFile(f, from)
+		}
+		for _, p := range sr.Traces {
+			if err := add(runs.KindTrace, p); err != nil {
+				return err
+			}
+		}
+		for _, said := range []struct {
+			name  string
+			there bool
+		}{{LoadsFile, len(sr.Loads) > 0}, {trace.ReferenceFile, sr.Reference != nil}} {
+			if !said.there {
+				continue
+			}
+			// That it could not be written is a note already.
+			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, said.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if sr.Merged != "" {
+			if err := add(runs.KindMerged, sr.Merged); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
