@@ -116,7 +116,7 @@ type half struct {
 	summaries []*Summary
 	all       [][]*Record // of each run, by the time of sending
 	ok        [][]*Record // the successes of it
-	touched   []touched   // of each run, by profiling windows
+	touched   []overlap   // of each run, by profiling windows
 }
 
 // Compare sets b against a, metric by metric.
@@ -165,7 +165,7 @@ func newHalf(l Load, o CompareOptions) *half {
 	h := &half{load: l}
 	for _, m := range l.Runs {
 		s := Summarize(m.Records, m.Run, Options{SLO: o.SLO})
-		var t touched
+		var t overlap
 		if s.Window != nil { // a window that touched no request leaves nothing out
 			t = s.Window.Spans
 		}
@@ -286,7 +286,7 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 		name string
 		half *half
 	}{{"A", a}, {"B", b}} {
-		if slices.ContainsFunc(side.half.touched, func(t touched) bool { return len(t) > 0 }) {
+		if slices.ContainsFunc(side.half.touched, func(t overlap) bool { return len(t) > 0 }) {
 			c.Notes = append(c.Notes, side.name+" was profiled while it was measured: what its window touched is left out")
 		}
 		for i, s := range side.half.summaries {

@@ -48,7 +48,7 @@ const (
 )
 
 // firsts is nil if there are too few.
-func firsts(ok []*Record, t touched) *Firsts {
+func firsts(ok []*Record, t overlap) *Firsts {
 	var sent []*Record
 	for _, r := range ok {
 		if ns, known := r.TTFT(); known && ns >= 0 && !t.over(r.Sent, r.First) {

@@ -50,7 +50,7 @@ func between(to, from func(*Record) int64) value {
 
 // values are those of requests that have one, in their order; what was touched is left
 // out.
-func (v value) values(records []*Record, t touched) []float64 {
+func (v value) values(records []*Record, t overlap) []float64 {
 	out := make([]float64, 0, len(records))
 	for _, r := range records {
 		if x, ok := v.of(r); ok && !t.over(v.from(r), v.to(r)) {

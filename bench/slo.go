@@ -184,7 +184,7 @@ func (m *Missed) add(r *Record, one SLO) {
 
 // goodput judges the requests that were not touched. Where some were, it takes the rate at
 // which requests ended for that of all, and of them the good ones' share.
-func goodput(s SLO, records []Record, ok []*Record, seconds float64, t touched) *Goodput {
+func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) *Goodput {
 	requests, ended := 0, 0
 	for i := range records {
 		if !t.request(&records[i]) {

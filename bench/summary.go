@@ -95,7 +95,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	s.Completed = len(ok)
 	s.count(ok)
 	s.Cache = newCache(ok)
-	t := run.touched()
+	t := run.overlap()
 	n := t.requests(records)
 	if n == 0 { // it began when the load was over, or was in a pause of it
 		s.measure(records, ok, run, o, nil)
@@ -110,7 +110,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 
 // measure fills in what time was measured of, without what was touched. It returns how
 // much of the run was not.
-func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t touched) (untouched int64) {
+func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t overlap) (untouched int64) {
 	s.latencies(ok, t)
 	s.gaps(ok, run, t)
 	s.MaxOutputRate, s.MaxConcurrent = buckets(ok, run.native(), t)
@@ -145,7 +145,7 @@ func underWay(records []Record) (spans []Span, from, to int64) {
 
 // rates are what came in the time that was not touched, over that time: requests when
 // they ended, with their prompts, tokens when they came.
-func (s *Summary) rates(ok []*Record, seconds float64, t touched) {
+func (s *Summary) rates(ok []*Record, seconds float64, t overlap) {
 	if seconds <= 0 {
 		return
 	}
@@ -233,7 +233,7 @@ func (s *Summary) times() []struct {
 }
 
 // latencies that are one value a request.
-func (s *Summary) latencies(ok []*Record, t touched) {
+func (s *Summary) latencies(ok []*Record, t overlap) {
 	for _, f := range s.times() {
 		if f.of.of != nil {
 			*f.to = independent(f.of.values(ok, t))
@@ -242,7 +242,7 @@ func (s *Summary) latencies(ok []*Record, t touched) {
 }
 
 // gaps between events and between tokens, pooled over requests.
-func (s *Summary) gaps(ok []*Record, run *Run, t touched) {
+func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 	n := 0
 	for _, r := range ok {
 		n += len(r.Chunks)

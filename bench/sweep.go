@@ -44,7 +44,7 @@ func running(spans []Span) []change {
 	return out
 }
 
-func peakOf(c []change, t touched) int {
+func peakOf(c []change, t overlap) int {
 	most := 0
 	for i, x := range c {
 		if len(t) == 0 || i+1 < len(c) && t.left(x.at, c[i+1].at) > 0 {
@@ -85,7 +85,7 @@ const steadyShare = 0.9
 
 // steadyWindow returns the window and the level that it holds; level 0: there is
 // none.
-func steadyWindow(records []*Record, t touched) (w Span, atLevel int, decode bool) {
+func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode bool) {
 	var spans []Span
 	for _, r := range records {
 		if r.First != Never && r.Last > r.First {
@@ -137,7 +137,7 @@ func steadyWindow(records []*Record, t touched) (w Span, atLevel int, decode boo
 }
 
 // steady measures the steady window, without what was touched; nil: there is none.
-func steady(records []*Record, t touched) *Steady {
+func steady(records []*Record, t overlap) *Steady {
 	w, atLevel, decode := steadyWindow(records, t)
 	if atLevel == 0 || w.To <= w.From {
 		return nil
@@ -193,7 +193,7 @@ func eachToken(r *Record, f func(at int64, n float64)) {
 }
 
 // peakRate is the most tokens in any second, wherever it begins, to 10 ms.
-func peakRate(records []*Record, from, to int64, t touched) (most float64) {
+func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 	eachSecond(records, from, to, func(begin, end int64, tokens float64) {
 		if !t.over(begin, end) {
 			most = max(most, tokens)
@@ -233,7 +233,7 @@ func eachSecond(records []*Record, from, to int64, f func(begin, end int64, toke
 // second from the first sending on. A request counts in every second that it
 // touches, so its peak can exceed --max-concurrency. Seconds that were touched do not
 // count.
-func buckets(records []*Record, native bool, t touched) (tokens float64, requests int) {
+func buckets(records []*Record, native bool, t overlap) (tokens float64, requests int) {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, r := range records {
 		from, to = min(from, r.Sent), max(to, r.Done)

@@ -119,7 +119,7 @@ type Distribution struct {
 func Distributions(records []Record, run *Run) []Distribution {
 	ok, _ := successes(records, run.Embedding())
 	itl := make(sample, 0, len(ok))
-	divides, t := run.dividesGaps(), run.touched()
+	divides, t := run.dividesGaps(), run.overlap()
 	for _, r := range ok {
 		if divides {
 			r.tokenGaps(1, func(from, to, n int64) {

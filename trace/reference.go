@@ -6,12 +6,12 @@ type Reference struct {
 	From  string `json:"from"`  // one of the ways below
 	Batch int    `json:"batch"` // requests in decode around the window; 0: not known
 	// Upper: steps of prefill between could not be left out, so that steps took less.
-	Upper bool   `json:"upper,omitempty"`
-	Paces []Pace `json:"decode"` // by the number of requests
+	Upper bool       `json:"upper,omitempty"`
+	Paces []StepTime `json:"decode"` // by the number of requests
 }
 
 // Pace is how long decode steps of one size took, by the median.
-type Pace struct {
+type StepTime struct {
 	Batch  int   `json:"batch"` // requests in a step, of all data-parallel ranks together; 0: not known
 	N      int   `json:"n"`     // steps, or means of several, that Median is of
 	Median int64 `json:"median_ns"`

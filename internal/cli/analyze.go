@@ -16,8 +16,8 @@ import (
 
 // analyzeCmd is "analyze".
 type analyzeCmd struct {
-	inputs
-	stretch
+	inputFlags
+	rangeFlags
 	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
 	Full       bool   `name:"full" help:"All tables, after the answer."`
@@ -33,13 +33,13 @@ type analyzeCmd struct {
 
 	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes unrecorded (2.55ms), or a load of the server that tells: a run, or a file of --output-details. What recording cost is then taken off."`
 
-	shown
-	bounded
+	displayFlags
+	memoryFlags
 	runPlace
 }
 
 // shown is what the verbs that explain have in common.
-type shown struct {
+type displayFlags struct {
 	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
 	Top   int    `default:"10" limits:"1.." help:"Maximum number of rows in each table."`
 	All   bool   `help:"All rows and all evidence."`
@@ -47,7 +47,7 @@ type shown struct {
 }
 
 // rules reads the classes of the user's own, if any.
-func (s *shown) rules() (*kernel.Rules, error) {
+func (s *displayFlags) rules() (*kernel.Rules, error) {
 	if s.Rules == "" {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	case c.LayersFrom != "" && c.Quick:
 		return usagef("--layers-from has no effect with --quick, which leaves layers of graphs out: leave out one of them")
 	case c.LayersFrom != "":
-		from, err := inputs{Paths: []string{c.LayersFrom}}.input()
+		from, err := inputFlags{Paths: []string{c.LayersFrom}}.input()
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 }
 
 // explain are the options of an explanation, with a page if html names a file.
-func (s *shown) explain(e *env, form system.Form, html string) (*system.Options, error) {
+func (s *displayFlags) explain(e *env, form system.Form, html string) (*system.Options, error) {
 	rules, err := s.rules()
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s *shown) explain(e *env, form system.Form, html string) (*system.Options,
 }
 
 // tables are the options of tables on stdout.
-func (s *shown) tables(e *env) report.Options {
+func (s *displayFlags) tables(e *env) report.Options {
 	opt := e.tables()
 	opt.Top, opt.All = s.Top, s.All
 	return opt

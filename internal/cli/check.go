@@ -12,7 +12,7 @@ import (
 
 // checkCmd is "trace check".
 type checkCmd struct {
-	inputs
+	inputFlags
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
@@ -33,7 +33,7 @@ func (c *checkCmd) Run(ctx context.Context, e *env) error {
 	for _, dir := range c.Paths { // which are none, or cannot be read, are told below
 		set.Salvage(dir, func(line string) { e.Warn("%s", line) })
 	}
-	missing, text, err := e.text(ctx, c.inputs)
+	missing, text, err := e.text(ctx, c.inputFlags)
 	if err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ type compareCmd struct {
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - for stdout, and nothing else there."`
 	Full      bool     `name:"full" help:"All causes in full and all tables, after the answer."`
-	stretch
-	shown
-	bounded
+	rangeFlags
+	displayFlags
+	memoryFlags
 	runPlace
 
 	limits gate.Limits
@@ -150,7 +150,7 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 
 // tables are the options of tables on stdout.
 func (c *compareCmd) tables(e *env) report.Options {
-	o := c.shown.tables(e)
+	o := c.displayFlags.tables(e)
 	o.Full = c.Full
 	return o
 }
@@ -201,8 +201,8 @@ func rankLabel(s string) string {
 }
 
 // sides tells where A and B are read from; B has no paths when it is A.
-func (c *compareCmd) sides() (a, b inputs, err error) {
-	a = inputs{Paths: []string{c.A}}
+func (c *compareCmd) sides() (a, b inputFlags, err error) {
+	a = inputFlags{Paths: []string{c.A}}
 	if c.B != "" {
 		b.Paths = []string{c.B}
 	}

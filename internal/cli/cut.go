@@ -21,7 +21,7 @@ import (
 
 // cutCmd is "trace cut".
 type cutCmd struct {
-	inputs
+	inputFlags
 	Steps string `placeholder:"A-B" help:"Keep these steps, counted from 0 in each rank: 7-9, or 7."`
 	From  string `placeholder:"T" help:"Keep what is after T: a time since the earliest span (1.5s, 250ms) or of day (2026-01-02T15:04:05.6Z)."`
 	To    string `placeholder:"T" help:"Keep what is before T."`

@@ -13,7 +13,7 @@ import (
 type demoCmd struct {
 	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see that it is found."`
 	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Why it is late: work (more kernels, the default), device (slower kernels), host (late launches)."`
-	bounded
+	memoryFlags
 	storeFlags
 }
 

@@ -18,9 +18,9 @@ import (
 
 // exportCmd is "trace export".
 type exportCmd struct {
-	inputs
-	stretch
-	bounded
+	inputFlags
+	rangeFlags
+	memoryFlags
 	Out    string `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
 	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the ending of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
 	JSON   bool   `name:"json" help:"Print as JSON what was done."`
@@ -45,7 +45,7 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	if err := oneStdout(c.Out, c.JSON); err != nil {
 		return err
 	}
-	in, err := c.of(c.inputs)
+	in, err := c.of(c.inputFlags)
 	if err != nil {
 		return err
 	}

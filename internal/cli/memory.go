@@ -10,12 +10,12 @@ import (
 )
 
 // bounded is how much memory a verb may take that has all of a window in it.
-type bounded struct {
+type memoryFlags struct {
 	MaxMemory string `placeholder:"BYTES" help:"End with an error when more memory is needed, such as 8GB (default: half of the machine, or of the control group)."`
 }
 
 // watch ends the program when it needs more than it may; done ends the watching.
-func (b *bounded) watch(e *env) (done func(), err error) {
+func (b *memoryFlags) watch(e *env) (done func(), err error) {
 	begin, err := b.watcher(e, nil)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (b *bounded) watch(e *env) (done func(), err error) {
 
 // watcher gives what begins the watching, for verbs that do other things first. abandon, if there is one, is called
 // before the program ends.
-func (b *bounded) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
+func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
 	limit := memory.Machine() / 2
 	if b.MaxMemory != "" {
 		if limit, err = memory.Parse(b.MaxMemory); err != nil {

@@ -15,8 +15,8 @@ import (
 
 // mergeCmd is "trace merge".
 type mergeCmd struct {
-	inputs
-	stretch
+	inputFlags
+	rangeFlags
 	Out      string   `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: merged-ID.trace.json.gz beside the inputs). A name that ends in .json is not compressed."`
 	Format   string   `placeholder:"FORMAT" help:"chrome (JSON, as SGLang's merger writes it) or pftrace (Perfetto protobuf). Default: by the ending of -o, else chrome."`
 	Align    string   `enum:"auto,always,never" default:"auto" help:"Move the clocks of hosts by their common collectives: when needed (auto), always or never."`
@@ -41,7 +41,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	in, err := c.of(c.inputs)
+	in, err := c.of(c.inputFlags)
 	if err != nil {
 		return err
 	}

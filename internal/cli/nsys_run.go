@@ -75,7 +75,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	if _, err := l.Plan(ctx); err != nil {
 		return usageError{err}
 	}
-	e.status, err = l.Kept(ctx, e.Console, root, runs.About{
+	e.status, err = l.Store(ctx, e.Console, root, runs.About{
 		Tool: "nsys run", Args: e.args, Versions: map[string]string{"stepscope": release()},
 	})
 	return err

@@ -25,7 +25,7 @@ type nsysWindow struct {
 }
 
 // find finds the session, and where its report is to go.
-func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.Told, output string, err error) {
+func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.ExternalSession, output string, err error) {
 	root, err := c.root()
 	if err != nil {
 		return nil, "", err
@@ -43,7 +43,7 @@ func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.Told, ou
 }
 
 // stop closes the window and prints what came.
-func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.Told, output string) error {
+func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.ExternalSession, output string) error {
 	// However long it takes: a window that is being closed cannot be left.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
 	if errors.Is(err, nsys.ErrNoReport) {

@@ -28,7 +28,7 @@ import (
 
 // openCmd is "trace open".
 type openCmd struct {
-	inputs
+	inputFlags
 	Browser bool   `help:"Open the address in the default browser."`
 	UI      string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto to open it in (default: ${default})."`
 
@@ -60,7 +60,7 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	if err := perfettoAt(c.UI); err != nil {
 		return err
 	}
-	_, text, err := e.text(ctx, c.inputs)
+	_, text, err := e.text(ctx, c.inputFlags)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func TestOpen(t *testing.T) {
 		{"not JSON", "any.pftrace", exitOK, "CollapseTracksByRegex", "\x0a\x00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cmd := &openCmd{inputs: inputs{Paths: []string{filepath.Join(dir, c.path)}}, UI: "https://ui.perfetto.dev"}
+			cmd := &openCmd{inputFlags: inputFlags{Paths: []string{filepath.Join(dir, c.path)}}, UI: "https://ui.perfetto.dev"}
 			if c.path == "" {
 				cmd.ProfileID = "w"
 			}
@@ -128,7 +128,7 @@ func TestOpenBrowser(t *testing.T) {
 	dir := folder(t, map[string]string{"w-TP-0.trace.json": tinyTrace})
 	for _, failing := range []error{nil, errors.New("no display")} {
 		var got string
-		cmd := &openCmd{inputs: inputs{Paths: []string{dir}}, UI: "http://127.0.0.1:1", Browser: true,
+		cmd := &openCmd{inputFlags: inputFlags{Paths: []string{dir}}, UI: "http://127.0.0.1:1", Browser: true,
 			browse: func(address string) error { got = address; return failing }}
 		o := startOpen(t, cmd)
 		status := o.done(t)

@@ -53,8 +53,8 @@ type profileCmd struct {
 	HTML      string `name:"html" placeholder:"FILE" help:"Also write the page with plots; one for each server where there are several."`
 
 	quietFlag
-	shown
-	bounded
+	displayFlags
+	memoryFlags
 	profileOff
 	storeFlags
 }

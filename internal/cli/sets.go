@@ -16,7 +16,7 @@ import (
 )
 
 // inputs is how every verb is told what to read.
-type inputs struct {
+type inputFlags struct {
 	Paths     []string `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, the files, or a run (last)."`
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
 }
@@ -25,10 +25,10 @@ type inputs struct {
 var reading = read.Options{Export: nsys.Exported}
 
 // input is that, all of it. A run is meant by its traces, if they are those of one server.
-func (in inputs) input() (*window.Input, error) { return in.below((&runPlace{}).root) }
+func (in inputFlags) input() (*window.Input, error) { return in.below((&runPlace{}).root) }
 
 // below is that with runs in another place.
-func (in inputs) below(place func() (string, error)) (*window.Input, error) {
+func (in inputFlags) below(place func() (string, error)) (*window.Input, error) {
 	_, servers, err := in.servers(place)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (in inputs) below(place func() (string, error)) (*window.Input, error) {
 
 // servers are those whose files are meant; where these are not kept apart by server, one without a name. If a run is meant
 // it comes, too.
-func (in inputs) servers(place func() (string, error)) (*runs.Run, []system.Server, error) {
+func (in inputFlags) servers(place func() (string, error)) (*runs.Run, []system.Server, error) {
 	var run *runs.Run
 	one := system.Server{Paths: in.Paths}
 	if len(in.Paths) == 1 {
@@ -66,18 +66,18 @@ func (in inputs) servers(place func() (string, error)) (*runs.Run, []system.Serv
 }
 
 // files is what inputs say if their paths are those of files and directories.
-func (in inputs) files() *window.Input {
+func (in inputFlags) files() *window.Input {
 	return &window.Input{Paths: in.Paths, ID: in.ProfileID, Read: reading}
 }
 
 // stretch is the part of long reports that a verb reads.
-type stretch struct {
+type rangeFlags struct {
 	From float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read from here on, counted from the beginning of the capture."`
 	To   float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read up to here (default: as much as can be held)."`
 }
 
 // of is the stretch of inputs.
-func (s stretch) of(in inputs) (*window.Input, error) {
+func (s rangeFlags) of(in inputFlags) (*window.Input, error) {
 	w, err := in.input()
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s stretch) of(in inputs) (*window.Input, error) {
 }
 
 // set has an input read no more than the stretch.
-func (s stretch) set(w *window.Input) error {
+func (s rangeFlags) set(w *window.Input) error {
 	if s.From < 0 || s.To < 0 || s.To != 0 && s.To <= s.From {
 		return usagef("--from %g --to %g: give a stretch of time, in seconds from the begin of the capture", s.From, s.To)
 	}
@@ -95,7 +95,7 @@ func (s stretch) set(w *window.Input) error {
 }
 
 // text gives the window that inputs name as asText does, and the ranks that it lacks.
-func (e *env) text(ctx context.Context, in inputs) (missing []string, text *kineto.Set, err error) {
+func (e *env) text(ctx context.Context, in inputFlags) (missing []string, text *kineto.Set, err error) {
 	i, err := in.input()
 	if err != nil {
 		return nil, nil, err

@@ -24,7 +24,7 @@ import (
 type viewCmd struct {
 	Paths     []string `arg:"" optional:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, the files, or a run (last); none: the list of runs."`
 	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
-	stretch
+	rangeFlags
 
 	Against string `placeholder:"DIR|RUN|FILE" help:"Another capture to compare with."`
 	Browser bool   `help:"Open the address in the default browser."`
@@ -43,11 +43,11 @@ type viewCmd struct {
 	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
 	Force bool   `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
 
-	bounded
+	memoryFlags
 	runPlace
 
-	browse   func(url string) error                    // nil: browse
-	perfetto func(*view.Capture, inputs) view.HandOver // nil: captures are handed to nobody
+	browse   func(url string) error                        // nil: browse
+	perfetto func(*view.Capture, inputFlags) view.HandOver // nil: captures are handed to nobody
 }
 
 // Help is the end of the verb's help text.
@@ -98,7 +98,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if opt.Live, err = c.live(ctx, e, opt.Root); err != nil {
 		return err
 	}
-	given := map[string]inputs{} // what was named, by the ids of captures
+	given := map[string]inputFlags{} // what was named, by the ids of captures
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
 		of, _, _ := view.SplitID(id)
 		if in, ok := given[of]; ok {
@@ -108,10 +108,10 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 		if err != nil {
 			return nil, err
 		}
-		return c.open(ctx, e, id, inputs{Paths: []string{dir}})
+		return c.open(ctx, e, id, inputFlags{Paths: []string{dir}})
 	}
 	opt.Perfetto = true
-	c.perfetto = func(capture *view.Capture, in inputs) view.HandOver {
+	c.perfetto = func(capture *view.Capture, in inputFlags) view.HandOver {
 		return newHandover(ctx, func(ctx context.Context) (http.Handler, func(), error) {
 			return toPerfetto(ctx, e, capture, in, c.UI, opt.Log)
 		})
@@ -141,7 +141,7 @@ func openable(root, id string) (string, error) {
 }
 
 // give opens what was named, and notes it by its captures' ids.
-func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map[string]inputs) error {
+func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map[string]inputFlags) error {
 	id := "0"
 	if len(c.Paths) == 1 {
 		run, err := runs.Named(opt.Root, c.Paths[0])
@@ -153,7 +153,7 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map
 		}
 	}
 	if len(c.Paths) > 0 && (opt.Run == nil || len(opt.Run.Traces()) > 0) {
-		named[id] = inputs{Paths: c.Paths, ProfileID: c.ProfileID}
+		named[id] = inputFlags{Paths: c.Paths, ProfileID: c.ProfileID}
 		given, err := c.open(ctx, e, id, named[id])
 		switch {
 		case err == nil:
@@ -165,7 +165,7 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map
 		}
 	}
 	if c.Against != "" {
-		named["against"] = inputs{Paths: []string{c.Against}}
+		named["against"] = inputFlags{Paths: []string{c.Against}}
 		other, err := c.open(ctx, e, "against", named["against"])
 		if err != nil {
 			return fmt.Errorf("--against: %w", err)
@@ -176,7 +176,7 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map
 }
 
 // open reads and explains one capture: of several servers the one that the id names, or else the first that can be shown.
-func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view.Capture, error) {
+func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*view.Capture, error) {
 	if c.Export != "" { // one capture is written, and it is to be said which
 		if _, err := in.below(c.root); err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputs) (*view
 // ofServers opens the capture of the server that an id names; where it names none, that of the first which can be shown.
 func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []system.Server, profileID string) (*view.Capture, error) {
 	read := func(s *system.Server, id string) (*view.Capture, error) {
-		capture, err := c.read(ctx, e, id, inputs{Paths: s.Paths, ProfileID: profileID})
+		capture, err := c.read(ctx, e, id, inputFlags{Paths: s.Paths, ProfileID: profileID})
 		if err == nil {
 			capture.Role = s.Role
 		}
@@ -240,8 +240,8 @@ func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []sy
 }
 
 // read reads and explains the capture that files are.
-func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputs) (*view.Capture, error) {
-	rules, err := (&shown{Rules: c.Rules}).rules()
+func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputFlags) (*view.Capture, error) {
+	rules, err := (&displayFlags{Rules: c.Rules}).rules()
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (c *viewCmd) page() (*exportedPage, error) {
 
 // export writes the page of the capture that is named.
 func (c *viewCmd) export(ctx context.Context, e *env, page *exportedPage, opt view.Options) error {
-	if err := c.give(ctx, e, &opt, map[string]inputs{}); err != nil {
+	if err := c.give(ctx, e, &opt, map[string]inputFlags{}); err != nil {
 		return err
 	}
 	if len(opt.Given) == 0 {

@@ -88,7 +88,7 @@ func (h *handover) Close() {
 }
 
 // toPerfetto makes the hand-over of a capture, for the Perfetto at an address.
-func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputs, ui string, log *slog.Logger) (made http.Handler, remove func(), err error) {
+func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui string, log *slog.Logger) (made http.Handler, remove func(), err error) {
 	_, text, err := e.text(ctx, in)
 	if err != nil {
 		return nil, nil, err

@@ -102,7 +102,7 @@ func TestHandover(t *testing.T) {
 func TestHandoverLeavesNothing(t *testing.T) {
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch)
-	in := inputs{Paths: []string{filepath.Join("..", "..", "testdata", "traces", "compute_skew")}}
+	in := inputFlags{Paths: []string{filepath.Join("..", "..", "testdata", "traces", "compute_skew")}}
 	e := newEnv(strings.NewReader(""), io.Discard, io.Discard)
 	if _, _, err := toPerfetto(t.Context(), e, &view.Capture{Report: &result.Report{}}, in, "nowhere", slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("it was handed to nowhere")
@@ -145,7 +145,7 @@ func TestViewPerfetto(t *testing.T) {
 	ui := strings.Replace(server.URL, "127.0.0.1", "localhost", 1) // Perfetto is another site
 
 	for _, path := range []string{skew, files[0]} {
-		o := startOpen(t, &openCmd{inputs: inputs{Paths: []string{path}}, UI: ui})
+		o := startOpen(t, &openCmd{inputFlags: inputFlags{Paths: []string{path}}, UI: ui})
 		want, trace := handedBy(t, string(get(t, o.address))), get(t, o.address+"trace")
 		if status := o.done(t); status != exitOK {
 			t.Fatalf("trace open ends with %d: %s", status, o.stderr)

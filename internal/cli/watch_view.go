@@ -82,7 +82,7 @@ func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string)
 			if path, err = openable(root, of); err != nil {
 				return nil, err
 			}
-			return as.open(ctx, e, id, inputs{Paths: []string{path}})
+			return as.open(ctx, e, id, inputFlags{Paths: []string{path}})
 		}
 		servers := system.Apart(path)
 		if len(servers) == 0 {

@@ -9,8 +9,8 @@ import (
 
 // whatifCmd is "whatif".
 type whatifCmd struct {
-	inputs
-	stretch
+	inputFlags
+	rangeFlags
 	Set   []string `required:"" sep:"none" placeholder:"[RANK.]PART=FACTOR" help:"What is otherwise: times of a part (host, device, work, class:NAME, kernel:TEXT, collective, gap) multiplied by FACTOR, 0 for gone; peers: as the median of the other ranks, which is what work can be. Several come upon each other."`
 	JSON  bool     `name:"json" help:"Print as JSON."`
 	Rules string   `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
@@ -40,11 +40,11 @@ func (c *whatifCmd) Run(ctx context.Context, e *env) error {
 		}
 		settings = append(settings, s)
 	}
-	rules, err := (&shown{Rules: c.Rules}).rules()
+	rules, err := (&displayFlags{Rules: c.Rules}).rules()
 	if err != nil {
 		return err
 	}
-	in, err := c.of(c.inputs)
+	in, err := c.of(c.inputFlags)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func referred(t *testing.T, ts []*trace.Trace, ref *trace.Reference) *result.Rep
 
 // stepsOf are decode steps of a batch that took so long where nothing recorded them.
 func stepsOf(batch int, ns int64) *trace.Reference {
-	return &trace.Reference{From: trace.FromTokens, Paces: []trace.Pace{{Batch: batch, N: 100, Median: ns, Low: ns - ns/50, High: ns + ns/50}}}
+	return &trace.Reference{From: trace.FromTokens, Paces: []trace.StepTime{{Batch: batch, N: 100, Median: ns, Low: ns - ns/50, High: ns + ns/50}}}
 }
 
 // severityOf is that of a finding whose ID begins so; "": there is none.

@@ -54,7 +54,7 @@ type Event struct {
 }
 
 // tell notes an event, and says lines to people.
-func (m *mind) tell(e *Event, lines ...string) {
+func (m *coordinator) tell(e *Event, lines ...string) {
 	e.Format = 1
 	m.counts.event(e)
 	text, err := json.Marshal(e)

@@ -50,7 +50,7 @@ func TestNsys(t *testing.T) {
 	g := &group{name: "a", of: []*follower{f}}
 	read := "" // the report that was exported
 	w := &Watch{Dir: filepath.Join(dir, "traces"), Say: &progress.Console{W: io.Discard}, Capture: Capture{
-		Nsys: &nsys.Told{Tool: tool, Session: nsys.Session{ID: "7", Name: "demo"}}, NsysTime: time.Millisecond, Options: torch.Options{Timeout: time.Minute},
+		Nsys: &nsys.ExternalSession{Tool: tool, Session: nsys.Session{ID: "7", Name: "demo"}}, NsysTime: time.Millisecond, Options: torch.Options{Timeout: time.Minute},
 		ReadReports: func(_ context.Context, path string) (string, func(), error) { read = path; return db, func() {}, nil },
 	}}
 	s := &shot{w: w, name: "capture-1", of: g, servers: []*follower{f}, at: time.Now(), why: []*alarm{{of: g, Event: detect.Event{Rule: &detect.Rule{Name: "slow tokens"}, Who: -1}}}}

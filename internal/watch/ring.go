@@ -33,7 +33,7 @@ type ring struct {
 const judgedFor = 3
 
 // turn makes a window, if it is time for one and there is work to record.
-func (m *mind) turn(ctx context.Context) {
+func (m *coordinator) turn(ctx context.Context) {
 	r, now := &m.ring, time.Now()
 	if m.w.Ring.N == 0 || m.shooting != nil || now.Before(r.next) || m.budget.bytes >= m.w.Capture.MostBytes {
 		return
@@ -51,7 +51,7 @@ func (m *mind) turn(ctx context.Context) {
 }
 
 // servers are the groups of one server that can be captured.
-func (m *mind) servers() (out []*group) {
+func (m *coordinator) servers() (out []*group) {
 	for _, g := range m.groups {
 		if len(g.of) == 1 && g.of[0].server != nil {
 			out = append(out, g)
@@ -61,7 +61,7 @@ func (m *mind) servers() (out []*group) {
 }
 
 // ended says when the next window may be made after one that took so long.
-func (r *ring) ended(m *mind, now time.Time, took time.Duration) {
+func (r *ring) ended(m *coordinator, now time.Time, took time.Duration) {
 	wait := max(m.w.Ring.Every, judgedFor*took)
 	r.next = now.Add(wait)
 	if wait > m.w.Ring.Every && !r.slow {
@@ -76,7 +76,7 @@ func works(l *signals.Live) bool {
 }
 
 // take keeps a window, and drops the oldest.
-func (r *ring) take(m *mind, s *shot) {
+func (r *ring) take(m *coordinator, s *shot) {
 	if s.err != nil {
 		os.RemoveAll(s.dir)
 		if r.bad++; r.bad == 1 {
@@ -107,7 +107,7 @@ func (r *ring) end() {
 }
 
 // keep names the windows that a capture's server has from before the change, which it gives, and since.
-func (r *ring) keep(m *mind, s *shot) (dirs []string) {
+func (r *ring) keep(m *coordinator, s *shot) (dirs []string) {
 	var others []*shot
 	n := map[string]int{}
 	for _, old := range r.shots {
@@ -129,7 +129,7 @@ func (r *ring) keep(m *mind, s *shot) (dirs []string) {
 }
 
 // name gives a window a name for good.
-func (r *ring) name(m *mind, s *shot, name string) bool {
+func (r *ring) name(m *coordinator, s *shot, name string) bool {
 	to := filepath.Join(m.w.Dir, name)
 	if err := os.Rename(s.dir, to); err != nil {
 		m.w.Say.Lack("a window of the flight recorder is lost: %v", err)

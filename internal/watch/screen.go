@@ -21,7 +21,7 @@ type screen struct {
 }
 
 // set takes how all stands. What it keeps is not changed afterwards.
-func (s *screen) set(m *mind) {
+func (s *screen) set(m *coordinator) {
 	v := view{at: time.Now(), began: m.began, captures: m.budget.made, bytes: m.budget.bytes, doing: "watching"}
 	if m.shooting != nil {
 		v.doing = "capturing"

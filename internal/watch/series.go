@@ -68,7 +68,7 @@ func known(v *float64) float64 {
 }
 
 // note writes what was seen of a server.
-func (m *mind) note(f *follower) {
+func (m *coordinator) note(f *follower) {
 	if m.w.Series == nil || m.err != nil {
 		return
 	}
@@ -130,7 +130,7 @@ func (h *seenHist) histogram() (out signals.Histogram) {
 // Replay holds a series against rules, and tells what would have been found. It gives how many lines were
 // no samples.
 func (w *Watch) Replay(r io.Reader) (samples, strange int, err error) {
-	m := w.mind()
+	m := w.coordinator()
 	groups := map[string]*group{}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 8<<20)

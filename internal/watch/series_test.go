@@ -65,7 +65,7 @@ func TestSeries(t *testing.T) {
 		Ranks: []signals.Flow{{DP: 2, Running: 3, Queued: 1, Load: 4, Tokens: 100, Pace: 0.03, Context: signals.Unknown, Usage: signals.Unknown, Prefill: signals.Unknown, Step: signals.Unknown, Batch: signals.Unknown, Device: signals.Unknown}},
 	}
 	var out bytes.Buffer
-	m := (&Watch{Series: &out}).mind()
+	m := (&Watch{Series: &out}).coordinator()
 	m.note(&follower{name: "a", live: l})
 	var s seen
 	if err := json.Unmarshal(out.Bytes(), &s); err != nil || m.err != nil {

@@ -104,12 +104,12 @@ func busy(rank int, from, to float64) (running, tokens func(int, float64) float6
 }
 
 // watching follows servers for so long, and gives the events, a line each.
-func watching(t *testing.T, w *Watch, took time.Duration, servers ...*server) (said string, m *mind) {
+func watching(t *testing.T, w *Watch, took time.Duration, servers ...*server) (said string, m *coordinator) {
 	t.Helper()
 	return watchingUntil(t, t.Context(), w, took, servers...)
 }
 
-func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Duration, servers ...*server) (said string, m *mind) {
+func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Duration, servers ...*server) (said string, m *coordinator) {
 	t.Helper()
 	var log bytes.Buffer
 	w.Log, w.Say, w.Tell, w.For, w.Every = &log, &progress.Console{W: io.Discard}, func(string) {}, took, time.Second
@@ -119,7 +119,7 @@ func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Durati
 	if w.Capture.MostBytes == 0 {
 		w.Capture.MostBytes = math.MaxInt64
 	}
-	m = w.mind()
+	m = w.coordinator()
 	m.capture = func(ctx context.Context, s *shot) { captured(context.WithoutCancel(ctx), s, 1000) }
 	began := time.Now()
 	for _, s := range servers {

@@ -80,19 +80,19 @@ func (l *Log) Of(servers [][2]string) (int, error) {
 type Capture struct {
 	Window      torch.Window
 	Options     torch.Options
-	Nsys        *nsys.Told    // instead: a session of Nsight Systems that stands by
-	NsysTime    time.Duration // how long it collects
-	Cooldown    time.Duration // from one capture to the next of the same cause, and of what that showed
-	Most        int           // captures
-	MostBytes   int64         // of all of them
-	MostMemory  int64         // for explaining one; 0: not known
+	Nsys        *nsys.ExternalSession // instead: a session of Nsight Systems that stands by
+	NsysTime    time.Duration         // how long it collects
+	Cooldown    time.Duration         // from one capture to the next of the same cause, and of what that showed
+	Most        int                   // captures
+	MostBytes   int64                 // of all of them
+	MostMemory  int64                 // for explaining one; 0: not known
 	ReadReports func(ctx context.Context, path string) (db string, done func(), err error)
 }
 
 // Do follows the servers until ctx ends or the time is over. A capture that has begun by then is
 // finished.
 func (w *Watch) Do(ctx context.Context) error {
-	m := w.mind()
+	m := w.coordinator()
 	if err := m.meet(ctx); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (w *Watch) Do(ctx context.Context) error {
 }
 
 // follow follows whom meet has met.
-func (m *mind) follow(ctx context.Context) error {
+func (m *coordinator) follow(ctx context.Context) error {
 	w := m.w
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if w.For > 0 {
@@ -121,7 +121,7 @@ func (m *mind) follow(ctx context.Context) error {
 		all.Go(func() { f.follow(limited, readings) })
 	}
 	end := w.Say.Show(m.screen.frame)
-	m.think(ctx, limited, readings)
+	m.run(ctx, limited, readings)
 	end()
 	cancel()
 	all.Wait()
@@ -132,7 +132,7 @@ func (m *mind) follow(ctx context.Context) error {
 
 // meet finds out what the servers are, and takes a first sample of each, so that what no waiting
 // mends is said at once.
-func (m *mind) meet(ctx context.Context) error {
+func (m *coordinator) meet(ctx context.Context) error {
 	w := m.w
 	if len(w.Targets) > 0 {
 		o := w.Capture.Options
@@ -155,7 +155,7 @@ func (m *mind) meet(ctx context.Context) error {
 }
 
 // group takes a first sample of each, and says which are compared with each other.
-func (m *mind) group(ctx context.Context) error {
+func (m *coordinator) group(ctx context.Context) error {
 	for _, f := range m.followers {
 		if err := f.meet(ctx); err != nil {
 			return err
@@ -177,7 +177,7 @@ func (m *mind) group(ctx context.Context) error {
 }
 
 // takeLogs gives logs to the followers of their servers. One without a server is followed by itself.
-func (m *mind) takeLogs() error {
+func (m *coordinator) takeLogs() error {
 	var servers [][2]string
 	for _, f := range m.followers {
 		servers = append(servers, [2]string{f.name, f.url()})
@@ -201,7 +201,7 @@ func (m *mind) takeLogs() error {
 }
 
 // begin says who is followed, and what is not known of them.
-func (m *mind) begin() {
+func (m *coordinator) begin() {
 	for _, f := range m.followers {
 		m.see(f, f.last.At, nil)
 		what := "batch lines of a log"

@@ -28,7 +28,7 @@ type Listed struct {
 }
 
 // Closed is a window of the session that was closed, for JSON.
-func (t *Told) Closed(w *Window) any {
+func (t *ExternalSession) Closed(w *Window) any {
 	return struct {
 		Format  int    `json:"format"`
 		Session string `json:"session"`
@@ -38,7 +38,7 @@ func (t *Told) Closed(w *Window) any {
 }
 
 // Listed tells what a list shows of the session.
-func (t *Told) Listed() Listed {
+func (t *ExternalSession) Listed() Listed {
 	l := Listed{t.Session, t.Session.State.String(), t.Run, t.Record, []*Window{}}
 	if t.Record != nil {
 		l.Windows = append(l.Windows, Windows(t.Dir)...)
@@ -48,9 +48,9 @@ func (t *Told) Listed() Listed {
 
 // Sessions finds all sessions of this host that can be seen: those of runs, by
 // the nsys and TMPDIR of each, and those of the user's own nsys.
-func Sessions(ctx context.Context, root, given string) (list []Told, err error) {
+func Sessions(ctx context.Context, root, given string) (list []ExternalSession, err error) {
 	type place struct{ path, tmp string }
-	records := map[place][]Told{}
+	records := map[place][]ExternalSession{}
 	var places []place
 	host, _ := os.Hostname()
 	entries, err := runs.List(root)
@@ -70,7 +70,7 @@ func Sessions(ctx context.Context, root, given string) (list []Told, err error) 
 		if records[p] == nil {
 			places = append(places, p)
 		}
-		records[p] = append(records[p], Told{Tool: r.Tool(), Record: r, Dir: dir, Run: e.ID})
+		records[p] = append(records[p], ExternalSession{Tool: r.Tool(), Record: r, Dir: dir, Run: e.ID})
 	}
 	own, findErr := Find(ctx, given)
 	if findErr == nil && records[place{own.Path, own.TmpDir}] == nil {
@@ -89,7 +89,7 @@ func Sessions(ctx context.Context, root, given string) (list []Told, err error) 
 			continue // an nsys that was there once
 		}
 		for _, s := range sessions {
-			found := Told{Tool: tool, Session: s}
+			found := ExternalSession{Tool: tool, Session: s}
 			for _, r := range records[p] {
 				if r.Record.ID == s.ID && r.Record.Session == s.Name {
 					found = r
@@ -104,27 +104,31 @@ func Sessions(ctx context.Context, root, given string) (list []Told, err error) 
 
 // FindSession takes the session that ref means: a name, an id, a run, or a process;
 // without one the only session.
-func FindSession(ctx context.Context, root, given, ref string) (*Told, error) {
+func FindSession(ctx context.Context, root, given, ref string) (*ExternalSession, error) {
 	list, err := Sessions(ctx, root, given)
 	if err != nil {
 		return nil, err
 	}
-	by := []func(s Told) bool{
-		func(s Told) bool { return ref == "" && s.Session.State != "Shutdown" },
-		func(s Told) bool { return s.Session.Name == ref || s.Session.ID == ref },
-		func(s Told) bool { return s.Run != "" && (s.Run == ref || strings.HasSuffix(s.Run, "-"+ref)) },
+	by := []func(s ExternalSession) bool{
+		func(s ExternalSession) bool { return ref == "" && s.Session.State != "Shutdown" },
+		func(s ExternalSession) bool { return s.Session.Name == ref || s.Session.ID == ref },
+		func(s ExternalSession) bool {
+			return s.Run != "" && (s.Run == ref || strings.HasSuffix(s.Run, "-"+ref))
+		},
 	}
 	if pid, err := strconv.Atoi(ref); err == nil {
-		by = append(by, func(s Told) bool { return s.Record != nil && (s.Record.PID == pid || s.Record.Target == pid) })
+		by = append(by, func(s ExternalSession) bool {
+			return s.Record != nil && (s.Record.PID == pid || s.Record.Target == pid)
+		})
 		if id := SessionOf(pid); id != "" {
-			by = append(by, func(s Told) bool { return s.Session.ID == id })
+			by = append(by, func(s ExternalSession) bool { return s.Session.ID == id })
 		}
 	}
 	if ref == "last" { // the newest run comes first
-		by = append(by, func(s Told) bool { return s.Run != "" })
+		by = append(by, func(s ExternalSession) bool { return s.Run != "" })
 	}
 	for _, is := range by {
-		var found []Told
+		var found []ExternalSession
 		for _, s := range list {
 			if is(s) {
 				found = append(found, s)
@@ -150,14 +154,14 @@ func FindSession(ctx context.Context, root, given, ref string) (*Told, error) {
 	return nil, fmt.Errorf("%s; there are: %s", what, namesOf(list))
 }
 
-func newest(list []Told) *Told {
-	return &list[slices.IndexFunc(list, func(s Told) bool {
-		return !slices.ContainsFunc(list, func(o Told) bool { return o.Run > s.Run })
+func newest(list []ExternalSession) *ExternalSession {
+	return &list[slices.IndexFunc(list, func(s ExternalSession) bool {
+		return !slices.ContainsFunc(list, func(o ExternalSession) bool { return o.Run > s.Run })
 	})]
 }
 
 // namesOf lists sessions in a line.
-func namesOf(list []Told) string {
+func namesOf(list []ExternalSession) string {
 	var names []string
 	for _, s := range list {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", s.Session.Name, s.Session.ID, s.Session.State))

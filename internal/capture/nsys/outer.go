@@ -10,7 +10,7 @@ import (
 // Outer are the sessions of nsys, around servers of this host, that windows of
 // CUDA_PROFILER open: each window makes a report there.
 type Outer struct {
-	sessions []Told
+	sessions []ExternalSession
 	window   []int // of each: the number of the window that comes
 	servers  int
 }

@@ -78,7 +78,7 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 		if err := r.keep(s); err != nil {
 			l.Log(err.Error()) // windows cannot be told from elsewhere; the program goes on
 		}
-		return r.attend(ctx)
+		return r.supervise(ctx)
 	}
 }
 

@@ -158,9 +158,9 @@ func counterReference(list []stretch) *trace.Reference {
 		}
 	}
 	batch := int(math.Round(usual))
-	p, ok := NewPace(batch, took)
+	p, ok := NewStepTime(batch, took)
 	if !ok {
 		return nil
 	}
-	return &trace.Reference{From: trace.FromCounters, Batch: batch, Paces: []trace.Pace{p}}
+	return &trace.Reference{From: trace.FromCounters, Batch: batch, Paces: []trace.StepTime{p}}
 }

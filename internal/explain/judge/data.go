@@ -17,7 +17,7 @@ import (
 var dataRules = []rule{{[]string{
 	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
 	"data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost", "data-captured",
-}, lacks}}
+}, dataFindings}}
 
 // lostShare is the part of GPU work or time of which too little is known.
 const lostShare = 0.05
@@ -50,7 +50,7 @@ func (c *capture) idleReplica(r *match.Rank) bool {
 	return busy
 }
 
-func lacks(c *capture) (out []result.Finding) {
+func dataFindings(c *capture) (out []result.Finding) {
 	out = doubtful(c)
 	add := func(severity, id string, title fact.Fact) { out = append(out, whole(result.Data, severity, id, title)) }
 	if c.HostOnly {

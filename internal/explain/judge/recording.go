@@ -63,7 +63,7 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 }
 
 // ratioInterval is that of the median of some times over a pace's.
-func ratioInterval(times []int64, p *trace.Pace) (low, high float64) {
+func ratioInterval(times []int64, p *trace.StepTime) (low, high float64) {
 	slices.Sort(times)
 	lo, hi := metric.MedianInterval(times, medianLevel)
 	return float64(lo) / float64(p.High), float64(hi) / float64(p.Low)
@@ -89,7 +89,7 @@ func decodeBatch(a *match.Aligned) int {
 }
 
 // paceFor is the pace of about as many requests.
-func paceFor(ref *trace.Reference, batch int) (best trace.Pace, ok bool) {
+func paceFor(ref *trace.Reference, batch int) (best trace.StepTime, ok bool) {
 	for _, p := range ref.Paces {
 		apart := int(math.Abs(float64(p.Batch - batch)))
 		switch {

@@ -26,7 +26,7 @@ func TestRatioInterval(t *testing.T) {
 		const trials = 2000
 		for range trials {
 			others := steps(50, 2.5e6)
-			p := trace.Pace{}
+			p := trace.StepTime{}
 			p.Low, p.High = metric.MedianInterval(others, medianLevel)
 			if low, high := ratioInterval(steps(n, 5.5e6), &p); low <= 2.2 && 2.2 <= high {
 				held++

@@ -216,13 +216,13 @@ func newBenchData(b *Bench) (*benchData, int) {
 		if r.OK() {
 			if v, ok := r.TTFT(); ok {
 				first = v
-				if b.Run.Touched(r.Sent, r.First) {
+				if b.Run.Overlaps(r.Sent, r.First) {
 					touched |= touchedTTFT
 				}
 			}
 			if v, ok := r.E2E(); ok {
 				last = v
-				if b.Run.Touched(r.Sent, r.Done) {
+				if b.Run.Overlaps(r.Sent, r.Done) {
 					touched |= touchedE2E
 				}
 			}

@@ -338,7 +338,7 @@ func (j *Joined) tail(all []slow) Tail {
 	p99 := metric.Quantile(ascending, 0.99)
 	t.P99, t.Sent = int64(p99), bench.Never
 	for i := range all {
-		if s := &all[i]; !j.run.Touched(s.from, s.to) {
+		if s := &all[i]; !j.run.Overlaps(s.from, s.to) {
 			t.Sent, t.Touched = s.from, float64(s.ns()) < p99
 			break
 		}

@@ -196,7 +196,7 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 
 // touched is what the window touched of a load with this time 0 and these records.
 func (w *window) touched(start time.Time, records []bench.Record) []bench.Span {
-	from, to, known := w.session.Touched()
+	from, to, known := w.session.Affected()
 	last := int64(0)
 	for i := range records {
 		last = max(last, records[i].Done)

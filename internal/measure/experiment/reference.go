@@ -20,7 +20,7 @@ func Reference(records []bench.Record, run *bench.Run) *trace.Reference {
 	}
 	ref := &trace.Reference{From: trace.FromTokens, Batch: decoding(records, run.Profiled)}
 	for _, batch := range slices.Sorted(maps.Keys(by)) {
-		if p, ok := torch.NewPace(batch, by[batch]); ok && batch > 0 {
+		if p, ok := torch.NewStepTime(batch, by[batch]); ok && batch > 0 {
 			ref.Paces = append(ref.Paces, p)
 		}
 	}

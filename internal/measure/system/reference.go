@@ -23,7 +23,7 @@ func ReadReference(root, given string, say *progress.Console) (*trace.Reference,
 		if d <= 0 {
 			return nil, fmt.Errorf("%v: give the time of a step, as 2.55ms", d)
 		}
-		return ofUser(trace.Pace{N: 1, Median: int64(d), Low: int64(d), High: int64(d)}), nil
+		return ofUser(trace.StepTime{N: 1, Median: int64(d), Low: int64(d), High: int64(d)}), nil
 	}
 	if run, err := runs.Named(root, given); err == nil && run != nil && run.Loaded() {
 		load, err := run.Load(say)
@@ -47,13 +47,13 @@ func ReadReference(root, given string, say *progress.Console) (*trace.Reference,
 	return ofUser(pace), nil
 }
 
-func ofUser(p trace.Pace) *trace.Reference {
-	return &trace.Reference{From: trace.FromUser, Paces: []trace.Pace{p}}
+func ofUser(p trace.StepTime) *trace.Reference {
+	return &trace.Reference{From: trace.FromUser, Paces: []trace.StepTime{p}}
 }
 
 // ofTable reads the last line of a file of SGLang's bench_serving, or ours. It does not say when
 // tokens came, so gaps with a prefill in them are there, too; the median cares little.
-func ofTable(text []byte) (p trace.Pace, err error) {
+func ofTable(text []byte) (p trace.StepTime, err error) {
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	var last struct {
 		ITLs        [][]float64 `json:"itls"` // s
@@ -79,7 +79,7 @@ func ofTable(text []byte) (p trace.Pace, err error) {
 	for i := each / 2; i < len(all); i += each {
 		steps = append(steps, all[i])
 	}
-	p, ok := torch.NewPace(0, steps)
+	p, ok := torch.NewStepTime(0, steps)
 	if !ok {
 		return p, fmt.Errorf("has times between tokens of %d steps, which are too few (it takes --output-details)", len(steps))
 	}

@@ -64,11 +64,11 @@ func (s *Served) reference() *trace.Reference {
 			took = append(took, int64(math.Round(t*1e9)))
 		}
 	}
-	p, ok := torch.NewPace(s.BatchSize, took)
+	p, ok := torch.NewStepTime(s.BatchSize, took)
 	if !ok {
 		return nil
 	}
-	return &trace.Reference{From: trace.FromTokens, Batch: s.BatchSize, Paces: []trace.Pace{p}}
+	return &trace.Reference{From: trace.FromTokens, Batch: s.BatchSize, Paces: []trace.StepTime{p}}
 }
 
 // MarshalJSON writes a row as SGLang's tool does: keys, order and decimals.

@@ -37,7 +37,7 @@ type session struct {
 	snapshots []string // of memory, paths
 
 	writing sync.WaitGroup
-	pace    pace
+	pace    throttle
 	result  api.ProfileResult
 	err     error // why files are missing
 }
@@ -53,7 +53,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 	if err := checkProfile(&req); err != nil {
 		return err
 	}
-	s := &session{e: e, req: req, open: map[*dpRank]time.Time{}, done: make(chan struct{}), pace: pace{busy: e.serving}}
+	s := &session{e: e, req: req, open: map[*dpRank]time.Time{}, done: make(chan struct{}), pace: throttle{busy: e.serving}}
 	for _, r := range e.ranks {
 		s.open[r] = time.Time{}
 	}

@@ -57,7 +57,7 @@ func (p *part) stream(ctx context.Context) {
 	defer func() { p.stats = s.Stats }()
 	var buf []byte
 	var read int64
-	pace := startPace(p.rest)
+	pace := startThrottle(p.rest)
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return

@@ -118,7 +118,7 @@ func (v *Views) requests(req *http.Request) (any, error) {
 		out.Index, out.Row = append(out.Index, i), append(out.Row, p.row[k])
 		out.Sent, out.First, out.Last, out.Done = append(out.Sent, rec.Sent), append(out.First, rec.First), append(out.Last, rec.Last), append(out.Done, rec.Done)
 		out.Failed = append(out.Failed, !rec.OK() || !embedding && rec.First == bench.Never)
-		out.Touched = append(out.Touched, r.m.Run.Touched(rec.Sent, rec.Done))
+		out.Touched = append(out.Touched, r.m.Run.Overlaps(rec.Sent, rec.Done))
 	}
 	return out, nil
 }

@@ -24,7 +24,7 @@ func TestTouched(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := time.Now()
-		if from, _, known := s.Touched(); known || from.Before(before) || from.After(started) {
+		if from, _, known := s.Affected(); known || from.Before(before) || from.After(started) {
 			t.Errorf("%s: open: from %v, known %v", name, from, known)
 		}
 		const export = 300 * time.Millisecond
@@ -33,7 +33,7 @@ func TestTouched(t *testing.T) {
 			f.write(dir, "1-TP-0.trace.json.gz", "1-TP-1.trace.json.gz")
 		}()
 		s.Guard(t.Context()) // returns when the window has been written
-		if _, to, known := s.Touched(); !known || to.Before(started.Add(export)) || time.Since(to) < settled {
+		if _, to, known := s.Affected(); !known || to.Before(started.Add(export)) || time.Since(to) < settled {
 			t.Errorf("%s: written %v after the start, known %v", name, to.Sub(started), known)
 		}
 		if late {
@@ -47,7 +47,7 @@ func TestTouched(t *testing.T) {
 		if _, err := s.Collect(t.Context(), t.TempDir()); err != nil {
 			t.Error(err)
 		}
-		if _, _, known := s.Touched(); known == late {
+		if _, _, known := s.Affected(); known == late {
 			t.Errorf("%s: known %v at last", name, known)
 		}
 		if f.called() != "start" {
@@ -67,13 +67,13 @@ func TestTouchedByOuterProfiler(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Guard(t.Context())
-	if from, to, known := s.Touched(); known || from.IsZero() || !to.IsZero() || !s.members[0].recording() {
+	if from, to, known := s.Affected(); known || from.IsZero() || !to.IsZero() || !s.members[0].recording() {
 		t.Errorf("touched from %v to %v, known %v, recording %v", from, to, known, s.members[0].recording())
 	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, to, known := s.Touched(); !known || to.IsZero() {
+	if _, to, known := s.Affected(); !known || to.IsZero() {
 		t.Errorf("stopped: to %v, known %v", to, known)
 	}
 }
@@ -100,7 +100,7 @@ func TestTouchedFromStartStep(t *testing.T) {
 		f.write(dir, "1-TP-0.trace.json.gz")
 	}()
 	s.Guard(t.Context())
-	if from, to, known := s.Touched(); !known || from.Before(armed.Add(before-3*guardEvery)) || from.After(armed.Add(before)) || !to.After(from) {
+	if from, to, known := s.Affected(); !known || from.Before(armed.Add(before-3*guardEvery)) || from.After(armed.Add(before)) || !to.After(from) {
 		t.Errorf("touched from %v to %v after it was armed, known %v", from.Sub(armed), to.Sub(armed), known)
 	}
 }

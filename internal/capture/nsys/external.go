@@ -15,7 +15,7 @@ import (
 
 // Told is a session that windows are opened on from elsewhere: one that [Run] made,
 // whose Record lies in Dir, or one that the user started with nsys himself.
-type Told struct {
+type ExternalSession struct {
 	Tool    *Tool
 	Session Session
 	Record  *Record // nil: not ours
@@ -25,7 +25,7 @@ type Told struct {
 
 // Start opens a window; its report goes to output, or to a name of its own if that
 // is "".
-func (t *Told) Start(ctx context.Context, output string, options []string) (*Window, error) {
+func (t *ExternalSession) Start(ctx context.Context, output string, options []string) (*Window, error) {
 	if t.Record == nil {
 		w := &Window{Output: output, Opened: time.Now().UTC()}
 		if output == "" {
@@ -81,7 +81,7 @@ var ErrNoReport = errors.New("there is no report, for none had begun")
 
 // Stop closes the window and puts its report where it belongs, or at output if that
 // is not "".
-func (t *Told) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {
+func (t *ExternalSession) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {
 	w := &Window{Output: output}
 	if t.Record != nil {
 		if open := Open(t.Dir); open != nil {
@@ -124,7 +124,7 @@ func (t *Told) Stop(ctx context.Context, output string, patience time.Duration) 
 
 // Next is the window of a session of mode Range that waits for its range, or has
 // begun; nil: no more ranges are waited for.
-func (t *Told) Next(ctx context.Context) *Window {
+func (t *ExternalSession) Next(ctx context.Context) *Window {
 	began, idle := time.Now(), time.Now()
 	for {
 		s, err := t.Tool.Look(ctx, t.Session.ID)

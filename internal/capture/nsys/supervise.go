@@ -15,7 +15,7 @@ import (
 
 // attend opens and closes the windows that are not told from elsewhere, passes
 // signals on when the report is made, and returns when nsys has ended.
-func (r *running) attend(ctx context.Context) (int, error) {
+func (r *running) supervise(ctx context.Context) (int, error) {
 	if r.record.ID == "" { // it has ended already
 		<-r.done
 		if r.Mode == Whole {
@@ -23,7 +23,7 @@ func (r *running) attend(ctx context.Context) (int, error) {
 		}
 		return r.ended(ctx)
 	}
-	a := &attendant{running: r}
+	a := &supervisor{running: r}
 	opening, closing := make(chan struct{}, 1), make(chan struct{}, 1)
 	after := func(d time.Duration, what chan struct{}) {
 		if d > 0 {
@@ -80,7 +80,7 @@ func (r *running) attend(ctx context.Context) (int, error) {
 
 // attendant does one thing at a time beside the loop of attend, so that a second
 // signal can always be passed on at once.
-type attendant struct {
+type supervisor struct {
 	*running
 	busy    chan struct{} // closed when the thing is done; nil: nothing is being done
 	pending []os.Signal
@@ -88,7 +88,7 @@ type attendant struct {
 	looked  time.Time // when nsys was last asked about a range
 }
 
-func (a *attendant) do(f func()) {
+func (a *supervisor) do(f func()) {
 	done := make(chan struct{})
 	a.busy = done
 	go func() { f(); close(done) }()
@@ -96,7 +96,7 @@ func (a *attendant) do(f func()) {
 
 // signal finishes the report before the program gets a signal; a second one is
 // passed on at once.
-func (a *attendant) signal(ctx context.Context, sig os.Signal) {
+func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 	if len(a.pending) == 1 && sig == a.pending[0] && time.Since(a.first) < sentTwice {
 		return
 	}
@@ -118,7 +118,7 @@ func (a *attendant) signal(ctx context.Context, sig os.Signal) {
 // lookAtRange notes what has become of the window that the program opens and
 // closes. A look at the file is cheap; nsys is asked when it is there, and every
 // two seconds.
-func (a *attendant) lookAtRange(ctx context.Context) {
+func (a *supervisor) lookAtRange(ctx context.Context) {
 	w := Open(a.Dir)
 	if w == nil { // another process has ended the waiting
 		a.closed = true

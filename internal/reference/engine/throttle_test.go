@@ -28,7 +28,7 @@ func TestPace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := pace{busy: func() bool { return tt.busy }}
+				p := throttle{busy: func() bool { return tt.busy }}
 				start := time.Now()
 				var wg sync.WaitGroup
 				for range tt.goroutines {
@@ -52,7 +52,7 @@ func TestPace(t *testing.T) {
 // it had worked.
 func TestPaceOfWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := pace{busy: func() bool { return true }}
+		p := throttle{busy: func() bool { return true }}
 		start := time.Now()
 		p.rest(time.Second)
 		if took := time.Since(start); took > restShare*longPiece {

@@ -20,7 +20,7 @@ import (
 // lies by which windows are opened from elsewhere, and the reports that were not given
 // another place. The signals of this process go to the program, whose exit status comes
 // back. Session and Output may be empty.
-func (l *Launch) Kept(ctx context.Context, say *progress.Console, root string, about runs.About) (status int, err error) {
+func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, about runs.About) (status int, err error) {
 	about.Kind, about.Versions["nsys"] = runs.Nsys, l.Tool.Version.String()
 	run, err := runs.Create(root, about, 256<<20)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *Launch) Kept(ctx context.Context, say *progress.Console, root string, a
 			say.Warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
 		}
 		began := time.Now()
-		status, err = l.attended(ctx)
+		status, err = l.supervised(ctx)
 		if err == nil && time.Since(began) < l.Delay {
 			say.Lack("there is no report: the program ended before --delay %v had passed", l.Delay)
 		}
@@ -52,7 +52,7 @@ func (l *Launch) Kept(ctx context.Context, say *progress.Console, root string, a
 }
 
 // attended runs with the signals of this process.
-func (l *Launch) attended(ctx context.Context) (int, error) {
+func (l *Launch) supervised(ctx context.Context) (int, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup

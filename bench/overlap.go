@@ -41,16 +41,16 @@ func (s *Summary) Objectives() SLO {
 }
 
 // Within is how much of a stretch was touched.
-func (w *Window) Within(s Span) int64 { return s.To - s.From - touched(w.Spans).left(s.From, s.To) }
+func (w *Window) Within(s Span) int64 { return s.To - s.From - overlap(w.Spans).left(s.From, s.To) }
 
 // enough tells whether what is left of all may stand for it.
 func enough[T int | int64](left, all T) bool { return 2*left >= all }
 
 // touched are the stretches of a run that say nothing of the server as it is, in order
 // and apart from each other.
-type touched []Span
+type overlap []Span
 
-func (r *Run) touched() (t touched) {
+func (r *Run) overlap() (t overlap) {
 	spans := slices.Clone(r.Profiled)
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	for _, s := range spans {
@@ -66,15 +66,15 @@ func (r *Run) touched() (t touched) {
 }
 
 // Touched tells whether a profiling window touched any of a stretch of the run.
-func (r *Run) Touched(from, to int64) bool { return r.touched().over(from, to) }
+func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
 // over tells whether any of a stretch was touched. A moment is a stretch of no length.
-func (t touched) over(from, to int64) bool {
+func (t overlap) over(from, to int64) bool {
 	return slices.ContainsFunc(t, func(s Span) bool { return from < s.To && to > s.From })
 }
 
 // rest is what of a stretch was not touched.
-func (t touched) rest(from, to int64) (out []Span) {
+func (t overlap) rest(from, to int64) (out []Span) {
 	for _, s := range t {
 		if s.To <= from || s.From >= to {
 			continue
@@ -91,7 +91,7 @@ func (t touched) rest(from, to int64) (out []Span) {
 }
 
 // left is the length of the rest.
-func (t touched) left(from, to int64) (n int64) {
+func (t overlap) left(from, to int64) (n int64) {
 	if len(t) == 0 {
 		return max(to-from, 0)
 	}
@@ -102,7 +102,7 @@ func (t touched) left(from, to int64) (n int64) {
 }
 
 // request tells whether a request was touched, failed ones too.
-func (t touched) request(r *Record) bool {
+func (t overlap) request(r *Record) bool {
 	from := r.Sent
 	if from == Never {
 		from = r.Released
@@ -111,7 +111,7 @@ func (t touched) request(r *Record) bool {
 }
 
 // requests is how many requests were touched.
-func (t touched) requests(records []Record) (n int) {
+func (t overlap) requests(records []Record) (n int) {
 	for i := range records {
 		if t.request(&records[i]) {
 			n++

@@ -13,7 +13,7 @@ import (
 // Lower priority for their threads would not do: a thread of low priority that runs
 // Go holds one of the places to run Go (GOMAXPROCS) also while the kernel keeps it
 // waiting.
-type pace struct {
+type throttle struct {
 	busy  func() bool // whether anything is served
 	mu    sync.Mutex
 	until time.Time // when what was worked so far is rested
@@ -28,7 +28,7 @@ const (
 )
 
 // rest follows a piece of work. Any goroutine may call it.
-func (p *pace) rest(worked time.Duration) {
+func (p *throttle) rest(worked time.Duration) {
 	if !p.busy() {
 		runtime.Gosched()
 		return

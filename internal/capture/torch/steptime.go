@@ -20,13 +20,13 @@ const leastPaces = 3
 
 // NewPace is the pace of decode steps of so many requests that took so long each, ns; ok
 // is false if they are too few. The list is sorted.
-func NewPace(batch int, took []int64) (p trace.Pace, ok bool) {
+func NewStepTime(batch int, took []int64) (p trace.StepTime, ok bool) {
 	slices.Sort(took)
 	if len(took) < leastPaces || took[0] <= 0 {
 		return p, false
 	}
 	lo, hi := metric.MedianInterval(took, paceLevel)
-	return trace.Pace{Batch: batch, N: len(took), Median: int64(metric.MedianInPlace(took)), Low: lo, High: hi}, true
+	return trace.StepTime{Batch: batch, N: len(took), Median: int64(metric.MedianInPlace(took)), Low: lo, High: hi}, true
 }
 
 // Refer puts what decode steps took that were not recorded beside the traces. That it

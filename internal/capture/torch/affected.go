@@ -15,7 +15,7 @@ import (
 // of all ranks were seen to grow no more. known is false while that was not seen, as of
 // a window that is open, or of a server that does not say how many ranks it has; from is
 // zero if nothing was started.
-func (s *Session) Touched() (from, to time.Time, known bool) {
+func (s *Session) Affected() (from, to time.Time, known bool) {
 	known = true
 	for _, m := range s.members {
 		m.mu.Lock()

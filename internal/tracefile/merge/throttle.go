@@ -9,27 +9,27 @@ import (
 const pieceBytes = 32 << 10
 
 // pace divides the work of one goroutine into pieces. With no rest it does nothing.
-type pace struct {
+type throttle struct {
 	rest  func(worked time.Duration)
 	begun time.Time
 	done  int // bytes of the piece
 }
 
-func startPace(rest func(time.Duration)) pace {
-	p := pace{rest: rest}
+func startThrottle(rest func(time.Duration)) throttle {
+	p := throttle{rest: rest}
 	p.begin()
 	return p
 }
 
 // begin starts a piece: to wait for others is no work.
-func (p *pace) begin() {
+func (p *throttle) begin() {
 	if p.rest != nil {
 		p.begun, p.done = time.Now(), 0
 	}
 }
 
 // did counts text that was worked on.
-func (p *pace) did(n int) {
+func (p *throttle) did(n int) {
 	if p.rest == nil {
 		return
 	}
@@ -53,7 +53,7 @@ type restingReader struct {
 }
 
 func (r restingReader) Read(b []byte) (int, error) {
-	p := startPace(r.rest)
+	p := startThrottle(r.rest)
 	n, err := r.r.Read(b[:min(len(b), pieceBytes)])
 	p.did(pieceBytes)
 	return n, err
@@ -66,7 +66,7 @@ func inPieces(w io.Writer, b []byte, rest func(time.Duration)) error {
 		return err
 	}
 	for len(b) > 0 {
-		p := startPace(rest)
+		p := startThrottle(rest)
 		n, err := w.Write(b[:min(len(b), pieceBytes)])
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 )
 
 // mind is who decides: one goroutine.
-type mind struct {
+type coordinator struct {
 	w         *Watch
 	began     time.Time
 	followers []*follower
@@ -32,8 +32,8 @@ type mind struct {
 	err    error         // the first of writing
 }
 
-func (w *Watch) mind() *mind {
-	return &mind{
+func (w *Watch) coordinator() *coordinator {
+	return &coordinator{
 		w: w, shots: make(chan *shot, 1), waiting: map[string]*alarm{}, engine: &detect.Engine{Rules: w.Rules, Every: w.Every},
 		capture: func(ctx context.Context, s *shot) { s.take(ctx) }, began: time.Now(),
 	}
@@ -64,7 +64,7 @@ func (a *alarm) before(b *alarm) bool {
 
 // think holds samples against the rules until limited ends, and after that waits for the capture under
 // way, which goes on for a while when ctx ends.
-func (m *mind) think(ctx, limited context.Context, readings <-chan reading) {
+func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading) {
 	for {
 		select {
 		case r := <-readings:
@@ -82,7 +82,7 @@ func (m *mind) think(ctx, limited context.Context, readings <-chan reading) {
 }
 
 // take takes a reading.
-func (m *mind) take(ctx context.Context, r *reading) {
+func (m *coordinator) take(ctx context.Context, r *reading) {
 	f := r.of
 	if r.err != nil {
 		if said := f.lost(r.at, r.err); said != "" {
@@ -114,14 +114,14 @@ func (m *mind) take(ctx context.Context, r *reading) {
 }
 
 // see tells who looks on.
-func (m *mind) see(f *follower, at time.Time, err error) {
+func (m *coordinator) see(f *follower, at time.Time, err error) {
 	if m.w.See != nil {
 		m.w.See(f.name, at, f.live, err)
 	}
 }
 
 // judge holds a group against the rules.
-func (m *mind) judge(g *group) {
+func (m *coordinator) judge(g *group) {
 	for _, ev := range m.engine.Take(g.name, g.live) {
 		a := &alarm{of: g, Event: ev}
 		m.tell(eventOf(a), clock(ev.At)+"  "+a.text())
@@ -134,7 +134,7 @@ func (m *mind) judge(g *group) {
 }
 
 // consider begins a capture, if something waits for one and there may be one.
-func (m *mind) consider(ctx context.Context) bool {
+func (m *coordinator) consider(ctx context.Context) bool {
 	if m.shooting != nil {
 		return false
 	}
@@ -163,7 +163,7 @@ func (m *mind) consider(ctx context.Context) bool {
 	for _, a := range s.why {
 		delete(m.waiting, a.key())
 	}
-	m.budget.begin(s, m.touched(s))
+	m.budget.begin(s, m.groupsOf(s))
 	s.before = m.ring.keep(m, s)
 	m.tell(&Event{Kind: KindCapture, At: now, Server: first.of.name, Rule: first.Rule.Name, Capture: s.name})
 	m.begins(ctx, s)
@@ -171,7 +171,7 @@ func (m *mind) consider(ctx context.Context) bool {
 }
 
 // refuses tells that there is no capture for an alarm now, and says each reason once.
-func (m *mind) refuses(a *alarm, now time.Time) bool {
+func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	why := m.budget.refuses(&m.w.Capture, a, now)
 	if _, none := a.of.concerned(a.Who); none != "" {
 		why = none
@@ -186,7 +186,7 @@ func (m *mind) refuses(a *alarm, now time.Time) bool {
 
 // touched are the groups whose servers a capture slows down: a worker that only its router reaches is captured with
 // all others of that.
-func (m *mind) touched(s *shot) (names []string) {
+func (m *coordinator) groupsOf(s *shot) (names []string) {
 	for _, g := range m.groups {
 		if slices.ContainsFunc(g.of, func(f *follower) bool {
 			return f.server != nil && slices.ContainsFunc(s.servers, func(o *follower) bool {
@@ -200,8 +200,8 @@ func (m *mind) touched(s *shot) (names []string) {
 }
 
 // begins makes a capture beside the rest.
-func (m *mind) begins(ctx context.Context, s *shot) {
-	m.engine.Pause(m.touched(s)...)
+func (m *coordinator) begins(ctx context.Context, s *shot) {
+	m.engine.Pause(m.groupsOf(s)...)
 	m.shooting = s
 	go func() {
 		m.capture(ctx, s)
@@ -210,7 +210,7 @@ func (m *mind) begins(ctx context.Context, s *shot) {
 }
 
 // shot takes what came of a capture.
-func (m *mind) shot(s *shot) {
+func (m *coordinator) shot(s *shot) {
 	m.shooting = nil
 	now := time.Now()
 	m.engine.Resume(now)
