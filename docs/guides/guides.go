@@ -1,4 +1,4 @@
-// Package guides has the guides by task, so that the program can print them where there is no network.
+// Package guides embeds the task guides, so that the program can print them without a network.
 package guides
 
 import (
@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// index is the page that leads from what somebody sees to a guide.
+// index is the page that maps symptoms to guides.
 const index = "README.md"
 
 //go:embed *.md
 var files embed.FS
 
-// A Guide is one of them.
+// Guide is one guide.
 type Guide struct {
-	Name  string // of its file, without .md
+	Name  string // file name without .md
 	Title string
 	Text  string // Markdown
 }
 
-// All are all guides, by name.
+// All returns all guides, by name.
 func All() (all []Guide) {
 	names, _ := fs.Glob(files, "*.md")
 	slices.Sort(names)
@@ -32,7 +32,7 @@ func All() (all []Guide) {
 		}
 		text, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // the binary was built without its own files
+			panic(err) // the binary was built without its embedded files
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 		all = append(all, Guide{Name: strings.TrimSuffix(name, ".md"), Title: title, Text: string(text)})
@@ -40,17 +40,17 @@ func All() (all []Guide) {
 	return all
 }
 
-// A Symptom is what somebody sees or wants, and the guide to it.
+// Symptom is a symptom or a goal, and the guide for it.
 type Symptom struct{ What, Guide string }
 
-// row is one of the table of the index.
+// row matches a row of the index's table.
 var row = regexp.MustCompile(`(?m)^\| ([^|]+) \| \[([a-z-]+)\]\(`)
 
-// Symptoms are the rows of the index.
+// Symptoms returns the rows of the index.
 func Symptoms() (all []Symptom) {
 	text, err := files.ReadFile(index)
 	if err != nil {
-		panic(err) // the binary was built without its own files
+		panic(err) // the binary was built without its embedded files
 	}
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		all = append(all, Symptom{What: m[1], Guide: m[2]})

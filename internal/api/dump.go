@@ -11,13 +11,15 @@ import (
 	"time"
 )
 
-// PerfDump is the performance report of one generation of a diffusion server, as SGLang writes it for perf_dump_path
-// (PerformanceLogger.dump_benchmark_report in multimodal_gen/runtime/utils/perf_logger.py, the same keys in 0.5.11 and
-// 0.5.23). Times are milliseconds.
+// PerfDump is the performance report of one generation of a diffusion server, as SGLang writes it for perf_dump_path.
+// Times are in milliseconds.
+//
+// Source: PerformanceLogger.dump_benchmark_report in multimodal_gen/runtime/utils/perf_logger.py, with the same keys in
+// 0.5.11 and 0.5.23.
 type PerfDump struct {
 	Timestamp   string                      `json:"timestamp"` // ISO 8601, UTC with offset
 	RequestID   string                      `json:"request_id"`
-	Commit      string                      `json:"commit_hash"` // "N/A": not known
+	Commit      string                      `json:"commit_hash"` // "N/A": unknown
 	Tag         string                      `json:"tag"`         // cli_generate, server_perf_dump or benchmark_dump
 	TotalMS     float64                     `json:"total_duration_ms"`
 	Stages      []StageTime                 `json:"steps"` // in order of execution
@@ -26,8 +28,8 @@ type PerfDump struct {
 	Meta        DumpMeta                    `json:"meta"`
 }
 
-// MemoryCheckpoint is the memory at one place of a generation, in MB of 2^20 bytes: what was allocated and what the
-// allocator kept.
+// MemoryCheckpoint is the memory at one point of a generation, in MB of 2^20 bytes: allocated, and reserved by the
+// allocator.
 type MemoryCheckpoint struct {
 	Allocated     float64  `json:"allocated_mb"`
 	Reserved      float64  `json:"reserved_mb"`
@@ -36,11 +38,11 @@ type MemoryCheckpoint struct {
 	PeakHost      *float64 `json:"peak_host_anon_mb,omitempty"` // since 0.5.23
 }
 
-// DumpMeta says what was generated: SGLang's has model and, of its command line, prompt (a list, or null). Ours has
-// width and height too, without which nobody could tell that two dumps are of pictures of unlike sizes.
+// DumpMeta describes the generation. SGLang's has the model and, of its command line, the prompt (a list or null). Ours
+// adds width and height, so that dumps of different image sizes can be told apart.
 type DumpMeta map[string]any
 
-// MarshalJSON has the keys in SGLang's order.
+// MarshalJSON writes the keys in SGLang's order.
 func (m DumpMeta) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil
@@ -70,25 +72,25 @@ func (m DumpMeta) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// StageTime is how long a stage took.
+// StageTime is the duration of one stage.
 type StageTime struct {
 	Name string  `json:"name"`
 	MS   float64 `json:"duration_ms"`
 }
 
-// StepTime is how long a denoising step took, counted from 0.
+// StepTime is the duration of one denoising step, counted from 0.
 type StepTime struct {
 	Step int     `json:"step"`
 	MS   float64 `json:"duration_ms"`
 }
 
-// The tags of dumps.
+// Tags of dumps.
 const (
 	DumpGenerate = "cli_generate"
 	DumpServer   = "server_perf_dump"
 )
 
-// NewPerfDump begins the report of a generation that ended at a time.
+// NewPerfDump returns the report of a generation that ended at the given time, without stages or steps.
 func NewPerfDump(id, tag string, at time.Time, total time.Duration) *PerfDump {
 	return &PerfDump{
 		Timestamp: at.UTC().Format("2006-01-02T15:04:05.000000-07:00"), RequestID: id, Commit: "N/A", Tag: tag, TotalMS: Milliseconds(total),
@@ -96,12 +98,12 @@ func NewPerfDump(id, tag string, at time.Time, total time.Duration) *PerfDump {
 	}
 }
 
-// Milliseconds are those of a duration, unrounded.
+// Milliseconds converts d without rounding.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// ParsePerfDump reads a report, SGLang's or ours.
+// ParsePerfDump parses a report, SGLang's or ours.
 func ParsePerfDump(data []byte) (*PerfDump, error) {
-	// The outer fields take what the embedded ones of their names would: a pointer tells 0 from what is not there.
+	// These fields shadow the embedded ones of the same JSON names: as pointers they distinguish 0 from absent.
 	var d struct {
 		PerfDump
 		Total  *float64     `json:"total_duration_ms"`

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// NewUUID is a random UUID (RFC 9562, version 4), as Python's str(uuid4()).
+// NewUUID returns a random UUID (RFC 9562, version 4) in the form of Python's str(uuid4()).
 func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Activity is a set of things a profile records.
+// Activity is a set of kinds of events that a profile records.
 type Activity uint8
 
 // Activities of SGLang's profiler.
@@ -17,27 +17,27 @@ const (
 	ActivityCUDAProfiler
 )
 
-// ProfileRequest asks for a window on all ranks: defaults and environment are applied.
+// ProfileRequest asks for a profile window on all ranks, with defaults and environment already applied.
 type ProfileRequest struct {
 	ID           string // profile id, the same for all ranks
-	OutputDir    string // absolute; made when it does not exist
+	OutputDir    string // absolute; created if missing
 	Prefix       string // before the id in file names; may be empty
 	StartStep    int64  // absolute forward count of the first step; 0: now. Not with ByStage
-	NumSteps     int    // exactly so many steps; 0: until StopProfile
+	NumSteps     int    // exact number of steps; 0: until StopProfile
 	Activities   Activity
-	ByStage      bool // a window for prefill and one for decode, NumSteps each
-	StageNames   bool // stages are named prefill and decode (V2) in file names, not EXTEND and DECODE
+	ByStage      bool // one window for prefill and one for decode, NumSteps each
+	StageNames   bool // file names call stages prefill and decode (V2), not EXTEND and DECODE
 	Prefill      bool // by stage: record prefill
 	Decode       bool // by stage: record decode
 	WithStack    bool
 	RecordShapes bool
-	Detailed     bool // names of steps have sums of lengths
+	Detailed     bool // step names include sums of lengths
 	Merge        bool
-	MemEntries   int // ActivityMem: entries of the memory's history that are kept, the last; 0: all
-	DecodeMinBS  int // by stage: the decode window waits for so many requests
+	MemEntries   int // ActivityMem: keep the last so many entries of the memory history; 0: all
+	DecodeMinBS  int // by stage: the decode window starts at this batch size
 }
 
-// Stem is what the names of the window's traces begin with: the prefix, if there is one, and the id.
+// Stem returns the start of the file names of the window's traces: the prefix, if any, and the id.
 func (r *ProfileRequest) Stem() string {
 	if r.Prefix == "" {
 		return r.ID
@@ -45,18 +45,18 @@ func (r *ProfileRequest) Stem() string {
 	return r.Prefix + "-" + r.ID
 }
 
-// ProfileResult tells what a window left behind.
+// ProfileResult lists the outputs of a window.
 type ProfileResult struct {
 	Dir     string
 	ID      string
 	Files   []string // base names
-	Steps   int      // recorded, of all data-parallel ranks and stages together
-	Merged  string   // path; empty: there is none
-	Message string   // "Merged trace: PATH (Events: N, Files: M)", what went wrong, or nothing
+	Steps   int      // recorded steps, summed over data-parallel ranks and stages
+	Merged  string   // path; empty: none
+	Message string   // "Merged trace: PATH (Events: N, Files: M)", an error, or empty
 }
 
-// PythonTime is str(time.time()), by which SGLang names windows, snapshots and
-// directories. It keeps what a float64 of the nanoseconds in seconds keeps.
+// PythonTime formats t as Python's str(time.time()), which SGLang uses to name windows, snapshots and directories. Its
+// precision is that of a float64 in seconds.
 func PythonTime(t time.Time) string {
 	text := strconv.FormatFloat(float64(t.UnixNano())/1e9, 'f', -1, 64)
 	if !strings.Contains(text, ".") {

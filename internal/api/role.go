@@ -2,17 +2,16 @@ package api
 
 import "strings"
 
-// What a server does of each request, its role, where prefill and decode are apart: each
-// request has a server of either. Flags, directories, labels and JSON call the roles
-// these names; a server that does everything has none. The stages of a request that
-// profiles tell apart have the names too.
+// Roles of a server when prefill and decode are disaggregated, so that each request uses one server of each role.
+// Flags, directories, labels and JSON use these names; a server that does both has no role. The names also denote the
+// stages of a request in profiles.
 const (
-	Prefill = "prefill" // prompts and first tokens
-	Decode  = "decode"  // what follows them
+	Prefill = "prefill" // computes prompts and first tokens
+	Decode  = "decode"  // computes all later tokens
 )
 
-// Stage is Prefill or Decode of what a file name calls a stage: SGLang's say EXTEND and
-// DECODE, or with SGLANG_PROFILE_V2 the names above. Others are given back.
+// Stage converts the stage in a file name to Prefill or Decode: SGLang writes EXTEND and DECODE, or the names above
+// with SGLANG_PROFILE_V2. Other names are returned unchanged.
 func Stage(name string) string {
 	switch s := strings.ToLower(name); s {
 	case "extend":

@@ -2,55 +2,54 @@ package api
 
 import "time"
 
-// Stats is the state of one data-parallel rank, after its last step. Tokens are
-// positions of the KV cache, whole blocks, unless said otherwise. Totals count since
-// the start.
+// Stats is the state of one data-parallel rank after its last step. Tokens are positions of the KV cache in whole
+// blocks, unless stated otherwise. Totals count from the start.
 type Stats struct {
 	DPRank    int
 	Running   int
 	Waiting   int
 	ForwardCt int64
 
-	Capacity        int // of the KV cache
+	Capacity        int // size of the KV cache
 	UsedTokens      int // held by requests
-	EvictableTokens int // held by the prefix cache alone
+	EvictableTokens int // held only by the prefix cache
 	FreeTokens      int
-	WaitingTokens   int // prompt tokens that wait to be computed, the cut prompt's rest included
+	WaitingTokens   int // uncomputed prompt tokens, including the rest of a chunked prompt
 	SumSeqLens      int // tokens of the running sequences
 
-	GenThroughput float64 // generated tokens/s, over the last so many decode steps, or up to the last idleness
-	CacheHitRate  float64 // part of the last prefill batch's prompt tokens
+	GenThroughput float64 // generated tokens/s, over the latest decode steps or up to the last idle time
+	CacheHitRate  float64 // fraction of the last prefill batch's prompt tokens
 	NewTokenRatio float64
-	Utilization   float64 // part of the limit on running requests
-	Graph         bool    // the last decode step was a replayed graph
-	Retracted     int     // requests, by the last decode step
+	Utilization   float64 // fraction of the limit on running requests
+	Graph         bool    // the last decode step replayed a graph
+	Retracted     int     // requests retracted by the last decode step
 
-	PromptTokens    int64 // of requests whose prompt is computed
-	CachedTokens    int64 // of those, found in the cache
-	ComputedTokens  int64 // prompt tokens that went through the model, retracted ones again
+	PromptTokens    int64 // prompt tokens of requests whose prefill is done
+	CachedTokens    int64 // PromptTokens found in the cache
+	ComputedTokens  int64 // prompt tokens computed by the model, counted again after a retraction
 	GeneratedTokens int64
-	Finished        int64 // requests that ended by themselves
+	Finished        int64 // requests that were not aborted
 	Aborted         int64
 
 	RetractedRequests int64 // retractions
-	RetractedInput    int64 // prompt tokens of them
-	RetractedOutput   int64 // generated tokens of them
+	RetractedInput    int64 // prompt tokens of retracted requests
+	RetractedOutput   int64 // generated tokens of retracted requests
 
-	PrefillBusy, DecodeBusy time.Duration // in forward passes
+	PrefillBusy, DecodeBusy time.Duration // time in forward passes
 
 	PrefillSteps, DecodeSteps int64
-	GraphSteps                int64                   // of DecodeSteps, replayed graphs
-	Loop                      [Idle + 1]time.Duration // of the scheduler's loop by LoopStage; its sum is the time since the start
+	GraphSteps                int64                   // decode steps that replayed a graph
+	Loop                      [Idle + 1]time.Duration // of the scheduler's loop by LoopStage; sums to the time since the start
 
 	Queues
-	Preallocated, ToAllocate        float64 // parts of the KV cache that the transfer queue holds, and that the prealloc queue wants
-	BootstrapFailed, TransferFailed int64   // requests that came to nothing since the start
+	Preallocated, ToAllocate        float64 // fractions of the KV cache held by the transfer queue and wanted by the prealloc queue
+	BootstrapFailed, TransferFailed int64   // failed requests since the start
 }
 
-// LoopStage is what a scheduler's loop is at.
+// LoopStage is a stage of a scheduler's loop.
 type LoopStage int
 
-// The stages. SGLang also looks over its cache when it is idle (sanity_check_cache).
+// Stages of the loop. When idle, SGLang also checks its cache (sanity_check_cache).
 const (
 	Other LoopStage = iota
 	RecvRequests
@@ -62,34 +61,34 @@ const (
 	Idle
 )
 
-// String is SGLang's name.
+// String returns SGLang's name of the stage.
 func (s LoopStage) String() string {
 	return [...]string{"other", "recv_requests", "process_input_requests", "get_next_batch_to_run", "process_queue", "run_batch", "process_batch_result", "idle"}[s]
 }
 
-// Queues count the requests that wait for another server: to be taken, to have arrived,
-// for memory, for keys and values; SetAside were retracted by a decode server.
+// Queues counts the requests that wait for the other server: for a bootstrap, for their KV transfer to end, for memory,
+// and for keys and values. SetAside counts those that a decode server retracted.
 type Queues struct{ Bootstrap, Inflight, Prealloc, Transfer, SetAside int }
 
-// Step is one forward step as a log tells it, with SGLang's figures.
+// Step is the log record of one forward step, with SGLang's figures.
 type Step struct {
-	Time       time.Time // of its end
-	Ranks      string    // "", " DP0 TP1 EP0": the ranks in a log line
-	Role       string    // of the server: Prefill, Decode, or nothing
-	Prefill    bool      // else decode
+	Time       time.Time // end of the step
+	Ranks      string    // rank suffix of the log line, such as "" or " DP0 TP1 EP0"
+	Role       string    // role of the server: Prefill, Decode, or ""
+	Prefill    bool      // false: decode
 	ForwardCt  int64
-	Running    int // sequences that decode; of a prefill batch: that would have
+	Running    int // decoding sequences; for a prefill batch, those that would have decoded
 	Queued     int
 	UsedTokens int     // positions held in the KV cache
-	Usage      float64 // the part of the KV cache that is
+	Usage      float64 // used fraction of the KV cache
 	Graph      bool    // a replayed graph
 	NewTokens  int     // prefill: computed; decode: generated
 
-	// Of prefill batches.
+	// Prefill batches only.
 	NewSeqs       int // sequences in the batch
 	CachedTokens  int // found in the prefix cache
-	PendingTokens int // prompt tokens that wait to be computed
+	PendingTokens int // uncomputed prompt tokens
 
 	Queues
-	Preallocated float64 // part of the KV cache that the transfer queue holds
+	Preallocated float64 // fraction of the KV cache held by the transfer queue
 }

@@ -1,10 +1,10 @@
-// Command english counts words and sentences in what people read of stepscope: the // comments of its non-test Go, by
-// package, and its documents. It fails where they exceed the limits below. scripts/lint runs it.
+// Command english counts words and sentences in stepscope's prose: the // comments of its non-test Go, by package, and
+// its documents. It fails if they exceed the limits below. scripts/lint runs it.
 //
 //	go run ./scripts/english                     check; print packages and documents above a limit
 //	go run ./scripts/english -list PATH...       print each counted word and long sentence under PATH
 //	go run ./scripts/english -table              print the counts of each package and document
-//	go run ./scripts/english -draw 50 -seed 1    print sentences drawn at random, for a reader to judge
+//	go run ./scripts/english -draw 50 -seed 1    print random sentences for a reader to judge
 package main
 
 import (
@@ -46,7 +46,7 @@ type sentence struct {
 	text  string
 }
 
-// counts are those of a text.
+// counts are the counts of a text.
 type counts struct{ words, clauses, idioms, sentences, long int }
 
 func main() {
@@ -74,7 +74,7 @@ func main() {
 	}
 }
 
-// read collects the texts of the tracked files under paths, or of all.
+// read collects the texts of the tracked files under paths, or of all tracked files.
 func read(paths []string) ([]text, error) {
 	out, err := exec.Command("git", append([]string{"ls-files", "--"}, paths...)...).Output()
 	if err != nil {

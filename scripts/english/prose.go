@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// paragraph is consecutive prose; line is that of its first line.
+// paragraph is consecutive prose that begins at line.
 type paragraph struct {
 	line int
 	text []string
@@ -23,7 +23,7 @@ var (
 	build = regexp.MustCompile(`^//(go:|line |export |nolint)`)
 )
 
-// comments are the paragraphs of a Go file's // comments, without code, lists of values and directives.
+// comments returns the paragraphs of a Go file's // comments, without code, lists of values and directives.
 func comments(content string) (out []paragraph) {
 	if strings.HasPrefix(content, "// Code generated") {
 		return nil
@@ -62,7 +62,7 @@ func lines(files *token.FileSet, group *ast.CommentGroup) (out []paragraph) {
 	return out
 }
 
-// markdown are the paragraphs of a document, without code. Each cell of a table is one.
+// markdown returns the paragraphs of a document, without code. Each cell of a table is a paragraph.
 func markdown(content string) (out []paragraph) {
 	fenced, fresh := false, true
 	for i, l := range strings.Split(content, "\n") {

@@ -13,11 +13,10 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// malformed is what net/http says of a reply that is none, with what came.
+// malformed matches the net/http error for a reply that is not HTTP; the group captures the bytes received.
 var malformed = regexp.MustCompile(`malformed HTTP (?:response|status code|version) "(.*)"$`)
 
-// foreign says what answered, when that is a redirect or a page for browsers, as no route of an LLM server gives; "": it
-// is none.
+// foreign describes a reply that no LLM server's route would send, a redirect or an HTML page, or returns "".
 func (s *Server) foreign(resp *http.Response, body []byte) string {
 	route := strings.TrimPrefix(resp.Request.URL.String(), s.URL)
 	if moved := wire.Redirected(resp.StatusCode, s.URL, route, resp.Header.Get("Location")); moved != "" {
@@ -41,7 +40,7 @@ func (s *Server) foreign(resp *http.Response, body []byte) string {
 	return fmt.Sprintf("this is %s, not an LLM server, or it keeps this route from one (%s): correct the URL", name, status)
 }
 
-// because is an error in words that say what to do.
+// because is an error with a text that suggests the fix.
 type because struct {
 	text string
 	error
@@ -50,7 +49,7 @@ type because struct {
 func (b *because) Error() string { return b.text }
 func (b *because) Unwrap() error { return b.error }
 
-// plainly says why no reply came.
+// plainly explains in plain words why no reply came.
 func plainly(err error) error {
 	host, noHost := errors.AsType[*net.DNSError](err)
 	m := malformed.FindStringSubmatch(err.Error())

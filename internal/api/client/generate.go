@@ -22,7 +22,7 @@ type Meta struct {
 	FinishReason     json.RawMessage `json:"finish_reason"`
 }
 
-// Finish is the type of the finish reason; "" while there is none.
+// Finish returns the type of the finish reason, or "" if there is none yet.
 func (m *Meta) Finish() string {
 	var f struct {
 		Type string `json:"type"`
@@ -33,16 +33,15 @@ func (m *Meta) Finish() string {
 	return f.Type
 }
 
-// Event is one event of /generate, or its reply for one sequence.
+// Event is one event of a /generate stream, or the reply for one sequence.
 type Event struct {
 	Text  string    `json:"text"`
 	Index int       `json:"index"`
 	Meta  Meta      `json:"meta_info"`
-	At    time.Time `json:"-"` // when it was read
+	At    time.Time `json:"-"` // time of reading
 }
 
-// Generate sends body to /generate and calls each with every event: one for each
-// sequence when body does not ask for a stream.
+// Generate posts body to /generate and calls each with every event: one per sequence unless body asks for a stream.
 func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*Event)) error {
 	if stream, _ := body["stream"].(bool); stream {
 		return s.Stream(ctx, "/generate", body, func(data []byte, at time.Time) error {
@@ -77,8 +76,8 @@ func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*E
 	return nil
 }
 
-// Stream sends body and calls each with the data of every event and when it was read. An
-// event that is an error ends it, and so does an error of each.
+// Stream posts body and calls each with the data of every event and the time it was read. It ends at an event that
+// carries an error, or when each returns one.
 func (s *Server) Stream(ctx context.Context, path string, body map[string]any, each func(data []byte, at time.Time) error) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *Server) Stream(ctx context.Context, path string, body map[string]any, e
 	for {
 		data, err := events.Next()
 		if err == nil {
-			reply.progress() // by events: comments are none
+			reply.progress() // only events count, not comments
 		}
 		at := time.Now()
 		if errors.Is(err, io.EOF) {

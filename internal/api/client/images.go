@@ -6,7 +6,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// Images asks a diffusion server for pictures.
+// Images asks a diffusion server to generate images.
 func (s *Server) Images(ctx context.Context, body any) (*wire.ImageResponse, error) {
 	var reply wire.ImageResponse
 	if err := s.Post(ctx, "/v1/images/generations", body, &reply); err != nil {
@@ -15,7 +15,7 @@ func (s *Server) Images(ctx context.Context, body any) (*wire.ImageResponse, err
 	return &reply, nil
 }
 
-// Pipeline is the card of a diffusion server; nil: it is none, or does not say.
+// Pipeline returns the card of a diffusion server, or nil if the server is not one or does not report it.
 func (s *Server) Pipeline(ctx context.Context) (*wire.DiffusionCard, error) {
 	var list struct{ Data []wire.DiffusionCard }
 	if err := s.Get(ctx, "/v1/models", &list); err != nil {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Metric is one line of Prometheus' text format.
+// Metric is one sample line of the Prometheus text format.
 type Metric struct {
-	Name   string // with what stands before its colon: sglang:num_running_reqs
-	Labels string // with their braces; "": none
+	Name   string // including any prefix before a colon: sglang:num_running_reqs
+	Labels string // including the braces; "": none
 	Value  float64
 }
 
-// Metrics are those of a reply of /metrics.
+// Metrics iterates over the samples in the text of a /metrics reply.
 func Metrics(text string) iter.Seq[Metric] {
 	return func(yield func(Metric) bool) {
 		for line := range strings.Lines(text) {
@@ -34,14 +34,14 @@ func parseMetric(line string) (m Metric, ok bool) {
 		m.Labels, line = line[:end+1], line[end+1:]
 	}
 	var err error
-	if f := strings.Fields(line); len(f) > 0 { // behind the value there may be a time
+	if f := strings.Fields(line); len(f) > 0 { // a timestamp may follow the value
 		m.Value, err = strconv.ParseFloat(f[0], 64)
 		ok = err == nil
 	}
 	return m, ok
 }
 
-// Label is the value of a label; "" if it has none of that name.
+// Label returns the value of the label name, or "" if there is none.
 func (m *Metric) Label(name string) string {
 	for rest := strings.TrimPrefix(m.Labels, "{"); ; {
 		key, after, ok := strings.Cut(rest, `="`)

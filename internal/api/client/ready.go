@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Ready waits until the server answers at a path, looking once a second; one that has no
-// such path answers, too. What no waiting mends ends it at once: an unknown host, a key that
-// is wanted, a server that is none for LLMs, a redirect. waiting is called once, with why there is something to wait for.
+// Ready polls path once a second until the server answers. A server without that path counts as ready. Errors that
+// waiting cannot fix end it at once: an unknown host, a missing key, a server that is not an LLM server, a redirect.
+// waiting is called once, with the first error, if the server is not ready immediately.
 func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, waiting func(why error)) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -32,7 +32,7 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 		case last == nil:
 			last = err
 			waiting(err)
-		case limited.Err() == nil: // else the time ended while it was asked, which says less
+		case limited.Err() == nil: // otherwise the limit ended mid-request, and err is less informative
 			last = err
 		}
 		select {
@@ -46,7 +46,7 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 	}
 }
 
-// Waiting says, for Ready, why and how long a server is waited for.
+// Waiting returns a callback for Ready that reports through say why and how long it waits for the server.
 func (s *Server) Waiting(limit time.Duration, say func(string)) func(error) {
 	return func(why error) {
 		reason := why.Error()

@@ -1,6 +1,6 @@
-// Package client calls servers: SGLang's, vLLM's, routers and stepscope's own. It is for
-// tools that send one thing and look at the answer, such as /server_info, /generate,
-// /flush_cache, /tokenize and the profile routes; loads are package load's.
+// Package client calls servers: SGLang, vLLM, routers and stepscope's own. It is for tools that send one request and
+// read the answer, such as /server_info, /generate, /flush_cache, /tokenize and the profile routes. Package load
+// generates load.
 package client
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// Server is where to send to.
+// Server is a server to call.
 type Server struct {
-	URL    string       // without a slash at the end
-	Header http.Header  // sent with each request: keys
-	HTTP   *http.Client // nil: one without a timeout of its own
+	URL    string       // without a trailing slash
+	Header http.Header  // sent with each request, such as keys
+	HTTP   *http.Client // nil: plain
 }
 
-// KeyHeader is the header for a key; without one OPENAI_API_KEY makes a bearer
-// token, and API_KEY is sent as it stands, as by SGLang's clients.
+// KeyHeader returns the authorization header for a key. Without a key, OPENAI_API_KEY is sent as a bearer token, or
+// else API_KEY verbatim, as SGLang's clients do.
 func KeyHeader(key string) http.Header {
 	h := http.Header{}
 	if key == "" {
@@ -44,7 +44,7 @@ func KeyHeader(key string) http.Header {
 	return h
 }
 
-// New checks a URL.
+// New returns a Server for a valid base URL.
 func New(base string, header http.Header) (*Server, error) {
 	base = strings.TrimRight(base, "/")
 	u, err := url.Parse(base)
@@ -57,20 +57,20 @@ func New(base string, header http.Header) (*Server, error) {
 	return &Server{URL: base, Header: header}, nil
 }
 
-// plain has the longest of limits alone: generating takes as long as it takes, and the context ends it.
-// Replies come as they are, traces among them. Connections are dropped before uvicorn drops them, which it does after 5 s:
-// a request on one that it is closing is lost, and what starts a window is not sent twice.
+// plain is the default client. Its only timeout is replyLimit: generation takes as long as it takes, and the context
+// ends it. It does not decompress replies, such as traces. Idle connections are closed before uvicorn closes them after
+// 5 s: a request sent on a closing connection is lost, and requests that start a window are not retried.
 var plain = &http.Client{Timeout: replyLimit, Transport: &http.Transport{
 	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 4 * time.Second, DisableCompression: true,
 	MaxResponseHeaderBytes: 1 << 20,
 }}
 
 const (
-	maxReply = 1 << 30  // of replies that carry data
-	maxShort = 16 << 20 // of those that tell of the server
+	maxReply = 1 << 30  // replies that carry data
+	maxShort = 16 << 20 // replies about the server
 )
 
-// do sends a request; the error is the plain cause.
+// do sends a request. Its error is the plain cause.
 func (s *Server) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Server) do(ctx context.Context, method, path string, body []byte) (*htt
 		req.Header.Set("Content-Type", "application/json")
 	}
 	once := *cmp.Or(s.HTTP, plain)
-	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keys go to this server alone
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keys go to this server only
 	resp, err := once.Do(req)
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
@@ -92,18 +92,17 @@ func (s *Server) do(ctx context.Context, method, path string, body []byte) (*htt
 	return resp, nil
 }
 
-// Reply is a whole one, of any status.
+// Reply is a complete reply with any status.
 type Reply struct {
 	Status  int
 	Body    []byte
-	Foreign string // what answered, if it is no LLM server
+	Foreign string // describes a responder that is not an LLM server, or ""
 }
 
-// Reason is what it says, in one line.
+// Reason returns the reply's message in one line.
 func (r *Reply) Reason() string { return wire.Reason(r.Body) }
 
-// Ask sends a request and reads the reply whatever its status; the error is the plain
-// cause of there being none.
+// Ask sends a request and reads the reply whatever its status. Its error is the plain cause of a missing reply.
 func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Reply, error) {
 	resp, err := s.do(ctx, method, path, body)
 	if err != nil {
@@ -114,11 +113,11 @@ func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Re
 	return &Reply{resp.StatusCode, text, s.foreign(resp, text)}, err
 }
 
-// Refused is an answer that is not 2xx.
+// Refused is the error for a reply whose status is not 2xx.
 type Refused struct {
 	Status  int
 	Text    string // the reason, one line
-	Foreign string // what answered, if it is no LLM server
+	Foreign string // describes a responder that is not an LLM server, or ""
 	what    string
 }
 
@@ -133,8 +132,8 @@ func (r *Refused) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", r.what, r.Status, http.StatusText(r.Status), r.Text), ": ") + hint
 }
 
-// Open sends a request and gives the reply as it comes. It must be closed. What is not
-// 2xx is a *Refused.
+// Open sends a request and returns the reply with its body unread. The caller must close the body. A status other than
+// 2xx gives a *Refused.
 func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	what := method + " " + s.URL + path
 	resp, err := s.do(ctx, method, path, body)
@@ -151,7 +150,7 @@ func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*h
 	return resp, nil
 }
 
-// read is the whole of the reply to a request; a page for browsers is none.
+// read returns the whole body of the reply. An HTML page is an error.
 func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	most := int64(maxReply)
 	if method == http.MethodGet {
@@ -179,18 +178,18 @@ func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]
 	return text, err
 }
 
-// Text sends an empty body and reads the answer as it is.
+// Text sends a request with an empty body and returns the reply's text.
 func (s *Server) Text(ctx context.Context, method, path string) (string, error) {
 	text, err := s.read(ctx, method, path, nil)
 	return string(text), err
 }
 
-// Get reads JSON.
+// Get sends a GET request and decodes the JSON reply into into.
 func (s *Server) Get(ctx context.Context, path string, into any) error {
 	return s.call(ctx, http.MethodGet, path, nil, into)
 }
 
-// Post sends JSON and reads JSON.
+// Post sends body as JSON and decodes the JSON reply into into.
 func (s *Server) Post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -210,7 +209,7 @@ func (s *Server) call(ctx context.Context, method, path string, body []byte, int
 	return nil
 }
 
-// Info is /server_info, or what it was called before.
+// Info returns the reply of /server_info, or of /get_server_info on older servers.
 func (s *Server) Info(ctx context.Context) (info map[string]any, err error) {
 	err = s.Get(ctx, "/server_info", &info)
 	if r, ok := errors.AsType[*Refused](err); ok && r.Status == http.StatusNotFound {
@@ -219,7 +218,7 @@ func (s *Server) Info(ctx context.Context) (info map[string]any, err error) {
 	return info, err
 }
 
-// Model is the first that the server serves; "": it names none.
+// Model returns the first model that the server lists, or "" if it lists none.
 func (s *Server) Model(ctx context.Context) (string, error) {
 	var list struct{ Data []struct{ ID string } }
 	if err := s.Get(ctx, "/v1/models", &list); err != nil || len(list.Data) == 0 {

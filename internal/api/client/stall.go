@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// What a server may keep a caller waiting for, when it has begun to answer or should have. Tests have shorter ones.
+// Limits on waiting for a server. Tests shorten them.
 var (
-	replyLimit = 6 * time.Hour    // a whole request, as SGLang's client has it
-	getLimit   = time.Minute      // a whole GET, which computes nothing
-	stallLimit = 10 * time.Minute // between two pieces of a body, or two events of a stream
-	errorLimit = 10 * time.Second // the body of a refusal
+	replyLimit = 6 * time.Hour    // for a whole request, as in SGLang's client
+	getLimit   = time.Minute      // for a whole GET, which computes nothing
+	stallLimit = 10 * time.Minute // between two reads of a body or two events of a stream
+	errorLimit = 10 * time.Second // for the body of a refusal
 )
 
-// A watched body ends when nothing counted as progress for a time.
+// watched is a body that is closed when there is no progress for limit.
 type watched struct {
 	io.ReadCloser
 	limit time.Duration
 	timer *time.Timer
 	late  atomic.Bool
-	reads bool // each piece is progress; else the caller says what is
+	reads bool // every read counts as progress; otherwise the caller calls progress
 }
 
 func watch(body io.ReadCloser, limit time.Duration, reads bool) *watched {

@@ -54,7 +54,7 @@ func (t TokenLogprob) append(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// AppendFloat appends x as JSON; what JSON cannot say becomes null.
+// AppendFloat appends x as JSON, or null if x is NaN or infinite.
 func AppendFloat(dst []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return append(dst, "null"...)
@@ -69,9 +69,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
-// AppendEscaped appends s as the inside of a JSON string. The escaped form of a
-// text is the concatenation of the escaped forms of its pieces as long as it is
-// cut between runes, so that a stream escapes each piece once.
+// AppendEscaped appends s as the inside of a JSON string. If s is cut between runes, its escaped form is the
+// concatenation of the escaped pieces, so a stream escapes each piece once.
 func AppendEscaped(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
@@ -108,8 +107,8 @@ func AppendEscaped(dst []byte, s string) []byte {
 	return append(dst, s[start:]...)
 }
 
-// AppendTokens appends the ids, each after a comma, the first only when dst
-// already holds one: the inside of a JSON list that grows.
+// AppendTokens appends ids to the inside of a growing JSON list. It writes a comma before each id, except for the first
+// id of an empty dst.
 func AppendTokens(dst []byte, ids ...int32) []byte {
 	for _, id := range ids {
 		if len(dst) > 0 {
@@ -120,10 +119,9 @@ func AppendTokens(dst []byte, ids ...int32) []byte {
 	return dst
 }
 
-// AppendGenerated appends one reply of /generate. text is escaped
-// ([AppendEscaped]) and ids are joined ([AppendTokens]), so that a stream of
-// cumulative events copies them instead of encoding them again. index < 0 leaves
-// the index out.
+// AppendGenerated appends one reply of /generate. text is already escaped ([AppendEscaped]) and ids are already joined
+// ([AppendTokens]), so that a stream of cumulative events copies them instead of encoding them again. A negative index
+// is left out.
 func AppendGenerated(dst, text, ids []byte, meta *MetaInfo, index int) []byte {
 	dst = append(append(append(dst, `{"text":"`...), text...), `","output_ids":[`...)
 	dst = append(append(dst, ids...), `],"meta_info":`...)
@@ -135,10 +133,10 @@ func AppendGenerated(dst, text, ids []byte, meta *MetaInfo, index int) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON is Append.
+// MarshalJSON implements json.Marshaler with Append.
 func (m *MetaInfo) MarshalJSON() ([]byte, error) { return m.Append(nil), nil }
 
-// Append appends the object.
+// Append appends m as a JSON object.
 func (m *MetaInfo) Append(dst []byte) []byte {
 	dst = AppendString(append(dst, `{"id":`...), m.ID)
 	dst = append(dst, `,"finish_reason":`...)
@@ -153,7 +151,7 @@ func (m *MetaInfo) Append(dst []byte) []byte {
 	}
 	integer("prompt_tokens", m.PromptTokens)
 	dst = AppendString(append(dst, `,"weight_version":`...), m.WeightVersion)
-	// Two names of one count: older and newer servers.
+	// Older and newer servers name this count differently.
 	integer("total_retractions", m.Retractions)
 	integer("num_retractions", m.Retractions)
 	if m.HasLogprobs {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// FieldError says which field of a body is wrong and why.
+// FieldError is the error for one invalid field of a body.
 type FieldError struct {
 	Field  string // "sampling_params.top_p"; empty for the body as a whole
 	Reason string
@@ -29,7 +29,7 @@ func Refuse(field, format string, args ...any) *FieldError {
 	return &FieldError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Within puts err, if it is a FieldError, under the field named parent.
+// Within prefixes the field of err with parent if err is a FieldError.
 func Within(parent string, err error) error {
 	var fe *FieldError
 	if !errors.As(err, &fe) {
@@ -45,8 +45,7 @@ func Within(parent string, err error) error {
 	return &FieldError{Field: parent + sep + fe.Field, Reason: fe.Reason}
 }
 
-// Decode parses a request body. Every error is a *FieldError, fit to be shown to
-// the client.
+// Decode parses a request body. Every error is a *FieldError, fit to show to the client.
 func Decode(body []byte, dst json.Unmarshaler) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return Refuse("", "the body is empty, want a JSON object")
@@ -73,8 +72,8 @@ func syntaxError(body []byte) error {
 	return Refuse("", "the body is not valid JSON: %v", err)
 }
 
-// fields reads the members of one JSON object. The first error is kept and ends
-// all later reading, so a decoder is a plain list of fields.
+// fields reads the members of one JSON object. It keeps the first error and ignores all later reads, so a decoder is a
+// plain list of fields.
 type fields struct {
 	raw map[string]json.RawMessage
 	err error
@@ -108,7 +107,7 @@ func (f *fields) take(name string) json.RawMessage {
 	return raw
 }
 
-// rest returns the members nobody took, without those that are null.
+// rest returns the remaining members that are not null.
 func (f *fields) rest() map[string]json.RawMessage {
 	for name, raw := range f.raw {
 		if string(raw) == "null" {
@@ -121,7 +120,7 @@ func (f *fields) rest() map[string]json.RawMessage {
 	return f.raw
 }
 
-// value reads one member with parse, whose error gets the member's name.
+// value reads one member with parse and prefixes its error with the member's name.
 func value[T any](f *fields, name string, dst *T, parse func(json.RawMessage) (T, error)) {
 	raw := f.take(name)
 	if raw == nil {
@@ -156,7 +155,7 @@ func parseString(raw json.RawMessage) (string, error) {
 	return s, nil
 }
 
-// parseInt accepts 5, 5.0 and "5": SGLang's clients send integers as strings.
+// parseInt accepts 5, 5.0 and "5", because SGLang's clients send integers as strings.
 func parseInt(raw json.RawMessage) (int64, error) {
 	text := string(raw)
 	if raw[0] == '"' {
@@ -169,7 +168,7 @@ func parseInt(raw json.RawMessage) (int64, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
 	}
-	// 1<<53 is the last float64 before which every integer is exact.
+	// float64 represents every integer up to 1<<53 exactly.
 	if x, err := strconv.ParseFloat(text, 64); err == nil && x == math.Trunc(x) && math.Abs(x) <= 1<<53 {
 		return int64(x), nil
 	}

@@ -5,18 +5,17 @@ import (
 	"maps"
 )
 
-// DefaultBootstrapPort is where prefill servers listen for decode servers.
+// DefaultBootstrapPort is the port on which prefill servers listen for decode servers.
 const DefaultBootstrapPort = 8998
 
-// Bootstraps are the fields by which a router has a prefill and a decode server meet:
-// lists where the request is a batch.
+// Bootstraps holds the fields with which a router pairs a prefill and a decode server: lists if the request is a batch.
 type Bootstraps struct {
 	Host OneOrMany[string]
-	Port OneOrMany[int]   // 0: the default one
+	Port OneOrMany[int]   // 0: DefaultBootstrapPort
 	Room OneOrMany[int64] // at least 0
 }
 
-// ParseBootstraps finds the fields among those that a request's type does not name.
+// ParseBootstraps reads the fields from the extra fields of a request.
 func ParseBootstraps(extra map[string]json.RawMessage) (b Bootstraps, err error) {
 	f := &fields{raw: maps.Clone(extra)}
 	value(f, "bootstrap_host", &b.Host, parseOneOrMany(parseString))

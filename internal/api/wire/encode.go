@@ -5,12 +5,12 @@ import (
 	"maps"
 )
 
-// The OpenAI routes flatten the sampling parameters into the body and call some
-// of them by other names.
+// openAINames maps sampling parameters to their names on the OpenAI routes, which also put them at the top level of the
+// body.
 var openAINames = map[string]string{"max_new_tokens": "max_tokens", "min_new_tokens": "min_tokens", "sampling_seed": "seed"}
 
-// encode returns the fields of c as the body has them. Extra fields win, so that
-// a caller can set what this package does not know.
+// encode returns the fields of c for the body. Extra fields take precedence, so that a caller can set fields this
+// package does not know.
 func (c *Common) encode(limit string) (map[string]any, error) {
 	out := map[string]any{}
 	for _, part := range []any{c, &c.Sampling} {

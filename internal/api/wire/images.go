@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ImageRequest is the body of /v1/images/generations: OpenAI's, with what SGLang's diffusion server adds. Nil pointers
-// stand for the model's defaults.
+// ImageRequest is the body of /v1/images/generations: OpenAI's fields and the additions of SGLang's diffusion server. A
+// nil pointer means the model's default.
 type ImageRequest struct {
 	Prompt         string   `json:"prompt"`
 	Model          string   `json:"model,omitempty"`
@@ -29,7 +29,7 @@ type ImageRequest struct {
 	ProfileAllStages bool `json:"profile_all_stages,omitempty"`
 }
 
-// UnmarshalJSON decodes leniently. Members that are not named are accepted, as SGLang's server does.
+// UnmarshalJSON decodes leniently. It ignores unknown members, as SGLang's server does.
 func (r *ImageRequest) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	*r = ImageRequest{}
@@ -57,7 +57,7 @@ func (r *ImageRequest) UnmarshalJSON(data []byte) error {
 	return f.err
 }
 
-// ParseSize reads WxH.
+// ParseSize parses WxH, in pixels.
 func ParseSize(text string) (width, height int, err error) {
 	w, h, ok := strings.Cut(strings.ToLower(text), "x")
 	width, errW := strconv.Atoi(strings.TrimSpace(w))
@@ -68,16 +68,16 @@ func ParseSize(text string) (width, height int, err error) {
 	return width, height, nil
 }
 
-// ImageResponse is the reply to it.
+// ImageResponse is the reply to an ImageRequest.
 type ImageResponse struct {
 	ID           string      `json:"id"`
 	Created      int64       `json:"created"`
 	Data         []ImageData `json:"data"`
-	PeakMemoryMB *float64    `json:"peak_memory_mb"` // of 2^20 bytes; nil: not known
+	PeakMemoryMB *float64    `json:"peak_memory_mb"` // of 2^20 bytes; nil: unknown
 	InferenceS   *float64    `json:"inference_time_s"`
 }
 
-// ImageData is a picture.
+// ImageData is one generated image.
 type ImageData struct {
 	B64           *string `json:"b64_json"`
 	URL           *string `json:"url"`
@@ -102,7 +102,7 @@ type DiffusionCard struct {
 	PipelineClass string  `json:"pipeline_class"`
 }
 
-// Detail is how SGLang's diffusion server says what is wrong.
+// Detail is the error reply of SGLang's diffusion server.
 type Detail struct {
 	Detail string `json:"detail"`
 }

@@ -11,7 +11,7 @@ type Load struct {
 	NumUsedTokens        int         `json:"num_used_tokens"`
 	NumTotalTokens       int         `json:"num_total_tokens"`          // used and waiting
 	NumActiveTokens      int         `json:"num_active_tokens"`         // of running sequences
-	NumPreallocReady     int         `json:"num_prealloc_ready_tokens"` // whose keys and values have come, to a decode server
+	NumPreallocReady     int         `json:"num_prealloc_ready_tokens"` // tokens whose KV has reached a decode server
 	MaxTotalNumTokens    int         `json:"max_total_num_tokens"`
 	MaxRunningRequests   int         `json:"max_running_requests"`
 	TokenUsage           float64     `json:"token_usage"`    // fraction of max_total_num_tokens
@@ -25,7 +25,7 @@ type Load struct {
 	Queues               *QueuesLoad `json:"queues,omitempty"`
 }
 
-// MemoryLoad is the memory section: GB (1<<30 bytes) and tokens.
+// MemoryLoad is the memory section, in GB (1<<30 bytes) and tokens.
 type MemoryLoad struct {
 	WeightGB      float64 `json:"weight_gb"`
 	KVCacheGB     float64 `json:"kv_cache_gb"`
@@ -41,7 +41,7 @@ type DisaggLoad struct {
 	Prealloc  int     `json:"decode_prealloc_queue_reqs"`
 	Transfer  int     `json:"decode_transfer_queue_reqs"`
 	Retracted int     `json:"decode_retracted_queue_reqs"`
-	SpeedGBs  float64 `json:"kv_transfer_speed_gb_s"` // of the last transfer, GB (1e9 bytes)
+	SpeedGBs  float64 `json:"kv_transfer_speed_gb_s"` // last transfer, GB/s (1e9 bytes)
 	LatencyMS float64 `json:"kv_transfer_latency_ms"`
 }
 
@@ -59,7 +59,7 @@ type Loads struct {
 	Timestamp       string `json:"timestamp"` // RFC 3339, UTC
 	Version         string `json:"version"`
 	Accelerator     string `json:"accelerator"`
-	NumAccelerators int    `json:"num_accelerators"` // behind one data-parallel rank
+	NumAccelerators int    `json:"num_accelerators"` // GPUs of one data-parallel rank
 	Loads           []Load `json:"loads"`
 }
 

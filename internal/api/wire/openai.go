@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// StreamOptions are the stream_options of the OpenAI routes.
+// StreamOptions is the stream_options object of the OpenAI routes.
 type StreamOptions struct {
 	IncludeUsage    bool `json:"include_usage,omitzero"`
 	ContinuousUsage bool `json:"continuous_usage_stats,omitzero"`
@@ -18,7 +18,7 @@ func parseStreamOptions(raw json.RawMessage) (StreamOptions, error) {
 	return o, f.err
 }
 
-// Common are the fields that completions and chat completions share.
+// Common holds the fields that completions and chat completions share.
 type Common struct {
 	Model         string                     `json:"model,omitempty"`
 	Sampling      SamplingParams             `json:"-"`
@@ -53,7 +53,7 @@ func (c *Common) decode(f *fields) {
 	optional(f, "priority", &c.Priority, parseCount)
 }
 
-// finish checks the sampling parameters, which these routes call by other names.
+// finish checks the sampling parameters and reports errors under the names that these routes use.
 func (c *Common) finish(f *fields) error {
 	if f.err != nil {
 		return f.err
@@ -95,8 +95,8 @@ func parseResponseFormat(raw json.RawMessage) (responseFormat, error) {
 // CompletionRequest is the body of /v1/completions.
 type CompletionRequest struct {
 	Common
-	Text     OneOrMany[string]  // the prompt, when it is text
-	IDs      OneOrMany[[]int32] // the prompt, when it is token ids
+	Text     OneOrMany[string]  // the prompt as text
+	IDs      OneOrMany[[]int32] // the prompt as token ids
 	Echo     bool
 	Logprobs *int // top tokens at each position
 	Suffix   string
@@ -129,7 +129,7 @@ func (r *CompletionRequest) UnmarshalJSON(data []byte) error {
 	return r.checkPrompt()
 }
 
-// prompt sorts out the four forms: text, texts, ids, lists of ids.
+// prompt distinguishes the four forms: text, texts, ids, lists of ids.
 func (r *CompletionRequest) prompt(f *fields, raw json.RawMessage) {
 	var err error
 	isText := raw[0] == '"'
@@ -163,14 +163,14 @@ func (r *CompletionRequest) checkPrompt() error {
 	return nil
 }
 
-// Message is one message of a chat, its content parts joined into one text.
+// Message is one message of a chat, with its content parts joined into one text.
 type Message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 	Name    string `json:"name,omitempty"`
 
-	Reasoning string     `json:"reasoning_content,omitempty"` // of an assistant
-	ToolCalls []ToolCall `json:"-"`                           // likewise
+	Reasoning string     `json:"reasoning_content,omitempty"` // assistant only
+	ToolCalls []ToolCall `json:"-"`                           // assistant only
 }
 
 func parseMessage(raw json.RawMessage) (Message, error) {
@@ -188,13 +188,13 @@ func parseMessage(raw json.RawMessage) (Message, error) {
 		f.err = Refuse("role", "is needed")
 	case m.Role == "user" && none:
 		f.err = Refuse("content", "is needed")
-	case m.Role != "assistant": // SGLang takes no notice either
+	case m.Role != "assistant": // SGLang ignores them too
 		m.Reasoning, m.ToolCalls = "", nil
 	}
 	return m, f.err
 }
 
-// parseContent joins the text parts of a message; other parts cannot be served.
+// parseContent joins the text parts of a message. Other parts are not supported.
 func parseContent(raw json.RawMessage) (string, error) {
 	if raw[0] != '[' {
 		return parseString(raw)

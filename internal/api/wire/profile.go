@@ -7,17 +7,16 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Texts of the profile routes, as SGLang writes them.
+// Texts of the profile routes, verbatim from SGLang.
 const (
 	ProfileStarted = "Start profiling.\n"
 	ProfileStopped = "Stop profiling. This will take some time.\n"
 )
 
-// ProfileRequest is the body of /start_profile. Nil pointers and slices stand for
-// the server's defaults.
+// ProfileRequest is the body of /start_profile. Nil pointers and slices mean the server's defaults.
 type ProfileRequest struct {
 	OutputDir      *string  `json:"output_dir,omitempty"`
-	StartStep      *int64   `json:"start_step,omitempty"` // absolute forward count; 0 is unset
+	StartStep      *int64   `json:"start_step,omitempty"` // absolute forward count; 0: unset
 	NumSteps       *int     `json:"num_steps,omitempty"`  // nil or 0: until /stop_profile
 	Activities     []string `json:"activities"`           // CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU
 	ProfileByStage bool     `json:"profile_by_stage"`
@@ -28,16 +27,16 @@ type ProfileRequest struct {
 	ProfilePrefix  *string  `json:"profile_prefix,omitempty"`
 	ProfileID      *string  `json:"profile_id,omitempty"`
 	Detailed       bool     `json:"detailed_annotations,omitempty"`
-	Unknown        []string `json:"-"` // names of fields that are none of ProfileFields
+	Unknown        []string `json:"-"` // names of fields that are not in ProfileFields
 }
 
-// ProfileFields are those of SGLang 0.5.11 to 0.5.23. The last three it takes and does not use.
+// ProfileFields are the fields of SGLang 0.5.11 to 0.5.23. SGLang accepts the last three but does not use them.
 var ProfileFields = []string{
 	"output_dir", "start_step", "num_steps", "activities", "profile_by_stage", "profile_stages", "with_stack", "record_shapes",
 	"merge_profiles", "profile_prefix", "detailed_annotations", "profile_id", "rid", "http_worker_ipc", "req_type",
 }
 
-// UnmarshalJSON decodes leniently: the stock clients send integers as strings.
+// UnmarshalJSON decodes leniently, because the stock clients send integers as strings.
 func (r *ProfileRequest) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	*r = ProfileRequest{}
@@ -89,16 +88,16 @@ func (r *AbortRequest) UnmarshalJSON(data []byte) error {
 	return f.err
 }
 
-// TokenizeRequest is the body of /tokenize: a prompt, several, or a chat.
+// TokenizeRequest is the body of /tokenize: one prompt, several prompts, or a chat.
 type TokenizeRequest struct {
 	Prompt              OneOrMany[string]          `json:"prompt,omitzero"`
 	Messages            []Message                  `json:"messages,omitempty"`
-	AddSpecialTokens    *bool                      `json:"add_special_tokens,omitempty"` // true
+	AddSpecialTokens    *bool                      `json:"add_special_tokens,omitempty"` // default true
 	AddGenerationPrompt *bool                      `json:"add_generation_prompt,omitempty"`
 	TemplateKwargs      map[string]json.RawMessage `json:"chat_template_kwargs,omitempty"`
 }
 
-// UnmarshalJSON decodes leniently. Older servers call the prompt text.
+// UnmarshalJSON decodes leniently. Older servers name the prompt "text".
 func (r *TokenizeRequest) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	value(f, "text", &r.Prompt, parseOneOrMany(parseString))
@@ -113,7 +112,7 @@ func (r *TokenizeRequest) UnmarshalJSON(data []byte) error {
 	return f.err
 }
 
-// Tokenized is the reply of /tokenize; lists of lists for several prompts.
+// Tokenized is the reply of /tokenize. For several prompts, Tokens is a list of lists and Count a list.
 type Tokenized struct {
 	Tokens      any `json:"tokens"`
 	Count       any `json:"count"`
@@ -123,7 +122,7 @@ type Tokenized struct {
 // DetokenizeRequest is the body of /detokenize.
 type DetokenizeRequest struct {
 	Tokens            OneOrMany[[]int32] `json:"tokens"`
-	SkipSpecialTokens *bool              `json:"skip_special_tokens,omitempty"` // true
+	SkipSpecialTokens *bool              `json:"skip_special_tokens,omitempty"` // default true
 }
 
 // UnmarshalJSON decodes leniently.
@@ -137,7 +136,7 @@ func (r *DetokenizeRequest) UnmarshalJSON(data []byte) error {
 	return f.err
 }
 
-// Detokenized is the reply of /detokenize: a string, or a list of them.
+// Detokenized is the reply of /detokenize: a string, or a list of strings.
 type Detokenized struct {
 	Text any `json:"text"`
 }

@@ -1,13 +1,13 @@
 package wire
 
-// ProfileFiles is the reply of GET /profile_files: the profile windows of a
-// server, the newest first. The route is stepscope's own; SGLang has none.
+// ProfileFiles is the reply of GET /profile_files: the profile windows of a server, newest first. The route is
+// stepscope's own; SGLang has none.
 type ProfileFiles struct {
 	Windows []ProfileWindow `json:"windows"`
-	Dir     string          `json:"dir,omitempty"` // of windows that name none, on the server
+	Dir     string          `json:"dir,omitempty"` // default directory on the server, for windows that name none
 }
 
-// ProfileWindow is one window and what it has written so far.
+// ProfileWindow is one window and the files written so far.
 type ProfileWindow struct {
 	ID    string        `json:"id"`
 	Dir   string        `json:"dir"`  // on the server
@@ -15,8 +15,7 @@ type ProfileWindow struct {
 	Files []ProfileFile `json:"files"`
 }
 
-// ProfileFile is a file that is written to its end: GET
-// /profile_files/{id}/{name} gives its bytes.
+// ProfileFile is a completely written file. GET /profile_files/{id}/{name} returns its bytes.
 type ProfileFile struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"` // bytes

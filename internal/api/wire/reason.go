@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Reason is what a short reply of a server says, in one line: the message of its JSON,
-// as SGLang, OpenAI, vLLM and FastAPI place it, else the beginning of its text.
+// Reason returns the message of a short reply in one line: the message in its JSON, where SGLang, OpenAI, vLLM and
+// FastAPI put it, or else the beginning of its text.
 func Reason(body []byte) string {
 	var e struct {
 		Message string          `json:"message"`
@@ -30,8 +30,7 @@ func Reason(body []byte) string {
 
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// JSONCause is why a text is not the JSON that was wanted, without the name of the package
-// that found it.
+// JSONCause describes a JSON error without naming the package that reported it.
 func JSONCause(err error) string {
 	if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		cause := fmt.Sprintf("got %s, want %s", typ.Value, typeName(typ))

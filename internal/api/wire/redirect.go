@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Redirected says, with the fix, that the server at base answers a request of a route with a redirect; "": the status is
-// none, or no Location came. No client here follows one: its keys would go to whatever server the Location names.
+// Redirected describes a redirect from base and its fix. It returns "" if status is not a redirect or no Location came.
+// Clients here never follow redirects, because their keys would go to whichever server the Location names.
 func Redirected(status int, base, route, location string) string {
 	if status/100 != 3 || location == "" {
 		return ""
@@ -22,7 +22,8 @@ func Redirected(status int, base, route, location string) string {
 	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
 		return answer + ", which is not followed: correct the URL"
 	}
-	// A proxy that moves an API changes its beginning, such as http: to https:; a login page ends in something else.
+	// A proxy that moves an API changes the beginning of the URL, such as http: to https:. A login page has a different
+	// path.
 	route, _, _ = strings.Cut(route, "?")
 	moved, same := strings.CutSuffix((&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String(), route)
 	if !same || moved == strings.TrimRight(base, "/") {

@@ -10,21 +10,21 @@ type Usage struct {
 	PromptTokens     int            `json:"prompt_tokens"`
 	TotalTokens      int            `json:"total_tokens"`
 	CompletionTokens int            `json:"completion_tokens"`
-	PromptDetails    *PromptDetails `json:"prompt_tokens_details"` // null unless the server reports its cache
+	PromptDetails    *PromptDetails `json:"prompt_tokens_details"` // null unless the server reports cache hits
 	ReasoningTokens  int            `json:"reasoning_tokens"`
 }
 
-// PromptDetails tells how much of the prompt came from the prefix cache.
+// PromptDetails counts the prompt tokens from the prefix cache.
 type PromptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// SGLExt carries what SGLang adds to OpenAI's replies.
+// SGLExt holds SGLang's additions to OpenAI's replies.
 type SGLExt struct {
 	CachedTokensDetails *CachedTokensDetails `json:"cached_tokens_details,omitempty"`
 }
 
-// CompletionLogprobs are the logprobs of a completion.
+// CompletionLogprobs holds the log probabilities of a completion.
 type CompletionLogprobs struct {
 	TextOffset    []int                `json:"text_offset"` // -1: not computed, as in SGLang
 	TokenLogprobs []*float64           `json:"token_logprobs"`
@@ -32,7 +32,7 @@ type CompletionLogprobs struct {
 	TopLogprobs   []map[string]float64 `json:"top_logprobs"`
 }
 
-// ChatLogprobs are the logprobs of a chat choice.
+// ChatLogprobs holds the log probabilities of a chat choice.
 type ChatLogprobs struct {
 	Content []ChatLogprob `json:"content"`
 }
@@ -56,7 +56,7 @@ type Completion struct {
 	Ext     *SGLExt            `json:"sglext,omitempty"`
 }
 
-// CompletionChoice is one choice; Text is a delta in a stream.
+// CompletionChoice is one choice. In a stream, Text is a delta.
 type CompletionChoice struct {
 	Index        int                 `json:"index"`
 	Text         string              `json:"text"`
@@ -112,7 +112,7 @@ type ChatChunkChoice struct {
 	MatchedStop  json.RawMessage `json:"matched_stop"`
 }
 
-// Delta is what an event adds to a message.
+// Delta is the addition of one event to a message.
 type Delta struct {
 	Role             *string `json:"role,omitempty"`
 	Content          *string `json:"content,omitempty"`
@@ -168,15 +168,14 @@ type NativeError struct {
 	Error NativeErrorBody `json:"error"`
 }
 
-// NativeErrorBody is the inside of a NativeError; Type and Code only in streams.
+// NativeErrorBody is the inside of a NativeError. Type and Code appear only in streams.
 type NativeErrorBody struct {
 	Message string `json:"message"`
 	Type    string `json:"type,omitempty"`
 	Code    int    `json:"code,omitempty"`
 }
 
-// Piece is one event of a completion or chat stream, its text already escaped
-// ([AppendEscaped]).
+// Piece is one event of a completion or chat stream, with its text already escaped ([AppendEscaped]).
 type Piece struct {
 	ID, Model string
 	Created   int64
@@ -216,8 +215,7 @@ func (p *Piece) tail(dst []byte) []byte {
 	return append(dst, `}]`...)
 }
 
-// AppendCompletion appends the event of a completion stream. Its text is that
-// of a [Completion] with one choice.
+// AppendCompletion appends p as an event of a completion stream. The JSON is that of a [Completion] with one choice.
 func (p *Piece) AppendCompletion(dst []byte) []byte {
 	dst = p.head(dst, "text_completion")
 	dst = append(append(append(dst, `,"text":"`...), p.Text...), '"')
@@ -229,8 +227,7 @@ func (p *Piece) AppendCompletion(dst []byte) []byte {
 	return append(appendJSON(dst, p.Usage), '}')
 }
 
-// AppendChat appends the event of a chat stream. Its text is that of a
-// [ChatChunk] with one choice.
+// AppendChat appends p as an event of a chat stream. The JSON is that of a [ChatChunk] with one choice.
 func (p *Piece) AppendChat(dst []byte) []byte {
 	dst = p.head(dst, "chat.completion.chunk")
 	dst = append(dst, `,"delta":{`...)
@@ -247,8 +244,7 @@ func (p *Piece) AppendChat(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends v as encoding/json writes it; v is one of the types above,
-// which always encode.
+// appendJSON appends v in the form of encoding/json. v is one of the types above, which always encode.
 func appendJSON(dst []byte, v any) []byte {
 	switch p := v.(type) {
 	case *CompletionLogprobs:

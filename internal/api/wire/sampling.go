@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Limits of sampling parameters, as SGLang has them.
+// Limits of sampling parameters, as in SGLang.
 const (
 	DefaultMaxNewTokens = 128
 	maxStops            = 32
@@ -16,8 +16,7 @@ const (
 	maxSamples          = 128
 )
 
-// SamplingParams are the sampling parameters of the native API. Nil pointers
-// stand for the default of SGLang.
+// SamplingParams holds the sampling parameters of the native API. A nil pointer means SGLang's default.
 type SamplingParams struct {
 	MaxNewTokens      *int               `json:"max_new_tokens"` // nil (null): up to the context length; absent in a body: 128
 	MinNewTokens      int                `json:"min_new_tokens,omitzero"`
@@ -67,7 +66,7 @@ func (p *SamplingParams) UnmarshalJSON(data []byte) error {
 	return p.Check()
 }
 
-// common reads the fields whose names all three APIs share.
+// common reads the fields that have the same name in all three APIs.
 func (p *SamplingParams) common(f *fields) {
 	optional(f, "top_p", &p.TopP, parseFloat)
 	optional(f, "top_k", &p.TopK, parseCount)
@@ -87,7 +86,7 @@ func (p *SamplingParams) common(f *fields) {
 	value(f, "stop_regex", &p.StopRegex, parseStrings)
 }
 
-// Check reports the first value outside its range, as SGLang's verify does.
+// Check returns an error for the first value out of range, as SGLang's verify does.
 func (p *SamplingParams) Check() error {
 	n, k, interval := or(p.N, 1), or(p.TopK, -1), or(p.StreamInterval, 1)
 	topP, rep := or(p.TopP, 1), or(p.RepetitionPenalty, 1)
@@ -126,7 +125,7 @@ func (p *SamplingParams) Check() error {
 	return nil
 }
 
-// Beyond these the model's logits would not be finite; they do all that can be done long before.
+// Limits within which the model's logits stay finite. Values this extreme already have their full effect.
 const (
 	leastRepetition = 1e-6
 	mostBias        = 1e9
@@ -135,8 +134,7 @@ const (
 // greedy is the temperature below which SGLang takes the most probable token.
 const greedy = 1e-6
 
-// Sampling is what of the parameters is an engine's to do. Without MaxNewTokens, room is
-// what is left.
+// Sampling returns the parameters for the engine. Without MaxNewTokens the limit is room.
 func (p *SamplingParams) Sampling(room int) api.Sampling {
 	out := api.Sampling{
 		MaxNewTokens: or(p.MaxNewTokens, room), MinNewTokens: p.MinNewTokens,
@@ -157,7 +155,7 @@ func (p *SamplingParams) Sampling(room int) api.Sampling {
 	return out
 }
 
-// or is what v points to; absent where it is nil.
+// or returns *v, or absent if v is nil.
 func or[T any](v *T, absent T) T {
 	if v == nil {
 		return absent
@@ -188,7 +186,7 @@ func parseBias(raw json.RawMessage) (map[string]float64, error) {
 	return out, nil
 }
 
-// parseSchema takes a JSON schema as text or as an object.
+// parseSchema accepts a JSON schema as text or as an object.
 func parseSchema(raw json.RawMessage) (string, error) {
 	if raw[0] == '"' {
 		return parseString(raw)

@@ -2,14 +2,13 @@ package wire
 
 import "strings"
 
-// Secret tells of the name of a launch argument whether its value opens something to
-// others: what servers say of themselves goes into files that are shown around.
+// Secret reports whether a launch argument of this name holds a credential. Server information ends up in files that
+// people share, so such arguments must be left out.
 func Secret(name string) bool {
 	return strings.HasSuffix(name, "api_key") || strings.Contains(name, "password") || strings.Contains(name, "secret")
 }
 
-// WithoutUser is text that should be a URL, for a message, without the user and the password that may stand in it. It
-// need not be one: what cannot be parsed is told, too.
+// WithoutUser removes the user and password from a URL for use in a message. The text need not be a valid URL.
 func WithoutUser(url string) string {
 	from, to := strings.Index(url, "://")+len("://"), strings.LastIndex(url, "@")
 	if from < len("://") {
@@ -21,8 +20,8 @@ func WithoutUser(url string) string {
 	return url[:from] + url[to+1:]
 }
 
-// WithoutSecrets is a copy of a value of JSON without the members that are secrets,
-// wherever they are: SGLang's servers say their arguments twice.
+// WithoutSecrets returns a copy of a JSON value without secret members at any depth, since SGLang's servers report
+// their arguments twice.
 func WithoutSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

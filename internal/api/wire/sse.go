@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Done is the event that ends every stream.
+// Done is the last event of every stream.
 const Done = "data: [DONE]\n\n"
 
 // ContentTypeSSE is the media type of event streams.
@@ -27,7 +27,7 @@ type EventReader struct {
 	data []byte
 }
 
-// NewEventReader reads events of at most max bytes of data each.
+// NewEventReader returns a reader of events with at most max bytes of data each.
 func NewEventReader(r io.Reader, max int) *EventReader {
 	return &EventReader{r: bufio.NewReaderSize(r, 32<<10), max: max}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ToolCall is a call in the history of a chat. Its arguments are a JSON object as
-// Python's json.dumps writes it, which is what chat templates put into prompts.
+// ToolCall is a tool call in the history of a chat. Arguments is a JSON object in the format of Python's json.dumps,
+// which chat templates insert into prompts.
 type ToolCall struct{ Name, Arguments string }
 
 func parseToolCall(raw json.RawMessage) (ToolCall, error) {
@@ -30,7 +30,7 @@ func parseToolCall(raw json.RawMessage) (ToolCall, error) {
 	return c, f.err
 }
 
-// parseArguments takes an object, or the text of one.
+// parseArguments accepts an object, or an object in a string.
 func parseArguments(raw json.RawMessage) (string, error) {
 	if raw[0] == '"' {
 		text, err := parseString(raw)
@@ -47,8 +47,8 @@ func parseArguments(raw json.RawMessage) (string, error) {
 	return string(appendPython(nil, raw)), nil
 }
 
-// appendPython appends a JSON value with the spaces and the escapes of Python's json.dumps, non-ASCII text as it is.
-// Numbers stay as they are written.
+// appendPython appends a JSON value with the spacing and escapes of Python's json.dumps. Non-ASCII text and numbers are
+// copied unchanged.
 func appendPython(dst []byte, raw json.RawMessage) []byte {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -60,7 +60,7 @@ func appendPython(dst []byte, raw json.RawMessage) []byte {
 	for {
 		t, err := d.Token()
 		if err != nil {
-			return dst // the end: it was valid before
+			return dst // the end, since raw is valid
 		}
 		if end, ok := t.(json.Delim); ok && (end == '}' || end == ']') {
 			dst, open = append(dst, byte(end)), open[:len(open)-1]
@@ -94,10 +94,10 @@ func appendPython(dst []byte, raw json.RawMessage) []byte {
 	}
 }
 
-// roles are those of messages that SGLang takes.
+// roles are the message roles that SGLang accepts, besides user.
 var roles = []string{"system", "assistant", "tool", "function", "developer", "latest_reminder", "root"}
 
-// parseRole takes them in any case; user, as there, in small letters alone.
+// parseRole accepts roles in any case, except user, which must be lower case, as in SGLang.
 func parseRole(raw json.RawMessage) (string, error) {
 	role, err := parseString(raw)
 	if lower := strings.ToLower(role); err != nil || role == "user" {
@@ -108,7 +108,7 @@ func parseRole(raw json.RawMessage) (string, error) {
 	return "", Refuse("", "there is no role %q: give user, %s", role, strings.Join(roles, ", "))
 }
 
-// tools reads tools and tool_choice. No tool is called here, so tools are taken only where none shall be.
+// tools reads tools and tool_choice. This server never calls tools, so it accepts them only with a tool_choice of none.
 func (r *ChatRequest) tools(f *fields) {
 	var tools []json.RawMessage
 	value(f, "tools", &tools, parseList(func(raw json.RawMessage) (json.RawMessage, error) {

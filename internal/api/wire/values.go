@@ -7,20 +7,20 @@ import (
 	"math"
 )
 
-// OneOrMany is a field that holds one value, or a list with one value for each
-// request of a batch. The zero value is an absent field.
+// OneOrMany is a field that holds one value, or a list with one value per request of a batch. The zero value is an
+// absent field.
 type OneOrMany[T any] struct {
 	Many   bool
 	Values []T
 }
 
-// One is a field that holds v.
+// One returns a field with the single value v.
 func One[T any](v T) OneOrMany[T] { return OneOrMany[T]{Values: []T{v}} }
 
-// IsZero reports whether the field is absent; encoding/json asks for omitzero.
+// IsZero reports whether the field is absent. encoding/json calls it for omitzero.
 func (o OneOrMany[T]) IsZero() bool { return o.Values == nil }
 
-// At returns the value of request i of a batch: a single value counts for all.
+// At returns the value for request i of a batch. A single value applies to all requests.
 func (o OneOrMany[T]) At(i int, absent T) T {
 	switch {
 	case o.Values == nil:
@@ -33,7 +33,7 @@ func (o OneOrMany[T]) At(i int, absent T) T {
 	return absent
 }
 
-// MarshalJSON writes one value bare and many as a list.
+// MarshalJSON writes a single value bare, and several as a list.
 func (o OneOrMany[T]) MarshalJSON() ([]byte, error) {
 	if o.Values == nil {
 		return []byte("null"), nil
@@ -44,10 +44,11 @@ func (o OneOrMany[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.Values)
 }
 
-// maxElements bounds lists of what is not a number: an element of two bytes may take hundreds when it is parsed.
+// maxElements limits the length of lists of anything but numbers: an element of two bytes may take hundreds once
+// parsed.
 const maxElements = 1 << 16
 
-// elements counts those of a JSON list, up to one more if it is empty.
+// elements counts the elements of a JSON list. An empty list counts as one.
 func elements(raw json.RawMessage) int {
 	n, depth, quoted := 1, 0, false
 	for i := 0; i < len(raw); i++ {
@@ -93,7 +94,7 @@ func parseList[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessa
 	}
 }
 
-// parseOneOrMany parses a value that is a list when it starts with '['.
+// parseOneOrMany parses a list if raw starts with '[', and a single value otherwise.
 func parseOneOrMany[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessage) (OneOrMany[T], error) {
 	list := parseList(parse)
 	return func(raw json.RawMessage) (OneOrMany[T], error) {
@@ -106,7 +107,7 @@ func parseOneOrMany[T any](parse func(json.RawMessage) (T, error)) func(json.Raw
 	}
 }
 
-// parseStrings parses a string or a list of strings, nulls in the list skipped.
+// parseStrings parses a string or a list of strings.
 func parseStrings(raw json.RawMessage) ([]string, error) {
 	if raw[0] != '[' {
 		s, err := parseString(raw)
@@ -115,8 +116,8 @@ func parseStrings(raw json.RawMessage) ([]string, error) {
 	return parseList(parseString)(raw)
 }
 
-// parseTokens parses a list of token ids. Prompts are long, so plain digits take
-// a path of their own; anything else goes through parseInt.
+// parseTokens parses a list of token ids. Prompts are long, so plain digits have a fast path. Anything else goes
+// through parseInt.
 func parseTokens(raw json.RawMessage) ([]int32, error) {
 	if raw[0] != '[' {
 		return nil, Refuse("", "want a list of token ids, got %s", kind(raw))
@@ -160,7 +161,7 @@ func parseOddTokens(raw json.RawMessage) ([]int32, error) {
 	})(raw)
 }
 
-// parseTokenLists parses one list of token ids, or a list of them.
+// parseTokenLists parses a list of token ids, or a list of such lists.
 func parseTokenLists(raw json.RawMessage) (OneOrMany[[]int32], error) {
 	if raw[0] == '[' {
 		if inner := bytes.TrimSpace(raw[1:]); len(inner) > 0 && inner[0] == '[' {

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// begun are the files and directories that have no name of their own yet, or never get one, and what removes each.
+// begun holds the unfinished and temporary files and directories, and the function that removes each.
 var begun = struct {
 	sync.Mutex
 	remove map[string]func(name string) error
 }{remove: map[string]func(string) error{}}
 
-// begin notes what open makes, a file or a directory, of the name that it gives.
+// begin calls open, which creates a file or directory, and records its name.
 func begin(open func() (name string, err error), remove func(string) error) error {
 	begun.Lock()
 	defer begun.Unlock()
@@ -24,7 +24,7 @@ func begin(open func() (name string, err error), remove func(string) error) erro
 	return err
 }
 
-// end forgets what close renames or removes.
+// end forgets name and calls close, which renames or removes it.
 func end(name string, close func() error) error {
 	begun.Lock()
 	defer begun.Unlock()
@@ -32,7 +32,7 @@ func end(name string, close func() error) error {
 	return close()
 }
 
-// TempDir makes a directory for files that nobody keeps. remove removes it and what is in it.
+// TempDir creates a directory for temporary files. remove deletes it and its contents.
 func TempDir(pattern string) (dir string, remove func(), err error) {
 	err = begin(func() (string, error) {
 		dir, err = os.MkdirTemp("", pattern)
@@ -41,21 +41,21 @@ func TempDir(pattern string) (dir string, remove func(), err error) {
 	return dir, func() { _ = end(dir, func() error { return os.RemoveAll(dir) }) }, err
 }
 
-// Dir makes a directory, with those above it, for files that are kept. done is called when these are written: if there
-// are none it removes the directory again, unless it was there before.
+// Dir creates a directory and its parents for files to keep. Call done once they are written: it removes the directory
+// if it is empty and did not exist before.
 func Dir(path string) (done func(), err error) {
 	if _, err := os.Stat(path); err == nil {
 		return func() {}, nil
 	}
 	err = begin(func() (string, error) { return path, os.MkdirAll(path, 0o777) }, os.Remove)
-	return func() { _ = end(path, func() error { return os.Remove(path) }) }, err // refused where files are in it
+	return func() { _ = end(path, func() error { return os.Remove(path) }) }, err // fails if the directory is not empty
 }
 
-// Abandon removes all that was begun and not finished, for a process that ends at once: nothing is begun or finished
-// after it, who tries to waits for the end.
+// Abandon removes everything that was begun and not finished, for a process that exits at once. It keeps the lock, so
+// that later calls to begin or end block until the exit.
 func Abandon() {
 	begun.Lock()
-	// What lies in a directory goes before it.
+	// Longer names first: the contents of a directory before the directory.
 	for _, name := range slices.SortedFunc(maps.Keys(begun.remove), func(a, b string) int { return len(b) - len(a) }) {
 		_ = begun.remove[name](name)
 	}

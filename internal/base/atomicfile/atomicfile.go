@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are whole or absent: beside their
-// place under another name first, then renamed.
+// Package atomicfile writes files that are either complete or absent. It writes a temporary file in the same directory,
+// then renames it.
 package atomicfile
 
 import (
@@ -15,11 +15,10 @@ import (
 	"strings"
 )
 
-// File lets fill write a file, and gives it the name path when that is done.
-// If fill fails nothing is left behind, and a file that was there before stays
-// as it was. A symbolic link is followed; what is no regular file (a device, a
-// pipe) is refused, for renaming would replace it. fill may seek in the file,
-// or open it again by its name. Errors name path, not the hidden file that becomes it at the end.
+// File creates a file, lets fill write it and then renames it to path. If fill fails, the file is removed and an
+// existing file stays unchanged. Symbolic links are followed. Anything but a regular file (a device, a pipe) is
+// refused, because renaming would replace it. fill may seek in the file or reopen it by its name. Errors name path, not
+// the temporary file.
 func File(path string, fill func(*os.File) error) (err error) {
 	given := path
 	defer func() { err = named(given, err) }()
@@ -32,7 +31,7 @@ func File(path string, fill func(*os.File) error) (err error) {
 		return err
 	}
 	err = fill(f)
-	defer keep(f)() // until it has its name
+	defer keep(f)() // until the rename
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -47,7 +46,7 @@ func File(path string, fill func(*os.File) error) (err error) {
 	})
 }
 
-// place is where a file of that name comes to lie, and its permissions.
+// place returns the real path of a file to write, and its permissions.
 func place(path string) (string, os.FileMode, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -64,8 +63,7 @@ func place(path string) (string, os.FileMode, error) {
 	return path, st.Mode().Perm(), nil
 }
 
-// create makes the file beside path. Unlike os.CreateTemp it leaves the
-// permissions to the umask.
+// create creates a temporary file beside path. Unlike os.CreateTemp it leaves the permissions to the umask.
 func create(path string, mode os.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
@@ -83,7 +81,7 @@ func create(path string, mode os.FileMode) (*os.File, error) {
 	}
 }
 
-// Write is File for those who write front to back.
+// Write is File for sequential writers.
 func Write(path string, fill func(io.Writer) error) error {
 	return File(path, func(f *os.File) error {
 		w := bufio.NewWriterSize(f, 64<<10)
@@ -103,7 +101,7 @@ func JSON(path string, v any) error {
 	})
 }
 
-// Counter counts what is written to W.
+// Counter counts the bytes written to W.
 type Counter struct {
 	W io.Writer
 	N int64 // bytes
@@ -115,7 +113,7 @@ func (c *Counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// named makes an error of writing name the file that the user knows.
+// named replaces the name of a temporary file in a write error by path.
 func named(path string, err error) error {
 	var pathErr *fs.PathError
 	if !errors.As(err, &pathErr) || !hidden(pathErr.Path, path) {
@@ -124,7 +122,7 @@ func named(path string, err error) error {
 	return &fs.PathError{Op: "write", Path: path, Err: pathErr.Err}
 }
 
-// hidden tells a name that create gives, beside path or what that links to.
+// hidden reports whether name is a temporary file that create made for path or for its link target.
 func hidden(name, path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil && real != path && hidden(name, real) {
 		return true
@@ -132,7 +130,7 @@ func hidden(name, path string) bool {
 	return strings.HasPrefix(filepath.Base(name), "."+filepath.Base(path)+".")
 }
 
-// Named adds to an error of writing out, a file that the user may choose, what to do.
+// Named adds a hint to a permission error for out, the output file that the user may choose.
 func Named(out string, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) && pathErr.Path == out && errors.Is(err, fs.ErrPermission) {
@@ -141,24 +139,24 @@ func Named(out string, err error) error {
 	return err
 }
 
-// Scratch is a file without a name for what is needed until path is written, on the same disk. Errors of using it
-// within [File] name path.
+// Scratch returns an unnamed temporary file on the same disk as path, for data needed until path is written. Errors in
+// its use within [File] name path.
 func Scratch(path string) (*os.File, error) {
 	f, err := create(path, 0o600)
 	if err == nil {
-		// Gone whatever becomes of us. Where an open file cannot be removed, Discard does it.
+		// Removing it now cleans up even after a crash. Where an open file cannot be removed, Discard does it.
 		_ = end(f.Name(), func() error { return os.Remove(f.Name()) })
 	}
 	return f, err
 }
 
-// Discard closes a file of Scratch.
+// Discard closes and removes a file made by Scratch.
 func Discard(f *os.File) {
 	f.Close()
 	os.Remove(f.Name())
 }
 
-// TryFile makes the directory of a file and tries whether it can be written there, as [TryDir] does.
+// TryFile creates the directory of path and tests that the file can be written there, as [TryDir] does.
 func TryFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -170,8 +168,8 @@ func TryFile(path string) error {
 	return TryDir(filepath.Dir(path))
 }
 
-// TryDir makes a directory and tries whether files can be written there: work of minutes whose result finds no place is
-// not begun.
+// TryDir creates a directory and tests that files can be written there, so that a long run does not start if its result
+// cannot be saved.
 func TryDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -4,8 +4,8 @@ package atomicfile
 
 import "os"
 
-// lock would mark a file as one that is written. Where it cannot, every file counts as written.
+// lock does nothing here. It returns false, so every file counts as being written.
 func lock(*os.File) bool { return false }
 
-// keep would hold the lock of a file beyond its closing.
+// keep does nothing here.
 func keep(*os.File) (release func()) { return func() {} }

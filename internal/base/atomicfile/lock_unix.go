@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// lock marks a file as one that is written, for as long as it is open; false: another has done so.
+// lock marks a file as being written while it is open. It returns false if another process holds the lock.
 func lock(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return err != syscall.EWOULDBLOCK
 }
 
-// keep holds the lock of a file beyond its closing, until release.
+// keep holds the lock of a file after it is closed, until release.
 func keep(f *os.File) (release func()) {
 	fd, err := syscall.Dup(int(f.Fd()))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// New is [Write] for a file that must not be there yet: neither a file nor a link of that name is followed or replaced.
+// New is [Write] for a file that must not exist yet. It neither follows nor replaces an existing file or link.
 func New(path string, fill func(io.Writer) error) (err error) {
 	defer func() { err = named(path, err) }()
 	f, err := create(path, 0o666)
@@ -24,7 +24,7 @@ func New(path string, fill func(io.Writer) error) (err error) {
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
-	defer keep(f)() // until it has its name
+	defer keep(f)() // until it has its final name
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -37,14 +37,14 @@ func New(path string, fill func(io.Writer) error) (err error) {
 	})
 }
 
-// settle gives a hidden file the name path, if nothing has it.
+// settle renames a temporary file to path unless path exists.
 func settle(name, path string) error {
 	defer os.Remove(name)
 	err := os.Link(name, path)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already, and not replaced", path)
 	}
-	// Not all file systems have links. There the look and the renaming are two steps.
+	// Not all file systems support links. There, checking and renaming are two separate steps.
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, errors.ErrUnsupported) {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s is there already, and not replaced", path)
@@ -54,14 +54,15 @@ func settle(name, path string) error {
 	return err
 }
 
-// leftOver is a name that create gives.
+// leftOver matches the names that create gives.
 var leftOver = regexp.MustCompile(`^\.(.+)\.[0-9a-f]{8}\.tmp$`)
 
-// forgotten is after what time an empty hidden file is nobody's any more: whoever writes one has locked it by then.
+// forgotten is the age beyond which an empty temporary file is abandoned: a live writer has locked it by then.
 const forgotten = time.Minute
 
-// Salvage gives files that a process was killed at, while it wrote them, their names: those of a directory whose names
-// want chooses, and what there is of each. One that has been written since stays hidden. It gives the names.
+// Salvage recovers the temporary files in dir that killed processes left behind, if want accepts the final name. It
+// renames each to its final name, however much was written, and returns these names. A file whose final name exists by
+// now stays hidden.
 func Salvage(dir string, want func(name string) bool) (saved []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -76,7 +77,7 @@ func Salvage(dir string, want func(name string) bool) (saved []string) {
 		}
 		info, err := f.Stat()
 		switch {
-		case err != nil || !lock(f): // somebody writes it
+		case err != nil || !lock(f): // still being written
 		case info.Size() == 0:
 			if time.Since(info.ModTime()) > forgotten {
 				os.Remove(name)

@@ -1,5 +1,4 @@
-// Package columns sets text in columns, for a terminal or a log. What stands
-// in them, and in which unit, is the caller's.
+// Package columns formats text in columns for a terminal or a log.
 package columns
 
 import (
@@ -13,15 +12,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Left writes rows below each other, two spaces between columns.
+// Left writes rows with left-aligned columns, two spaces apart.
 func Left(w io.Writer, rows [][]string) error { return write(w, rows, 0) }
 
-// Right does so with all columns but the last to the right: figures, and then
-// a name.
+// Right writes rows with all columns right-aligned except the last: figures, then a name.
 func Right(w io.Writer, rows [][]string) error { return write(w, rows, tabwriter.AlignRight) }
 
-// Section writes a title and below it rows with their head, which may be nil; nothing
-// where there are no rows.
+// Section writes a title, an optional head and the rows. It writes nothing if there are no rows.
 func Section(w io.Writer, title string, head []string, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
@@ -60,11 +57,11 @@ func write(w io.Writer, rows [][]string, flags uint) error {
 	return nil
 }
 
-// Style is how a table with a header looks.
+// Style is the style of a table with a header.
 type Style int
 
-// Ruled has a line under its header, of ─ or, ASCII, of -. Boxed has lines
-// around all cells. Markdown is a table in that language.
+// Ruled draws a line of ─ under the header, and ASCII a line of -. Boxed draws lines around all cells. Markdown writes
+// a Markdown table.
 const (
 	Ruled Style = iota
 	ASCII
@@ -72,25 +69,24 @@ const (
 	Markdown
 )
 
-// Align is where the text of a column stands.
+// Align is the alignment of a column's text.
 type Align = text.Align
 
-// The alignments.
+// Alignments of a column.
 const (
 	AlignLeft   = text.AlignLeft
 	AlignRight  = text.AlignRight
 	AlignCenter = text.AlignCenter
 )
 
-// Column is one column of a table. Text longer than Wrap goes on in the next
-// line; 0: never.
+// Column is one column of a table. Text longer than Wrap continues on the next line; 0 disables wrapping.
 type Column struct {
 	Name  string
 	Align Align
 	Wrap  int
 }
 
-// All are columns of one alignment.
+// All returns columns with the same alignment.
 func All(align Align, names ...string) []Column {
 	cols := make([]Column, len(names))
 	for i, n := range names {
@@ -99,7 +95,7 @@ func All(align Align, names ...string) []Column {
 	return cols
 }
 
-// Table gives the lines of a table. It has no header if no column has a name.
+// Table returns the lines of a table. It has no header if all columns are unnamed.
 func Table(style Style, cols []Column, rows [][]string) []string {
 	t := table.NewWriter()
 	look := table.StyleLight
@@ -144,11 +140,11 @@ func Table(style Style, cols []Column, rows [][]string) []string {
 	return lines
 }
 
-// Width is how many columns of a terminal a text takes.
+// Width returns the number of terminal columns that s occupies.
 func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-// Wrap breaks a text between words into lines of at most width; words longer
-// than that are broken too. No text gives no lines.
+// Wrap breaks a text between words into lines of at most width columns, and longer words within. Empty text gives no
+// lines.
 func Wrap(s string, width int) []string {
 	if s == "" {
 		return nil
@@ -160,13 +156,13 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// Ends puts one text at the left and one at the right end of a line.
+// Ends aligns left to the left end and right to the right end of a line.
 func Ends(left, right string, width int) string {
 	left = Short(left, max(width-Width(right)-2, 0))
 	return Short(left+strings.Repeat(" ", max(width-Width(left)-Width(right), 2))+right, width)
 }
 
-// Short cuts a text to so many columns.
+// Short truncates a text to width columns.
 func Short(text string, width int) string {
 	if Width(text) <= width {
 		return text

@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// moves tells what no text may do to a terminal: move its cursor, change what it is, end a line, or turn the direction
-// in which the rest of the line is read.
+// moves reports whether r could disrupt a terminal: move the cursor, change the terminal's state, end a line or change
+// the reading direction of the line.
 func moves(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029
 }
 
-// Clean makes a text that comes from a file safe to show in one line: without
-// what would move the cursor.
+// Clean makes text from a file safe to show in one line by removing runes that could disrupt the terminal.
 func Clean(s string) string {
 	blank := func(r rune) rune {
 		if moves(r) {
@@ -28,20 +27,20 @@ func Clean(s string) string {
 	return strings.TrimSpace(strings.Map(blank, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// Lines makes a text safe to show as it stands, in its lines, of which those after the first are set in: a line end in
-// a name does not begin a message of its own.
+// Lines makes multi-line text safe to show. It indents all lines but the first, so that a line end in a name cannot
+// fake a message.
 func Lines(s string) string {
 	return strings.ReplaceAll(string(safe(nil, []byte(s), false)), "\n", "\n  ")
 }
 
-// JSON escapes in a text of JSON what would move the cursor or turn the text around. Outside of strings JSON has no such
-// runes but line ends and tabs, and in strings Go's encoder escapes these.
+// JSON escapes the runes of a JSON text that could disrupt a terminal. Outside strings, JSON allows only line ends and
+// tabs among these, and Go's encoder escapes them within strings.
 func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		if moves(r) && r != '\n' && r != '\t' {
-			out = fmt.Appendf(out, `\u%04x`, r) // none is beyond U+FFFF
+			out = fmt.Appendf(out, `\u%04x`, r) // all are within U+FFFF
 		} else {
 			out = append(out, text[:n]...)
 		}
@@ -50,8 +49,8 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// Cell is a text in a file of comma-separated values. Spreadsheets take one that begins with = + - @, a tab or a
-// carriage return for a formula; an apostrophe before it says that it is text. Numbers stay as they are.
+// Cell escapes text for a CSV file. Spreadsheets read text that begins with = + - @, a tab or a carriage return as a
+// formula; a leading apostrophe marks it as text. Numbers stay unchanged.
 func Cell(s string) string {
 	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || number(s[1:]) && (s[0] == '-' || s[0] == '+') {
 		return s
@@ -59,30 +58,30 @@ func Cell(s string) string {
 	return "'" + s
 }
 
-// number tells digits, with a point among them perhaps.
+// number reports whether s consists of digits, with an optional decimal point.
 func number(s string) bool {
 	whole, part, _ := strings.Cut(s, ".")
 	return whole != "" && strings.Trim(whole+part, "0123456789") == ""
 }
 
-// Safe is a writer of text for people, as it stands but for what would move the cursor of a terminal: a name out of a
-// file may hold it. It may be written to by many goroutines.
+// Safe writes text for people and replaces runes that could disrupt the terminal, which names from a file may contain.
+// It is safe for concurrent use.
 type Safe struct {
 	W io.Writer
 
 	mu      sync.Mutex
 	colours bool
-	rest    []byte // the beginning of a rune whose other bytes come with the next Write
+	rest    []byte // incomplete rune that continues in the next Write
 }
 
-// Colours lets the sequences pass that colour text.
+// Colours lets colour sequences pass through.
 func (s *Safe) Colours() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.colours = true
 }
 
-// Write writes p. A rune that p ends within waits for the next call.
+// Write writes p. A rune cut off at the end of p waits for the next call.
 func (s *Safe) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,8 @@ func (s *Safe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// safe appends b without what moves the cursor. Line ends and tabs stay; a carriage return becomes a line end.
+// safe appends b without the runes that could disrupt a terminal. Line ends and tabs stay, and a carriage return
+// becomes a line end.
 func safe(out, b []byte, colours bool) []byte {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
@@ -125,7 +125,7 @@ func safe(out, b []byte, colours bool) []byte {
 	return out
 }
 
-// colour gives the length of the sequence at the start of b if it is one that colours text, and else 0.
+// colour returns the length of the colour sequence at the start of b, or 0.
 func colour(b []byte) int {
 	for i, c := range b {
 		switch {
@@ -139,7 +139,7 @@ func colour(b []byte) int {
 	return 0
 }
 
-// ShellWord is a word as a shell takes it.
+// ShellWord quotes word for a shell if necessary.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)

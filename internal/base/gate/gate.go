@@ -1,4 +1,4 @@
-// Package gate reads the conditions under which a comparison fails a build, such as "ttft.p99>5%".
+// Package gate parses the conditions under which a comparison fails a build, such as "ttft.p99>5%".
 package gate
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
-// A Limit is what a figure must not do: rise, or fall, by more than By.
+// Limit is the largest tolerated rise or fall of a figure.
 type Limit struct {
-	Name  string  `json:"name"` // of the figure; "": any that gets worse
+	Name  string  `json:"name"` // name of the figure; "": any figure that gets worse
 	Falls bool    `json:"falls"`
-	By    float64 `json:"by"` // a share, above 0
+	By    float64 `json:"by"` // fraction above 0
 }
 
-// Limits are several. Each must hold.
+// Limits is a list of limits that must all hold.
 type Limits []Limit
 
-// Parse reads conditions with commas between them: 5% is for all figures, ttft.p99>5% and throughput<-3% for one.
+// Parse parses conditions separated by commas: 5% applies to all figures, ttft.p99>5% and throughput<-3% to one.
 func Parse(texts []string) (all Limits, err error) {
 	for _, text := range strings.Split(strings.Join(texts, ","), ",") {
 		if text = strings.TrimSpace(text); text == "" {
@@ -62,7 +62,7 @@ func parse(text string) (l Limit, err error) {
 
 func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// Share reads "5%" or "0.05" as 0.05.
+// Share parses "5%" or "0.05" as 0.05.
 func Share(s string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -72,7 +72,7 @@ func Share(s string) (float64, error) {
 	switch {
 	case percent:
 		f /= 100
-	case f >= 1: // 5 is no 500 %: such a gate would never close
+	case f >= 1: // 5 does not mean 500 %: such a gate would never fail
 		return 0, errors.New("give a share such as 5% or 0.05: is " + number + "% meant?")
 	}
 	if !(f > 0 && f < 100) {
@@ -81,7 +81,7 @@ func Share(s string) (float64, error) {
 	return f, nil
 }
 
-// String is the limit as Parse reads it.
+// String formats the limit as Parse reads it.
 func (l Limit) String() string {
 	by := strconv.FormatFloat(l.By*100, 'g', 6, 64) + "%"
 	switch {
@@ -93,7 +93,7 @@ func (l Limit) String() string {
 	return l.Name + ">" + by
 }
 
-// Broken tells whether a change is beyond the limit.
+// Broken reports whether a relative change exceeds the limit.
 func (l Limit) Broken(change float64) bool {
 	if l.Falls {
 		change = -change
@@ -101,7 +101,7 @@ func (l Limit) Broken(change float64) bool {
 	return change > l.By
 }
 
-// Any is the limit for all figures; 0: none is given.
+// Any returns the limit for all figures, or 0 if there is none.
 func (all Limits) Any() float64 {
 	for _, l := range all {
 		if l.Name == "" {
@@ -111,7 +111,7 @@ func (all Limits) Any() float64 {
 	return 0
 }
 
-// Named are the limits for one figure each.
+// Named returns the limits for single figures.
 func (all Limits) Named() (named Limits) {
 	for _, l := range all {
 		if l.Name != "" {
@@ -121,7 +121,7 @@ func (all Limits) Named() (named Limits) {
 	return named
 }
 
-// Check refuses names that are none of a list.
+// Check returns an error for the first limit whose name is not in names.
 func (all Limits) Check(names []string) error {
 	known := map[string]bool{}
 	for _, n := range names {
@@ -139,7 +139,7 @@ func (all Limits) Check(names []string) error {
 	return nil
 }
 
-// String are the limits as Parse reads them.
+// String formats the limits as Parse reads them.
 func (all Limits) String() string {
 	parts := make([]string, len(all))
 	for i, l := range all {

@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// MostControl is the largest body, in bytes, of routes whose requests are a few words.
+// MostControl is the largest body, in bytes, on control routes, whose requests are short.
 const MostControl = 1 << 20
 
-// The memory that bodies take, of all clients together. A body of at most smallBody is read at once. A larger one waits
-// until it has room among the others, and a large text until it is its turn: tokens of a text take thirty times its
-// memory, and a list of many parts more.
+// Memory limits for the bodies of all clients together. A body of up to smallBody is read at once. A larger one waits
+// until there is room, and a large text also waits for its turn, because tokenizing takes thirty times the memory of
+// the text, and a list of many parts takes more.
 const (
 	smallBody = 64 << 10
-	bodyRoom  = 256 << 20 // bytes of all larger bodies; where one alone may be larger, that
+	bodyRoom  = 256 << 20 // bytes of all larger bodies together, or the largest single body allowed if that is more
 	largeText = 256 << 10
-	turnRoom  = 8 << 20  // bytes of the large texts that are worked on at once; a larger one comes alone
-	freeAfter = 32 << 20 // bytes of bodies after which their memory is given back to the system
+	turnRoom  = 8 << 20  // bytes of large texts processed at once; a larger one is processed alone
+	freeAfter = 32 << 20 // bytes of released bodies after which memory is returned to the system
 	patience  = 20 * time.Second
 )
 
-// bodies is the room that is left.
+// bodies tracks the memory left for request bodies.
 type bodies struct {
 	once        sync.Once
 	room, turns *semaphore.Weighted
@@ -45,7 +45,7 @@ func (b *bodies) open(largest int64) {
 	})
 }
 
-// held is what the body of one request has of the room.
+// held is the share of the room that one request's body holds.
 type held struct {
 	b *bodies
 	n int64
@@ -53,7 +53,7 @@ type held struct {
 
 type heldKey struct{}
 
-// release gives the room back.
+// release returns the share.
 func (h *held) release() {
 	if h.n > 0 {
 		h.b.room.Release(h.n)
@@ -61,8 +61,8 @@ func (h *held) release() {
 	}
 }
 
-// free counts bytes that nobody holds any more. What came at once does not wait for the collector's next turn, which is
-// far off where nearly all memory is weights.
+// free counts released bytes and returns memory to the system from time to time. The garbage collector would run too
+// late, because the weights dominate the heap.
 func (b *bodies) free(n int64) {
 	b.mu.Lock()
 	b.freed += n
@@ -76,7 +76,7 @@ func (b *bodies) free(n int64) {
 	}
 }
 
-// wait takes n of a room, for as long as a client has patience.
+// wait acquires n of a room, or gives up after the patience timeout.
 func wait(ctx context.Context, room *semaphore.Weighted, n int64) error {
 	if room.TryAcquire(n) {
 		return nil
@@ -89,21 +89,21 @@ func wait(ctx context.Context, room *semaphore.Weighted, n int64) error {
 	return nil
 }
 
-// Body reads the whole body; Guard has set the time for it. One that is too large
-// is an *http.MaxBytesError, one that cannot be read or finds no room an *Error. It has its room until the handler ends.
+// Body reads the whole body within the deadline set by Guard. A body that is too large gives an *http.MaxBytesError.
+// One that cannot be read or finds no room gives an *Error. The body holds its room until the handler returns.
 func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return f.BodyUpTo(w, r, f.MaxBodyBytes)
 }
 
-// BodyUpTo is Body with another limit.
+// BodyUpTo is Body with its own limit.
 func (f *Front) BodyUpTo(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := f.read(w, r, min(limit, f.MaxBodyBytes))
 	if err == nil {
-		// Without a deadline again: net/http goes on reading to see the client leave.
+		// Clear the deadline: net/http keeps reading to detect that the client leaves.
 		http.NewResponseController(w).SetReadDeadline(time.Time{})
 		return body, nil
 	}
-	// The deadline stays, else net/http would wait for the rest of the body.
+	// Keep the deadline, or net/http would wait for the rest of the body.
 	w.Header().Set("Connection", "close")
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		return nil, err
@@ -136,7 +136,7 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byt
 			return nil, err
 		}
 		h.b, h.n = &f.bodies, size
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // it did not wait by its own fault
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // restart: the wait was not its fault
 	}
 	if r.ContentLength >= 0 {
 		body := make([]byte, r.ContentLength)
@@ -148,7 +148,7 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byt
 	return whole.Bytes(), err
 }
 
-// Turn waits until a body of n bytes may be decoded and its text worked on; done ends the turn.
+// Turn waits until a body of n bytes may be decoded and its text processed. done ends the turn.
 func (f *Front) Turn(r *http.Request, n int) (done func(), err error) {
 	if n < largeText {
 		return func() {}, nil

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// halfway is a listener whose connections outlive the end of what the client sends. net/http takes that end for the
-// client's leaving and drops its request, but some clients end what they send as soon as the request is sent, and
-// wait for the answer.
+// halfway is a listener whose connections survive a half-close by the client. net/http treats the half-close as the
+// client's departure and drops the request, but some clients close their sending side after the request and wait for
+// the answer.
 type halfway struct{ net.Listener }
 
 func (l halfway) Accept() (net.Conn, error) {
@@ -24,24 +24,24 @@ func (l halfway) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// conn is one of its connections.
+// conn is a connection of a halfway listener.
 type conn struct {
 	*net.TCPConn
 
 	mu      sync.Mutex
-	interim bool          // the client of the present request knows replies before the reply
-	replied bool          // the reply to it has begun
-	again   chan struct{} // closed and replaced when the deadline of reads is set
+	interim bool          // the client of the current request accepts interim replies
+	replied bool          // the reply to the current request has begun
+	again   chan struct{} // closed and replaced when a read deadline in the past is set
 }
 
 type connKey struct{}
 
-// withConn lets the handlers of a connection find it.
+// withConn makes the connection available to its handlers.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// asked notes a request, before its reply begins.
+// asked records a request before its reply begins.
 func asked(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		c.mu.Lock()
@@ -50,7 +50,7 @@ func asked(r *http.Request) {
 	}
 }
 
-// answered is told of the state of each connection; an idle one's reply is out.
+// answered is the ConnState hook. An idle connection has sent its reply.
 func answered(nc net.Conn, state http.ConnState) {
 	if c, ok := nc.(*conn); ok && state == http.StateIdle {
 		c.mu.Lock()
@@ -66,8 +66,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.TCPConn.Write(p)
 }
 
-// SetReadDeadline also ends the wait of a Read after the client's end: net/http sets a deadline in the past to get its
-// reader back.
+// SetReadDeadline also ends the wait of a Read after a half-close: net/http sets a deadline in the past to stop its
+// reader.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	err := c.TCPConn.SetReadDeadline(t)
 	if !t.IsZero() && !t.After(time.Now()) {
@@ -79,8 +79,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return err
 }
 
-// Read hides the end of what the client sends while its request is served. Then net/http reads one byte ahead, and at
-// no other time: the end of a header or a body that is not whole stays one.
+// Read hides a half-close while the request is served. Only then does net/http read a single byte ahead, so an EOF
+// within a header or body is still reported.
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	again := c.again
@@ -92,9 +92,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gone waits until the client has really left, which is the error, or nobody waits for that any more. A closed
-// connection looks like one that is closed halfway until something is sent, to which the former's host answers with a
-// reset. So an interim reply is sent, unless the reply has begun, which does the same.
+// gone waits until the client has really left and returns that error, or until nobody waits any more. A closed
+// connection looks like a half-closed one until something is sent, which a closed one answers with a reset. So gone
+// sends an interim reply, unless the reply has already begun, which has the same effect.
 func (c *conn) gone(again chan struct{}) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *conn) gone(again chan struct{}) error {
 	}
 }
 
-// probe sends the interim reply, once.
+// probe sends the interim reply once.
 func (c *conn) probe(raw syscall.RawConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *conn) probe(raw syscall.RawConn) {
 		return
 	}
 	c.interim = false
-	// One try: a full buffer waits for the client to read, and then it is there.
+	// Try once. If the buffer is full, the client is still expected to read it.
 	raw.Write(func(fd uintptr) bool {
 		syscall.Write(int(fd), []byte("HTTP/1.1 100 Continue\r\n\r\n"))
 		return true

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// bears tells whether the request brings the key as bearer token, in constant time.
-// No key is wanted if it is empty.
+// bears reports in constant time whether the request carries the key as a bearer token. An empty key accepts every
+// request.
 func bears(r *http.Request, want string) bool {
 	if want == "" {
 		return true
@@ -21,18 +21,17 @@ func bears(r *http.Request, want string) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(want)) == 1
 }
 
-// Guard stands before all routes. A server on loopback without a key trusts every
-// local program, but not the web pages a local browser shows: they could make it
-// write profile files. So such a server answers only to loopback's names (a page
-// may point a name of its own at 127.0.0.1) and to no foreign origin.
+// Guard wraps all routes. A server on loopback without a key trusts every local program, but not web pages in a local
+// browser, which could make it write profile files. Such a server therefore accepts only loopback host names (a page
+// may point its own name at 127.0.0.1) and rejects foreign origins.
 func (f *Front) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked(r)
 		rc := http.NewResponseController(w)
-		// The deadline of an earlier reply on this connection is no longer meant.
+		// Clear the deadline of an earlier reply on this connection.
 		rc.SetWriteDeadline(time.Time{})
 		if r.Body != http.NoBody {
-			// net/http reads what a handler leaves of the body; that must end too.
+			// net/http reads the rest of the body after the handler. That must end too.
 			rc.SetReadDeadline(time.Now().Add(f.BodyTimeout))
 			room := &held{}
 			defer room.release()
@@ -40,7 +39,7 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 		}
 		if f.APIKey == "" {
 			allowed := f.AllowedHosts
-			if f.Public.Load() { // under whatever name one comes, but no page of another makes a browser come
+			if f.Public.Load() { // any host name is allowed, but no foreign origin
 				allowed = []string{hostOf(r.Host)}
 			}
 			if reason := notLocal(r, allowed); reason != "" {
@@ -52,9 +51,9 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// MayAct looks at a request of a route that acts, and refuses it where it may not: HEAD asks for headers alone, and what
-// a browser sends for a page of another site, be it an image, a link or a form, is not its user's wish. Browsers say
-// whose page it was, also where they send no Origin; programs say nothing.
+// MayAct reports whether a request may use a route that acts, and refuses it otherwise. HEAD only asks for headers. A
+// request that a page of another site triggers in a browser, by an image, a link or a form, is not its user's intent.
+// Browsers report the site in Sec-Fetch-Site even if they send no Origin; programs do not send it.
 func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 	switch site := strings.ToLower(r.Header.Get("Sec-Fetch-Site")); {
 	case r.Method == http.MethodHead:
@@ -67,9 +66,8 @@ func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// notLocal says why a server on loopback without a key refuses a request: it names
-// another host, or comes from a web page. It is empty for one that is welcome. The
-// allowed are names besides those of loopback.
+// notLocal returns the reason why a server on loopback without a key refuses a request: it names another host or comes
+// from a foreign web page. It returns "" for an acceptable request. allowed lists host names besides those of loopback.
 func notLocal(r *http.Request, allowed []string) string {
 	if !localName(r.Host, allowed) {
 		return "the host name of the request is not one of loopback: use localhost, or allow the name, or set an API key"
@@ -82,7 +80,7 @@ func notLocal(r *http.Request, allowed []string) string {
 	return ""
 }
 
-// hostOf is a host without its port.
+// hostOf returns the host without its port, in lower case.
 func hostOf(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -90,13 +88,13 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// localName reports whether a host, perhaps with a port, names loopback.
+// localName reports whether a host, with or without a port, names loopback or is allowed.
 func localName(host string, allowed []string) bool {
 	host = hostOf(host)
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "" {
 		return true
 	}
-	// 0.0.0.0 reaches loopback too; SGLang's clients use it as their default.
+	// 0.0.0.0 reaches loopback too, and SGLang's clients default to it.
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		return true
 	}

@@ -1,5 +1,5 @@
-// Package httpguard is what stands before the routes of a server and of a router
-// alike: who may ask, in how much time, and how a listener is opened and closed.
+// Package httpguard is the common front of the server and the router: access control, timeouts, and opening and closing
+// the listener.
 package httpguard
 
 import (
@@ -16,52 +16,51 @@ import (
 	"time"
 )
 
-// Auth is how a route is protected.
+// Auth is the protection level of a route.
 type Auth int
 
 const (
-	Open  Auth = iota // probes and scrapes need no secret
-	Key               // the API key, when there is one
-	Admin             // the admin key when there is one, else the API key
+	Open  Auth = iota // no key: probes and scrapes
+	Key               // the API key, if set
+	Admin             // the admin key if set, else the API key
 )
 
-// Route is one, under all of its names.
+// Route is one route under all of its names.
 type Route struct {
 	Methods string // space-separated
-	Paths   string // space-separated: the present name first, then older ones
+	Paths   string // space-separated: current name first, then older ones
 	Auth    Auth
 	Handler http.HandlerFunc
 }
 
-// At is a row of a table of routes.
+// At returns a row of a route table.
 func At(methods, paths string, auth Auth, handler http.HandlerFunc) Route {
 	return Route{methods, paths, auth, handler}
 }
 
-// Acts tells whether the route does something, by whichever of its methods: SGLang starts and stops profiles by GET too.
+// Acts reports whether the route has side effects with any of its methods. SGLang starts and stops profiles by GET too.
 func (e *Route) Acts() bool { return e.Methods != http.MethodGet }
 
-// Front is what a server asks of requests before it looks at what they want.
+// Front checks requests before they reach their handlers.
 type Front struct {
 	APIKey, AdminAPIKey string
-	AllowedHosts        []string // names, besides those of loopback, for one without a key
+	AllowedHosts        []string // allowed without a key, besides loopback names
 	BodyTimeout         time.Duration
 	MaxBodyBytes        int64
 	Log                 *slog.Logger
-	// Refuse replies with an error in the form of the route's API.
+	// Refuse replies with an error in the format of the route's API.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, message string)
 
-	// Around, if there is one, calls next for a request of a path, which is empty where
-	// there is no such route.
+	// Around, if set, wraps the handler next of a request. path is empty for an unknown route.
 	Around func(path string, w http.ResponseWriter, r *http.Request, next http.HandlerFunc)
 
-	Insecure bool        // beyond loopback it needs no key
+	Insecure bool        // serve beyond loopback without a key
 	Public   atomic.Bool // listening beyond loopback
 
 	bodies bodies // of all clients
 }
 
-// Mux has the routes, and for all other paths the reply that there is none.
+// Mux returns a multiplexer with the routes. All other paths reply 404 with the text of missing.
 func (f *Front) Mux(routes []Route, missing func(r *http.Request) string) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, e := range routes {
@@ -93,7 +92,7 @@ func (f *Front) around(path string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { f.Around(path, w, r, next) }
 }
 
-// Protect lets those through who bring the key of a level.
+// Protect passes on only requests that carry the key of the level.
 func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	want := f.APIKey
 	if level == Admin && f.AdminAPIKey != "" {
@@ -108,7 +107,7 @@ func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// httpLog passes on what net/http says, which is of its peers and never twice the same.
+// httpLog forwards net/http's messages. They mention peers and never repeat exactly.
 type httpLog struct{ log *slog.Logger }
 
 func (h httpLog) Write(p []byte) (int, error) {
@@ -116,9 +115,8 @@ func (h httpLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Serve answers on ln until ctx ends. Then drain lets running requests come to
-// their end, for which it may shut the server down, and replies that are on their
-// way out have some seconds more. Beyond loopback it wants an API key.
+// Serve serves ln until ctx ends. Then drain lets running requests finish, which may shut the server down, and replies
+// in progress get up to 5 more seconds. Beyond loopback an API key is required unless Insecure is set.
 func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drain func(*http.Server)) error {
 	if !loopback(ln.Addr()) {
 		if f.APIKey == "" && !f.Insecure {
@@ -152,11 +150,10 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drai
 	return nil
 }
 
-// replyTimeout bounds the sending of a whole reply; streams have a bound for each
-// write.
+// replyTimeout limits the time to send a whole reply. Streams have a limit for each write.
 const replyTimeout = 2 * time.Minute
 
-// WriteWhole sends a whole reply, whose header is set.
+// WriteWhole sends a whole reply. Its headers are already set.
 func WriteWhole(w http.ResponseWriter, status int, body []byte) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTimeout))
 	w.WriteHeader(status)
@@ -176,7 +173,7 @@ func WriteText(w http.ResponseWriter, status int, text string) {
 	WriteWhole(w, status, []byte(text))
 }
 
-// EnvBool reads a boolean of the environment as SGLang does: true and 1, in any case.
+// EnvBool parses a boolean environment variable as SGLang does: true and 1, in any case. An empty v gives absent.
 func EnvBool(v string, absent bool) bool {
 	if v == "" {
 		return absent

@@ -8,13 +8,12 @@ import (
 	"syscall"
 )
 
-// ErrNeedKey is returned when an open server would be reachable from elsewhere.
+// ErrNeedKey is returned when a server without a key would be reachable from other hosts.
 var ErrNeedKey = errors.New("listening beyond loopback needs an API key: add --api-key KEY (clients give the same), " +
 	"or --insecure to serve whoever reaches the port, or listen on --host 127.0.0.1 and come by ssh -L")
 
-// Listen opens the port. An empty host is loopback. It refuses a host beyond
-// loopback when there is no API key, unless that is meant, before the model is loaded for nothing;
-// [Front.Serve] looks again.
+// Listen opens the port. An empty host means loopback. Without an API key it refuses a host beyond loopback unless
+// insecure is set. It fails before the model is loaded; [Front.Serve] checks again.
 func Listen(host string, port int, apiKey string, insecure bool) (net.Listener, error) {
 	if host == "" {
 		host = "127.0.0.1"
@@ -33,7 +32,7 @@ func Listen(host string, port int, apiKey string, insecure bool) (net.Listener, 
 	return ln, nil
 }
 
-// loopback tells whether a listener can be reached from its own host alone.
+// loopback reports whether a listener is reachable only from its own host.
 func loopback(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.TCPAddr:

@@ -16,7 +16,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// ProfileRoot is SGLang's directory of traces.
+// ProfileRoot returns SGLang's trace directory.
 func ProfileRoot(env func(string) string) string {
 	if d := env("SGLANG_TORCH_PROFILER_DIR"); d != "" {
 		return d
@@ -24,9 +24,9 @@ func ProfileRoot(env func(string) string) string {
 	return "/tmp"
 }
 
-// Path is the absolute path that a request names in a field, as a place for files. On loopback a client names any, as
-// SGLang's do. Beyond loopback it must lie under the root, also after symbolic links are followed; a relative one is then
-// one below the root. What is refused is an *Error.
+// Path returns the absolute form of a path that a request gives in a field. On loopback any path is allowed, as in
+// SGLang. Beyond loopback the path must lie under root, even after symbolic links are followed, and a relative path is
+// relative to root. A refusal is an *Error.
 func (f *Front) Path(field, path, root string, env func(string) string) (string, error) {
 	bad := func(status int, format string, args ...any) (string, error) {
 		return "", &Error{status, field + ": " + fmt.Sprintf(format, args...)}
@@ -73,7 +73,7 @@ func (f *Front) Path(field, path, root string, env func(string) string) (string,
 	return real, nil
 }
 
-// resolve follows the symbolic links in the part of path that exists.
+// resolve follows the symbolic links in the existing part of path.
 func resolve(field, path string) (string, error) {
 	missing := ""
 	for p := path; ; p = filepath.Dir(p) {
@@ -84,7 +84,7 @@ func resolve(field, path string) (string, error) {
 		if !os.IsNotExist(err) || p == filepath.Dir(p) {
 			return "", &Error{http.StatusBadRequest, fmt.Sprintf("%s: %v", field, err)}
 		}
-		// A link that points nowhere would come into being with its target.
+		// Writing through a broken link would create its target.
 		if _, err := os.Lstat(p); err == nil {
 			return "", &Error{http.StatusForbidden, fmt.Sprintf("%s: %s is a broken link", field, p)}
 		}

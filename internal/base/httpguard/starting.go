@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Starting answers 503 to everyone on ln until the returned function is called,
-// so that whoever waits for the server learns that it is coming. The listener
-// stays open and can then be given to [Front.Serve].
+// Starting answers every request on ln with 503 until done is called, so that waiting clients learn that the server is
+// coming. The listener stays open and can then be passed to [Front.Serve].
 func Starting(ln net.Listener) (done func()) {
 	tcp, ok := ln.(*net.TCPListener)
 	if !ok {
@@ -37,7 +36,7 @@ func Starting(ln net.Listener) (done func()) {
 	})
 }
 
-// lent is a listener that is given back: closing it ends Accept alone.
+// lent is a listener whose Close only ends Accept, so that it can be used again.
 type lent struct{ *net.TCPListener }
 
 func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }

@@ -1,8 +1,6 @@
-// Package inflate reads deflate streams (RFC 1951) straight into the caller's
-// memory. Text of traces is nearly all long matches, and each byte is copied
-// once, where other readers copy it into a window of theirs, out of it, and out
-// of a buffer: BenchmarkInflate has it beside klauspost's reader, which takes
-// twice as long.
+// Package inflate decompresses deflate streams (RFC 1951) directly into the caller's memory. Trace text is nearly all
+// long matches. This reader copies each byte once, while other readers copy it into their window, out of it, and out of
+// a buffer. BenchmarkInflate compares it with klauspost's reader, which takes twice as long.
 package inflate
 
 import (
@@ -12,57 +10,56 @@ import (
 	"io"
 )
 
-// ErrCorrupt marks a stream that is not deflate.
+// ErrCorrupt is the error for an invalid deflate stream.
 var ErrCorrupt = errors.New("the deflate stream is corrupt")
 
 const (
-	window   = 32 << 10 // how far back a match may reach
+	window   = 32 << 10 // maximum match distance
 	maxMatch = 258
-	// A match is copied in pieces of this size and may be written beyond its
-	// end, so the fast way keeps so much room.
+	// A match is copied in pieces of this size, possibly past its end. The fast path reserves that much room.
 	piece = 32
 )
 
-// Reader inflates one stream after another. Reads of some 64 kB and more are
-// its purpose: each one keeps up to 32 kB for the next.
+// Reader decompresses one stream after another. It is meant for reads of about 64 kB and more, because each Read keeps
+// up to 32 kB for the next.
 type Reader struct {
 	src *bufio.Reader
-	in  []byte // what src holds
-	at  int    // in[:at] is read
+	in  []byte // buffer of src
+	at  int    // in[:at] has been read
 
-	bits uint64 // read and not yet used, the lowest bit first
-	n    uint   // how many of them count
+	bits uint64 // read but unused bits, lowest first
+	n    uint   // number of valid bits
 
-	past [2 * window]byte // past[:end] ends with what precedes the text to be read, the last window of it at least
+	past [2 * window]byte // past[:end] ends with the preceding text, at least one window of it
 	end  int
 
-	step  func(z *Reader, p []byte, o int) (int, error) // what follows
+	step  func(z *Reader, p []byte, o int) (int, error) // next state
 	final bool                                          // the block is the last one
-	left  int                                           // of a stored block, or of a match that p had no room for
-	dist  int                                           // of that match
+	left  int                                           // bytes left of a stored block or a match
+	dist  int                                           // distance of that match
 	err   error
 
 	lit, dst table
 	lens     [maxLit + maxDist]uint8
 }
 
-// NewReader reads the stream at the next byte of src.
+// NewReader returns a Reader of the stream that starts at the next byte of src.
 func NewReader(src *bufio.Reader) *Reader {
 	z := &Reader{}
 	z.Reset(src)
 	return z
 }
 
-// Reset makes the reader begin a stream at the next byte of src.
+// Reset starts a new stream at the next byte of src.
 func (z *Reader) Reset(src *bufio.Reader) {
 	z.src, z.in, z.at, z.bits, z.n = src, nil, 0, 0, 0
 	z.end, z.left, z.final, z.err = 0, 0, false, nil
 	z.step = (*Reader).header
 }
 
-// Read gives text until p is full or the stream ends. After io.EOF src stands
-// behind the stream. What precedes the place of an error is given with it:
-// ErrCorrupt, io.ErrUnexpectedEOF where src ends too early, or src's own error.
+// Read decompresses until p is full or the stream ends. After io.EOF, src is positioned behind the stream. On an error
+// Read also returns the bytes before it. The error is ErrCorrupt, io.ErrUnexpectedEOF if src ends too early, or src's
+// own error.
 func (z *Reader) Read(p []byte) (int, error) {
 	o := 0
 	for z.err == nil && o < len(p) {
@@ -75,7 +72,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	return o, z.err
 }
 
-// keep notes the end of the text for matches of the next Read.
+// keep saves the end of the text for matches in the next Read.
 func (z *Reader) keep(text []byte) {
 	text = text[max(0, len(text)-window):]
 	if z.end+len(text) > len(z.past) {
@@ -84,7 +81,7 @@ func (z *Reader) keep(text []byte) {
 	z.end += copy(z.past[z.end:], text)
 }
 
-// fill makes at least want bits ready, want ≤ 32.
+// fill makes at least want bits available, want ≤ 32.
 func (z *Reader) fill(want uint) error {
 	for z.n < want {
 		if z.at == len(z.in) {
@@ -99,8 +96,7 @@ func (z *Reader) fill(want uint) error {
 	return nil
 }
 
-// more looks at what src has next. Whole bytes among bits stay in src: the
-// stream may end before them.
+// more refills in from src. Whole bytes in bits stay in src, because the stream may end before them.
 func (z *Reader) more() error {
 	ahead := int(z.n / 8)
 	_, _ = z.src.Discard(z.at - ahead)
@@ -114,7 +110,7 @@ func (z *Reader) more() error {
 	return err
 }
 
-// take gives the next bits, want ≤ 32.
+// take consumes want bits, want ≤ 32.
 func (z *Reader) take(want uint) (uint, error) {
 	if err := z.fill(want); err != nil {
 		return 0, err
@@ -125,7 +121,7 @@ func (z *Reader) take(want uint) (uint, error) {
 	return v, nil
 }
 
-// header reads the beginning of a block, or finds the end of the stream.
+// header reads a block header, or detects the end of the stream.
 func (z *Reader) header(_ []byte, o int) (int, error) {
 	if z.final {
 		_, _ = z.src.Discard(z.at - int(z.n/8))
@@ -139,7 +135,7 @@ func (z *Reader) header(_ []byte, o int) (int, error) {
 	z.final = v&1 != 0
 	switch v >> 1 {
 	case 0:
-		if _, err := z.take(z.n & 7); err != nil { // to the next byte
+		if _, err := z.take(z.n & 7); err != nil { // skip to the next byte
 			return o, err
 		}
 		size, err := z.take(32)
@@ -164,11 +160,11 @@ func (z *Reader) header(_ []byte, o int) (int, error) {
 	return o, nil
 }
 
-// stored copies a block that is not compressed.
+// stored copies an uncompressed block.
 func (z *Reader) stored(p []byte, o int) (int, error) {
 	for z.left > 0 && o < len(p) {
 		switch {
-		case z.n > 0: // whole bytes that were read ahead
+		case z.n > 0: // whole bytes read ahead
 			p[o] = byte(z.bits)
 			z.bits >>= 8
 			z.n -= 8
@@ -194,7 +190,7 @@ func (z *Reader) stored(p []byte, o int) (int, error) {
 // block reads symbols until p is full or the block ends.
 func (z *Reader) block(p []byte, o int) (int, error) {
 	for {
-		if z.left > 0 { // of the match that the Read before had no room for
+		if z.left > 0 { // rest of a match that did not fit in the last Read
 			o = z.copy(p, o)
 		}
 		var err error
@@ -232,7 +228,7 @@ func (z *Reader) block(p []byte, o int) (int, error) {
 	}
 }
 
-// copy appends as much of the match as p has room for.
+// copy copies as much of the match as fits in p.
 func (z *Reader) copy(p []byte, o int) int {
 	end := min(o+z.left, len(p))
 	z.left -= end - o
@@ -245,7 +241,7 @@ func (z *Reader) copy(p []byte, o int) int {
 	return o
 }
 
-// symbol reads one code of t and consumes it, not the extra bits behind it.
+// symbol reads and consumes one code of t, without its extra bits.
 func (z *Reader) symbol(t *table) (entry, error) {
 	for {
 		e := t.first[z.bits&(1<<firstBits-1)]
@@ -268,8 +264,8 @@ func (z *Reader) symbol(t *table) (entry, error) {
 	}
 }
 
-// fast is block for where there is plenty of text before, of input and of
-// room, which is nearly everywhere. It stops before what it cannot do.
+// fast is the fast path of block. It needs enough earlier text, input and room, which is nearly always the case. It
+// stops before any symbol it cannot handle.
 func (z *Reader) fast(p []byte, o int) (int, error) {
 	in, at, bits, n := z.in, z.at, z.bits, z.n
 	lit, dst := &z.lit, &z.dst
@@ -311,7 +307,7 @@ func (z *Reader) fast(p []byte, o int) (int, error) {
 		}
 		if e&(isEnd|isBad) != 0 {
 			bits, n = before, had
-			break // symbol finds it, too
+			break // symbol handles it
 		}
 		length := int(e>>valueAt) + int(bits&(1<<(e&31)-1)>>e.code())
 		bits >>= e & 31

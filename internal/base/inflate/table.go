@@ -2,19 +2,19 @@ package inflate
 
 import "math/bits"
 
-// An entry of a table says what a code stands for:
+// entry is a table entry that describes a code:
 //
-//	bits 0–4    how long it is, with the extra bits behind it
-//	bits 5–8    how long it is without them
-//	bits 9–12   which kind it is of; none of them: a length or a distance
-//	bits 16–31  the literal, the least length or distance, or a place in more
+//	bits 0–4    length of the code with its extra bits
+//	bits 5–8    length of the code without them
+//	bits 9–12   kind; none set: a length or a distance
+//	bits 16–31  the literal, the base length or distance, or an index in more
 type entry uint32
 
 const (
 	isLiteral entry = 1 << (9 + iota)
-	isEnd           // of the block
-	isMore          // the code is longer than firstBits: look there
-	isBad           // no such code, or one that must not be used
+	isEnd           // end of block
+	isMore          // code longer than firstBits: see more
+	isBad           // no such code, or a forbidden one
 	valueAt   = 16
 )
 
@@ -22,23 +22,22 @@ func (e entry) code() uint  { return uint(e >> 5 & 15) }
 func (e entry) extra() uint { return uint(e&31) - e.code() }
 
 const (
-	maxBits   = 15 // of a code
-	firstBits = 11 // found with one look
+	maxBits   = 15 // maximum code length
+	firstBits = 11 // bits of the first lookup
 	maxLit    = 286
 	maxDist   = 30
 )
 
-// table finds what the next bits stand for: in first by the first firstBits,
-// and else in more by the others, which follow each other there.
+// table decodes the next bits: the first firstBits are an index in first. The rest of longer codes is an index in the
+// part of more that first names.
 type table struct {
 	first [1 << firstBits]entry
 	more  []entry
 }
 
-// build makes the table for codes of these lengths, 0 where a symbol has none;
-// what[s] is the entry of symbol s but for the length of its code. It reports
-// false if there are too many or too few codes; a single one of one bit may be
-// alone, or none at all.
+// build builds the table for codes of the given lengths, where 0 means that the symbol has no code. what[s] is the
+// entry of symbol s without the length of its code. It returns false if the code is over- or under-subscribed. A single
+// code of one bit, or no code at all, is valid.
 func (t *table) build(lens []uint8, what []entry) bool {
 	var count, next [maxBits + 1]uint
 	for _, l := range lens {
@@ -90,7 +89,7 @@ func (t *table) build(lens []uint8, what []entry) bool {
 	return true
 }
 
-// What symbols stand for (RFC 1951, 3.2.5), as build wants it.
+// Entries of the symbols (RFC 1951, 3.2.5), as build expects them.
 var litKinds [maxLit + 2]entry
 var distKinds [maxDist + 2]entry
 
@@ -116,7 +115,7 @@ func init() {
 	distKinds[30], distKinds[31] = isBad, isBad
 }
 
-// fixed makes the tables of blocks that have none of their own (3.2.6).
+// fixed builds the tables of blocks with fixed codes (3.2.6).
 func (z *Reader) fixed() {
 	var lens [maxLit + 2]uint8
 	for s := range lens {
@@ -138,7 +137,7 @@ func (z *Reader) fixed() {
 	z.dst.build(lens[:maxDist+2], distKinds[:])
 }
 
-// codes reads the lengths of a block's codes (3.2.7).
+// codes reads the code lengths of a block with dynamic codes (3.2.7).
 func (z *Reader) codes() error {
 	v, err := z.take(14)
 	if err != nil {
@@ -198,7 +197,7 @@ func (z *Reader) codes() error {
 	return nil
 }
 
-// lenOrder is in which order the lengths of the lengths' codes stand.
+// lenOrder is the order of the lengths of the code length codes.
 var lenOrder = [...]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 var lenKinds = func() (kinds [19]entry) {

@@ -1,11 +1,9 @@
-// Package jsonscan reads JSON in place, where encoding/json would be too slow or would
-// read more than is wanted: events of a stream as they come, the prompt of a body that is
-// passed on.
+// Package jsonscan reads JSON in place, where encoding/json would be too slow or would read more than needed: events of
+// a stream, and the prompt of a forwarded body.
 //
-// A [Scanner] walks one text and allocates nothing. It holds to the structure of what it
-// enters, and of what it skips only to the brackets and the quotes: half an event is an
-// error, an odd number inside a skipped list is not. Whatever encoding/json accepts it
-// reads alike; fuzz tests of its users hold it to that.
+// A [Scanner] walks one text and allocates nothing. It checks the structure of the values that it enters. In skipped
+// values it checks only brackets and quotes: a truncated event is an error, but an invalid number in a skipped list is
+// not. It reads everything that encoding/json accepts in the same way; fuzz tests in its users verify that.
 package jsonscan
 
 import (
@@ -16,24 +14,24 @@ import (
 	"unicode/utf8"
 )
 
-// A Scanner walks one JSON text. The zero Scanner is at the end of none.
+// Scanner walks one JSON text. The zero Scanner is at the end of an empty text.
 type Scanner struct {
 	b []byte
 	i int
-	// first: the next key or element is the first of its object or list.
+	// first is set if the next key or element is the first of its object or list.
 	first bool
 	err   error
 }
 
-// ErrSyntax is the error of a text that is no JSON.
+// ErrSyntax is the error for invalid JSON.
 var ErrSyntax = errors.New("not JSON")
 
-// New begins at the start of a text.
+// New returns a Scanner at the start of text.
 func New(text []byte) Scanner { return Scanner{b: text} }
 
 func (s *Scanner) fail() { s.err = ErrSyntax; s.i = len(s.b) }
 
-// Peek gives the next byte that is no space, 0 at the end.
+// Peek returns the next byte that is not a space, or 0 at the end.
 func (s *Scanner) Peek() byte {
 	for s.i < len(s.b) {
 		switch c := s.b[s.i]; c {
@@ -46,8 +44,7 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// enter goes into the object or list that opens with c; false: the value is
-// something else, and skipped.
+// enter enters the object or list that opens with c. It skips any other value and returns false.
 func (s *Scanner) enter(c byte) bool {
 	if s.Peek() != c {
 		s.Skip()
@@ -58,10 +55,8 @@ func (s *Scanner) enter(c byte) bool {
 	return true
 }
 
-// Object goes through the members of an object: it stands at the value of each key,
-// which is as it is written and which the loop has to take. A value of another type is
-// skipped. The keys that matter are plain words: one written with escapes is taken for
-// another.
+// Object calls each with the raw key of every member of an object. each must consume the member's value. A value of
+// another type is skipped. Keys with escapes are not decoded, so they never match a plain word.
 func (s *Scanner) Object(each func(key []byte) bool) {
 	if !s.enter('{') {
 		return
@@ -83,8 +78,7 @@ func (s *Scanner) Object(each func(key []byte) bool) {
 	}
 }
 
-// List goes through the elements of a list, of which the loop has to take each. A value
-// of another type is skipped.
+// List calls each for every element of a list. each must consume the element. A value of another type is skipped.
 func (s *Scanner) List(each func() bool) {
 	if !s.enter('[') {
 		return
@@ -93,7 +87,7 @@ func (s *Scanner) List(each func() bool) {
 	}
 }
 
-// more stands at the next element of the list that was entered.
+// more advances to the next element of the entered object or list.
 func (s *Scanner) more(closing byte) bool {
 	c := s.Peek()
 	first := s.first
@@ -115,8 +109,8 @@ func (s *Scanner) more(closing byte) bool {
 	return true
 }
 
-// Str reads a string and gives it as it is written, without its quotes. A value
-// of another type is skipped and gives nil; "" is not nil.
+// Str reads a string and returns its raw text without quotes. A value of another type is skipped and gives nil; an
+// empty string is not nil.
 func (s *Scanner) Str() []byte {
 	if s.Peek() != '"' {
 		s.Skip()
@@ -130,7 +124,7 @@ func (s *Scanner) Str() []byte {
 			s.fail()
 			return nil
 		}
-		// The quote is text when an odd number of backslashes stands before it.
+		// An odd number of backslashes before the quote escapes it.
 		end := s.i + n
 		slashes := 0
 		for end-slashes > from && s.b[end-slashes-1] == '\\' {
@@ -143,8 +137,7 @@ func (s *Scanner) Str() []byte {
 	}
 }
 
-// Num reads an integer; a fraction is cut off. What is no number, or is too large
-// to count tokens, is skipped and gives false.
+// Num reads an integer and truncates a fraction. Anything else is skipped and gives false, as do more than 15 digits.
 func (s *Scanner) Num() (int, bool) {
 	s.Peek()
 	at := s.i
@@ -171,7 +164,7 @@ func (s *Scanner) Num() (int, bool) {
 	return n, s.err == nil
 }
 
-// Skip goes past one value.
+// Skip skips one value.
 func (s *Scanner) Skip() {
 	switch c := s.Peek(); c {
 	case '"':
@@ -190,7 +183,7 @@ func (s *Scanner) Skip() {
 	s.first = false
 }
 
-// Value goes past one value and gives it as it is written; nil: it is not whole.
+// Value skips one value and returns its raw text, or nil if it is incomplete.
 func (s *Scanner) Value() []byte {
 	s.Peek()
 	from := s.i
@@ -200,14 +193,14 @@ func (s *Scanner) Value() []byte {
 	return s.b[from:s.i:s.i]
 }
 
-// ends are the bytes that end a number or a word.
+// ends holds the bytes that end a number or a word.
 var ends = [256]bool{',': true, '}': true, ']': true, ' ': true, '\t': true, '\n': true, '\r': true, ':': true, '"': true, '{': true, '[': true}
 
-// nests are the bytes that matter inside a value that is skipped.
+// nests holds the bytes that matter inside a skipped value.
 var nests = [256]bool{'"': true, '{': true, '[': true, '}': true, ']': true}
 
 func (s *Scanner) skipNested() {
-	// Long lists are lists of numbers: token ids.
+	// Fast path for long lists of numbers, such as token ids.
 	if s.b[s.i] == '[' {
 		if n := bytes.IndexByte(s.b[s.i:], ']'); n > 64 {
 			in := s.b[s.i+1 : s.i+n]
@@ -240,7 +233,7 @@ func (s *Scanner) skipNested() {
 	s.fail()
 }
 
-// End tells that nothing but space is left.
+// End returns an error unless only spaces are left.
 func (s *Scanner) End() error {
 	if s.err == nil && s.Peek() != 0 {
 		s.fail()
@@ -248,16 +241,16 @@ func (s *Scanner) End() error {
 	return s.err
 }
 
-// At is the place of the next byte.
+// At returns the offset of the next byte.
 func (s *Scanner) At() int { return s.i }
 
-// Unquote gives the text of the inside of a JSON string.
+// Unquote decodes the inside of a JSON string.
 func Unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw)
 	}
 	var text string
-	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &text) != nil { // a server's own escapes
+	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &text) != nil { // invalid escapes of a server
 		return strings.ToValidUTF8(string(raw), "\ufffd")
 	}
 	return text

@@ -7,8 +7,7 @@ import (
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// Spark draws values, none of them negative, as columns side by side; the highest value has
-// the highest column, and one of nothing is empty.
+// Spark draws non-negative values as a row of columns, scaled to the highest value. A zero is blank.
 func Spark(values []float64) string {
 	most := 0.0
 	if len(values) > 0 {
@@ -25,7 +24,7 @@ func Spark(values []float64) string {
 	return out.String()
 }
 
-// Bar draws a share of a whole, from 0 to 1, on so many columns.
+// Bar draws a fraction between 0 and 1 as a bar of the given width.
 func Bar(share float64, columns int) string {
 	full := int(min(max(share, 0), 1) * float64(columns))
 	return strings.Repeat("█", full) + strings.Repeat("░", max(columns-full, 0))

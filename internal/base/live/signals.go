@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attend takes the frame away while the process is stopped (Ctrl-Z), so that the shell
-// finds a clean screen, and draws it again below what is there afterwards.
+// attend removes the frame while the process is stopped (Ctrl-Z), so that the shell finds a clean screen. It redraws
+// the frame below the later output.
 func (v *View) attend(heard chan<- struct{}) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTSTP, syscall.SIGCONT)
@@ -21,7 +21,7 @@ func (v *View) attend(heard chan<- struct{}) {
 			return
 		case s := <-signals:
 			v.again(func(old *shown) {
-				if s == syscall.SIGCONT { // nobody could say that it stops
+				if s == syscall.SIGCONT { // after SIGSTOP, which cannot be caught
 					old.leave()
 					return
 				}
@@ -37,7 +37,7 @@ func (v *View) attend(heard chan<- struct{}) {
 	}
 }
 
-// again ends the frame and begins another.
+// again ends the frame and starts another.
 func (v *View) again(end func(old *shown)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,8 +47,7 @@ func (v *View) again(end func(old *shown)) {
 	}
 }
 
-// behind tells whether the terminal is another program's now: what runs in the background
-// does not draw over it.
+// behind reports whether another program owns the terminal. A background process does not draw over it.
 func behind(out *os.File) bool {
 	owner, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP)
 	return err == nil && owner != unix.Getpgrp()

@@ -1,9 +1,8 @@
-// Package live draws what goes on below the text of a terminal, four times a second, and
-// takes it away again: a frame of a few lines that only its writer knows the meaning of.
+// Package live draws a frame of a few lines below the text of a terminal, four times a second, and removes it at the
+// end. The caller defines its contents.
 //
-// The terminal stays as it is: no key is read, no mode is set and the cursor is shown, so
-// that there is nothing to restore however the program ends. Interrupts and stops are the
-// kernel's, as without a view.
+// The terminal's settings stay unchanged: the package reads no keys, sets no modes and leaves the cursor visible, so
+// there is nothing to restore however the program ends. The kernel handles interrupts and stops as usual.
 package live
 
 import (
@@ -16,20 +15,19 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Frame gives the lines to draw now, for a terminal of so many columns and rows. It is
-// called by one goroutine at a time.
+// Frame returns the lines to draw now on a terminal of the given size. Calls are never concurrent.
 type Frame func(columns, rows int) []string
 
 // every is the time between two frames.
 const every = 250 * time.Millisecond
 
-// View is a frame on a terminal.
+// View is a live frame on a terminal.
 type View struct {
 	out   *os.File
 	frame Frame
 
 	mu    sync.Mutex
-	shown *shown // nil: it has ended
+	shown *shown // nil: ended
 	quit  chan struct{}
 	ended sync.WaitGroup
 }
@@ -44,7 +42,7 @@ func Start(out *os.File, frame Frame) *View {
 	return v
 }
 
-// Stop takes the frame away. It may be called more than once.
+// Stop removes the frame. It may be called more than once.
 func (v *View) Stop() {
 	v.mu.Lock()
 	if v.shown == nil {
@@ -58,7 +56,7 @@ func (v *View) Stop() {
 	v.ended.Wait()
 }
 
-// Line prints a line above the frame, and returns when it is there.
+// Line prints a line above the frame and waits until it is shown.
 func (v *View) Line(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -79,28 +77,28 @@ func (v *View) show() *shown {
 		tea.WithOutput(lines{v.out, sync.OnceFunc(func() { close(s.drawn) })}), tea.WithColorProfile(colorprofile.ANSI), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(int(2*time.Second/every)))
 	go func() {
 		defer close(s.ended)
-		s.p.Run() // a terminal that cannot be drawn on has no view
+		s.p.Run() // no frame on a terminal that cannot be drawn on
 	}()
 	return s
 }
 
-// end takes the frame away.
+// end removes the frame.
 func (s *shown) end() {
 	s.begun()
 	s.p.Send(endMsg{})
 	<-s.ended
 }
 
-// leave leaves it where it is: what is on the screen since then is not known.
+// leave ends the frame without erasing it, because the screen's contents are unknown by now.
 func (s *shown) leave() {
 	s.begun()
 	s.p.Kill()
 	<-s.ended
 }
 
-// above prints above the frame; false: there is none any more.
+// above prints text above the frame. It returns false if the frame has ended.
 func (s *shown) above(text string) bool {
-	s.begun() // else it believes that the whole screen is its frame
+	s.begun() // otherwise Bubble Tea takes the whole screen for its frame
 	done := make(syncMsg)
 	s.p.Send(tea.Println(text)())
 	s.p.Send(done)
@@ -115,10 +113,10 @@ func (s *shown) above(text string) bool {
 type (
 	drawMsg struct{}
 	endMsg  struct{}
-	syncMsg chan struct{} // is closed when all that was sent before has been done
+	syncMsg chan struct{} // closed once all earlier messages are processed
 )
 
-// model is what Bubble Tea asks for the frame.
+// model is the Bubble Tea model of the frame.
 type model struct {
 	frame         Frame
 	away          func() bool
@@ -134,9 +132,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.columns, m.rows = msg.Width, msg.Height
 		m.draw()
 	case drawMsg:
-		// It is drawn when the size is known, and whole, as after a change of the size: what
-		// is typed meanwhile is on the screen as well. Bubble Tea's ClearScreen goes ill
-		// together with its Println.
+		// Requesting the size redraws the whole frame, as after a resize, because typed text also appears on the
+		// screen. Bubble Tea's ClearScreen does not work together with its Println.
 		return m, tea.Batch(tea.RequestWindowSize, tea.Tick(every, func(time.Time) tea.Msg { return drawMsg{} }))
 	case endMsg:
 		m.text = ""
@@ -152,16 +149,16 @@ func (m *model) draw() {
 	if m.away() {
 		return
 	}
-	lines := m.frame(m.columns-1, m.rows) // the last column would leave the cursor between two lines
+	lines := m.frame(m.columns-1, m.rows) // text in the last column would leave the cursor between two lines
 	if most := max(m.rows-1, 1); len(lines) > most {
 		lines = lines[:most]
 	}
 	m.text = strings.Join(lines, "\n")
 }
 
-// View ends with an empty line, on which the cursor stands.
+// View ends with an empty line for the cursor.
 func (m *model) View() tea.View {
-	view := tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: -1}} // the shape that it has
+	view := tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: -1}} // keep the current shape
 	if m.text != "" {
 		view.Content = m.text + "\n"
 		view.Cursor.Y = strings.Count(view.Content, "\n")
@@ -169,11 +166,10 @@ func (m *model) View() tea.View {
 	return view
 }
 
-// lines is a terminal each write to which begins at the start of its line, wherever what
-// was typed has put the cursor.
+// lines is a terminal whose every write starts at the beginning of the line, wherever typing has moved the cursor.
 type lines struct {
 	*os.File
-	first func() // is called by the first write
+	first func() // called by the first write
 }
 
 func (l lines) Write(p []byte) (int, error) {
@@ -182,7 +178,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return max(n-1, 0), err
 }
 
-// begun returns when the frame has been drawn for the first time, or never will be.
+// begun waits until the frame has been drawn once or has ended.
 func (s *shown) begun() {
 	select {
 	case <-s.drawn:

@@ -1,5 +1,5 @@
-// Package loglimit rate-limits log lines that peers can trigger: without a limit a peer could make a server write a line
-// for each packet it sends.
+// Package loglimit limits the rate of log lines that peers can trigger. Without a limit a peer could make a server
+// write a line for each packet it sends.
 package loglimit
 
 import (
@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// So many lines of one text may come at once, and one more in each period.
+// Burst and refill rate of the lines of one text: atOnce at once, and one more per period.
 const (
 	atOnce = 10
 	period = time.Second
 )
 
-// Lines decides which lines are written, those of each text by themselves. The zero value is ready.
+// Lines limits the rate of lines, separately for each text. The zero value is ready to use.
 type Lines struct {
 	mu     sync.Mutex
 	byText map[string]*line
 }
 
 type line struct {
-	free float64   // that may still come at once
-	at   time.Time // of the last one
+	free float64   // lines that may still come at once
+	at   time.Time // time of the last line
 	lost int
 }
 
-// maxTexts bounds the memory, should texts turn out to be many.
+// maxTexts limits the memory for many different texts.
 const maxTexts = 1000
 
-// take tells whether a line may be written, and how many before it were not.
+// take reports whether a line may be written, and how many lines were dropped before it.
 func (l *Lines) take(text string, now time.Time) (lost int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *Lines) take(text string, now time.Time) (lost int, ok bool) {
 	return lost, true
 }
 
-// Printf writes a line by log, if it is its time; lines of one format are of one text.
+// Printf writes a line with log if the limit allows. The limit is per format.
 func (l *Lines) Printf(log func(string), format string, args ...any) {
 	lost, ok := l.take(format, time.Now())
 	if !ok {
@@ -67,17 +67,18 @@ func (l *Lines) Printf(log func(string), format string, args ...any) {
 	log(text)
 }
 
-// Log limits the rate of a log's warnings and errors. The next line that is written tells how many were not.
+// Log returns a logger that limits the rate of log's warnings and errors. The next line written reports the number of
+// dropped lines.
 func Log(log *slog.Logger) *slog.Logger {
 	return slog.New(&handler{Handler: log.Handler(), lines: &Lines{}})
 }
 
 type handler struct {
 	slog.Handler
-	lines *Lines // counted for all handlers that come of one
+	lines *Lines // shared by all handlers derived from one
 }
 
-// Handle writes a line, if it is its time.
+// Handle writes a record if the limit allows.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return h.Handler.Handle(ctx, r)

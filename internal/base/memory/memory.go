@@ -1,4 +1,4 @@
-// Package memory bounds what a process takes, so that a machine does not swap.
+// Package memory limits the memory of a process, so that the machine does not swap.
 package memory
 
 import (
@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -14,8 +15,8 @@ import (
 	"time"
 )
 
-// Parse reads a number of bytes, with a unit of powers of 1000 (kB, MB, GB, TB, or their first letters) or 1024 (KiB
-// and so on).
+// Parse parses a number of bytes with an optional unit: powers of 1000 (kB, MB, GB, TB, or their first letters) or of
+// 1024 (KiB and so on).
 func Parse(s string) (int64, error) {
 	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 	unit := strings.ToLower(strings.TrimSpace(s[len(number):]))
@@ -36,8 +37,8 @@ func Parse(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// Machine is the memory of this machine, or of the control group that the process is in, in bytes; 0: the system does
-// not tell.
+// Machine returns the memory in bytes of this machine or of the process's control group, whichever is less. It returns
+// 0 if the system does not report it.
 func Machine() int64 { return machine("/") }
 
 func machine(root string) (most int64) {
@@ -56,8 +57,8 @@ func machine(root string) (most int64) {
 			less(kib << 10)
 		}
 	}
-	// A line is ID:CONTROLLERS:PATH. A group has the limits of those above it, too. Within a container the path may be
-	// that of the host, which is not there: then the root is the container's group.
+	// A line is ID:CONTROLLERS:PATH. The limits of parent groups also apply. In a container the path may be the host's
+	// and not exist here; then the root is the container's group.
 	for line := range strings.Lines(read("proc/self/cgroup")) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, group, ok := strings.Cut(rest, ":")
@@ -69,7 +70,7 @@ func machine(root string) (most int64) {
 			continue
 		}
 		for group = path.Join("/", group); ; group = path.Dir(group) {
-			n, _ := strconv.ParseInt(strings.TrimSpace(read(filepath.Join(dir, group, file))), 10, 64) // "max" is none
+			n, _ := strconv.ParseInt(strings.TrimSpace(read(filepath.Join(dir, group, file))), 10, 64) // "max" parses as 0
 			less(n)
 			if group == "/" {
 				break
@@ -79,20 +80,20 @@ func machine(root string) (most int64) {
 	return most
 }
 
-// look is how often memory is looked at. Between two looks a process takes some ten megabytes more.
+// look is the interval between checks of the memory. A process allocates some ten megabytes in that time.
 const look = 10 * time.Millisecond
 
-// share is how much garbage there may be to what is held, in percent: tables without pointers cost the collector next
-// to nothing, and half of Go's default saves a third of the memory.
+// share is the GOGC percentage: tables without pointers cost the collector next to nothing, and half of Go's default
+// saves a third of the memory.
 const share = 50
 
-// Watch has the garbage collector work harder, most so near the limit, and calls over, once, when more than that is in use all
-// the same. stop ends both.
+// Watch makes the garbage collector work harder, most of all near the limit. It calls over once if the memory in use
+// exceeds limit nevertheless. stop ends both.
 func Watch(limit int64, over func()) (stop func()) {
 	before := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(before, limit))
 	percent := debug.SetGCPercent(share)
-	if os.Getenv("GOGC") != "" { // its user knows better
+	if os.Getenv("GOGC") != "" { // set by the user
 		debug.SetGCPercent(percent)
 	}
 	done := make(chan struct{})
@@ -118,10 +119,14 @@ func Watch(limit int64, over func()) (stop func()) {
 	}
 }
 
-// exceeds tells that what the last collection left, or all that was allocated since with it, cannot be held within the
-// limit: the collector keeps to it as long as it can.
+// exceeds reports whether the live heap is larger than limit. The collector stays within the limit as long as it can.
+// If the heap exceeds the limit by a quarter, the excess may be garbage, so exceeds first runs the collector.
 func exceeds(limit int64) bool {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
-	return s[0].Value.Uint64() > uint64(limit) || s[1].Value.Uint64() > uint64(limit)+uint64(limit)/4
+	if s[1].Value.Uint64() > uint64(limit)+uint64(limit)/4 {
+		runtime.GC()
+		metrics.Read(s)
+	}
+	return s[0].Value.Uint64() > uint64(limit)
 }

@@ -1,9 +1,9 @@
 package metric
 
-// distuv has this distribution too, but brings matrices along, which take ten times as long to compile.
+// gonum's distuv also has this distribution, but imports the matrix packages, which take ten times as long to compile.
 import "gonum.org/v1/gonum/mathext"
 
-// AtLeast is the probability of k or more successes in n trials of probability p each.
+// AtLeast returns the probability of k or more successes in n trials of probability p each.
 func AtLeast(k, n int, p float64) float64 {
 	switch {
 	case k <= 0:

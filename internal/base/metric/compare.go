@@ -5,40 +5,40 @@ import (
 	"slices"
 )
 
-// Comparison is what two samples of one metric say about each other. a is the base.
+// Comparison is the result of comparing two samples of one metric. a is the baseline.
 type Comparison struct {
 	NA      int     `json:"n_a"`
 	NB      int     `json:"n_b"`
 	MedianA float64 `json:"median_a"`
 	MedianB float64 `json:"median_b"`
 
-	// Shift is the Hodges-Lehmann estimate of what was added to a to get b: the median of all differences b − a, in
-	// the unit of the samples, with its 95 % interval.
+	// Shift is the Hodges-Lehmann estimate of the shift from a to b: the median of all differences b − a, in the unit
+	// of the samples, with its 95 % interval.
 	Shift   float64 `json:"shift"`
 	ShiftLo float64 `json:"shift_lo"`
 	ShiftHi float64 `json:"shift_hi"`
 
-	// Relative says that the next three are set: MedianA is not 0.
+	// Relative reports whether the next three fields are set: MedianA is not 0.
 	Relative bool `json:"relative"`
 	// Change is (MedianB − MedianA) / |MedianA|; Lo and Hi are ShiftLo and ShiftHi over |MedianA|.
 	Change float64 `json:"change"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
 
-	// P is the two-sided p-value of the Mann-Whitney U test: counted exactly when there are no ties and NA+NB ≤ 50,
-	// else from the normal approximation with continuity and tie correction.
+	// P is the two-sided p-value of the Mann-Whitney U test: exact if there are no ties and NA+NB ≤ 50, otherwise from
+	// the normal approximation with continuity and tie correction.
 	P float64 `json:"p"`
-	// Enough is false when samples of these sizes could not give p ≤ 0.05 however different they were (three against
-	// three, for example). Then Lo and Hi are the extremes seen, not a 95 % interval: say "not enough samples".
+	// Enough is false if samples of these sizes cannot give p ≤ 0.05 however different they are (three against three,
+	// for example). Then Lo and Hi are the extremes observed, not a 95 % interval: report "not enough samples".
 	Enough bool `json:"enough"`
 }
 
-// Compare sets b against a. NaN and infinities are dropped and not counted. Neither slice is changed.
+// Compare compares b with a. NaN and infinities are dropped and not counted. Neither slice is changed.
 //
-// The interval is the Hodges-Lehmann one (Hollander and Wolfe, Nonparametric Statistical Methods, section 4.3) and not
-// a bootstrap, for three reasons: it is the inversion of the same test, so it excludes 0 exactly when P ≤ 0.05 and the
-// two never contradict each other in a report; it holds its level at four samples a side, where a bootstrap of the
-// median is far too narrow; and it needs no random numbers. Compare(b, a) has the negative shifts and the same P.
+// The interval is that of Hodges and Lehmann (Hollander and Wolfe, Nonparametric Statistical Methods, section 4.3) and
+// not a bootstrap, for three reasons. It inverts the same test, so it excludes 0 exactly when P ≤ 0.05, and the two
+// never contradict each other in a report. It keeps its level with four samples per side, where a bootstrap of the
+// median is far too narrow. It needs no random numbers. Compare(b, a) has the negative shifts and the same P.
 func Compare(a, b []float64) Comparison {
 	a, b = sortedNumbers(a), sortedNumbers(b)
 	c := Comparison{NA: len(a), NB: len(b), MedianA: Quantile(a, 0.5), MedianB: Quantile(b, 0.5), P: 1}
@@ -69,9 +69,9 @@ func sortedNumbers(x []float64) []float64 {
 	return s
 }
 
-// nthDifference returns the k-th smallest (from 1) of all b − a. Both are in ascending order. It bisects on the bits
-// of the value, counting differences at or below it by a walk along both samples: 64·(na+nb) steps and no memory,
-// where the differences themselves would be na·nb numbers.
+// nthDifference returns the k-th smallest (from 1) of all b − a. Both are in ascending order. It bisects on the bits of
+// the value and counts the differences at or below it by a walk along both samples. This takes 64·(na+nb) steps and no
+// memory; the differences themselves would be na·nb numbers.
 func nthDifference(a, b []float64, k int) float64 {
 	lo, hi := ordinal(b[0]-a[len(a)-1]), ordinal(b[len(b)-1]-a[0])
 	for lo < hi {
@@ -85,7 +85,7 @@ func nthDifference(a, b []float64, k int) float64 {
 	return fromOrdinal(lo)
 }
 
-// countDifferences returns how many b − a are ≤ d.
+// countDifferences returns the number of differences b − a ≤ d.
 func countDifferences(a, b []float64, d float64) int {
 	n, j := 0, 0
 	for _, v := range a {
@@ -113,9 +113,9 @@ func fromOrdinal(i int64) float64 {
 	return math.Float64frombits(uint64(i))
 }
 
-// AdjustFDR returns the Benjamini-Hochberg adjusted values of p, in the same order: calling those ≤ q real keeps the
-// expected share of false ones below q. Use it wherever many kernels are compared at once.
-// Y. Benjamini and Y. Hochberg, Journal of the Royal Statistical Society B 57(1), 1995.
+// AdjustFDR returns the Benjamini-Hochberg adjusted values of p, in the same order. Accepting those ≤ q keeps the
+// expected fraction of false positives below q. Use it wherever many kernels are compared at once. Y. Benjamini and Y.
+// Hochberg, Journal of the Royal Statistical Society B 57(1), 1995.
 func AdjustFDR(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {

@@ -1,14 +1,14 @@
 package metric
 
-// Of a comparison: the probability below which chance is no explanation, and the share within which all of the interval
-// must lie for both sides to be called the same.
+// Significant is the largest p-value of a significant difference. SameWithin is the relative change within which the
+// whole interval must lie for both sides to count as the same.
 const (
 	Significant = 0.05
 	SameWithin  = 0.05
 )
 
-// Differs tells what is shown by a relative change whose 95 % interval is lo to hi and whose adjusted probability is p:
-// that the sides differ, or that they are the same; neither where it is not clear.
+// Differs classifies a relative change with the 95 % interval lo to hi and the adjusted p-value p: the sides differ,
+// they are the same, or neither if the result is unclear.
 func Differs(lo, hi, p float64) (differs, same bool) {
 	if p <= Significant && (lo > 0 || hi < 0) {
 		return true, false

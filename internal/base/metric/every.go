@@ -2,15 +2,15 @@ package metric
 
 import "slices"
 
-// regular is how far from a multiple of the period a moment may come, as a share of it, and mostMissed how many
-// periods may lie between two moments.
+// regular is the largest distance of a moment from a multiple of the period, as a fraction of the period. mostMissed is
+// the largest number of periods between two moments.
 const (
 	regular    = 0.1
 	mostMissed = 5
 )
 
-// Every is the time from one of some rising moments to the next, if that is regular; 0: it is not, or
-// there are fewer than three. Some moments in between may not have been seen.
+// Every returns the period of ascending moments, or 0 if they are irregular or fewer than three. Some moments in
+// between may be missing.
 func Every(at []int64) int64 {
 	if len(at) < 3 {
 		return 0

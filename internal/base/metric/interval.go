@@ -2,21 +2,19 @@ package metric
 
 import "math"
 
-// QuantileInterval bounds the p-quantile of what the sorted sample was drawn
-// from by two order statistics: the number of samples below it is binomial,
-// whatever the distribution (David and Nagaraja, Order Statistics, section
-// 7.1). Unlike a bootstrap it holds its level in the tail, and it can say that
-// the sample is too small: then ok is false.
+// QuantileInterval bounds the p-quantile of the sampled distribution by two order statistics of the sorted sample: the
+// number of samples below the quantile is binomial for any distribution (David and Nagaraja, Order Statistics, section
+// 7.1). Unlike a bootstrap it keeps its level in the tail, and it returns ok = false if the sample is too small.
 func QuantileInterval[T Number](sorted []T, p, level float64) (lo, hi T, ok bool) {
 	n := len(sorted)
 	if n == 0 {
 		return lo, hi, false
 	}
 	tail := (1 - level) / 2
-	// The smallest k for which more than tail of the distribution is at or below
-	// it: fewer samples than that lie below the quantile with less than tail.
+	// The smallest k with P(X ≤ k) > tail: the probability that fewer than k samples lie below the quantile is at most
+	// tail.
 	below := binomialQuantile(n, p, tail)
-	// By symmetry, for samples above.
+	// By symmetry, for samples above the quantile.
 	above := n - binomialQuantile(n, 1-p, tail)
 	if below < 1 || above >= n {
 		return lo, hi, false
@@ -24,8 +22,8 @@ func QuantileInterval[T Number](sorted []T, p, level float64) (lo, hi T, ok bool
 	return sorted[below-1], sorted[above], true
 }
 
-// MedianInterval bounds the median in the same way; where the sample is too small for the
-// level it goes from the least to the greatest. The sample has one element or more.
+// MedianInterval bounds the median in the same way. If the sample is too small for the level, the interval extends from
+// the smallest to the largest sample. The sample must not be empty.
 func MedianInterval[T Number](sorted []T, level float64) (lo, hi T) {
 	lo, hi, ok := QuantileInterval(sorted, 0.5, level)
 	if !ok {
@@ -34,13 +32,12 @@ func MedianInterval[T Number](sorted []T, level float64) (lo, hi T) {
 	return lo, hi
 }
 
-// binomialQuantile returns the smallest k with P(X ≤ k) > tail for X of n
-// trials that succeed with probability p.
+// binomialQuantile returns the smallest k with P(X ≤ k) > tail for X successes in n trials of probability p.
 func binomialQuantile(n int, p, tail float64) int {
 	logP, logQ := math.Log(p), math.Log1p(-p)
 	all, _ := math.Lgamma(float64(n + 1))
 	mean, sigma := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
-	k := max(int(mean-10*sigma), 0) // below it lies less than 10⁻²²
+	k := max(int(mean-10*sigma), 0) // the probability below it is less than 10⁻²²
 	var sum float64
 	for ; k < n; k++ {
 		a, _ := math.Lgamma(float64(k + 1))

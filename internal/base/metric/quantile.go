@@ -1,8 +1,9 @@
-// Package metric is pure arithmetic on samples: quantiles, comparisons of two runs, and the text of a number with its
-// unit.
+// Package metric is pure arithmetic on samples: quantiles, comparisons of two runs, and the formatting of numbers with
+// units.
 //
-// Samples are float64, or integers such as nanoseconds; results are float64 in the unit of the sample. Nothing here
-// reads a clock or a file or draws a random number. Samples hold no NaN unless a function says that it drops them.
+// Samples are float64, or integers such as nanoseconds. Results are float64 in the unit of the sample. Nothing here
+// reads a clock or a file or draws a random number. Samples must not contain NaN unless a function says that it drops
+// them.
 package metric
 
 import (
@@ -10,16 +11,16 @@ import (
 	"slices"
 )
 
-// Number is what samples are made of. Integers beyond 2^53 (104 days in ns) lose their last bits in results.
+// Number is the type of samples. Integers beyond 2^53 (104 days in ns) lose their last bits in results.
 type Number interface {
 	~int | ~int32 | ~int64 | ~float32 | ~float64
 }
 
-// Quantile returns the p-quantile (0 ≤ p ≤ 1, clamped) of samples in ascending order, and 0 for none.
+// Quantile returns the p-quantile (0 ≤ p ≤ 1, clamped) of samples in ascending order, or 0 if there are none.
 //
-// The definition is type 7 of Hyndman and Fan (The American Statistician 50(4), 1996), which is numpy's default:
-// linear interpolation between the two samples around position p·(n−1), counted from 0. gonum's LinInterp is type 4
-// and disagrees with numpy on short samples, so it is not used.
+// The definition is type 7 of Hyndman and Fan (The American Statistician 50(4), 1996), which is numpy's default: linear
+// interpolation between the two samples around position p·(n−1), counted from 0. gonum's LinInterp is type 4 and
+// disagrees with numpy on short samples, so it is not used.
 func Quantile[T Number](sorted []T, p float64) float64 {
 	n := len(sorted)
 	if n == 0 {
@@ -33,17 +34,17 @@ func Quantile[T Number](sorted []T, p float64) float64 {
 	}
 	lo, hi := float64(sorted[i]), float64(sorted[i+1])
 	if lo == hi {
-		return lo // also keeps Inf-Inf from making a NaN
+		return lo // also avoids NaN from Inf-Inf
 	}
 	return lo + (hi-lo)*(at-float64(i))
 }
 
-// Median returns the 0.5-quantile of samples in any order, and 0 for none. It copies x.
+// Median returns the 0.5-quantile of samples in any order, or 0 if there are none. It copies x.
 func Median[T Number](x []T) float64 {
 	return MedianInPlace(slices.Clone(x))
 }
 
-// MedianInPlace is Median without the copy: it reorders x and allocates nothing. Linear time on average.
+// MedianInPlace is Median without the copy: it reorders x and allocates nothing. It takes linear time on average.
 func MedianInPlace[T Number](x []T) float64 {
 	n := len(x)
 	if n == 0 {
@@ -58,7 +59,7 @@ func MedianInPlace[T Number](x []T) float64 {
 }
 
 // MAD returns the median absolute deviation from the median, unscaled (multiply by 1.4826 to estimate the standard
-// deviation of a normal sample), and 0 for no samples. It copies x.
+// deviation of a normal sample), or 0 if there are no samples. It copies x.
 func MAD[T Number](x []T) float64 {
 	return MADInPlace(slices.Clone(x))
 }
@@ -71,7 +72,7 @@ func MADInPlace[T Number](x []T) float64 {
 		return 0
 	}
 	m := Quantile(x, 0.5)
-	// Deviations grow outwards from the median on both sides, so the k smallest are found by a merge.
+	// Deviations grow outwards from the median on both sides, so a merge finds the k smallest.
 	right, _ := slices.BinarySearchFunc(x, m, func(v T, m float64) int { return cmp.Compare(float64(v), m) })
 	left := right - 1
 	var prev, last float64
@@ -91,7 +92,7 @@ func MADInPlace[T Number](x []T) float64 {
 	return mid(prev, last)
 }
 
-// Mean returns the arithmetic mean of x, and 0 for none.
+// Mean returns the arithmetic mean of x, or 0 if x is empty.
 func Mean[T Number](x []T) float64 {
 	if len(x) == 0 {
 		return 0
@@ -103,7 +104,7 @@ func Mean[T Number](x []T) float64 {
 	return sum / float64(len(x))
 }
 
-// mid returns the middle of a ≤ b the way Quantile does, so that both medians agree to the last bit.
+// mid returns the middle of a ≤ b in the same way as Quantile, so that both medians agree to the last bit.
 func mid(a, b float64) float64 {
 	if a == b {
 		return a
@@ -111,8 +112,8 @@ func mid(a, b float64) float64 {
 	return a + (b-a)*0.5
 }
 
-// selectNth reorders x so that x[k] is what it would be if x were sorted, with nothing larger before it, and returns
-// it. Hoare's quickselect with the median of three as pivot.
+// selectNth reorders x so that x[k] has its sorted value and no element before it is larger, and returns x[k]. It uses
+// Hoare's quickselect with the median of three as pivot.
 func selectNth[T Number](x []T, k int) T {
 	lo, hi := 0, len(x)-1
 	for hi-lo > 16 {
@@ -154,7 +155,7 @@ func selectNth[T Number](x []T, k int) T {
 	return x[k]
 }
 
-// Share is part of whole, 0 if there is nothing.
+// Share returns part/whole, or 0 if whole is 0.
 func Share[T Number](part, whole T) float64 {
 	if whole == 0 {
 		return 0

@@ -2,23 +2,23 @@ package metric
 
 import "math"
 
-// The Mann-Whitney U test: what of two samples tends to be larger, by ranks alone, so that outliers and skewed
+// The Mann-Whitney U test decides by ranks alone which of two samples tends to be larger, so that outliers and skewed
 // latencies do no harm. H. B. Mann and D. R. Whitney, Annals of Mathematical Statistics 18(1), 1947.
 
-// exactLimit is the largest na+nb for which p is counted, not approximated. Up to here every count is below
-// C(50,25) = 1.3e14 and so is exact in a float64; beyond it the normal approximation is good to three digits.
+// exactLimit is the largest na+nb for an exact p. Up to here every count is below C(50,25) = 1.3e14 and so exact in a
+// float64. Beyond it the normal approximation is good to three digits.
 const exactLimit = 50
 
-// rankSum is the distribution of U when both samples come from one population.
+// rankSum is the distribution of U if both samples come from one population.
 type rankSum struct {
 	na, nb int
-	u      float64   // pairs (a, b) with b > a, plus half of the equal ones
+	u      float64   // number of pairs (a, b) with b > a, plus half of the equal pairs
 	sigma  float64   // standard deviation of U, corrected for ties; 0 when all samples are equal
 	counts []float64 // exact: counts[k] of total arrangements have U = k; nil: use the normal approximation
 	total  float64
 }
 
-// newRankSum takes both samples in ascending order.
+// newRankSum expects both samples in ascending order.
 func newRankSum(a, b []float64) rankSum {
 	r := rankSum{na: len(a), nb: len(b)}
 	var ties float64 // Σ t³ − t over groups of t equal values
@@ -53,8 +53,8 @@ func newRankSum(a, b []float64) rankSum {
 	return r
 }
 
-// arrangements counts, for each U, the orders of na and nb distinct samples that have it. They are the coefficients
-// of the Gaussian binomial: the product of (1 − q^(nb+i)) / (1 − q^i) for i = 1 … na.
+// arrangements counts, for each U, the orders of na and nb distinct samples that give it. The counts are the
+// coefficients of the Gaussian binomial: the product of (1 − q^(nb+i)) / (1 − q^i) for i = 1 … na.
 func arrangements(na, nb int) (counts []float64, total float64) {
 	na, nb = min(na, nb), max(na, nb)
 	c := make([]float64, na*nb+1)
@@ -90,7 +90,7 @@ func (r rankSum) atMost(u float64) float64 {
 	return math.Erfc(-z/math.Sqrt2) / 2
 }
 
-// p is the two-sided probability of a U at least this far from its mean.
+// p returns the two-sided probability of a U at least this far from its mean.
 func (r rankSum) p() float64 {
 	if r.na == 0 || r.nb == 0 {
 		return 1
@@ -98,7 +98,7 @@ func (r rankSum) p() float64 {
 	return min(1, 2*r.atMost(min(r.u, float64(r.na)*float64(r.nb)-r.u)))
 }
 
-// least is the smallest p that samples of these sizes can reach: 2 / C(na+nb, na).
+// least returns the smallest p that samples of these sizes can reach: 2 / C(na+nb, na).
 func (r rankSum) least() float64 {
 	if r.na == 0 || r.nb == 0 {
 		return 1

@@ -4,21 +4,21 @@ import (
 	"slices"
 )
 
-// A PseudoMedian averages single values of fewer than leastBlocks of inBlock, else blocks of inBlock, or longer ones where
-// more than mostWalsh remain: the number of pairs grows as its square.
+// Blocks of PseudoMedian. Samples of fewer than 2·leastBlocks values are not averaged. Larger ones are averaged in
+// blocks of inBlock values, or in longer blocks if there would be more than mostWalsh, because the number of pairs
+// grows as the square.
 const (
 	inBlock     = 3
 	leastBlocks = 6
 	mostWalsh   = 64
 )
 
-// PseudoMedian estimates the centre of a sample by the median of the means of all pairs
-// (Hodges and Lehmann 1963), and bounds it with confidence level or more by the signed-rank
-// test (Wilcoxon 1945). A sample too small for the level is bounded by its least and greatest
-// value. Of 12 values and more the means of blocks of three, in the order given, stand for the
-// values, 6 at least and 64 at most. Values that borrow from their neighbours, as lengths of steps
-// do, even out so, and what only every third value has still counts; in a median it does not. The
-// sample has one element or more.
+// PseudoMedian estimates the centre of a sample by the median of the means of all pairs (Hodges and Lehmann 1963). It
+// bounds the centre with at least the confidence level by the signed-rank test (Wilcoxon 1945), or by the smallest and
+// largest value if the sample is too small for the level. From 12 values on, the values are replaced by the means of
+// consecutive blocks of three, at least 6 and at most 64 blocks. This evens out values that borrow from their
+// neighbours, such as step lengths, and keeps effects on every third value, which a median would ignore. The sample
+// must not be empty.
 func PseudoMedian[T Number](x []T, level float64) (centre, lo, hi float64) {
 	var of []float64
 	blocks := len(x)
@@ -39,10 +39,10 @@ func PseudoMedian[T Number](x []T, level float64) (centre, lo, hi float64) {
 	return Quantile(walsh, 0.5), walsh[cut], walsh[len(walsh)-1-cut]
 }
 
-// signedRankCut is the largest sum of ranks k such that a sum below k has a probability of tail
-// at most, if signs mean nothing; 0 if there is none.
+// signedRankCut returns the largest rank sum k such that a sum below k has a probability of at most tail if signs are
+// random, or 0 if there is none.
 func signedRankCut(n int, tail float64) int {
-	// ways[s] is the share of all signs whose positive ranks add up to s.
+	// ways[s] is the fraction of all sign assignments whose positive ranks sum to s.
 	ways := make([]float64, n*(n+1)/2+1)
 	ways[0] = 1
 	top := 0

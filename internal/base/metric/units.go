@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Numbers for people: three significant digits and a unit. Whole digits are never dropped, and from a thousand on they
-// are grouped. What is not a number reads "n/a".
+// The formats for people have three significant digits and a unit. Integer digits are never dropped, and thousands are
+// separated by commas. NaN and infinities read "n/a".
 
 // Duration formats nanoseconds: "417 ns", "417 µs", "1.96 ms", "12.3 s", "1,234 s".
 func Duration[T Number](ns T) string {
@@ -33,7 +33,7 @@ func Percent(fraction float64) string {
 	return digits3(v) + " %"
 }
 
-// Tenths formats a share of a whole beside others of it, with one decimal always: "12.3 %", "<0.1 %", "0".
+// Tenths formats a fraction of a whole, always with one decimal: "12.3 %", "<0.1 %", "0".
 func Tenths(fraction float64) string {
 	switch {
 	case math.IsNaN(fraction) || math.IsInf(fraction, 0):
@@ -46,7 +46,7 @@ func Tenths(fraction float64) string {
 	return strconv.FormatFloat(fraction*100, 'f', 1, 64) + " %"
 }
 
-// PercentChange is Percent with the sign of a gain: "+3.21 %", "-12.3 %".
+// PercentChange is Percent with a sign for gains too: "+3.21 %", "-12.3 %".
 func PercentChange(fraction float64) string {
 	s := Percent(fraction)
 	if fraction > 0 && !math.IsInf(fraction, 0) {
@@ -55,7 +55,7 @@ func PercentChange(fraction float64) string {
 	return s
 }
 
-// Three shows a positive number with three digits.
+// Three formats a positive number with three digits.
 func Three(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -66,7 +66,7 @@ func Three(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// Count formats an integer with its thousands apart: "1,037,098".
+// Count formats an integer with separated thousands: "1,037,098".
 func Count[T ~int | ~int32 | ~int64](n T) string {
 	return group(strconv.FormatInt(int64(n), 10))
 }
@@ -76,7 +76,7 @@ type unit struct {
 	name string
 }
 
-// scaled picks the largest unit of which v, as printed, has at least one. Units are in descending order.
+// scaled formats v in the largest unit in which it prints as at least 1. Units are in descending order.
 func scaled(v float64, units []unit) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"
@@ -94,12 +94,12 @@ func scaled(v float64, units []unit) string {
 	return digits3(v/last.size) + " " + last.name
 }
 
-// digits3 formats v with three significant digits; whole says that v is a count, which gets no decimals.
+// digits3 formats v with three significant digits. whole marks v as a count, which gets no decimals.
 func digits3(v float64, whole ...bool) string {
 	if v == 0 || (len(whole) > 0 && whole[0]) {
 		return group(strconv.FormatFloat(v, 'f', 0, 64))
 	}
-	// Rounding first: 9.996 has two digits before the point once printed.
+	// Consider rounding first: 9.996 prints with two digits before the point.
 	exp := int(math.Floor(math.Log10(math.Abs(v))))
 	if r := math.Pow(10, float64(exp+1)); math.Abs(v) >= r*(1-0.0005) {
 		exp++
@@ -107,7 +107,7 @@ func digits3(v float64, whole ...bool) string {
 	return group(strconv.FormatFloat(v, 'f', max(2-exp, 0), 64))
 }
 
-// group puts commas between the thousands of a formatted number, in front of its point.
+// group separates the thousands of a formatted number by commas.
 func group(s string) string {
 	start := 0
 	if s != "" && s[0] == '-' {
@@ -131,7 +131,7 @@ func group(s string) string {
 	return string(append(out, s[end:]...))
 }
 
-// PythonFloat writes a float as Python's repr, so that it reads back as one there.
+// PythonFloat formats f as Python's repr does, so that Python reads it back as the same float.
 func PythonFloat(f float64) string {
 	a := math.Abs(f)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Attached tells whether a tool is there: no tool can be.
+// Attached reports whether a tool is attached. This build supports none.
 func Attached() (bool, error) {
 	if os.Getenv(EnvPath) != "" {
 		return false, errors.New("this build cannot load the library that " + EnvPath + " names: it is static, or not for Linux on amd64 or arm64")
@@ -21,7 +21,7 @@ func Exit(status int) { os.Exit(status) }
 // Thread is an operating-system thread whose ranges nest.
 type Thread struct{}
 
-// NewThread returns nil: no tool is there.
+// NewThread returns nil, because no tool can be attached.
 func NewThread() *Thread { return nil }
 
 // Bind, Push and Pop do nothing.
@@ -29,10 +29,10 @@ func (*Thread) Bind(string) {}
 func (*Thread) Push(string) {}
 func (*Thread) Pop()        {}
 
-// Range is a range that any goroutine may start and any other end.
+// Range is a range that any goroutine may start or end.
 type Range struct{}
 
-// NewRange returns nil: no tool is there.
+// NewRange returns nil, because no tool can be attached.
 func NewRange(domain, name string) *Range { return nil }
 
 // Start and End do nothing.

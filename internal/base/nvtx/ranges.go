@@ -9,11 +9,11 @@ import (
 	"unsafe"
 )
 
-// Thread is an operating-system thread whose ranges nest, in the default domain. Its methods are for the goroutine that
-// is locked to that thread.
+// Thread is an operating-system thread with nested ranges in the default domain. Only the goroutine that is locked to
+// the thread may call its methods.
 type Thread struct{ text []byte }
 
-// NewThread makes a thread; nil: no tool is there.
+// NewThread returns a new Thread, or nil if no tool is attached.
 func NewThread() *Thread {
 	if there, _ := Attached(); !there {
 		return nil
@@ -21,7 +21,7 @@ func NewThread() *Thread {
 	return &Thread{}
 }
 
-// Bind names the thread that calls.
+// Bind names the calling thread.
 func (t *Thread) Bind(name string) {
 	if t == nil {
 		return
@@ -31,7 +31,7 @@ func (t *Thread) Bind(name string) {
 	runtime.KeepAlive(t)
 }
 
-// Push begins a range inside those that are open.
+// Push begins a range nested in the open ones.
 func (t *Thread) Push(text string) {
 	if t == nil {
 		return
@@ -41,14 +41,14 @@ func (t *Thread) Push(text string) {
 	runtime.KeepAlive(t)
 }
 
-// Pop ends the range that was pushed last.
+// Pop ends the range pushed last.
 func (t *Thread) Pop() {
 	if t != nil {
 		call(core[rangePop])
 	}
 }
 
-// attributes is nvtxEventAttributes_t of version 3, 48 bytes.
+// attributes is nvtxEventAttributes_t, version 3, 48 bytes.
 type attributes struct {
 	version, size         uint16
 	category              uint32
@@ -61,8 +61,8 @@ type attributes struct {
 
 const messageRegistered = 3
 
-// Range is a range that any goroutine may start and any other end. Its name is registered, so that a tool can be told
-// to record while it is open: nsys profile -c nvtx -p NAME@DOMAIN.
+// Range is a range that any goroutine may start or end. Its name is registered, so that a tool can record while it is
+// open: nsys profile -c nvtx -p NAME@DOMAIN.
 type Range struct {
 	attr   attributes
 	domain uintptr
@@ -72,7 +72,7 @@ type Range struct {
 	id   uintptr
 }
 
-// NewRange registers a range in a domain of its own; nil: no tool is there.
+// NewRange registers a range in its own domain. It returns nil if no tool is attached.
 func NewRange(domain, name string) *Range {
 	if there, _ := Attached(); !there {
 		return nil
@@ -86,7 +86,7 @@ func NewRange(domain, name string) *Range {
 	return r
 }
 
-// Start starts the range, unless it is open.
+// Start starts the range unless it is open.
 func (r *Range) Start() {
 	if r == nil {
 		return
@@ -99,7 +99,7 @@ func (r *Range) Start() {
 	}
 }
 
-// End ends the range, if it is open.
+// End ends the range if it is open.
 func (r *Range) End() {
 	if r == nil {
 		return

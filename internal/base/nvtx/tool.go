@@ -12,7 +12,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Modules of functions and the places of functions in their tables: NVTX_CB_MODULE_*, NVTX_CBID_CORE_* and
+// Function modules and the indices of functions in their tables: NVTX_CB_MODULE_*, NVTX_CBID_CORE_* and
 // NVTX_CBID_CORE2_*.
 const (
 	moduleCore, moduleCore2 = 1, 5
@@ -23,13 +23,13 @@ const (
 	tableLen = 16
 )
 
-// Interfaces that the tool asks for by number: NVTX_ETID_*.
+// Export tables that the tool requests by number: NVTX_ETID_*.
 const exportCallbacks, exportVersion = 1, 3
 
-// What a tool keeps pointers to lies in package variables: they do not move and are not collected.
+// The tool keeps pointers into these. As package variables they do not move and are not collected.
 var (
-	core, core2         [tableLen]uintptr  // functions, written by the tool; 0: it wants none
-	corePtrs, core2Ptrs [tableLen]*uintptr // where it writes them
+	core, core2         [tableLen]uintptr  // functions, written by the tool; 0: not wanted
+	corePtrs, core2Ptrs [tableLen]*uintptr // addresses that it writes to
 	callbacks           struct {           // NvtxExportTableCallbacks
 		size, getModule uintptr
 	}
@@ -40,15 +40,16 @@ var (
 	}
 )
 
-// listening: a tool has attached.
+// listening is set once a tool has attached.
 var listening atomic.Bool
 
 var attach = sync.OnceValues(load)
 
-// Attached tells whether a tool is there; the first call lets it in. The error says why one that wants to be cannot.
+// Attached reports whether a tool is attached; the first call attaches it. The error is the reason if the tool cannot
+// attach.
 func Attached() (bool, error) { return attach() }
 
-// load lets the tool in that the environment names.
+// load attaches the tool that the environment names.
 func load() (bool, error) {
 	path := os.Getenv(EnvPath)
 	if path == "" {
@@ -69,7 +70,7 @@ func load() (bool, error) {
 	return true, nil
 }
 
-// inject hands the tables to a tool's InitializeInjectionNvtx2 and tells whether it took them.
+// inject passes the tables to the tool's InitializeInjectionNvtx2 and reports whether the tool accepted them.
 func inject(entry uintptr) bool {
 	for i := 1; i < tableLen; i++ {
 		corePtrs[i], core2Ptrs[i] = &core[i], &core2[i]
@@ -104,7 +105,7 @@ func inject(entry uintptr) bool {
 	return int32(ok) != 0
 }
 
-// call calls a function of a tool, if it has it.
+// call calls a function of the tool if it is set.
 func call(fn uintptr, args ...uintptr) uintptr {
 	if fn == 0 {
 		return 0
@@ -113,14 +114,14 @@ func call(fn uintptr, args ...uintptr) uintptr {
 	return r
 }
 
-// cString writes s to the memory of to, or to more, as C has texts.
+// cString writes s as a C string into the memory of to, which it grows as needed.
 func cString(to []byte, s string) []byte { return append(append(to[:0], s...), 0) }
 
-// address is where b begins. b must be kept alive until the call that gets it is over.
+// address returns the address of b, which must be kept alive until the call that uses it returns.
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// Exit ends the process. A tool saves the ranges that it holds when the C library ends a process, which os.Exit passes
-// by: of many ranges the last thousands would be lost.
+// Exit ends the process through the C library if a tool is attached. Tools save their buffered ranges at that exit,
+// which os.Exit bypasses: the last thousands of ranges would be lost.
 func Exit(status int) {
 	if listening.Load() {
 		if exit, err := purego.Dlsym(purego.RTLD_DEFAULT, "exit"); err == nil {

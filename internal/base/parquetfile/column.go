@@ -9,19 +9,19 @@ import (
 // column holds one column of the row group that is being filled.
 type column struct {
 	Column
-	values int      // that are not NULL
-	levels []uint32 // of an optional column: 1, or 0 for NULL, of each row
+	values int      // number of values that are not NULL
+	levels []uint32 // optional column: 1, or 0 for NULL, for each row
 
-	numbers []int64 // with Delta: the values
+	numbers []int64 // values, with Delta
 
-	// Without: the place of each value in the dictionary, and that as it is written.
+	// Without Delta: the dictionary index of each value, and the encoded dictionary.
 	places     []uint32
 	dictionary []byte
 	entries    int
 	textPlace  map[string]uint32
 	intPlace   map[int64]uint32
 
-	// Neighbours are mostly equal: the last value, whose place is that of the last of places.
+	// The last value, since neighbours are mostly equal. Its index is the last of places.
 	text   string
 	number int64
 
@@ -42,7 +42,7 @@ func (c *column) reset() {
 	c.values, c.entries = 0, 0
 	c.levels, c.numbers, c.places, c.dictionary = c.levels[:0], c.numbers[:0], c.places[:0], c.dictionary[:0]
 	if c.Type == Text {
-		c.textPlace = map[string]uint32{} // a new one: it would hold on to texts
+		c.textPlace = map[string]uint32{} // a new map, because the old one would retain the texts
 		c.text, c.leastText, c.mostText = "", "", ""
 	} else {
 		c.intPlace = map[int64]uint32{}
@@ -128,13 +128,13 @@ func (c *column) appendNumber(b []byte, v int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(v))
 }
 
-// width is the bits of a place in the dictionary.
+// width returns the number of bits of a dictionary index.
 func (c *column) width() int { return bits.Len32(uint32(c.entries - 1)) }
 
-// longestLimit is the longest text that stands in statistics, bytes.
+// longestLimit is the longest text in statistics, in bytes.
 const longestLimit = 64
 
-// limits are the least and the largest value, by which readers skip row groups.
+// limits returns the smallest and largest value, with which readers skip row groups.
 func (c *column) limits() (least, most []byte) {
 	switch {
 	case c.values == 0:

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The encodings of values, by their numbers in the format.
+// Numbers of the encodings in the format.
 const (
 	plain             = 0
 	rle               = 3
@@ -13,7 +13,7 @@ const (
 	rleDictionary     = 8
 )
 
-// appendHybrid writes values of so many bits as runs of equal ones and as groups of eight packed ones: RLE of
+// appendHybrid writes values of width bits as runs of equal values and as packed groups of eight: RLE of
 // https://parquet.apache.org/docs/file-format/data-pages/encodings.
 func appendHybrid(b []byte, values []uint32, width int) []byte {
 	for len(values) > 0 {
@@ -25,7 +25,7 @@ func appendHybrid(b []byte, values []uint32, width int) []byte {
 			values = values[n:]
 			continue
 		}
-		// Groups up to the next long run; only the last of all may be filled up with zeros.
+		// Groups up to the next long run. Only the last group of all may be padded with zeros.
 		groups := 0
 		for at := 0; at < len(values) && run(values[at:]) < 8; at = 8 * groups {
 			groups++
@@ -45,7 +45,7 @@ func appendHybrid(b []byte, values []uint32, width int) []byte {
 	return b
 }
 
-// run is how many values are equal to the first one.
+// run returns the number of leading values that equal the first.
 func run(values []uint32) int {
 	n := 1
 	for n < len(values) && values[n] == values[0] {
@@ -55,16 +55,16 @@ func run(values []uint32) int {
 }
 
 const (
-	block     = 128 // values that share a least difference
-	miniblock = 32  // values that share a width
+	block     = 128 // values that share a minimum difference
+	miniblock = 32  // values that share a bit width
 )
 
-// appendDeltas writes DELTA_BINARY_PACKED. Differences wrap around, as the format wants.
+// appendDeltas writes DELTA_BINARY_PACKED. Differences wrap around, as the format requires.
 func appendDeltas(b []byte, values []int64) []byte {
 	b = binary.AppendUvarint(b, block)
 	b = binary.AppendUvarint(b, block/miniblock)
 	b = binary.AppendUvarint(b, uint64(len(values)))
-	b = binary.AppendVarint(b, values[0]) // zigzag, as all signed numbers here
+	b = binary.AppendVarint(b, values[0]) // zigzag, like all signed numbers here
 	var deltas [block]int64
 	for at := 1; at < len(values); at += block {
 		n := min(block, len(values)-at)
@@ -75,7 +75,7 @@ func appendDeltas(b []byte, values []int64) []byte {
 		}
 		b = binary.AppendVarint(b, least)
 		for i := n; i < block; i++ {
-			deltas[i] = least // what is beyond the last value is zeros
+			deltas[i] = least // pad with zeros beyond the last value
 		}
 		var widths [block / miniblock]int
 		for i, d := range deltas {
@@ -98,10 +98,10 @@ func appendDeltas(b []byte, values []int64) []byte {
 	return b
 }
 
-// packer writes numbers of any width without gaps, from the lowest bit on.
+// packer packs numbers of any width without gaps, lowest bit first.
 type packer struct {
 	bits uint64
-	n    int // bits that wait, less than 64
+	n    int // pending bits, less than 64
 }
 
 func (p *packer) append(b []byte, v uint64, width int) []byte {
@@ -109,12 +109,12 @@ func (p *packer) append(b []byte, v uint64, width int) []byte {
 	if p.n += width; p.n >= 64 {
 		b = binary.LittleEndian.AppendUint64(b, p.bits)
 		p.n -= 64
-		p.bits = v >> (width - p.n) // 0 where nothing is left, for a shift by 64
+		p.bits = v >> (width - p.n) // a shift by 64 gives 0 if nothing is left
 	}
 	return b
 }
 
-// flush writes what waits, in whole bytes.
+// flush writes the pending bits as whole bytes.
 func (p *packer) flush(b []byte) []byte {
 	for ; p.n > 0; p.n -= 8 {
 		b = append(b, byte(p.bits))

@@ -1,15 +1,15 @@
 package parquetfile
 
-// The kinds of pages.
+// Kinds of pages.
 const (
 	dataPage       = 0
 	dictionaryPage = 2
 )
 
-// pageHeader stands before each page.
+// pageHeader precedes each page.
 type pageHeader struct {
 	kind         int
-	values       int // NULLs are among them
+	values       int // including NULLs
 	encoding     int
 	raw, written int // bytes of the body before and after compression
 }
@@ -30,8 +30,8 @@ func (h *pageHeader) append(b []byte) []byte {
 		t.structure(5, func() {
 			t.int32(1, h.values)
 			t.int32(2, h.encoding)
-			t.int32(3, rle) // of levels that say what is NULL
-			t.int32(4, rle) // of levels of repetition, of which there are none
+			t.int32(3, rle) // encoding of the definition levels, which mark NULLs
+			t.int32(4, rle) // encoding of the repetition levels, which are absent
 		})
 	})
 	return t.b
@@ -39,18 +39,18 @@ func (h *pageHeader) append(b []byte) []byte {
 
 const (
 	zstdCodec = 6
-	utf8      = 0 // of ConvertedType, as older readers know it
-	asString  = 1 // of LogicalType
-	asTyped   = 1 // of ColumnOrder
+	utf8      = 0 // ConvertedType for older readers
+	asString  = 1 // LogicalType
+	asTyped   = 1 // ColumnOrder
 )
 
-// footer is the FileMetaData of parquet.thrift.
+// footer returns the FileMetaData of parquet.thrift.
 func (p *Writer) footer() []byte {
 	var t thrift
 	t.element(func() {
 		t.int32(1, 2) // version
 		t.list(2, 1+len(p.columns))
-		t.element(func() { // what all columns are below
+		t.element(func() { // root of all columns
 			t.text(4, "row")
 			t.int32(5, len(p.columns))
 		})
@@ -70,7 +70,7 @@ func (p *Writer) footer() []byte {
 			})
 		}
 		t.text(6, "stepscope")
-		t.list(7, len(p.columns)) // what order their least and largest values are of: that of their type
+		t.list(7, len(p.columns)) // order of minimum and maximum: that of the column's type
 		for range p.columns {
 			t.element(func() { t.structure(asTyped, func() {}) })
 		}
@@ -78,7 +78,7 @@ func (p *Writer) footer() []byte {
 	return t.b
 }
 
-// schema is the SchemaElement of a column.
+// schema writes the SchemaElement of a column.
 func (c *column) schema(t *thrift) {
 	t.int32(1, int(c.Type))
 	if c.Optional {
@@ -93,7 +93,7 @@ func (c *column) schema(t *thrift) {
 	}
 }
 
-// group is the RowGroup of a row group.
+// group writes the RowGroup of a row group.
 func (p *Writer) group(t *thrift, i int) {
 	g := &p.groups[i]
 	var raw, written int64
@@ -102,7 +102,7 @@ func (p *Writer) group(t *thrift, i int) {
 		ch := &g.chunks[j]
 		raw, written = raw+ch.raw, written+ch.written
 		t.element(func() {
-			t.int64(2, 0) // nothing stands behind the column
+			t.int64(2, 0) // no metadata behind the column
 			t.structure(3, func() { ch.metadata(t, p.columns[j], g.rows) })
 		})
 	}
@@ -112,7 +112,7 @@ func (p *Writer) group(t *thrift, i int) {
 	t.int64(6, written)
 }
 
-// metadata is the ColumnMetaData of a chunk.
+// metadata writes the ColumnMetaData of a chunk.
 func (ch *chunk) metadata(t *thrift, c *column, rows int) {
 	t.int32(1, int(c.Type))
 	t.int32List(2, plain, rle, ch.encoding)

@@ -2,14 +2,14 @@ package parquetfile
 
 import "encoding/binary"
 
-// thrift writes Thrift's compact protocol, as far as Parquet's footer needs it:
+// thrift writes the parts of Thrift's compact protocol that Parquet's footer needs:
 // https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 type thrift struct {
 	b    []byte
-	last int // number of the last field in the structure
+	last int // number of the last field written in the structure
 }
 
-// The types of fields.
+// Types of fields.
 const (
 	int32Type  = 5
 	int64Type  = 6
@@ -18,7 +18,7 @@ const (
 	structType = 12
 )
 
-// field begins a field; their numbers ascend, by less than 16.
+// field begins a field. Field numbers must ascend by less than 16.
 func (t *thrift) field(id, kind int) {
 	t.b = append(t.b, byte((id-t.last)<<4|kind))
 	t.last = id
@@ -48,7 +48,7 @@ func (t *thrift) structure(id int, fields func()) {
 	t.element(fields)
 }
 
-// element is a structure in a list, or by itself.
+// element writes a structure in a list or on its own.
 func (t *thrift) element(fields func()) {
 	last := t.last
 	t.last = 0
@@ -57,7 +57,7 @@ func (t *thrift) element(fields func()) {
 	t.last = last
 }
 
-// list begins a list of n structures, which follow.
+// list begins a list. The caller writes the n structures.
 func (t *thrift) list(id, n int) { t.listOf(id, structType, n) }
 
 func (t *thrift) listOf(id, kind, n int) {

@@ -1,11 +1,9 @@
-// Package parquetfile writes flat tables as Parquet: columns of text and
-// integers, NULL where there is no value, zstd. That is all that it can; in
-// return it is small.
+// Package parquetfile writes flat tables as Parquet with zstd compression. It supports only text and integer columns
+// with optional NULLs, which keeps it small.
 //
-// The format is that of https://parquet.apache.org/docs/file-format and of
-// parquet.thrift in https://github.com/apache/parquet-format. Columns have the
-// encodings that all readers know: dictionaries, or deltas of integers, in one
-// data page (version 1) for each row group.
+// The format is described at https://parquet.apache.org/docs/file-format and in parquet.thrift of
+// https://github.com/apache/parquet-format. Columns use encodings that all readers support: dictionaries, or deltas of
+// integers, in one data page (version 1) per row group.
 package parquetfile
 
 import (
@@ -16,34 +14,33 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Type is what a column holds.
+// Type is the type of a column's values.
 type Type int32
 
-// The types, by their numbers in the format.
+// Numbers of the types in the format.
 const (
 	Int32 Type = 1
 	Int64 Type = 2
-	Text  Type = 6 // BYTE_ARRAY, marked as UTF-8
+	Text  Type = 6 // BYTE_ARRAY annotated as UTF-8
 )
 
 // Column describes one column.
 type Column struct {
 	Name     string
 	Type     Type
-	Optional bool // some values are NULL
-	// Delta stores Int64 as differences from value to value, for times and ids; all else goes by a dictionary of the
-	// row group's values.
+	Optional bool // values may be NULL
+	// Delta stores Int64 values as differences, for times and ids. All other columns use a dictionary per row group.
 	Delta bool
 }
 
 const magic = "PAR1"
 
-// Writer writes one file. After an error it is of no use any more.
+// Writer writes one file. It is unusable after an error.
 type Writer struct {
 	w       io.Writer
 	at      int64 // bytes written
 	columns []*column
-	rows    int // in the row group
+	rows    int // in the current row group
 	total   int64
 	groups  []group
 	meta    [][2]string
@@ -53,9 +50,9 @@ type Writer struct {
 	packed  []byte
 }
 
-// NewWriter writes a table of these columns to w.
+// NewWriter returns a Writer of a table with these columns to w.
 func NewWriter(w io.Writer, columns []Column) *Writer {
-	// No error: the options exist.
+	// The options are valid, so there is no error.
 	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	p := &Writer{w: w, zstd: enc}
 	for _, c := range columns {
@@ -65,11 +62,11 @@ func NewWriter(w io.Writer, columns []Column) *Writer {
 	return p
 }
 
-// Meta adds a key to the file's footer, any time before Close.
+// Meta adds a key to the file's footer. It may be called any time before Close.
 func (p *Writer) Meta(key, value string) { p.meta = append(p.meta, [2]string{key, value}) }
 
-// Add adds a row: for each column a *string, *int32 or *int64 as its type is. A nil pointer is NULL, and so is an empty
-// text in an optional column.
+// Add adds a row: for each column a *string, *int32 or *int64 according to its type. A nil pointer is NULL, and so is
+// an empty text in an optional column.
 func (p *Writer) Add(row []any) {
 	if len(row) != len(p.columns) {
 		panic(fmt.Sprintf("%d values for %d columns", len(row), len(p.columns)))
@@ -80,7 +77,7 @@ func (p *Writer) Add(row []any) {
 	}
 }
 
-// Rows is how many rows were added since the last Flush.
+// Rows returns the number of rows added since the last Flush.
 func (p *Writer) Rows() int { return p.rows }
 
 // Flush writes the rows since the last Flush as a row group.
@@ -119,21 +116,21 @@ func (p *Writer) write(b []byte) {
 	p.at += int64(n)
 }
 
-// group is a row group in the footer.
+// group is the footer entry of a row group.
 type group struct {
 	rows   int
 	at     int64
 	chunks []chunk
 }
 
-// chunk is a column of a row group in the footer.
+// chunk is the footer entry of a column in a row group.
 type chunk struct {
-	dictionary   int64 // where its page begins; 0: there is none
+	dictionary   int64 // offset of its page; 0: none
 	data         int64
 	encoding     int
-	raw, written int64 // bytes before and after compression, with the pages' headers
+	raw, written int64 // bytes before and after compression, including page headers
 	nulls        int
-	least, most  []byte // as statistics have them; nil: not given
+	least, most  []byte // encoded for statistics; nil: none
 }
 
 // chunk writes a column: its dictionary, then its data.
@@ -155,7 +152,7 @@ func (p *Writer) chunk(c *column) chunk {
 	}
 	p.page = p.page[:0]
 	if c.Optional {
-		p.page = append(p.page, 0, 0, 0, 0) // the length of the levels
+		p.page = append(p.page, 0, 0, 0, 0) // length of the levels
 		p.page = appendHybrid(p.page, c.levels, 1)
 		binary.LittleEndian.PutUint32(p.page, uint32(len(p.page)-4))
 	}
@@ -167,7 +164,7 @@ func (p *Writer) chunk(c *column) chunk {
 	return ch
 }
 
-// writePage returns the bytes that the page would have without compression.
+// writePage writes a page and returns its uncompressed size in bytes.
 func (p *Writer) writePage(body []byte, h pageHeader) int64 {
 	packed := p.zstd.EncodeAll(body, nil)
 	h.raw, h.written = len(body), len(packed)

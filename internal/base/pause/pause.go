@@ -1,4 +1,4 @@
-// Package pause waits.
+// Package pause provides sleeping that a context can end.
 package pause
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits; false: ctx ended before.
+// For waits for d. It returns false if ctx ends first.
 func For(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

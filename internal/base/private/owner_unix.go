@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// owner is the user whose file it is.
+// owner returns the user id of the file's owner.
 func owner(st fs.FileInfo) (uid int, ok bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package private keeps small files that no other user can read or change: what they say, such as where to send a key,
-// is trusted later.
+// Package private stores small files that no other user can read or change. Their contents, such as the address that
+// receives a key, are trusted later.
 package private
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Dir makes a directory of mode 0700, if there is none, and checks one that is there.
+// Dir creates a directory of mode 0700 if it is missing, and checks an existing one.
 func Dir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -20,7 +20,7 @@ func Dir(path string) error {
 	return check(path, fs.ModeDir, 0o077, 0o700)
 }
 
-// Write writes v as JSON into a directory that Dir made.
+// Write writes v as JSON into a directory checked by Dir.
 func Write(path string, v any) error {
 	if err := Dir(filepath.Dir(path)); err != nil {
 		return err
@@ -33,8 +33,8 @@ func Write(path string, v any) error {
 	})
 }
 
-// Read reads what Write wrote. A file or directory that others own or may change is refused; the error of a file that is
-// not there is fs.ErrNotExist.
+// Read reads a file written by Write. It refuses a file or directory that another user owns or may change. A missing
+// file gives fs.ErrNotExist.
 func Read(path string, v any) error {
 	if err := check(filepath.Dir(path), fs.ModeDir, 0o077, 0o700); err != nil {
 		return err
@@ -51,7 +51,7 @@ func Read(path string, v any) error {
 	return err
 }
 
-// check refuses a path that is not of the type, or that others own or have one of the bits of.
+// check refuses a path that has another type, belongs to another user or has one of the mode bits set.
 func check(path string, typ, bits, want fs.FileMode) error {
 	st, err := os.Lstat(path)
 	switch {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Paces are the times at which a wait is spoken of: soon, then now and then.
+// Paces schedules the messages about a wait: the first soon, later ones less and less often.
 type Paces struct {
 	First time.Duration // default 2 s
 	next  time.Duration
 }
 
-// Due tells whether, after so long a wait, a word is due.
+// Due reports whether a message is due after this wait.
 func (p *Paces) Due(waited time.Duration) bool {
 	if p.next == 0 {
 		p.next = p.First
@@ -29,8 +29,8 @@ func (p *Paces) Due(waited time.Duration) bool {
 	return true
 }
 
-// Await calls say while something takes long, with the time that it has taken, until done
-// is called or ctx ends. It is never called after done has returned.
+// Await calls say with the elapsed time now and then while something takes long, until done is called or ctx ends. It
+// never calls say after done has returned.
 func (p Paces) Await(ctx context.Context, say func(waited time.Duration)) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()

@@ -13,28 +13,28 @@ import (
 	"github.com/stepscope/stepscope/internal/base/live"
 )
 
-// Console is whom work tells, beside its result, what is worth knowing and how far it
-// is: a person at a terminal, or a log. Any goroutine may call its methods.
+// Console receives the messages and the progress of work, apart from its result. It is a terminal or a log. Its methods
+// are safe for concurrent use.
 type Console struct {
 	W        io.Writer
-	Terminal bool   // W is one, so progress may be drawn on it
-	Quiet    bool   // only what went wrong, or is lacking, is said
-	Unread   func() // called when nobody reads W any more, from any goroutine; nil: nobody is
+	Terminal bool   // W is a terminal, so progress may be drawn
+	Quiet    bool   // print only warnings
+	Unread   func() // called from any goroutine once W has no reader any more; may be nil
 
 	mu         sync.Mutex
-	drawn      bool       // a line of Steps, which has not ended
-	view       *live.View // of Show; nil: there is none
+	drawn      bool       // a line of Steps is unfinished
+	view       *live.View // view of Show; nil: none
 	incomplete atomic.Bool
 }
 
-// Line says how the work goes on.
+// Line prints a message unless Quiet is set.
 func (c *Console) Line(text string) {
 	if !c.Quiet {
 		c.print(text)
 	}
 }
 
-// print prints a line, without what would move the cursor: it may name what comes from files.
+// print prints a line without cursor movements, because it may contain text from files.
 func (c *Console) print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,9 +49,8 @@ func (c *Console) print(text string) {
 	}
 }
 
-// Show draws a frame below all that is printed, if there is a terminal, until the function
-// that it returns is called: do so before anything is printed to stdout. One is drawn at a
-// time, the first.
+// Show draws a frame below all printed text, if W is a terminal, until end is called. Call end before printing to
+// stdout. Only one frame is drawn at a time: the first.
 func (c *Console) Show(frame live.Frame) (end func()) {
 	f, ok := c.W.(*os.File)
 	c.mu.Lock()
@@ -71,10 +70,10 @@ func (c *Console) Show(frame live.Frame) (end func()) {
 	return func() { c.clear(view) }
 }
 
-// Clear takes away what is drawn.
+// Clear removes the drawn frame.
 func (c *Console) Clear() { c.clear(nil) }
 
-// clear takes a view away if it is the one; nil: any.
+// clear stops the given view if it is the current one; nil means any.
 func (c *Console) clear(view *live.View) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +83,7 @@ func (c *Console) clear(view *live.View) {
 	}
 }
 
-// endDrawn ends the line of Steps, if there is one. The caller holds mu.
+// endDrawn ends an unfinished line of Steps. The caller holds mu.
 func (c *Console) endDrawn() {
 	if c.drawn {
 		fmt.Fprintln(c.W)
@@ -92,24 +91,24 @@ func (c *Console) endDrawn() {
 	}
 }
 
-// Told says what was done, such as the name of a file, in a line that says whose it is.
+// Told reports an action, such as writing a file, with the program's name.
 func (c *Console) Told(format string, args ...any) {
 	c.Line("stepscope: " + fmt.Sprintf(format, args...))
 }
 
-// Warn says what is wrong.
+// Warn prints a warning.
 func (c *Console) Warn(format string, args ...any) {
 	c.print("stepscope: " + fmt.Sprintf(format, args...))
 }
 
-// Lack warns of something that the result lacks.
+// Lack warns that the result is incomplete.
 func (c *Console) Lack(format string, args ...any) {
 	c.Warn(format, args...)
 	c.Incomplete()
 }
 
-// Incomplete marks the result as usable but not whole. What it lacks is said elsewhere.
+// Incomplete marks the result as usable but incomplete. The caller reports the missing part.
 func (c *Console) Incomplete() { c.incomplete.Store(true) }
 
-// Lacks tells whether the result is not whole.
+// Lacks reports whether the result is incomplete.
 func (c *Console) Lacks() bool { return c.incomplete.Load() }

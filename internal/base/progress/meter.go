@@ -1,5 +1,4 @@
-// Package progress says how far long work is: below the text of a terminal, nothing
-// elsewhere.
+// Package progress shows the progress of long work below the text of a terminal. It shows nothing elsewhere.
 package progress
 
 import (
@@ -11,18 +10,18 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Meter counts bytes of input done. A nil Meter counts nothing.
+// Meter counts processed bytes of input. A nil Meter counts nothing.
 type Meter struct {
 	done atomic.Int64
 	quit chan struct{}
 	end  chan func()
 }
 
-// patience is how long work goes on before anything of it is drawn.
+// patience is the delay before anything is drawn.
 const patience = 500 * time.Millisecond
 
-// Meter shows how far the work is, if there is a terminal; else it is nil, which
-// counts nothing. Close it before anything is printed to stdout.
+// Meter returns a Meter that shows the progress if there is a terminal, and nil otherwise. Close it before printing to
+// stdout.
 func (c *Console) Meter(label string, bytes int64) *Meter {
 	if !c.Terminal {
 		return nil
@@ -45,14 +44,14 @@ func (m *Meter) line(label string, bytes int64, columns int) string {
 	return fmt.Sprintf("%s %s %s of %s, %.0f %%", label, live.Bar(share, min(columns/2, 40)), metric.Bytes(done), metric.Bytes(bytes), 100*share)
 }
 
-// Add counts n more bytes. It may be called from several goroutines.
+// Add counts n more bytes. It is safe for concurrent use.
 func (m *Meter) Add(n int64) {
 	if m != nil {
 		m.done.Add(n)
 	}
 }
 
-// Reach counts the bytes up to n, of which seen were counted before.
+// Reach counts the bytes from *seen up to n and sets *seen to n.
 func (m *Meter) Reach(n int64, seen *int64) {
 	m.Add(n - *seen)
 	*seen = n

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Steps shows how many of a few steps are done, on a terminal. A nil one shows nothing.
+// Steps shows on a terminal how many of a few steps are done. A nil Steps shows nothing.
 type Steps struct {
 	c     *Console
 	label string
 	begun time.Time
 }
 
-// Steps shows the steps of work that begins now, if there is a terminal.
+// Steps starts to show the steps of work if there is a terminal, and returns nil otherwise.
 func (c *Console) Steps(label string) *Steps {
 	if !c.Terminal {
 		return nil
@@ -21,7 +21,7 @@ func (c *Console) Steps(label string) *Steps {
 	return &Steps{c: c, label: label, begun: time.Now()}
 }
 
-// Done draws that so many of the steps are done; with the last the line ends.
+// Done draws n of the given number of steps as done. The last step ends the line.
 func (s *Steps) Done(n, of int) {
 	if s == nil {
 		return

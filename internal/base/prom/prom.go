@@ -1,4 +1,4 @@
-// Package prom writes metrics as Prometheus reads them.
+// Package prom writes metrics in Prometheus' text format.
 package prom
 
 import (
@@ -17,31 +17,31 @@ type Text struct {
 	buf    []byte
 }
 
-// name adds a name, behind what may stand before it.
+// name appends a prefixed metric name after the text before.
 func (x *Text) name(before, name string) {
 	x.buf = append(append(append(x.buf, before...), cmp.Or(x.Prefix, "sglang:")...), name...)
 }
 
-// Reply sends it.
+// Reply sends the text.
 func (x *Text) Reply(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(x.buf)
 }
 
-// Header begins a family of metrics.
+// Header begins a metric family.
 func (x *Text) Header(name, help, kind string) {
 	x.name("# HELP ", name)
 	x.name(" "+help+"\n# TYPE ", name)
 	x.buf = append(x.buf, " "+kind+"\n"...)
 }
 
-// Sample adds a value.
+// Sample appends a sample.
 func (x *Text) Sample(name, labels string, v float64) {
 	x.name("", name)
 	x.buf = append(appendSample(append(x.buf, "{"+labels+"} "...), v), '\n')
 }
 
-// appendSample appends a value as Prometheus' Python client prints it.
+// appendSample appends a value in the format of Prometheus' Python client.
 func appendSample(dst []byte, v float64) []byte {
 	switch {
 	case math.IsInf(v, 1):
@@ -54,7 +54,7 @@ func appendSample(dst []byte, v float64) []byte {
 
 var labelReplacer = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// Escape makes the value of a label.
+// Escape escapes a label value.
 func Escape(s string) string { return labelReplacer.Replace(s) }
 
 // Histogram counts observations by upper bound.
@@ -62,25 +62,25 @@ type Histogram struct {
 	bounds []float64 // ascending; +Inf is implied
 
 	mu     sync.Mutex
-	counts []uint64 // one more than bounds
+	counts []uint64 // one per bound, and one for +Inf
 	sum    float64
 }
 
-// NewHistogram has upper bounds, ascending.
+// NewHistogram returns a Histogram with ascending upper bounds.
 func NewHistogram(bounds []float64) *Histogram {
 	return &Histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 
 // Observe counts a value.
 func (h *Histogram) Observe(v float64) {
-	i := sort.SearchFloat64s(h.bounds, v) // a bound belongs to its own bucket
+	i := sort.SearchFloat64s(h.bounds, v) // a value equal to a bound belongs to that bucket
 	h.mu.Lock()
 	h.counts[i]++
 	h.sum += v
 	h.mu.Unlock()
 }
 
-// Empty tells that nothing was observed.
+// Empty reports whether nothing was observed.
 func (h *Histogram) Empty() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *Histogram) Empty() bool {
 	return true
 }
 
-// Write adds its samples.
+// Write appends the histogram's samples to x.
 func (h *Histogram) Write(x *Text, name, labels string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

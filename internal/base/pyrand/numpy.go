@@ -8,17 +8,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/twister"
 )
 
-// State is numpy.random.RandomState(seed). Its random_sample is Float.
+// State is numpy.random.RandomState(seed). Float is its random_sample.
 type State struct {
 	*twister.Twister
-	second float64 // a normal number comes with another
+	second float64 // normal numbers are generated in pairs
 	has    bool
 }
 
-// NewState seeds as numpy.random.seed does with a number.
+// NewState seeds as numpy.random.seed(seed) does.
 func NewState(seed uint32) *State { return &State{Twister: twister.New(seed)} }
 
-// Int is randint: from low to below high, which are less than 2^32 apart.
+// Int is randint: an integer in [low, high), where high − low < 2^32.
 func (s *State) Int(low, high int) int {
 	span := uint32(high - 1 - low)
 	if span == 0 {
@@ -35,7 +35,7 @@ func (s *State) Int(low, high int) int {
 // Exponential is standard_exponential.
 func (s *State) Exponential() float64 { return -math.Log(1 - s.Float()) }
 
-// normal is standard_normal, by Marsaglia's polar method.
+// normal is standard_normal with Marsaglia's polar method.
 func (s *State) normal() float64 {
 	if s.has {
 		s.has = false
@@ -89,10 +89,10 @@ func (s *State) Gamma(shape float64) float64 {
 	}
 }
 
-// Weights are what choice draws from with p=.
-type Weights []float64 // the sums of the probabilities
+// Weights is the distribution of choice with p=.
+type Weights []float64 // cumulative probabilities
 
-// NewWeights are n weights as probabilities.
+// NewWeights normalizes n weights to probabilities.
 func NewWeights(n int, weight func(i int) float64) Weights {
 	w, total, sum := make(Weights, n), 0.0, 0.0
 	for i := range w {
@@ -109,7 +109,7 @@ func NewWeights(n int, weight func(i int) float64) Weights {
 	return w
 }
 
-// At is the index that choice takes for a draw from 0 to below 1.
+// At returns the index that choice picks for x in [0, 1).
 func (w Weights) At(x float64) int {
 	return sort.Search(len(w), func(i int) bool { return w[i] > x })
 }
@@ -132,7 +132,7 @@ func (a u128) times(b u128) u128 {
 
 var pcgMultiplier = u128{0x2360ed051fc65da4, 0x4385df649fccf645}
 
-// NewGenerator seeds by numpy's SeedSequence of a number.
+// NewGenerator seeds with numpy's SeedSequence of seed.
 func NewGenerator(seed uint32) *Generator {
 	words := seedSequence(seed)
 	inc := u128{words[2], words[3]}
@@ -145,14 +145,14 @@ func NewGenerator(seed uint32) *Generator {
 
 func (g *Generator) step() { g.state = g.state.times(pcgMultiplier).plus(g.inc) }
 
-// Float is random(): from 0 to below 1.
+// Float is random(): a number in [0, 1).
 func (g *Generator) Float() float64 {
 	g.step()
 	x := bits.RotateLeft64(g.state.hi^g.state.lo, -int(g.state.hi>>58))
 	return float64(x>>11) / (1 << 53)
 }
 
-// seedSequence spreads a number over the four words that PCG64 asks for.
+// seedSequence expands a number to the four words that PCG64 needs.
 func seedSequence(seed uint32) (words [4]uint64) {
 	const mixL, mixR = 0xca01f9dd, 0x4973f715
 	hash := uint32(0x43b0d7e5)

@@ -1,8 +1,8 @@
-// Package pyrand draws random numbers as Python's random and numpy do, so that the same seed gives the same draws here.
+// Package pyrand draws the same random numbers as Python's random and numpy for the same seed.
 //
-// [Random] is Python's random.Random, [State] numpy's legacy RandomState (numpy.random.seed and the functions beside it),
-// both on MT19937; [Generator] is numpy's default_rng. What they promise to keep from release to release is what is here:
-// testdata/draws.json has what they drew.
+// [Random] is Python's random.Random and [State] is numpy's legacy RandomState (numpy.random.seed and its functions),
+// both on MT19937. [Generator] is numpy's default_rng. The package has only functions whose results they guarantee to
+// keep across releases. testdata/draws.json holds their draws.
 package pyrand
 
 import (
@@ -15,10 +15,10 @@ import (
 // Random is random.Random(seed).
 type Random struct{ *twister.Twister }
 
-// New seeds as random.seed does with a number that is not negative.
+// New seeds as random.seed does with a non-negative number.
 func New(seed uint64) Random { return Random{twister.Python(seed)} }
 
-// Below is a number from 0 to below n, as randrange, choice and shuffle draw it; n is from 1 to 2^31.
+// Below returns a number in [0, n) as randrange, choice and shuffle draw it. n is from 1 to 2^31.
 func (r Random) Below(n int) int {
 	k := bits.Len(uint(n))
 	for {
@@ -28,20 +28,20 @@ func (r Random) Below(n int) int {
 	}
 }
 
-// Choose is a number from 0 to below n, as choices draws it without weights.
+// Choose returns a number in [0, n) as choices draws it without weights.
 func (r Random) Choose(n int) int { return int(r.Float() * float64(n)) }
 
-// Shuffle is shuffle of n elements.
+// Shuffle is random.shuffle of n elements.
 func (r Random) Shuffle(n int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {
 		swap(i, r.Below(i+1))
 	}
 }
 
-// Sample is sample of k from the numbers 0 to below n.
+// Sample is random.sample of k numbers from [0, n).
 func (r Random) Sample(n, k int) []int {
 	out := make([]int, k)
-	setSize := 21 // of a small set without its list of n
+	setSize := 21 // size of a small set, compared with a list of n
 	if k > 5 {
 		setSize += 1 << (2 * int(math.Ceil(math.Log(float64(3*k))/math.Log(4))))
 	}

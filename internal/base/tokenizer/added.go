@@ -10,25 +10,24 @@ import (
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"` // only where no word character is next to it
-	LStrip     bool   `json:"lstrip"`      // takes the white space before it
-	RStrip     bool   `json:"rstrip"`      // and after it
-	Normalized *bool  `json:"normalized"`  // looked for in normalised text; absent: unless special
+	SingleWord bool   `json:"single_word"` // matches only without an adjacent word character
+	LStrip     bool   `json:"lstrip"`      // includes the white space before it
+	RStrip     bool   `json:"rstrip"`      // includes the white space after it
+	Normalized *bool  `json:"normalized"`  // searched in normalised text; absent: true unless special
 	Special    bool   `json:"special"`
 }
 
-// A matcher finds added tokens in a text: the leftmost, of several at one place
-// the longest. It is a trie of bytes.
+// matcher finds added tokens in a text: the leftmost, and at one position the longest. It is a trie of bytes.
 type matcher struct {
 	nodes  []trieNode // nodes[0] is the root; empty: nothing to find
 	first  [256]bool  // bytes that begin a token
-	only   byte       // the one such byte, if single
+	only   byte       // that byte, if there is only one
 	single bool
 }
 
 type trieNode struct {
 	edges []trieEdge
-	token *addedToken // that ends here; or nil
+	token *addedToken // token that ends here, or nil
 }
 
 type trieEdge struct {
@@ -36,7 +35,7 @@ type trieEdge struct {
 	to int32
 }
 
-// add makes the matcher find text as tok.
+// add adds text to the matcher as an occurrence of tok.
 func (m *matcher) add(text string, tok *addedToken) {
 	if text == "" {
 		return
@@ -69,7 +68,7 @@ func (m *matcher) step(at int32, b byte) int32 {
 	return -1
 }
 
-// next finds the first token at or after i; nil if there is none.
+// next finds the first token at or after i. tok is nil if there is none.
 func (m *matcher) next(s string, i int) (start, end int, tok *addedToken) {
 	for ; i < len(s); i++ {
 		if m.single {
@@ -97,9 +96,9 @@ func (m *matcher) next(s string, i int) (start, end int, tok *addedToken) {
 	return 0, 0, nil
 }
 
-// split hands out s in order: stretches of text with id [None], and tokens.
+// split emits s in order: stretches of text with id [None], and tokens.
 func (m *matcher) split(s string, emit func(text string, id int32)) {
-	done := 0 // s[:done] was handed out
+	done := 0 // s[:done] was emitted
 	for i := 0; m.nodes != nil; {
 		start, end, tok := m.next(s, i)
 		if tok == nil {
@@ -114,7 +113,7 @@ func (m *matcher) split(s string, emit func(text string, id int32)) {
 			}
 		}
 		if tok.LStrip {
-			// The token before may have taken the space already.
+			// The previous token may already include the space.
 			start = max(len(strings.TrimRightFunc(s[:start], unicode.IsSpace)), done)
 		}
 		if tok.RStrip {
@@ -131,7 +130,7 @@ func (m *matcher) split(s string, emit func(text string, id int32)) {
 	}
 }
 
-// isWord is \w of Unicode Technical Standard 18, annex C.
+// isWord reports whether r matches \w of Unicode Technical Standard 18, annex C.
 func isWord(r rune) bool {
 	return unicode.IsLetter(r) || r == '\u200C' || r == '\u200D' ||
 		unicode.In(r, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic)

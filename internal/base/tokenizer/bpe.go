@@ -2,23 +2,21 @@ package tokenizer
 
 import "math"
 
-// Byte pair encoding. A word begins as one token per byte. Then the adjacent
-// pair of the lowest merge rank, the leftmost of several, is joined into the
-// token that the merge names, again and again until no pair has a merge.
+// model is a byte pair encoding. A word starts as one token per byte. The adjacent pair with the lowest merge rank (the
+// leftmost on ties) is joined into the token of the merge, until no pair has a merge.
 //
-// Nearly all words are a few bytes long, and nearly all were seen before: they
-// come from a cache, or from a scan over small arrays. A long word (a megabyte
-// of base64 has no place to cut) goes over a linked list and a heap of pairs,
-// so that no text takes quadratic time.
+// Nearly all words are a few bytes long and have been seen before: they come from a cache, or from a scan over small
+// arrays. A long word (a megabyte of base64 has no place to cut) uses a linked list and a heap of pairs, so that no
+// text takes quadratic time.
 
 type model struct {
 	byteID [256]int32
 	merges pairTable
-	whole  map[string]int32 // ignore_merges: words that are tokens as they are; else nil
+	whole  map[string]int32 // ignore_merges: words that are tokens themselves; otherwise nil
 	cache  *wordCache
 }
 
-// shortWord is the longest word, in bytes, for the scan and for the cache.
+// shortWord is the longest word, in bytes, for the scan and the cache.
 const shortWord = 48
 
 // encode appends the ids of one word.
@@ -85,7 +83,7 @@ func (m *model) mergeShort(dst []int32, word string) []int32 {
 	return append(dst, ids[:n]...)
 }
 
-// A symbol is a token of a long word; next and prev are indices, -1 at the ends.
+// symbol is a token of a long word. prev and next are indices, -1 at the ends.
 type symbol struct{ id, prev, next int32 }
 
 func (m *model) mergeLong(dst []int32, word string) []int32 {
@@ -105,11 +103,11 @@ func (m *model) mergeLong(dst []int32, word string) []int32 {
 	for i := range syms {
 		look(int32(i))
 	}
-	const gone = -2 // as an id: the symbol was joined to the one before it
+	const gone = -2 // id of a symbol that was joined to the previous one
 	for len(q) > 0 {
 		p := q.pop()
 		s := &syms[p.at]
-		// An entry is stale if either side was joined elsewhere meanwhile.
+		// An entry is stale if either side has since been joined elsewhere.
 		if s.id == gone || s.next < 0 || m.merges.get(s.id, syms[s.next].id) != p.merge {
 			continue
 		}
@@ -127,7 +125,7 @@ func (m *model) mergeLong(dst []int32, word string) []int32 {
 	return dst
 }
 
-// pairAt is a merge that can be done at a symbol, ordered by rank, then place.
+// pairAt is a possible merge at a symbol, ordered by rank, then position.
 type pairAt struct {
 	merge uint64
 	at    int32
@@ -137,7 +135,7 @@ func (a pairAt) less(b pairAt) bool {
 	return a.merge < b.merge || a.merge == b.merge && a.at < b.at
 }
 
-// pairHeap is a binary heap: container/heap would box each entry.
+// pairHeap is a binary heap. container/heap would box each entry.
 type pairHeap []pairAt
 
 func (h *pairHeap) push(p pairAt) {
@@ -175,10 +173,9 @@ func (h *pairHeap) pop() pairAt {
 	}
 }
 
-// pairTable maps a pair of ids to its merge: the rank in the high half, the id
-// of the joined token in the low half, so that merges compare by rank. It is
-// open addressing over a power of two, at most half full: a third of the time
-// of a Go map for the one lookup that encoding is made of.
+// pairTable maps a pair of ids to its merge: the rank in the high half, the id of the joined token in the low half, so
+// that merges compare by rank. It uses open addressing over a power of two and is at most half full. It takes a third
+// of the time of a Go map for the lookup that dominates encoding.
 type pairTable struct {
 	keys, vals []uint64
 	shift      uint
@@ -204,7 +201,7 @@ func newPairTable(n int) pairTable {
 	return t
 }
 
-// slot is where the pair is, or would go.
+// slot returns the slot that holds the pair or would hold it.
 func (t *pairTable) slot(key uint64) int {
 	mask := len(t.keys) - 1
 	i := int(key * 0x9E3779B97F4A7C15 >> t.shift) // Fibonacci hashing
@@ -214,7 +211,7 @@ func (t *pairTable) slot(key uint64) int {
 	return i
 }
 
-// put sets a merge; the last of two for one pair wins, as in the reference.
+// put sets a merge. The last merge of a pair wins, as in the reference.
 func (t *pairTable) put(a, b int32, rank int, id int32) {
 	key := uint64(uint32(a))<<32 | uint64(uint32(b))
 	i := t.slot(key)

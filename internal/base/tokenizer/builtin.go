@@ -2,22 +2,21 @@ package tokenizer
 
 import "fmt"
 
-// specials are the built-in tokenizer's special tokens, from firstSpecial on.
+// specials are the built-in tokenizer's special tokens, from id firstSpecial on.
 var specials = []string{bosToken, eosToken, padToken, "<|im_start|>", "<|im_end|>"}
 
 const (
 	bosToken, eosToken, padToken = "<|bos|>", "<|eos|>", "<|pad|>"
 
-	firstSpecial = 256 // the id behind the bytes
+	firstSpecial = 256 // first id after the bytes
 	firstWord    = firstSpecial + 5
 )
 
-// ByteLevel is a tokenizer without files, for models with random weights, whose
-// directory has no tokenizer.json. vocab is the model's vocab_size: each id below
-// it is a token. Ids 0 to 255 are the bytes, then come five special tokens, then
-// made-up words (" ba", " suko"), so that whatever id a random model draws is
-// text that a client sees. There are no merges: such a word in a text becomes its
-// own token, as after Llama 3's ignore_merges, and all else its bytes.
+// ByteLevel returns a tokenizer without files, for models with random weights whose directory has no tokenizer.json.
+// vocab is the model's vocab_size: each id below it is a token. Ids 0 to 255 are the bytes, followed by five special
+// tokens and then made-up words (" ba", " suko"), so that every id that a random model draws is visible text for the
+// client. There are no merges. A made-up word in a text becomes its own token, as with Llama 3's ignore_merges; all
+// other text becomes bytes.
 func ByteLevel(vocab int) (*Tokenizer, error) {
 	if vocab < firstWord || vocab > maxID {
 		return nil, fmt.Errorf("the built-in tokenizer needs a vocab_size from %d (bytes and special tokens) to %d, not %d: "+
@@ -50,19 +49,17 @@ func ByteLevel(vocab int) (*Tokenizer, error) {
 
 func (t *Tokenizer) mustAdd(token string, id int32, special bool) {
 	if err := t.add(token, id, special); err != nil {
-		panic(err) // two of our own tokens clash
+		panic(err) // two built-in tokens clash
 	}
 }
 
-// addWords appends the n first words: those of one syllable, then of two and so
-// on, a syllable being a consonant and a vowel. In bijective numeration, one
-// digit to a syllable, no two words are the same. A vocabulary of 150,000 is made
-// with each start of a server, so all words share one buffer and go past
-// [Tokenizer.add].
+// addWords appends the first n words: those of one syllable, then of two and so on. A syllable is a consonant and a
+// vowel. The words are numbers in bijective numeration with one digit per syllable, so they are distinct. Each start of
+// a server builds a vocabulary of 150,000, so all words share one buffer and bypass [Tokenizer.add].
 func (t *Tokenizer) addWords(n int) {
 	const consonants, vowels = "bdfghjklmnprstvz", "aeiou"
 	const base = len(consonants) * len(vowels)
-	written := make([]byte, 0, 12*n) // as a vocabulary has them, where a space is Ġ, two bytes
+	written := make([]byte, 0, 12*n) // vocabulary form: a space is Ġ, two bytes
 	ends := make([]int, n)
 	for i := range n {
 		written = append(written, "Ġ"...)

@@ -10,15 +10,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// builtinChat is what newChat("", "") renders, in the language of the files.
+// builtinChat is the Jinja template of newChat("", "").
 const builtinChat = `{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}` +
 	`{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
-// WriteDir writes the tokenizer that [ByteLevel] returned as a Hugging Face
-// directory, which [Load] and transformers' AutoTokenizer read: for clients that
-// load the tokenizer of the server they talk to. It makes dir if need be; each
-// file is whole or absent. Any other tokenizer has a directory already, and is
-// refused.
+// WriteDir writes the tokenizer returned by [ByteLevel] as a Hugging Face directory, for clients that load their
+// server's tokenizer. [Load] and transformers' AutoTokenizer read it. It creates dir if needed. Each file is either
+// complete or absent. Any other tokenizer is refused, because it already has a directory.
 func (t *Tokenizer) WriteDir(dir string) error {
 	if t.bos != firstSpecial || t.ids[bosToken] != firstSpecial || t.model.merges.n > 0 || len(t.steps) != 1 {
 		return fmt.Errorf("write tokenizer %s: only the built-in one can be written; copy the files of others", dir)
@@ -52,8 +50,8 @@ func (t *Tokenizer) WriteDir(dir string) error {
 
 type object map[string]any
 
-// builtinFile is the tokenizer.json. Special tokens are in the vocabulary too:
-// transformers would give them other ids if they were not.
+// builtinFile returns the contents of tokenizer.json. The vocabulary includes the special tokens, because transformers
+// would give them other ids otherwise.
 func (t *Tokenizer) builtinFile() object {
 	var added []object
 	for _, token := range specials {

@@ -1,8 +1,7 @@
 package tokenizer
 
-// GPT-2 writes a token's bytes as visible characters, so that a vocabulary is
-// valid JSON: the bytes that print in Latin-1 stand for themselves, the 68
-// others are U+0100 and on in order (a space is Ġ). Source: bytes_to_unicode of
+// GPT-2 writes a token's bytes as visible characters, so that a vocabulary is valid JSON. Bytes that are printable in
+// Latin-1 map to themselves; the 68 others map to U+0100 and on in order (a space is Ġ). Source: bytes_to_unicode of
 // https://github.com/openai/gpt-2/blob/master/src/encoder.py.
 var (
 	byteToRune [256]rune
@@ -22,8 +21,7 @@ func init() {
 	}
 }
 
-// decodeMapped turns the written form of a token into its bytes; ok is false if
-// it holds a character that stands for no byte.
+// decodeMapped converts the written form of a token to its bytes. ok is false if a character maps to no byte.
 func decodeMapped(token string) (b []byte, ok bool) {
 	b = make([]byte, 0, len(token))
 	for _, r := range token {
@@ -36,9 +34,8 @@ func decodeMapped(token string) (b []byte, ok bool) {
 	return b, true
 }
 
-// decodeToken is what the reference's ByteLevel decoder makes of a token. One
-// that is not wholly in the alphabet, as an added token with a space in it,
-// stands for itself.
+// decodeToken decodes a token like the reference's ByteLevel decoder. A token with characters outside the alphabet,
+// such as an added token with a space, is taken literally.
 func decodeToken(token string) []byte {
 	if b, ok := decodeMapped(token); ok {
 		return b

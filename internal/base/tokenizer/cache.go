@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// wordCache remembers the ids of words. Each word has one slot, by its hash; a
-// newcomer takes the slot over. So the cache is bounded without bookkeeping,
-// frequent words come back at once after they were pushed out, and goroutines
+// wordCache caches the ids of words. Each word has one slot, chosen by its hash, and a new word replaces the old one.
+// So the cache is bounded without bookkeeping, frequent words return at once after they were replaced, and goroutines
 // share it without a lock: a slot changes by one pointer.
 type wordCache struct {
 	seed  maphash.Seed
@@ -21,8 +20,7 @@ type cachedWord struct {
 	ids  []int32
 }
 
-// cacheSlots bounds the cache: 2^15 words of at most [shortWord] bytes and ids,
-// 10 MB at the very worst, about 4 MB for English.
+// cacheSlots limits the cache: 2^15 words of at most [shortWord] bytes and ids, 10 MB at worst, about 4 MB for English.
 const cacheSlots = 1 << 15
 
 func newWordCache() *wordCache {
@@ -39,7 +37,7 @@ func (c *wordCache) get(hash uint64, word string) ([]int32, bool) {
 	return e.ids, true
 }
 
-// put copies word, lest the cache keep the whole text that it is a part of.
+// put copies word, so that the cache does not retain the whole text that contains it.
 func (c *wordCache) put(hash uint64, word string, ids []int32) {
 	c.slots[hash%cacheSlots].Store(&cachedWord{strings.Clone(word), slices.Clone(ids)})
 }

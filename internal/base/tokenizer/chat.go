@@ -8,45 +8,42 @@ import (
 	"strings"
 )
 
-// Chat templates are Jinja programs. The four families here are written in Go
-// and recognised by what their templates contain; that covers Llama 3 to 3.3
-// and Qwen 2 to 3, with the tool calls of a history but without descriptions of
-// tools. Any other template is rendered as plain ChatML,
-// and a note says so.
+// Chat templates are Jinja programs. Four families are implemented here in Go and recognised by the contents of their
+// templates. They cover Llama 3 to 3.3 and Qwen 2 to 3, with tool calls in the history but without tool descriptions.
+// Any other template is rendered as plain ChatML, with a note.
 //
-// Sources: chat_template in tokenizer_config.json of Meta-Llama-3-8B-Instruct,
-// Llama-3.1-8B-Instruct, Llama-3.2-1B-Instruct, Qwen2-7B-Instruct,
-// Qwen2.5-7B-Instruct, Qwen3-8B, Qwen3-30B-A3B-Thinking-2507.
+// Sources: chat_template in tokenizer_config.json of Meta-Llama-3-8B-Instruct, Llama-3.1-8B-Instruct,
+// Llama-3.2-1B-Instruct, Qwen2-7B-Instruct, Qwen2.5-7B-Instruct, Qwen3-8B, Qwen3-30B-A3B-Thinking-2507.
 
 // Message is one turn of a conversation.
 type Message struct {
-	Role      string // system, user, assistant or what else the model knows
+	Role      string // system, user, assistant or any other role of the model
 	Content   string
-	Reasoning string // of an assistant, if apart from Content; only Qwen 3 has a place for it
-	Calls     []Call // of an assistant; what came of each is a message of the role tool
+	Reasoning string // assistant: reasoning apart from Content; only Qwen 3 renders it
+	Calls     []Call // assistant: each result is a message with the role tool
 }
 
-// Call is a call of a tool. Its arguments are JSON.
+// Call is a tool call. Arguments is JSON.
 type Call struct{ Name, Arguments string }
 
-// ChatOptions are what a request can say about rendering.
+// ChatOptions are the rendering options of a request.
 type ChatOptions struct {
 	NoPrompt   bool   // do not open the assistant's turn at the end
 	NoThinking bool   // enable_thinking=false: Qwen 3 gets an empty thought
-	Date       string // for Llama 3.1's header; "" is the template's own "26 Jul 2024"
+	Date       string // for Llama 3.1's header; "": the template's own "26 Jul 2024"
 }
 
 // Chat renders conversations.
 type Chat struct {
 	family string
 	bos    string
-	system string // ChatML: what stands in for a missing system message
+	system string // ChatML: default system message
 	opened bool   // Qwen 3, thinking only: the prompt opens the thought
-	tools  bool   // ChatML: it has a form for calls of tools and what came of them
+	tools  bool   // ChatML: renders tool calls and their results
 	note   string
 }
 
-// The families, by the names that [Chat.Family] returns.
+// Families, as [Chat.Family] returns them.
 const (
 	llama3  = "llama3"
 	llama31 = "llama3.1"
@@ -54,7 +51,7 @@ const (
 	qwen3   = "qwen3"
 )
 
-// defaultSystem finds the system message that a Qwen 2 template puts in.
+// defaultSystem matches the default system message in a Qwen 2 template.
 var defaultSystem = regexp.MustCompile(`<\|im_start\|>system(?:\\n|\n)([^'"{}<|]+)<\|im_end\|>`)
 
 func newChat(template, bos string) *Chat {
@@ -81,12 +78,11 @@ func newChat(template, bos string) *Chat {
 	return &Chat{family: chatML, tools: true, note: "the model's chat template is not one of Llama 3 or Qwen: chats are rendered as ChatML"}
 }
 
-// Family names the rules in use: llama3, llama3.1, chatml or qwen3.
+// Family returns the family in use: llama3, llama3.1, chatml or qwen3.
 func (c *Chat) Family() string { return c.family }
 
-// Render returns the text of a conversation up to where the assistant is to go
-// on. It has its BOS: encode it without special tokens. As with the templates,
-// a message can forge turns by writing the special tokens out.
+// Render returns the text of a conversation, up to the point where the assistant continues. It includes BOS, so encode
+// it without special tokens. As with the templates, a message can forge turns by spelling out special tokens.
 func (c *Chat) Render(messages []Message, opts ChatOptions) (string, error) {
 	if len(messages) == 0 {
 		return "", fmt.Errorf("chat: no messages: give at least one")
@@ -127,7 +123,7 @@ func (c *Chat) llama(b *strings.Builder, messages []Message, opts ChatOptions) {
 		switch {
 		case c.family == llama31 && len(m.Calls) > 0:
 			turn(m.Role, `{"name": "`+m.Calls[0].Name+`", "parameters": `+m.Calls[0].Arguments+"}")
-		case c.family == llama31 && m.Role == "tool": // the template writes texts as JSON, too
+		case c.family == llama31 && m.Role == "tool": // the template writes strings as JSON too
 			turn("ipython", python(m.Content))
 		default:
 			turn(m.Role, strings.TrimSpace(m.Content))
@@ -145,7 +141,7 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 	if c.system != "" && messages[0].Role != "system" {
 		turn("system", c.system)
 	}
-	// Qwen 3 shows the thoughts since the last question only.
+	// Qwen 3 shows only the thoughts since the last question.
 	question := len(messages) - 1
 	for i, m := range messages {
 		answer := strings.HasPrefix(m.Content, "<tool_response>") && strings.HasSuffix(m.Content, "</tool_response>")
@@ -165,7 +161,7 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 			}
 		}
 		switch {
-		case c.tools && m.Role == "tool": // what came of calls is one turn of the user's
+		case c.tools && m.Role == "tool": // consecutive tool results are one user turn
 			if i == 0 || messages[i-1].Role != "tool" {
 				b.WriteString("<|im_start|>user")
 			}
@@ -201,16 +197,16 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 	}
 }
 
-// python is a text as JSON, as Python's json.dumps writes it with ensure_ascii off.
+// python returns s as JSON, in the format of Python's json.dumps with ensure_ascii off.
 func python(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.Encode(s) // a text can be encoded
+	e.Encode(s) // encoding a string never fails
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// splitThought takes an assistant's thought out of its message.
+// splitThought separates an assistant's thought from its message.
 func splitThought(content string) (thought, rest string) {
 	first := strings.Index(content, "</think>")
 	if first < 0 {

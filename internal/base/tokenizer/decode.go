@@ -2,16 +2,13 @@ package tokenizer
 
 import "unicode/utf8"
 
-// replacement stands for what is no UTF-8.
+// replacement replaces invalid UTF-8.
 const replacement = "\uFFFD"
 
-// Decode returns the text of ids. Ids that are no token count for nothing, nor
-// do special tokens with skipSpecial. What is no UTF-8 becomes U+FFFD, one for
-// each maximal part of a character (Unicode 3.9, table 3-8), as in the
-// reference.
+// Decode returns the text of ids. Unknown ids are ignored, and so are special tokens with skipSpecial. Invalid UTF-8
+// becomes U+FFFD, one for each maximal part of a character (Unicode 3.9, table 3-8), as in the reference.
 //
-// It is the text of the tokens and no more: clean_up_tokenization_spaces, which
-// would take the space out of "it 's", is not applied, as no server applies it
+// It does not apply clean_up_tokenization_spaces, which would remove the space in "it 's", because no server applies it
 // to a stream.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	b := t.AppendBytes(nil, ids, skipSpecial)
@@ -25,7 +22,7 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return string(text)
 }
 
-// AppendBytes is Decode without the mending.
+// AppendBytes is Decode without the replacement of invalid UTF-8.
 func (t *Tokenizer) AppendBytes(dst []byte, ids []int32, skipSpecial bool) []byte {
 	for _, id := range ids {
 		if skipSpecial && t.IsSpecial(id) {
@@ -36,23 +33,22 @@ func (t *Tokenizer) AppendBytes(dst []byte, ids []int32, skipSpecial bool) []byt
 	return dst
 }
 
-// A Decoder turns ids into text as they come. What [Decoder.Push] returned is
-// final: a character whose bytes are spread over several tokens is held back
-// until it is whole, or until a byte comes that it cannot go on with. All that
-// Push and [Decoder.Flush] return, joined, is what [Tokenizer.Decode] returns.
+// Decoder decodes a stream of ids. The text that [Decoder.Push] returns is final: a character spread over several
+// tokens is held back until it is complete or the next byte cannot continue it. The concatenated results of Push and
+// [Decoder.Flush] equal the result of [Tokenizer.Decode].
 type Decoder struct {
 	t    *Tokenizer
 	skip bool
-	held []byte // the beginning of a character: 0 to 3 bytes
+	held []byte // start of a character: 0 to 3 bytes
 	text []byte // scratch
 }
 
-// NewDecoder returns a decoder at the beginning of a text.
+// NewDecoder returns a decoder at the start of a text.
 func (t *Tokenizer) NewDecoder(skipSpecial bool) *Decoder {
 	return &Decoder{t: t, skip: skipSpecial}
 }
 
-// Push takes the next id and returns the text that is now certain, often "".
+// Push decodes the next id and returns the text that is now final, often "".
 func (d *Decoder) Push(id int32) string {
 	if d.skip && d.t.IsSpecial(id) {
 		return ""
@@ -67,7 +63,7 @@ func (d *Decoder) Push(id int32) string {
 	return string(d.text)
 }
 
-// Flush ends the text: a character that is still not whole becomes U+FFFD.
+// Flush ends the text. An incomplete character becomes U+FFFD.
 func (d *Decoder) Flush() string {
 	if len(d.held) == 0 {
 		return ""
@@ -76,8 +72,7 @@ func (d *Decoder) Flush() string {
 	return replacement
 }
 
-// repair appends b to dst with U+FFFD for what is no UTF-8. It leaves a last
-// character that is not whole but may become so to the caller.
+// repair appends b to dst with U+FFFD for invalid UTF-8. It returns an incomplete last character as rest.
 func repair(dst, b []byte) (text, rest []byte) {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
@@ -86,7 +81,7 @@ func repair(dst, b []byte) (text, rest []byte) {
 		} else if !utf8.FullRune(b) {
 			return dst, b
 		} else {
-			// The longest beginning of a character; FullRune is false for those.
+			// The longest start of a character; FullRune is false for those.
 			for n < len(b) && !utf8.FullRune(b[:n]) && !utf8.FullRune(b[:n+1]) {
 				n++
 			}

@@ -1,37 +1,29 @@
-// Package tokenizer turns text into token ids and back, as the tokenizer.json
-// of a Hugging Face model directory says, or vocab.json and merges.txt of Qwen's
-// models, for the byte-level BPE family: Llama 3, Qwen 2, Qwen 3, GPT-2 and
-// others built the same way. Its main type is [Tokenizer]; [Load] reads one, [ByteLevel] is one without any file, and
+// Package tokenizer converts text to token ids and back. It reads the tokenizer.json of a Hugging Face model directory,
+// or the vocab.json and merges.txt of Qwen's models, for the byte-level BPE family: Llama 3, Qwen 2, Qwen 3, GPT-2 and
+// similar models. The main type is [Tokenizer]. [Load] reads one, [ByteLevel] returns one without any file, and
 // [Tokenizer.WriteDir] writes that one as files.
 //
-// Encoding goes through five stages:
+// Encoding has five stages:
 //
 //	text ─ added tokens cut out ─ normaliser ─ pre-tokeniser ─ BPE ─ template
 //
-// Added tokens (<|im_start|> and the like) are found first and never reach the
-// other stages. The pre-tokeniser cuts the rest into words by a regular
-// expression; the patterns of Llama 3, Qwen 2 and GPT-2 are recognised by their
-// text and run as hand-written scanners, all others run on a backtracking
-// regexp engine. BPE then joins the bytes of each word, pair by pair, in order
-// of merge rank. The template puts BOS in front when it is asked for.
+// Added tokens (<|im_start|> and the like) are found first and bypass the other stages. The pre-tokeniser splits the
+// rest into words by a regular expression. The patterns of Llama 3, Qwen 2 and GPT-2 are recognised by their text and
+// have hand-written scanners; all others run on a backtracking regexp engine. BPE then joins the bytes of each word,
+// pair by pair, in order of merge rank. The template prepends BOS on request.
 //
-// The reference is the Rust library tokenizers, version 0.23: ids are the same
-// for all valid UTF-8, with one exception: its NFC is of Unicode 13, this one of
-// 15, so marks that came between and stand beside another mark may be put in
-// another order. That library cannot be given other text; here bytes that
-// are no UTF-8 are kept, count as punctuation for the pre-tokeniser, and come
-// back unchanged from [Tokenizer.AppendBytes].
+// The reference is the Rust library tokenizers, version 0.23. The ids are the same for all valid UTF-8, with one
+// exception: its NFC follows Unicode 13 and this one Unicode 15, so newer combining marks next to other marks may be
+// ordered differently. That library accepts only valid UTF-8. Here invalid bytes are kept: they count as punctuation in
+// the pre-tokeniser, and [Tokenizer.AppendBytes] returns them unchanged.
 //
-// What a file asks for and this package lacks is an error that names the place
-// in the JSON, so a tokenizer that loads is one that agrees with the reference.
-// Lacking are: models but BPE, SentencePiece-style BPE (byte_fallback,
-// continuing prefixes, word suffixes, unknown tokens), dropout, pre-tokenisers
-// but Split, ByteLevel, Digits and sequences of them, normalisers but the four
-// Unicode forms, post-processors but TemplateProcessing and ByteLevel, and
-// decoders but ByteLevel. Regular expressions use the syntax that is common to
-// Oniguruma and .NET; the classes of unrecognised patterns are of the Unicode
-// version of Go's unicode package, and \w takes in two joiners. Pairs of texts, truncation and padding are
-// not done.
+// A file that needs an unsupported feature is an error that names the place in the JSON. So a tokenizer that loads
+// agrees with the reference. The only supported features are byte-level BPE models, the pre-tokenisers Split,
+// ByteLevel, Digits and their sequences, the four Unicode normalisers, the post-processors TemplateProcessing and
+// ByteLevel, and the decoder ByteLevel. SentencePiece-style BPE is not supported (byte_fallback, continuing prefixes,
+// word suffixes, unknown tokens), and neither is dropout. Regular expressions use the common syntax of Oniguruma and
+// .NET. The character classes of unrecognised patterns follow the Unicode version of Go's unicode package, and \w
+// includes two joiners. Pairs of texts, truncation and padding are not supported.
 //
-// All methods are safe for concurrent use, but those of a [Decoder].
+// All methods are safe for concurrent use, except those of a [Decoder].
 package tokenizer

@@ -11,10 +11,9 @@ import (
 	"slices"
 )
 
-// Load reads a model directory, or the tokenizer.json in one: that file, and of
-// tokenizer_config.json, generation_config.json, config.json and
-// chat_template.jinja those that there are. Of Qwen's models vocab.json and
-// merges.txt will do.
+// Load reads a model directory, or the tokenizer.json in one, and any of tokenizer_config.json, generation_config.json,
+// config.json and chat_template.jinja beside it. For Qwen's models vocab.json and merges.txt can replace
+// tokenizer.json.
 func Load(path string) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -44,10 +43,9 @@ func Load(path string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// namedToken is a token in tokenizer_config.json: a string, an object with the
-// string as its content, or null.
+// namedToken is a token in tokenizer_config.json: a string, an object with the string as its content, or null.
 type namedToken struct {
-	set  bool // the file has it, be it null
+	set  bool // present in the file, even as null
 	text string
 }
 
@@ -62,7 +60,7 @@ func (n *namedToken) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &n.text)
 }
 
-// namedTokens are several: a list, or an object with a name for each.
+// namedTokens is a list of tokens, or an object with a name for each.
 type namedTokens []namedToken
 
 func (n *namedTokens) UnmarshalJSON(data []byte) error {
@@ -109,10 +107,9 @@ type modelConfig struct {
 	PAD idList `json:"pad_token_id"`
 }
 
-// configure takes BOS and PAD from the first file that names them: the
-// tokenizer's own word counts before the model's, so a tokenizer without BOS
-// (Qwen says null) has none though config.json has an id for it. EOS is the sum
-// of all: chat models list further ones in generation_config.json.
+// configure takes BOS and PAD from the first file that sets them. The tokenizer's own setting takes precedence over the
+// model's, so a tokenizer without BOS (null in Qwen's) has none even if config.json has an id for it. EOS is the union
+// of all files, because chat models list further ids in generation_config.json.
 func (t *Tokenizer) configure(dir string) error {
 	var tc tokenizerConfig
 	var models [2]modelConfig
@@ -173,8 +170,8 @@ func (t *Tokenizer) configure(dir string) error {
 	return nil
 }
 
-// chatTemplate finds the template's text; "" if there is none. Newer models have
-// it in a file of its own, which counts before the one in tokenizer_config.json.
+// chatTemplate returns the template's text, or "" if there is none. A separate file, as in newer models, takes
+// precedence over tokenizer_config.json.
 func chatTemplate(dir string, raw json.RawMessage) (string, error) {
 	own, err := os.ReadFile(filepath.Join(dir, "chat_template.jinja"))
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +196,7 @@ func chatTemplate(dir string, raw json.RawMessage) (string, error) {
 	return "", nil
 }
 
-// readJSON leaves to as it is if there is no such file.
+// readJSON decodes a file into to. A missing file leaves to unchanged.
 func readJSON(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalForms are the normalisers by their type in the file.
+// normalForms maps the type in the file to its normaliser.
 var normalForms = map[string]func(string) string{
 	"NFC":  func(s string) string { return normalise(norm.NFC, norm.NFD, s) },
 	"NFD":  func(s string) string { return normalise(norm.NFD, norm.NFD, s) },
@@ -15,8 +15,8 @@ var normalForms = map[string]func(string) string{
 	"NFKD": func(s string) string { return normalise(norm.NFKD, norm.NFKD, s) },
 }
 
-// normalise brings s into a form; apart is the form's decomposition. It goes the
-// long way round where x/text departs from the standard, which is in rare texts.
+// normalise converts s to a normal form; apart is the form's decomposition. It takes the slow path where x/text
+// deviates from the standard, which is rare.
 func normalise(form, apart norm.Form, s string) string {
 	if i := form.QuickSpanString(s); i == len(s) {
 		return s
@@ -27,8 +27,8 @@ func normalise(form, apart norm.Form, s string) string {
 	return normaliseByRune(form, apart, s)
 }
 
-// normaliseByRune takes s apart rune by rune, and so with few marks at a time.
-// Bytes that are no UTF-8 stay and begin anew.
+// normaliseByRune decomposes s rune by rune, so x/text never sees many marks at a time. Invalid bytes are kept and end
+// a sequence.
 func normaliseByRune(form, apart norm.Form, s string) string {
 	var out []byte
 	var runes []rune
@@ -54,17 +54,16 @@ func normaliseByRune(form, apart norm.Form, s string) string {
 	return string(out)
 }
 
-// departs says whether x/text may normalise s otherwise than the standard:
+// departs reports whether x/text may normalise s differently from the standard:
 //
-//   - It keeps to the stream-safe format, which breaks a run of more than 30
-//     combining marks by a U+034F. One character becomes three marks at most.
-//   - It looks pairs up by the low 16 bits of each, so U+2004B and a cedilla
-//     (U+0327) make the Ķ of U+004B.
-//   - It composes across characters that are no marks but may join the one
-//     before them, such as Indic vowel signs and the compatibility letters of Hangul.
-//   - Behind a byte that is no UTF-8 it leaves some characters as they are.
+//   - It keeps to the stream-safe format, which breaks a run of more than 30 combining marks by a U+034F. One character
+//     becomes at most three marks.
+//   - It looks up pairs by the low 16 bits of each, so U+2004B and a cedilla (U+0327) make the Ķ of U+004B.
+//   - It composes across characters that are not marks but may join the previous one, such as Indic vowel signs and the
+//     compatibility letters of Hangul.
+//   - After an invalid byte it leaves some characters unchanged.
 func departs(s string) bool {
-	marks, beyond := 0, false // in a row; whether one of them or their base is beyond U+FFFF
+	marks, beyond := 0, false // consecutive marks; whether one of them or their base is above U+FFFF
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			marks, beyond = 0, false
@@ -94,7 +93,7 @@ func departs(s string) bool {
 
 func combining(r rune) uint8 { return norm.NFD.PropertiesString(string(r)).CCC() }
 
-// order is the canonical ordering of Unicode 3.11, D109.
+// order applies the canonical ordering of Unicode 3.11, D109.
 func order(runes []rune) {
 	for i := 0; i < len(runes); i++ {
 		j := i
@@ -106,10 +105,10 @@ func order(runes []rune) {
 	}
 }
 
-// compose is the canonical composition of Unicode 3.11, D117.
+// compose applies the canonical composition of Unicode 3.11, D117.
 func compose(runes []rune) []rune {
 	out := runes[:0]
-	starter, lastCCC := -1, 0 // the starter's index in out; the class before r, 0 for the starter itself
+	starter, lastCCC := -1, 0 // the starter's index in out; the combining class before r, 0 for the starter itself
 	for _, r := range runes {
 		ccc := int(combining(r))
 		if starter >= 0 && (lastCCC == 0 || lastCCC < ccc) {

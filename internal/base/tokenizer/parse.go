@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// The format has no specification but its reader:
-// https://github.com/huggingface/tokenizers (tokenizers/src, each serialization.rs).
+// The only specification of the format is its reader: https://github.com/huggingface/tokenizers (tokenizers/src, each
+// serialization.rs).
 
-// file is the top of a tokenizer.json.
+// file is the top level of a tokenizer.json.
 type file struct {
 	Truncation    json.RawMessage `json:"truncation"`
 	Padding       json.RawMessage `json:"padding"`
@@ -23,8 +23,7 @@ type file struct {
 	Model         json.RawMessage `json:"model"`
 }
 
-// Parse reads the text of a tokenizer.json. BOS, EOS, PAD and the chat template
-// are in other files, which [Load] reads too.
+// Parse parses a tokenizer.json. BOS, EOS, PAD and the chat template are in other files, which [Load] reads too.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -63,10 +62,10 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// place puts a place in front of an error that begins with one, or with ": ".
+// place prefixes an error with a location. The error starts with a location or ": ".
 func place(where string, err error) error { return fmt.Errorf("%s%w", where, err) }
 
-// wrong is the error at a place itself.
+// wrong returns an error at the current location.
 func wrong(format string, args ...any) error { return fmt.Errorf(": "+format, args...) }
 
 func isNull(raw json.RawMessage) bool {
@@ -74,7 +73,7 @@ func isNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// decode reads one part of the file. Its error is as one of wrong.
+// decode decodes one part of the file. Its error is made by wrong.
 func decode(raw json.RawMessage, to any) error {
 	if err := json.Unmarshal(raw, to); err != nil {
 		return wrong("%w", jsonError(err))
@@ -82,7 +81,7 @@ func decode(raw json.RawMessage, to any) error {
 	return nil
 }
 
-// jsonError says what encoding/json found in words of the file.
+// jsonError rephrases an encoding/json error in the file's terms.
 func jsonError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
 		return fmt.Errorf("%s: has a %s where %s belongs", e.Field, e.Value, e.Type)
@@ -139,14 +138,13 @@ func (t *Tokenizer) setAdded(tokens []addedToken) error {
 		if t.normalise != nil {
 			text = t.normalise(text)
 		}
-		t.bytes[tok.ID] = decodeToken(text) // the reference decodes to this form too
+		t.bytes[tok.ID] = decodeToken(text) // the reference also decodes to this form
 		t.normal.add(text, tok)
 	}
 	return nil
 }
 
-// addSteps appends the steps of one pre-tokeniser; done is set behind ByteLevel,
-// where words are no longer text.
+// addSteps appends the steps of one pre-tokeniser. done is set after ByteLevel, from where words are no longer text.
 func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 	if isNull(raw) {
 		return nil
@@ -218,7 +216,7 @@ func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 	return nil
 }
 
-// quoteRegexp escapes what both regular expression engines would read as syntax.
+// quoteRegexp escapes the syntax characters of both regular expression engines.
 func quoteRegexp(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -254,7 +252,7 @@ func (t *Tokenizer) setPostProcessor(raw json.RawMessage) error {
 		return err
 	}
 	switch p.Type {
-	case "ByteLevel": // moves offsets only
+	case "ByteLevel": // changes only offsets
 		return nil
 	case "Sequence":
 		for i, raw := range p.Processors {

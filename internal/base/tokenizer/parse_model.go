@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// fileModel is the model of type BPE. The fields that must be absent are those
-// of SentencePiece-style vocabularies and of training.
+// fileModel is a model of type BPE. SentencePiece-style vocabularies and training use the fields that must be absent.
 type fileModel struct {
 	Type                    string           `json:"type"`
 	Dropout                 *float64         `json:"dropout"`
@@ -20,8 +19,8 @@ type fileModel struct {
 	Merges                  merges           `json:"merges"`
 }
 
-// merges are pairs of written tokens. Files have them as "a b" or, since
-// tokenizers 0.20, as ["a","b"], which allows spaces in tokens.
+// merges are pairs of written tokens. Files store them as "a b" or, since tokenizers 0.20, as ["a","b"], which allows
+// spaces in tokens.
 type merges [][2]string
 
 func (m *merges) UnmarshalJSON(data []byte) error {
@@ -69,7 +68,7 @@ func (t *Tokenizer) setModel(raw json.RawMessage) error {
 		}
 	}
 	t.own = len(f.Vocab)
-	// With a token for each byte, unk_token can never come up.
+	// Every byte has a token, so unk_token is never needed.
 	for b, r := range byteToRune {
 		id, ok := f.Vocab[string(r)]
 		if !ok {

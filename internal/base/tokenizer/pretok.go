@@ -7,12 +7,12 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// A step of the pre-tokeniser appends the words that it cuts s into.
+// step is a step of the pre-tokeniser. cut splits s and appends the words.
 type step interface {
 	cut(words []string, s string) []string
 }
 
-// prefixSpace puts a space in front of what has none (add_prefix_space).
+// prefixSpace prepends a space to text without one (add_prefix_space).
 type prefixSpace struct{}
 
 func (prefixSpace) cut(words []string, s string) []string {
@@ -22,11 +22,11 @@ func (prefixSpace) cut(words []string, s string) []string {
 	return append(words, s)
 }
 
-// digits cuts numbers from the rest, each alone or in runs.
+// digits separates numbers from other text, one by one or in runs.
 type digits struct{ each bool }
 
 func (d digits) cut(words []string, s string) []string {
-	from, was := 0, false // s[from:i] is a word so far, of numbers if was
+	from, was := 0, false // s[from:i] is the current word, which consists of numbers if was
 	for i := 0; i < len(s); {
 		c, n := at(s, i)
 		is := c == number
@@ -43,14 +43,14 @@ func (d digits) cut(words []string, s string) []string {
 	return words
 }
 
-// split cuts at the matches of a regular expression.
+// split splits at the matches of a regular expression.
 type split struct {
 	re     *regexp2.Regexp
 	how    string // Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext
-	invert bool   // take the matches for the gaps and the gaps for the matches
+	invert bool   // swap matches and gaps
 }
 
-// span is a stretch of a text, in bytes.
+// span is a byte range of a text.
 type span struct {
 	from, to int
 	match    bool
@@ -106,12 +106,12 @@ func (p split) cut(words []string, s string) []string {
 	return words
 }
 
-// spans returns s as matches and the gaps between them.
+// spans splits s into matches and the gaps between them.
 func (p split) spans(s string) []span {
-	// The engine counts in runes, and a byte that is no UTF-8 is one of them.
+	// The engine counts runes, and an invalid byte counts as one.
 	runes := []rune(s)
 	var spans []span
-	done, last := 0, -1 // bytes handed out; end of the last match
+	done, last := 0, -1 // bytes already covered; end of the last match
 	pos, posRune := 0, 0
 	bytesAt := func(r int) int {
 		for ; posRune < r; posRune++ {
@@ -124,7 +124,7 @@ func (p split) spans(s string) []span {
 	for ; m != nil && err == nil; m, err = p.re.FindNextMatch(m) {
 		from, to := bytesAt(m.Index), bytesAt(m.Index+m.Length)
 		if from == to && from == last {
-			continue // an empty match right behind another does not count
+			continue // ignore an empty match directly after another match
 		}
 		last = to
 		if done < from {
@@ -139,7 +139,7 @@ func (p split) spans(s string) []span {
 	return spans
 }
 
-// newSplit returns a scanner where the pattern is one that has one.
+// newSplit returns a hand-written scanner if the pattern has one.
 func newSplit(pattern, how string, invert bool) (step, error) {
 	if next, ok := scanners[pattern]; ok && (how == "Isolated" || how == "Removed" && invert) {
 		return next, nil

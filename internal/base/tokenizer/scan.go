@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// The patterns that are recognised by their text. In all three some alternative
-// matches at every place, so the matches follow one another without a gap.
+// Patterns with hand-written scanners, recognised by their text. In each, some alternative matches at every position,
+// so matches follow one another without gaps.
 const (
 	patternLlama3 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	patternQwen2  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	patternGPT2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 )
 
-// scanners do by hand what the patterns say.
+// scanners are the hand-written equivalents of the patterns.
 var scanners = map[string]scanner{
 	patternLlama3: func(s string, i int) int { return scanCL100K(s, i, 3) },
 	patternQwen2:  func(s string, i int) int { return scanCL100K(s, i, 1) },
 	patternGPT2:   scanGPT2,
 }
 
-// A scanner returns where the word that begins at s[i] ends, i < len(s).
+// scanner returns the end of the word that begins at s[i], i < len(s).
 type scanner func(s string, i int) int
 
 func (next scanner) cut(words []string, s string) []string {
@@ -33,14 +33,14 @@ func (next scanner) cut(words []string, s string) []string {
 	return words
 }
 
-// A class is what the patterns ask about a character.
+// class is the class of a character in the patterns.
 type class uint8
 
 const (
-	other   class = iota // [^\s\p{L}\p{N}], also a byte that is no UTF-8
+	other   class = iota // [^\s\p{L}\p{N}], and invalid bytes
 	letter               // \p{L}
 	number               // \p{N}
-	space                // \s but these two:
+	space                // \s except
 	newline              // [\r\n]
 )
 
@@ -65,7 +65,7 @@ func classOf(r rune) class {
 	return other
 }
 
-// at returns the class of the character at s[i], i < len(s), and its length.
+// at returns the class and length of the character at s[i], i < len(s).
 func at(s string, i int) (class, int) {
 	if b := s[i]; b < utf8.RuneSelf {
 		return asciiClass[b], 1
@@ -74,7 +74,7 @@ func at(s string, i int) (class, int) {
 	return classOf(r), n
 }
 
-// run returns where the characters of class c from s[i] on end.
+// run returns the end of the characters of class c from s[i] on.
 func run(s string, i int, c class) int {
 	for i < len(s) {
 		k, n := at(s, i)
@@ -86,8 +86,8 @@ func run(s string, i int, c class) int {
 	return i
 }
 
-// scanCL100K is the pattern of Llama 3 and Qwen 2, which OpenAI's cl100k_base
-// began; digits is the longest run of numbers that stays one word.
+// scanCL100K implements the pattern of Llama 3 and Qwen 2, which derives from OpenAI's cl100k_base. digits is the
+// longest run of numbers in one word.
 func scanCL100K(s string, i, digits int) int {
 	c, n := at(s, i)
 	if s[i] == '\'' {
@@ -95,7 +95,7 @@ func scanCL100K(s string, i, digits int) int {
 			return i + 1 + m
 		}
 	}
-	next, after := newline, i+n // of the second character; newline fits no rule
+	next, after := newline, i+n // class of the second character; newline matches no rule
 	if after < len(s) {
 		next, _ = at(s, after)
 	}
@@ -137,10 +137,9 @@ func scanGPT2(s string, i int) int {
 	return scanSpace(s, i, false)
 }
 
-// scanSpace is \s*[\r\n]+|\s+(?!\S)|\s+, without lines no first alternative: up
-// to the last line end of the run; else all but the last character, which is
-// left for the next word; that too at the end of the text or if there is no
-// other.
+// scanSpace implements \s*[\r\n]+|\s+(?!\S)|\s+, without the first alternative unless lines is set. It matches up to
+// the last line end of the run. Otherwise it matches all but the last character, which is left for the next word. It
+// includes that character at the end of the text or if it is the only one.
 func scanSpace(s string, i int, lines bool) int {
 	end, lineEnd, last := i, 0, i
 	for end < len(s) {
@@ -163,9 +162,8 @@ func scanSpace(s string, i int, lines bool) int {
 	return end
 }
 
-// contraction returns the length of what follows an apostrophe in 's, 't, 're,
-// 've, 'm, 'll and 'd, or 0. With fold in any case, which for the s takes in the
-// long ſ: it is U+017F and folds to s.
+// contraction returns the length of the text after an apostrophe in 's, 't, 're, 've, 'm, 'll and 'd, or 0. fold
+// ignores case and so includes the long ſ (U+017F), which folds to s.
 func contraction(s string, fold bool) int {
 	if s == "" {
 		return 0
@@ -191,8 +189,8 @@ func contraction(s string, fold bool) int {
 	return 0
 }
 
-// Go's unicode package is of Unicode 15.0, the reference's Oniguruma of 16.0.
-// These are the letters and numbers that came between; \s did not change.
+// Go's unicode package follows Unicode 15.0, and the reference's Oniguruma 16.0. These are the letters and numbers
+// added in between; \s did not change.
 var (
 	newLetters = &unicode.RangeTable{
 		R16: []unicode.Range16{{0x1C89, 0x1C8A, 1}, {0xA7CB, 0xA7CD, 1}, {0xA7DA, 0xA7DC, 1}},

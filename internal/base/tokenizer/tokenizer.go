@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// None stands for a token id that a tokenizer does not have.
+// None is the id of a missing token.
 const None int32 = -1
 
-// A Tokenizer encodes and decodes text. It never changes once it is made.
+// Tokenizer encodes and decodes text. It is immutable.
 type Tokenizer struct {
 	model     model
-	normalise func(string) string // nil: text is left as it is
-	steps     []step              // the pre-tokeniser
+	normalise func(string) string // nil: text is not normalised
+	steps     []step              // pre-tokeniser
 
-	raw    matcher // added tokens looked for in the text as it comes
-	normal matcher // added tokens looked for in normalised text
+	raw    matcher // added tokens matched in the raw text
+	normal matcher // added tokens matched in normalised text
 
-	prefix, suffix []int32 // around a text, when special tokens are asked for
+	prefix, suffix []int32 // ids around a text with special tokens
 
 	ids     map[string]int32 // by the token's text as written in the file
-	bytes   [][]byte         // by id: what the token decodes to; nil: no such id
+	bytes   [][]byte         // decoded bytes by id; nil: no such id
 	special []bool           // by id
-	named   []int32          // special tokens that the configuration names
-	own     int              // tokens of the model, without those added to it
+	named   []int32          // special tokens named by the configuration
+	own     int              // tokens of the model, without added tokens
 
 	bos, pad int32
 	eos      []int32
@@ -32,11 +32,10 @@ type Tokenizer struct {
 	notes    []string
 }
 
-// Encode returns the ids of text. With addSpecial it adds what the
-// post-processor puts around a text: for Llama 3 a BOS in front, for Qwen
-// nothing. Text that a chat template made has these already.
+// Encode returns the ids of text. addSpecial adds the post-processor's special tokens: BOS in front for Llama 3, none
+// for Qwen. Text from a chat template already has them.
 //
-// Special tokens written out in text become their ids, as in the reference.
+// Special tokens spelled out in text become their ids, as in the reference.
 func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 	ids := make([]int32, 0, len(text)/3+len(t.prefix)+len(t.suffix)+1)
 	if addSpecial {
@@ -64,10 +63,10 @@ func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 	return ids
 }
 
-// words cuts s into words and appends their ids.
+// words splits s into words and appends their ids.
 func (t *Tokenizer) words(ids []int32, s string) []int32 {
 	if len(t.steps) == 1 {
-		if next, ok := t.steps[0].(scanner); ok { // no slice of words needed
+		if next, ok := t.steps[0].(scanner); ok { // needs no slice of words
 			for i := 0; i < len(s); {
 				j := next(s, i)
 				ids = t.model.encode(ids, s[i:j])
@@ -90,29 +89,28 @@ func (t *Tokenizer) words(ids []int32, s string) []int32 {
 	return ids
 }
 
-// Size is one more than the highest id, so that any id indexes a slice of this
-// length. A model's vocab_size may be larger: rows that no token uses.
+// Size returns one more than the highest id, so that any id indexes a slice of this length. A model's vocab_size may be
+// larger, with rows that no token uses.
 func (t *Tokenizer) Size() int { return len(t.bytes) }
 
-// Own is how many tokens the model has without those that were added to it, which transformers calls vocab_size.
+// Own returns the number of tokens of the model without added tokens, which transformers calls vocab_size.
 func (t *Tokenizer) Own() int { return t.own }
 
-// IDs are all ids that there are, special ones too, ascending.
+// IDs returns all ids, including special ones, in ascending order.
 func (t *Tokenizer) IDs() []int32 { return slices.Compact(slices.Sorted(maps.Values(t.ids))) }
 
-// Named are the special tokens that tokenizer_config.json names: BOS, EOS and others, which transformers calls
-// all_special_ids. Added tokens may be special without that.
+// Named returns the special tokens that tokenizer_config.json names: BOS, EOS and others, which transformers calls
+// all_special_ids. Other added tokens may also be special.
 func (t *Tokenizer) Named() []int32 { return t.named }
 
-// ID finds a token by its text as written in tokenizer.json, which for an added
-// token is its content ("<|im_end|>").
+// ID finds a token by its text in tokenizer.json, which for an added token is its content ("<|im_end|>").
 func (t *Tokenizer) ID(token string) (id int32, ok bool) {
 	id, ok = t.ids[token]
 	return id, ok
 }
 
-// Bytes is what a token decodes to, which need not be valid UTF-8; nil if there
-// is no such id. The caller must not change it.
+// Bytes returns the decoded bytes of a token, which may be invalid UTF-8, or nil if there is no such id. The caller
+// must not change them.
 func (t *Tokenizer) Bytes(id int32) []byte {
 	if id < 0 || int(id) >= len(t.bytes) {
 		return nil
@@ -120,29 +118,29 @@ func (t *Tokenizer) Bytes(id int32) []byte {
 	return t.bytes[id]
 }
 
-// IsSpecial says whether decoding may skip the token.
+// IsSpecial reports whether decoding may skip the token.
 func (t *Tokenizer) IsSpecial(id int32) bool {
 	return id >= 0 && int(id) < len(t.special) && t.special[id]
 }
 
-// BOS is the id that begins a text, or [None].
+// BOS returns the id that begins a text, or [None].
 func (t *Tokenizer) BOS() int32 { return t.bos }
 
-// PAD is the id that fills up a batch, or [None].
+// PAD returns the id that pads a batch, or [None].
 func (t *Tokenizer) PAD() int32 { return t.pad }
 
-// EOS lists the ids that end a generation: those of generation_config.json,
-// tokenizer_config.json and config.json together. The caller must not change it.
+// EOS returns the ids that end a generation: the union of generation_config.json, tokenizer_config.json and
+// config.json. The caller must not change them.
 func (t *Tokenizer) EOS() []int32 { return t.eos }
 
-// Chat renders conversations as the model was trained on them.
+// Chat returns the renderer of conversations in the model's training format.
 func (t *Tokenizer) Chat() *Chat { return t.chat }
 
-// Notes says in sentences what the files ask for and this tokenizer does in
-// another way, such as a chat template it does not know.
+// Notes returns sentences about settings of the files that this tokenizer does not follow, such as an unknown chat
+// template.
 func (t *Tokenizer) Notes() []string { return t.notes }
 
-// add gives a token its id.
+// add assigns an id to a token.
 func (t *Tokenizer) add(token string, id int32, special bool) error {
 	if id < 0 || id >= maxID {
 		return fmt.Errorf("token %q has id %d, which is not between 0 and %d", token, id, maxID-1)
@@ -162,6 +160,6 @@ func (t *Tokenizer) add(token string, id int32, special bool) error {
 	return nil
 }
 
-// maxID bounds what a broken file can make [Tokenizer.add] allocate; the largest
-// vocabularies in use are of some 2^18 tokens.
+// maxID limits the allocation that a broken file can cause in [Tokenizer.add]. The largest vocabularies in use have
+// about 2^18 tokens.
 const maxID = 1 << 24

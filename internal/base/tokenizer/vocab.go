@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// fromVocabulary makes a tokenizer.json of vocab.json, merges.txt and the added tokens in tokenizer_config.json. These
-// three do not say how text is normalised and cut into words, the class does: so it is known of Qwen 2 (and 3) alone, of
-// which transformers makes the same (convert_slow_tokenizer.py, Qwen2Converter).
+// fromVocabulary builds a tokenizer.json from vocab.json, merges.txt and the added tokens in tokenizer_config.json.
+// These files do not define normalisation and word splitting; the tokenizer class does. So only Qwen 2 (and 3) is
+// supported, with the same result as in transformers (convert_slow_tokenizer.py, Qwen2Converter).
 func fromVocabulary(dir string) ([]byte, error) {
 	vocab, err := os.ReadFile(filepath.Join(dir, "vocab.json"))
 	if err != nil {

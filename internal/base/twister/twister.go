@@ -1,5 +1,5 @@
-// Package twister is MT19937, the generator of random numbers by Matsumoto and Nishimura that Python and torch have, so
-// that the same seed decides the same here.
+// Package twister is MT19937, the random number generator by Matsumoto and Nishimura that Python and torch use, so that
+// the same seed gives the same numbers here.
 package twister
 
 const size, mid = 624, 397
@@ -10,7 +10,7 @@ type Twister struct {
 	at    int
 }
 
-// New is init_genrand, as torch seeds it.
+// New seeds with init_genrand, as torch does.
 func New(seed uint32) *Twister {
 	t := &Twister{at: size}
 	t.state[0] = seed
@@ -20,7 +20,7 @@ func New(seed uint32) *Twister {
 	return t
 }
 
-// Python is init_by_array, as Python's random.Random(seed) has it.
+// Python seeds with init_by_array, as Python's random.Random(seed) does.
 func Python(seed uint64) *Twister {
 	t := New(19650218)
 	key := []uint32{uint32(seed), uint32(seed >> 32)}
@@ -46,7 +46,7 @@ func Python(seed uint64) *Twister {
 	return t
 }
 
-// Next is the next of 2^32 numbers.
+// Next returns the next 32-bit number.
 func (t *Twister) Next() uint32 {
 	if t.at == size {
 		t.turn()
@@ -59,7 +59,7 @@ func (t *Twister) Next() uint32 {
 	return y ^ y>>18
 }
 
-// Float is Python's random(): from 0 to below 1, of 53 bits.
+// Float is Python's random(): a number in [0, 1) with 53 bits.
 func (t *Twister) Float() float64 {
 	a, b := t.Next()>>5, t.Next()>>6
 	return (float64(a)*(1<<26) + float64(b)) / (1 << 53)

@@ -10,19 +10,18 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// scan cuts a document into its tokens.
+// scan splits a document into tokens.
 func scan(text string) token.Tokens { return lexer.Tokenize(text) }
 
-// builder makes a tree of what the parser gives: aliases are followed, merge
-// keys merged, tags of texts obeyed.
+// builder builds a tree from the parser's nodes. It resolves aliases, merges merge keys and applies text tags.
 type builder struct {
 	anchors  map[string]*Node
 	nodes    int
-	full     bool // a limit is passed: no more is read
+	full     bool // a limit is exceeded: stop reading
 	problems []Problem
 }
 
-// place is where a node of the parser stands.
+// place returns the position of a parser node.
 func place(n ast.Node) (line, column int) {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key // the node's own token is the colon
@@ -44,8 +43,7 @@ func (b *builder) problem(at ast.Node, format string, args ...any) {
 	b.problems = append(b.problems, Problem{line, column, fmt.Sprintf(format, args...)})
 }
 
-// node makes a node of one of the parser's; depth is how many aliases, tags and
-// collections it stands in.
+// node converts a parser node. depth is its nesting depth in aliases, tags and collections.
 func (b *builder) node(from ast.Node, depth int) *Node {
 	out := &Node{Line: 1, Column: 1}
 	if from == nil {
@@ -93,7 +91,7 @@ func (b *builder) node(from ast.Node, depth int) *Node {
 	return out
 }
 
-// size is how many nodes a tree has.
+// size returns the number of nodes of a tree.
 func (n *Node) size() int {
 	size := 1
 	for _, item := range n.Items {
@@ -105,7 +103,7 @@ func (n *Node) size() int {
 	return size
 }
 
-// scalar reads what is no collection.
+// scalar converts a node that is not a collection.
 func (b *builder) scalar(out *Node, from ast.Node) {
 	t := from.GetToken()
 	out.Kind, out.Source = Text, t.Value
@@ -140,7 +138,7 @@ func (b *builder) scalar(out *Node, from ast.Node) {
 	}
 }
 
-// tagged reads a value with a tag: those of YAML's own types are known.
+// tagged converts a value with a tag. Only the tags of YAML's own types are supported.
 func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 	tag := from.Start.Value
 	value := b.node(from.Value, depth+1)
@@ -159,8 +157,7 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 	return value
 }
 
-// entries adds the entries of a map. Those that a merge key brings come last and
-// yield to those that are written out.
+// entries adds the entries of a map. Entries from a merge key come last, and explicit entries override them.
 func (b *builder) entries(out *Node, values []*ast.MappingValueNode, depth int) {
 	has := map[string]int{}
 	var merged []*Node
@@ -206,7 +203,7 @@ func mergeable(n *Node) []*Node {
 	return []*Node{n}
 }
 
-// keyOf is a key without the "? " that may stand before it.
+// keyOf returns a key without the optional "? " before it.
 func keyOf(key ast.MapKeyNode) ast.Node {
 	if k, ok := key.(*ast.MappingKeyNode); ok {
 		return k.Value

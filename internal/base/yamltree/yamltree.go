@@ -1,6 +1,5 @@
-// Package yamltree reads a YAML document, or JSON, as a tree whose nodes know
-// where they stand, so that whoever reads it can say of anything at which line
-// and column it is.
+// Package yamltree parses a YAML or JSON document into a tree whose nodes know their line and column, for use in error
+// messages.
 package yamltree
 
 import (
@@ -12,10 +11,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind int
 
-// The kinds of nodes.
+// Kinds of nodes.
 const (
 	Null Kind = iota
 	Bool
@@ -26,27 +25,27 @@ const (
 	Map
 )
 
-// Node is a value and its place; lines and columns count from 1.
+// Node is a value and its position. Lines and columns count from 1.
 type Node struct {
 	Line, Column int
 	Kind         Kind
-	Source       string // a scalar as it is written, without quotes
-	Quoted       bool   // a text that says so: quoted, or a block
+	Source       string // text of a scalar as written, without quotes
+	Quoted       bool   // explicitly a text: quoted, or a block
 	Bool         bool
 	Int          int64
-	Float        float64 // of an Int, too
-	Items        []*Node // of a list
-	Entries      []Entry // of a map, in the order of the file
+	Float        float64 // also set for an Int
+	Items        []*Node // elements of a list
+	Entries      []Entry // entries of a map, in the order of the file
 }
 
-// Entry is a key of a map and what it stands for.
+// Entry is a key of a map and its value.
 type Entry struct {
 	Key          string
 	Line, Column int // of the key
 	Value        *Node
 }
 
-// Problem is what is wrong with a document.
+// Problem is an error in a document.
 type Problem struct {
 	Line, Column int
 	Text         string
@@ -54,24 +53,22 @@ type Problem struct {
 
 func (p Problem) Error() string { return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Text) }
 
-// MostBytes is how long a document may be: its parser takes the square of the
-// number of keys.
+// MostBytes is the maximum length of a document, because the parser's time grows with the square of the number of keys.
 const MostBytes = 256 << 10
 
-// More limits: the parser recurses, and aliases multiply.
+// The parser recurses, and aliases multiply nodes.
 const (
 	mostDepth = 100
 	mostNodes = 100_000
 )
 
-// Parse reads a document. With problems there may be a tree nonetheless: of two
-// equal keys it has the first, for instance. A document without a value is Null.
+// Parse parses a document. It may return a tree despite problems; of two equal keys, for instance, the tree has the
+// first. A document without a value is Null.
 func Parse(data []byte) (tree *Node, problems []Problem) {
 	if len(data) > MostBytes {
 		return nil, []Problem{{1, 1, fmt.Sprintf("longer than %d bytes", MostBytes)}}
 	}
-	// The parser is large and has panicked before on odd input; what it cannot
-	// read is the document's problem.
+	// The parser is large and has panicked on odd input. Report a panic as a problem of the document.
 	defer func() {
 		if r := recover(); r != nil {
 			tree, problems = nil, []Problem{{1, 1, "this is not YAML that can be read"}}
@@ -102,7 +99,7 @@ func Parse(data []byte) (tree *Node, problems []Problem) {
 	return tree, b.problems
 }
 
-// syntax is an error of the parser as a problem.
+// syntax converts an error of the parser to a Problem.
 func syntax(err error) Problem {
 	p := Problem{1, 1, err.Error()}
 	if e, ok := err.(yaml.Error); ok {
@@ -114,8 +111,8 @@ func syntax(err error) Problem {
 	return p
 }
 
-// tooDeep refuses what would take the parser deeper than its stack goes: brackets
-// in brackets, and marks that nest on one line ("- - - x").
+// tooDeep refuses input that would overflow the parser's stack: nested brackets, and markers that nest on one line ("-
+// - - x").
 func tooDeep(tokens token.Tokens) *Problem {
 	depth, marks, line := 0, 0, 0
 	for _, t := range tokens {
@@ -129,7 +126,7 @@ func tooDeep(tokens token.Tokens) *Problem {
 				line, marks = t.Position.Line, 0
 			}
 			if marks++; t.Type == token.MappingValueType && depth > 0 {
-				marks = 0 // {a: 1, b: 2} on one line is no depth
+				marks = 0 // {a: 1, b: 2} on one line does not nest
 			}
 		}
 		if depth > mostDepth || marks > mostDepth {
@@ -139,7 +136,7 @@ func tooDeep(tokens token.Tokens) *Problem {
 	return nil
 }
 
-// Plain is the node as encoding/json would give it, with whole numbers as int64.
+// Plain returns the node in the form of encoding/json, but with integers as int64.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Bool:

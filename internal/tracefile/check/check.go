@@ -1,5 +1,5 @@
-// Package check says what a set of trace files holds and what is wrong
-// with it, by reading every event once. Times are ns.
+// Package check reads every event of a set of trace files once, and reports the contents and problems of the set. Times
+// are in ns.
 package check
 
 import (
@@ -19,26 +19,26 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Report is what a set holds.
+// Report describes the contents of a set.
 type Report struct {
 	Format    int           `json:"format"` // 1
 	ProfileID string        `json:"profile_id"`
 	Files     []File        `json:"files"`
 	Missing   []set.Missing `json:"missing"`
-	Bases     []int64       `json:"bases_ns"` // the distinct baseTimeNanoseconds
-	Clocks    []Clock       `json:"clocks"`   // of each file against the first
+	Bases     []int64       `json:"bases_ns"` // distinct baseTimeNanoseconds
+	Clocks    []Clock       `json:"clocks"`   // each file's clock compared with the first file's
 	Notes     []trace.Note  `json:"notes"`
 
-	ranks int // that the files are of: fewer, in a window by stage
+	ranks int // number of ranks, less than the number of files in a window by stage
 }
 
-// File is what one file holds.
+// File describes the contents of one file.
 type File struct {
 	Path     string           `json:"path"`
 	Label    string           `json:"label"`
 	Stage    string           `json:"stage,omitempty"`
-	Rank     *int             `json:"rank"`       // of distributedInfo; null: not said
-	World    int              `json:"world_size"` // 0: not said
+	Rank     *int             `json:"rank"`       // from distributedInfo; null: not given
+	World    int              `json:"world_size"` // 0: not given
 	Host     string           `json:"host_name,omitempty"`
 	TraceID  string           `json:"trace_id,omitempty"`
 	Format   string           `json:"format"`
@@ -47,22 +47,22 @@ type File struct {
 	Events   int64            `json:"events"`
 	Category map[string]int64 `json:"events_by_category"`
 	Phase    map[string]int64 `json:"events_by_ph"`
-	BaseNS   *int64           `json:"base_time_ns"` // null: times count from the epoch or from nowhere
-	StartNS  int64            `json:"start_ns"`     // of the earliest span or instant, base added
+	BaseNS   *int64           `json:"base_time_ns"` // null: times count from the epoch or from an unknown origin
+	StartNS  int64            `json:"start_ns"`     // start of the earliest span or instant, base added
 	EndNS    int64            `json:"end_ns"`
-	Steps    map[string]int   `json:"steps"` // by kind, of all parts together
+	Steps    map[string]int   `json:"steps"` // by kind, summed over all parts
 	Complete bool             `json:"complete"`
 	Problem  *set.Problem     `json:"problem,omitempty"`
 	Odd      []Odd            `json:"odd"`
-	// Parts are the files of a merged one, as its merger recorded them.
+	// Parts are the files of a merged trace, as its merger recorded them.
 	Parts []set.Part `json:"parts,omitempty"`
 
 	timed        bool
-	processes    int // that have steps: the parts of a merged file
-	fewest, most int // steps of one of them
+	processes    int // processes with steps: the parts of a merged file
+	fewest, most int // steps per process
 }
 
-// Clock compares one file's clock with the first's by common collectives.
+// Clock compares the clock of a file with that of the first file, by common collectives.
 type Clock struct {
 	Label    string `json:"label"`
 	Against  string `json:"against"`
@@ -73,7 +73,7 @@ type Clock struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Incomplete tells whether anything is missing, lost or broken.
+// Incomplete reports whether anything is missing, lost or broken.
 func (r *Report) Incomplete() bool {
 	lost := func(p set.Part) bool { return p.Problem != nil }
 	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(f File) bool {
@@ -81,10 +81,10 @@ func (r *Report) Incomplete() bool {
 	})
 }
 
-// Check reads the set. Inputs that do not exist are given as missing.
+// Check reads the set. missing lists inputs that do not exist.
 func Check(ctx context.Context, window set.Set, missing []string, meter *progress.Meter) (*Report, error) {
 	r := &Report{Format: 1, ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
-	for _, n := range window.Notes { // the others have had their line
+	for _, n := range window.Notes { // the others have been printed already
 		if n.Severity() == trace.Info {
 			r.Notes = append(r.Notes, n)
 		}
@@ -115,7 +115,7 @@ func Check(ctx context.Context, window set.Set, missing []string, meter *progres
 	r.ranks = len(slices.Compact(slices.Sorted(slices.Values(labels))))
 	for i, l := range labels {
 		r.Files[i].Label = l
-		if r.ranks < len(labels) { // by stage: these are files
+		if r.ranks < len(labels) { // by stage: label files, not ranks
 			r.Files[i].Label = strings.TrimSpace(l + " " + r.Files[i].Stage)
 		}
 	}
@@ -135,7 +135,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 		Steps: map[string]int{}, Odd: []Odd{}, Problem: h.Problem,
 	}
 	src, err := chromejson.Open(f.Path)
-	if err != nil { // the head has said why
+	if err != nil { // the head has reported the reason
 		out.describe(h)
 		return h, out, nil
 	}
@@ -172,7 +172,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 	return h, out, nil
 }
 
-// describe fills in what the metadata says, and makes times absolute.
+// describe adds the metadata and makes times absolute.
 func (f *File) describe(h *set.Head) {
 	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil
 	if h.Merged != nil {
@@ -193,7 +193,7 @@ func (f *File) describe(h *set.Head) {
 	}
 }
 
-// parts notes what merged files lost before they were merged.
+// parts adds notes about data that merged files had lost before the merge.
 func (r *Report) parts() {
 	for _, f := range r.Files {
 		for _, p := range f.Parts {
@@ -216,8 +216,8 @@ func (r *Report) bases() {
 	}
 }
 
-// clocks compares every file that has collectives with the first of its stage that has
-// and works on the same batches.
+// clocks compares every file that has collectives with the first such file of the same stage that works on the same
+// batches.
 func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 	type reference struct {
 		label  string
@@ -240,8 +240,7 @@ func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 		c.OffsetNS, c.SpreadNS, c.N = s.Offset, s.Spread, s.N
 		switch {
 		case err != nil && clock.Plausible(ref.events, events):
-			// Each collective overlaps on both, though when they leave it varies too
-			// much to say more.
+			// Each collective overlaps in both files, but the exit times vary too much for an offset.
 			c.N = len(events)
 		case err != nil:
 			c.Verdict, c.Why = "unknown", err.Error()
@@ -261,9 +260,9 @@ func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 	}
 }
 
-// twins notes recordings that are in the set more than once.
+// twins adds notes about recordings that occur more than once in the set.
 func (r *Report) twins() {
-	const most = 8 // notes; more say nothing new
+	const most = 8 // limit of single notes
 	first := map[string]string{}
 	n := 0
 	for _, f := range r.Files {

@@ -9,18 +9,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// counter looks at the events of one file.
+// counter counts the events of one file.
 type counter struct {
 	out      *File
 	comms    *merge.Comms
-	steps    map[string]*Steps // by process: a merged file has several
+	steps    map[string]*Steps // by process; a merged file has several
 	odd      oddness
-	lastCat  string // categories come in long runs
+	lastCat  string // last category, because categories come in long runs
 	catCount *int64
 	cats     map[string]*int64
 	phase    [256]int64
 	flows    map[string]*pairing
-	launches pairing // correlations of API calls, and of GPU work
+	launches pairing // correlations of API calls and GPU work
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -30,7 +30,7 @@ func (c *counter) event(e *chromejson.Event) {
 		n := c.cats[c.lastCat]
 		if n == nil {
 			n = new(int64)
-			if len(c.cats) < 4096 { // a broken file may have no end of them
+			if len(c.cats) < 4096 { // a broken file may have any number
 				c.cats[c.lastCat] = n
 			}
 		}
@@ -94,7 +94,7 @@ func (c *counter) flow(e *chromejson.Event) {
 	}
 }
 
-// finish puts the counts into the report.
+// finish stores the counts in the report.
 func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	f := c.out
 	f.Events, f.Text = st.Events, st.Bytes

@@ -6,18 +6,18 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// Odd is a kind of oddness in a file. Harmless ones are usual in good files.
+// Odd is a kind of anomaly in a file. Harmless ones are normal in good files.
 type Odd struct {
 	Kind     string `json:"kind"`
 	Count    int64  `json:"count"`
-	First    int64  `json:"first_offset"` // bytes of decompressed text; -1: not one place
+	First    int64  `json:"first_offset"` // offset in the decompressed text, bytes; -1: no single place
 	Harmless bool   `json:"harmless"`
 }
 
-// longest is a duration (ns) that no window has: seven days, as HTA draws the line.
+// longest is the longest plausible duration (ns): seven days, the limit of HTA.
 const longest = 7 * 24 * 3600 * 1_000_000_000
 
-// oddness counts by kind, in order of first appearance.
+// oddness counts anomalies by kind, in order of first appearance.
 type oddness struct{ list []Odd }
 
 func (o *oddness) add(kind string, n, off int64, harmless bool) {
@@ -32,7 +32,7 @@ func (o *oddness) add(kind string, n, off int64, harmless bool) {
 	o.list[i].Count += n
 }
 
-// times reads an event's interval and counts what is wrong with it.
+// times reads an event's interval and counts its anomalies.
 func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	if e.Ph == 0 {
 		o.add("event without ph", 1, e.Off, false)
@@ -70,14 +70,14 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	return start, end, true
 }
 
-// pairing finds the ids that stand on one side only. Ids are kept as they
-// come, 8 bytes each, and compared at the end.
+// pairing finds ids that occur on only one side. It stores the ids as they come, 8 bytes each, and compares them at the
+// end.
 type pairing struct {
 	from, to []int64
 	full     bool
 }
 
-// maxPairs bounds the ids of one side of one file: 64 MB.
+// maxPairs limits the ids per side of a file to 64 MB.
 const maxPairs = 8 << 20
 
 func (p *pairing) add(ids *[]int64, id int64) {
@@ -85,14 +85,14 @@ func (p *pairing) add(ids *[]int64, id int64) {
 		p.full = true
 		return
 	}
-	// Many kernels of one graph launch name one id in a row.
+	// Kernels of one graph launch repeat the same id.
 	if n := len(*ids); n > 0 && (*ids)[n-1] == id {
 		return
 	}
 	*ids = append(*ids, id)
 }
 
-// alone counts the distinct ids of from that to lacks, and the other way round.
+// alone counts the distinct ids of from that to lacks, and vice versa.
 func (p *pairing) alone() (from, to int64) {
 	slices.Sort(p.from)
 	slices.Sort(p.to)

@@ -5,12 +5,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Steps finds the forward passes of one file from its events, by the rules of
-// the analysis, so that a step has one number everywhere. Their times are as in
-// the file: its base is not added. The zero value is ready.
+// Steps finds the forward passes of one file from its events. It uses the rules of the analysis, so that a step has the
+// same number everywhere. Times are as in the file, without its base. The zero value is ready to use.
 type Steps struct{ trace.Cutter }
 
-// Event looks at one event; only annotations matter.
+// Event adds one event. It ignores everything but annotations.
 func (s *Steps) Event(e *chromejson.Event) {
 	if e.Ph != 'X' || e.Cat.Hi-e.Cat.Lo != uint32(len(`"user_annotation"`)) || string(e.Text(e.Cat)) != "user_annotation" {
 		return

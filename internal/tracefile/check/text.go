@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Print writes the report for people.
+// Print writes the report as text.
 func (r *Report) Print(w io.Writer) error {
 	files := "files"
 	if len(r.Files) == 1 {
@@ -84,8 +84,8 @@ func (f *File) row() []string {
 	}
 }
 
-// printCategories shows events by category, a column for each of at most
-// eight files and the sum.
+// printCategories prints the events by category, with a column for the sum and, for up to eight files, one for each
+// file.
 func (r *Report) printCategories(w io.Writer) {
 	total := map[string]int64{}
 	for _, f := range r.Files {

@@ -2,17 +2,15 @@ package chromejson
 
 import "io"
 
-// limits are the sizes a Scanner works with, in bytes. Tests make them tiny,
-// so that every event lies across an edge.
+// limits are the sizes a Scanner works with, in bytes. Tests make them tiny, so that every event crosses a boundary.
 type limits struct {
-	block int // one read of the text
-	// headroom before each block takes the unfinished event of the block
-	// before it, so that nearly all text is scanned where it was inflated.
+	block int // size of one read
+	// headroom is the space before each block for the unfinished event of the previous block, so that nearly all text
+	// is scanned where it was decompressed.
 	headroom int
-	// element bounds one event or one metadata value: beyond it the text is
-	// taken for broken rather than for a very large element.
+	// element is the maximum size of one event or metadata value. Beyond it the text counts as broken.
 	element int
-	// guess bounds the text that mending one element may look at.
+	// guess is the maximum amount of text that mending one element may examine.
 	guess int
 }
 
@@ -22,16 +20,16 @@ var defaultLimits = limits{block: 256 << 10, headroom: 32 << 10, element: 32 << 
 type block struct {
 	buf []byte
 	n   int
-	err error // what ended the stream after these bytes
+	err error // reason the stream ended after these bytes
 }
 
-// readAhead inflates in a goroutine of its own while the scanner works on the
-// block before. Blocks go round: full ones down, used ones back.
+// readAhead decompresses in its own goroutine while the scanner works on the previous block. Blocks circulate: full
+// ones go to the scanner, used ones back.
 type readAhead struct {
 	full chan block
 	free chan []byte
 	done chan struct{}
-	quit chan struct{} // closed when the goroutine has ended
+	quit chan struct{} // closed once the goroutine has ended
 }
 
 func newReadAhead(r io.Reader, lim limits) *readAhead {
@@ -41,7 +39,7 @@ func newReadAhead(r io.Reader, lim limits) *readAhead {
 		done: make(chan struct{}), quit: make(chan struct{}),
 	}
 	for range blocks {
-		a.free <- nil // allocated on first use: small files need one
+		a.free <- nil // allocated on first use, since small files need only one
 	}
 	go a.run(r, lim)
 	return a
@@ -72,8 +70,7 @@ func (a *readAhead) run(r io.Reader, lim limits) {
 	}
 }
 
-// fill reads until p is full or the stream ends; unlike io.ReadFull it keeps
-// the stream's own error.
+// fill reads until p is full or the stream ends. Unlike io.ReadFull it returns the stream's own error.
 func fill(r io.Reader, p []byte) (n int, err error) {
 	for empty := 0; n < len(p); {
 		m, err := r.Read(p[n:])
@@ -92,7 +89,7 @@ func fill(r io.Reader, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// close ends the goroutine and waits for it, so that the reader below may be closed.
+// close stops the goroutine and waits for it, so that the underlying reader may be closed.
 func (a *readAhead) close() {
 	close(a.done)
 	<-a.quit
@@ -105,21 +102,21 @@ type window struct {
 	buf      []byte
 	pos, end int   // unread text is buf[pos:end]
 	base     int64 // offset of buf[0] in the text
-	readErr  error // what ended the text, when it was not its end
+	readErr  error // error that ended the text early
 	gathered []byte
-	own      bool // buf is gathered, not one of readAhead's
+	own      bool // buf is gathered rather than a block of readAhead
 }
 
-// text is what is unread of the buffer.
+// text returns the unread text of the buffer.
 func (w *window) text() []byte { return w.buf[w.pos:w.end] }
 
-// offset is where unread text begins in the file.
+// offset returns the offset of the unread text in the file.
 func (w *window) offset() int64 { return w.base + int64(w.pos) }
 
-// total counts the text seen so far.
+// total returns the length of the text seen so far.
 func (w *window) total() int64 { return w.base + int64(w.end) }
 
-// more reads on, keeping all unread text. It reports false at the end.
+// more reads on and keeps all unread text. It returns false at the end.
 func (w *window) more() bool {
 	blk, ok := w.next()
 	if !ok {
@@ -135,8 +132,8 @@ func (w *window) more() bool {
 		w.buf, w.own = blk.buf, false
 		w.pos, w.end = pos, w.lim.headroom+blk.n
 	} else {
-		// An element larger than the headroom. It is gathered in a buffer of
-		// its own that doubles, for each time it is looked at from its start.
+		// An element larger than the headroom goes to a separate buffer, which doubles, because each attempt scans the
+		// element from its start.
 		want := 2 * len(left)
 		w.gathered = append(w.gathered[:0], left...)
 		if !w.own {

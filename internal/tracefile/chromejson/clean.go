@@ -5,22 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// mode is how far clean may go.
+// mode controls how much clean repairs.
 type mode uint8
 
 const (
-	strict       mode = iota // mends what the grammar flags
-	lenient                  // also guesses which quotes should have been escaped
-	lenientAtEnd             // the same, and the file ends where the text does
+	strict       mode = iota // repairs deviations known to the grammar
+	lenient                  // also guesses which quotes lack an escape
+	lenientAtEnd             // lenient, and the text ends at the end of the file
 )
 
-// clean writes the JSON value at the start of src as strict JSON: what has a
-// deviation the grammar understands is replaced (NaN and its kin by null, raw
-// control characters and unknown escapes by escapes, broken UTF-8 by U+FFFD),
-// everything else is copied as it stands. If lenient it also repairs quotes
-// that older Kineto left unescaped inside strings. It gives the bytes of src
-// used, or more or bad. parent is what the value stands in, which says what
-// may follow it.
+// clean writes the JSON value at the start of src as strict JSON. It replaces deviations that the grammar knows (NaN
+// and the like by null, raw control characters and unknown escapes by escapes, broken UTF-8 by U+FFFD) and copies
+// everything else verbatim. In lenient modes it also repairs quotes that older Kineto left unescaped inside strings. It
+// returns the number of bytes used, more or bad. parent is the container of the value and determines its valid
+// successors.
 func clean(dst, src []byte, m mode, parent container) ([]byte, int) {
 	c := cleaner{src: src, dst: dst, mode: m}
 	c.open = append(c.few[:0], parent)
@@ -34,13 +32,13 @@ type container uint8
 const (
 	object container = iota
 	array
-	events // the array traceEvents, of which all elements are objects
+	events // the traceEvents array, whose elements are all objects
 )
 
 type cleaner struct {
 	src, dst []byte
 	mode     mode
-	open     []container // the innermost is the last
+	open     []container // innermost last
 	few      [8]container
 }
 
@@ -59,7 +57,7 @@ func (c *cleaner) value(i int) int {
 	case b[i] == '"':
 		return c.str(i, false)
 	case b[i] == '{' || b[i] == '[':
-		// An event and its args are two levels more than the grammar's own.
+		// An event and its args add two levels to the grammar's own.
 		if len(c.open) > maxDepth+2 {
 			return bad
 		}
@@ -128,7 +126,7 @@ func (c *cleaner) container(i int) int {
 			if j >= len(c.src) {
 				return more
 			}
-			if c.src[j] != closer { // a trailing comma is left out
+			if c.src[j] != closer { // drop a trailing comma
 				c.dst = append(c.dst, ',')
 			}
 			i++
@@ -196,10 +194,9 @@ func (c *cleaner) str(i int, isKey bool) int {
 	return more
 }
 
-// closes tells whether a quote before i ends its string, by what follows: 0
-// yes, bad no, more if the text is too short to say. A key ends before a
-// colon. A value ends before any number of brackets that close what is open,
-// and then a comma and what may follow it there.
+// closes decides by the following text whether the quote before i ends its string: 0 for yes, bad for no, more if the
+// text is too short. A key ends before a colon. A value ends before any number of brackets that close open containers,
+// followed by a comma and a valid continuation.
 func (c *cleaner) closes(i int, isKey bool) int {
 	b := c.src
 	for level := len(c.open) - 1; level >= 0; level-- {
@@ -240,7 +237,7 @@ func (c *cleaner) closes(i int, isKey bool) int {
 	return 0
 }
 
-// beginsValue tells in the manner of closes whether a value may begin at i.
+// beginsValue decides, with the results of closes, whether a value may begin at i.
 func (c *cleaner) beginsValue(i int) int {
 	switch ch := c.src[i]; {
 	case ch == '"', ch == '{', ch == '[', ch == '-', ch-'0' <= 9:
@@ -252,7 +249,7 @@ func (c *cleaner) beginsValue(i int) int {
 	return 0
 }
 
-// beginsKey tells in the manner of closes whether there is `"key":` at i.
+// beginsKey decides, with the results of closes, whether `"key":` begins at i.
 func (c *cleaner) beginsKey(i int) int {
 	if c.src[i] != '"' {
 		return bad

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Escape gives the inside of a JSON string.
+// Escape returns the inside of a JSON string with the text s.
 func Escape(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -28,20 +28,19 @@ func Escape(s string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
-// Unescape gives the text of the inside of a JSON string. Nearly all are plain
-// and come back as they are.
+// Unescape returns the text of the inside of a JSON string. Nearly all are plain and are returned unchanged.
 func Unescape(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
-	var s string // which is on the heap
+	var s string // escapes to the heap
 	if json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s) != nil {
 		return raw
 	}
 	return []byte(s)
 }
 
-// String gives the text of a value; "" if it is no string.
+// String decodes a JSON string. It returns "" for any other value.
 func String(value []byte) (s string) {
 	_ = json.Unmarshal(value, &s)
 	return s

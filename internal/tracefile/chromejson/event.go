@@ -1,17 +1,15 @@
 package chromejson
 
-// Field is a value's place in Event.Raw, quotes included. Hi is 0 when the
-// event does not have the field.
+// Field is a value's position in Event.Raw, including quotes. Hi is 0 if the event does not have the field.
 type Field struct{ Lo, Hi uint32 }
 
-// Present tells whether the event has the field.
+// Present reports whether the event has the field.
 func (f Field) Present() bool { return f.Hi != 0 }
 
-// Event is one element of traceEvents. Its slices are valid until the next
-// call of Scanner.Next.
+// Event is one element of traceEvents. Its slices are valid until the next call of Scanner.Next.
 type Event struct {
-	Raw []byte // the whole object as text, always well-formed JSON
-	Off int64  // where it starts in the decompressed file, bytes
+	Raw []byte // text of the whole object, always well-formed JSON
+	Off int64  // offset in the decompressed file, bytes
 	Ph  byte   // 0 when missing
 
 	Cat, Name, PID, TID, TS, Dur, ID, Args Field
@@ -19,10 +17,9 @@ type Event struct {
 	// Known holds the members of args that this package knows, in file order.
 	Known []Arg
 
-	// Shape is the same for events of one Scanner that differ only in time, length
-	// and numbers that count: External id, correlation, Seq, Python's ids and an
-	// unknown one that ends args. What a reader made of the others for one of them
-	// holds for all. 0: none is known.
+	// Shape is equal for events of one Scanner that differ only in time, length and counting numbers: External id,
+	// correlation, Seq, Python's ids and an unknown number that ends args. A reader's results from the other fields of
+	// one event apply to all events of the shape. 0: unknown.
 	Shape int
 
 	flags uint8
@@ -34,10 +31,10 @@ type Arg struct {
 	At  Field
 }
 
-// Value is a field's text as written, quotes included.
+// Value returns a field's text as written, including quotes.
 func (e *Event) Value(f Field) []byte { return e.Raw[f.Lo:f.Hi] }
 
-// Text is a field's text without quotes, still escaped.
+// Text returns a field's text without quotes, still escaped.
 func (e *Event) Text(f Field) []byte {
 	if f.Hi-f.Lo >= 2 && e.Raw[f.Lo] == '"' {
 		return e.Raw[f.Lo+1 : f.Hi-1]
@@ -55,7 +52,7 @@ func (e *Event) Arg(k ArgKey) (Field, bool) {
 	return Field{}, false
 }
 
-// Int reads a field as an integer; a quoted one counts too.
+// Int parses a field as an integer, which may be quoted.
 func (e *Event) Int(f Field) (int64, bool) {
 	if !f.Present() {
 		return 0, false
@@ -63,7 +60,7 @@ func (e *Event) Int(f Field) (int64, bool) {
 	return ParseInt(e.Text(f))
 }
 
-// ArgInt reads a known member of args as an integer.
+// ArgInt parses a known member of args as an integer.
 func (e *Event) ArgInt(k ArgKey) (int64, bool) {
 	f, ok := e.Arg(k)
 	if !ok {
@@ -72,11 +69,10 @@ func (e *Event) ArgInt(k ArgKey) (int64, bool) {
 	return e.Int(f)
 }
 
-// ArgKey names the members of args that some reader needs; everything else in
-// args is passed on unread.
+// ArgKey is a member of args that some reader needs. All other members are passed on unread.
 type ArgKey uint8
 
-// The known keys, with Kineto's spelling in argKey.
+// Known keys. argKey has Kineto's spelling.
 const (
 	_ ArgKey = iota
 	ArgCorrelation
@@ -104,12 +100,12 @@ const (
 	ArgSortIndex
 	ArgRequests
 	ArgRoom
-	ArgPythonID // these two only because they count
+	ArgPythonID // these two only for Counts
 	ArgPythonParent
 )
 
-// argKey gives the id of a member's raw key, 0 for one nobody asks for. The
-// switch on length and bytes compiles to a few comparisons.
+// argKey returns the ArgKey of a member's raw key, or 0 for an unknown key. The switch on length and bytes compiles to
+// a few comparisons.
 func argKey(k []byte) ArgKey {
 	switch string(k) {
 	case "External id":
@@ -170,7 +166,7 @@ func argKey(k []byte) ArgKey {
 	return 0
 }
 
-// topKey stores where a top-level value lies. The first of duplicate keys wins.
+// topKey stores the position of a top-level value. The first of duplicate keys wins.
 func (e *Event) topKey(k []byte, at Field) {
 	var f *Field
 	switch string(k) {
@@ -203,8 +199,8 @@ func (e *Event) topKey(k []byte, at Field) {
 	}
 }
 
-// Reset makes e the event whose text is raw, which must be well-formed JSON. It
-// reports false if that is no object.
+// Reset sets e to the event with the text raw, which must be well-formed JSON. It returns false if raw is not an
+// object.
 func (e *Event) Reset(raw []byte) bool {
 	var g grammar
 	if g.fast(raw, e) == len(raw) && len(raw) > 0 {

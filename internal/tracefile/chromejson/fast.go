@@ -1,6 +1,6 @@
 package chromejson
 
-// The layout of libkineto's writer (output_json.cpp), as torch 2.x has it:
+// The layout of libkineto's writer (output_json.cpp) in torch 2.x:
 //
 //	{
 //	  "ph": "X", "cat": "kernel", "name": "…", "pid": 0, "tid": 7,
@@ -13,9 +13,9 @@ package chromejson
 //	  "cat": "ac2g", "name": "ac2g", "bp": "e"
 //	},
 //
-// These two kinds are nearly all of a file. fast expects exactly this, so it
-// compares long runs of known bytes instead of looking at each key, and gives
-// up at the first difference; what it accepts, the general way reads equally.
+// Nearly all of a file consists of these two kinds. fast expects exactly this layout, compares long runs of known bytes
+// instead of examining each key, and gives up at the first difference. The general parser reads accepted events
+// identically.
 
 const (
 	layoutHead = "{\n    \"ph\": \""
@@ -36,8 +36,7 @@ const (
 
 func has(b []byte, i int, s string) bool { return len(b)-i >= len(s) && string(b[i:i+len(s)]) == s }
 
-// integer reads decimal digits, with a minus perhaps; 0 if there is something
-// else or the text ends.
+// integer reads decimal digits with an optional minus. It returns 0 for anything else, or if the text ends.
 func integer(b []byte, i int) int {
 	if i < len(b) && b[i] == '-' {
 		i++
@@ -52,7 +51,7 @@ func integer(b []byte, i int) int {
 	return i
 }
 
-// decimal is integer with a fraction perhaps.
+// decimal reads an integer with an optional fraction.
 func decimal(b []byte, i int) int {
 	if i = integer(b, i); i == 0 || b[i] != '.' {
 		return i
@@ -68,8 +67,8 @@ func decimal(b []byte, i int) int {
 	return i
 }
 
-// fast reads the event at the start of b if it has the known layout, and gives
-// its length. 0: the general way must look at it.
+// fast reads the event at the start of b if it has the known layout, and returns its length. It returns 0 if the
+// general parser must read the event.
 func (g *grammar) fast(b []byte, e *Event) int {
 	if !has(b, 0, layoutHead) || len(b) < 64 {
 		return 0

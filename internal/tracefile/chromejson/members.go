@@ -16,12 +16,11 @@ var (
 	errHeader   = errors.New("this is no gzip")
 )
 
-// members reads gzip members (RFC 1952) one after another. Unlike a multistream
-// reader it takes zeros and garbage after the last member for the end of the
-// file, as gzip itself does.
+// members reads gzip members (RFC 1952) one after another. Unlike a multistream reader it treats zeros and garbage
+// after the last member as the end of the file, as gzip itself does.
 type members struct {
 	src     *bufio.Reader
-	z       *inflate.Reader // nil: before the first member
+	z       *inflate.Reader // nil before the first member
 	open    bool
 	sum     uint32 // CRC-32 and length of the member's text so far
 	size    uint32
@@ -48,12 +47,12 @@ func (m *members) Read(p []byte) (int, error) {
 	}
 }
 
-// next finds the next member, and its deflate stream.
+// next reads the next header and starts its deflate stream.
 func (m *members) next() error {
 	if m.z == nil {
 		m.z = inflate.NewReader(m.src)
 	} else {
-		// Padding with zeros is legal and means nothing.
+		// Zero padding is legal.
 		for {
 			b, err := m.src.Peek(1)
 			if err != nil {
@@ -64,8 +63,7 @@ func (m *members) next() error {
 			}
 			_, _ = m.src.Discard(1)
 		}
-		// Looked at here, because garbage that is shorter than a header is no
-		// member that is cut off.
+		// Check here, because garbage shorter than a header is not a truncated member.
 		if b, _ := m.src.Peek(2); !bytes.HasPrefix([]byte("\x1f\x8b"), b) {
 			m.garbage = true
 			return io.EOF
@@ -117,7 +115,7 @@ func (m *members) header() error {
 	return nil
 }
 
-// trailer holds the text against what the member's end says of it.
+// trailer compares the text with the checksum and length in the member's trailer.
 func (m *members) trailer() error {
 	var tail [8]byte
 	if _, err := io.ReadFull(m.src, tail[:]); err != nil {
@@ -129,7 +127,7 @@ func (m *members) trailer() error {
 	return nil
 }
 
-// cutOff is err, where the file must not end.
+// cutOff converts io.EOF to io.ErrUnexpectedEOF.
 func cutOff(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

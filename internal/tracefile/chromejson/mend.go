@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// What the scanner does where the text is not JSON: it guesses which quotes
-// should have been escaped and reads on, or else looks for the next event.
+// If the text is not JSON, the scanner guesses which quotes lack an escape and reads on, or else looks for the next
+// event.
 
-// mend tries to read the event at the current position.
+// mend tries to repair the event at the current position.
 func (s *Scanner) mend() bool {
 	if b := s.text(); b[0] != '{' {
 		return false
@@ -24,10 +24,10 @@ func (s *Scanner) mend() bool {
 	return true
 }
 
-// mendMember does the same for the top-level member at the current position,
-// and skips what cannot be read up to traceEvents.
+// mendMember tries to repair the top-level member at the current position. Otherwise it skips unreadable text up to
+// traceEvents.
 func (s *Scanner) mendMember() bool {
-	head, _ := s.bounded(s.text()) // how much more there is of the text must not matter
+	head, _ := s.bounded(s.text()) // so that the amount of buffered text does not matter
 	if at := s.g.key(head, 0); at > 0 {
 		n := s.guess(at, func(b []byte, m mode) (n int) {
 			s.fixed, n = clean(s.fixed[:0], b, m, object)
@@ -46,18 +46,17 @@ func (s *Scanner) mendMember() bool {
 	return false
 }
 
-// Guesses may look in vain at so many bytes, and so many more for each that was read.
+// Failed guesses may examine guesses bytes, and guessShare more for each byte read.
 const (
 	guesses    = 16 << 20
 	guessShare = 4
 )
 
-// guess calls read with the text from i on, and with more of it as long as
-// read asks for more.
+// guess calls read with the text from i on, and with more text as long as read asks for more.
 //
-// A guess that fails has looked at text that the next one may look at again. What failed ones have looked at is bounded
-// by a multiple of what was read, so that a text of nothing but broken events takes no longer than its length allows;
-// beyond that broken elements are skipped as they are.
+// The next guess may examine the text of a failed guess again. The bytes examined by failed guesses are limited to a
+// multiple of the bytes read, so that the time for a text of only broken events stays linear. Beyond the limit, broken
+// elements are skipped.
 func (s *Scanner) guess(i int, read func([]byte, mode) int) int {
 	if s.wasted > guesses+guessShare*s.offset() {
 		s.Stats.Unmended++
@@ -70,7 +69,7 @@ func (s *Scanner) guess(i int, read func([]byte, mode) int) int {
 		}
 		n := read(b, m)
 		if n < 0 {
-			s.wasted += int64(len(s.fixed)) // which grew as far as it looked
+			s.wasted += int64(len(s.fixed)) // fixed has grown with the text examined
 		}
 		if n != more || len(b) == s.lim.guess || m == lenientAtEnd {
 			return n
@@ -81,7 +80,7 @@ func (s *Scanner) guess(i int, read func([]byte, mode) int) int {
 	}
 }
 
-// replace makes the current event out of the cleaned text of b.
+// replace parses the cleaned text of b as the current event.
 func (s *Scanner) replace(b []byte, m mode) int {
 	var n int
 	if s.fixed, n = clean(s.fixed[:0], b, m, events); n < 0 {
@@ -93,7 +92,7 @@ func (s *Scanner) replace(b []byte, m mode) int {
 	return n
 }
 
-// skip passes over n bytes that are no event.
+// skip skips n bytes that are not an event.
 func (s *Scanner) skip(n int) {
 	if s.Stats.FirstSkip < 0 {
 		s.Stats.FirstSkip = s.offset()
@@ -103,12 +102,10 @@ func (s *Scanner) skip(n int) {
 	s.pos += n
 }
 
-// resync skips to what looks like the beginning of the next event, or like
-// the end of all events.
+// resync skips to the apparent start of the next event, or to the apparent end of all events.
 func (s *Scanner) resync() { s.find(findEvent, "broken JSON up to the end of the file") }
 
-// find skips at least a byte, and all up to where look says. The scan ends
-// with the reason when it finds nothing.
+// find skips at least one byte, up to the position that look finds. If it finds none, the scan ends with reason.
 func (s *Scanner) find(look finder, reason string) {
 	s.skip(0)
 	for from, last := 1, false; ; {
@@ -130,12 +127,11 @@ func (s *Scanner) find(look finder, reason string) {
 	}
 }
 
-// reach is how many bytes before and after a place decide what it is.
+// reach is the number of bytes before and after a position that decide whether it matches.
 const reach = 128
 
-// A finder gives the first place at or after i that is what it looks for. If
-// there is none it reports false, and where it cannot tell without more text;
-// with last there is no more.
+// finder returns the first matching position at or after i. If there is none, it returns false and the position from
+// which it needs more text. last means that there is no more text.
 type finder func(b []byte, i int, last bool) (at int, ok bool)
 
 func findEvents(b []byte, i int, last bool) (int, bool) {
@@ -151,12 +147,12 @@ func findEvents(b []byte, i int, last bool) (int, bool) {
 
 var (
 	eventKeys = [...]string{`"ph"`, `"name"`, `"cat"`, `"pid"`, `"ts"`}
-	// What libkineto and those who rewrite its files have after the events.
+	// Keys that libkineto, or tools that rewrite its files, put after the events.
 	tailKeys = [...]string{`"traceName"`, `"displayTimeUnit"`, `"baseTimeNanoseconds"`}
 )
 
-// findEvent looks for an opening brace after a comma and before a key that
-// events have, and for a closing bracket before a key known to follow events.
+// findEvent looks for an opening brace after a comma and before a key of events, or for a closing bracket before a key
+// known to follow events.
 func findEvent(b []byte, i int, last bool) (int, bool) {
 	for i < len(b) {
 		n := bytes.IndexAny(b[i:], "{]")

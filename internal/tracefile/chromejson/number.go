@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// ParseInt reads decimal text that fits an int64. Numbers with a fraction or
-// an exponent are no integers.
+// ParseInt parses decimal text that fits an int64. It rejects fractions and exponents.
 func ParseInt(b []byte) (int64, bool) {
 	neg := false
 	if len(b) > 0 && b[0] == '-' {
@@ -31,12 +30,11 @@ func ParseInt(b []byte) (int64, bool) {
 	return int64(n), n < 1<<63
 }
 
-// maxMicros is the last whole microsecond of an int64 of nanoseconds.
+// maxMicros is the largest whole microsecond that fits in an int64 of nanoseconds.
 const maxMicros = (1<<63 - 1) / 1000
 
-// ParseMicros reads a decimal number of microseconds as nanoseconds, exactly:
-// no float on the way. Halves of a nanosecond are rounded away from zero.
-// Exponents are accepted, since other writers use them.
+// ParseMicros parses a decimal number of microseconds as nanoseconds. It is exact and uses no floats. Halves of a
+// nanosecond are rounded away from zero. Exponents are accepted, because other writers use them.
 func ParseMicros(b []byte) (ns int64, ok bool) {
 	i, neg := 0, false
 	if i < len(b) && b[i] == '-' {
@@ -95,8 +93,7 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 	return int64(us), true
 }
 
-// shifted is ParseMicros for numbers with an exponent: it moves the decimal
-// point, so that they are exact too.
+// shifted is ParseMicros for numbers with an exponent. It shifts the decimal point, so that they are exact too.
 func shifted(b []byte) (ns int64, ok bool) {
 	e := bytes.IndexAny(b, "eE")
 	if e < 0 {
@@ -118,8 +115,8 @@ func shifted(b []byte) (ns int64, ok bool) {
 	if len(power) == 0 || len(bytes.Trim(power, "0123456789")) > 0 {
 		return 0, false
 	}
-	exp, _ := strconv.ParseInt(string(b[e+1:]), 10, 32) // one too large gives the largest
-	point := int64(len(whole)) + exp                    // the digits are a fraction of 10^point
+	exp, _ := strconv.ParseInt(string(b[e+1:]), 10, 32) // saturates if too large
+	point := int64(len(whole)) + exp                    // digits are a fraction of 10^point
 	significant := bytes.TrimLeft(digits, "0")
 	point -= int64(len(digits) - len(significant))
 	switch {
@@ -145,8 +142,7 @@ func shifted(b []byte) (ns int64, ok bool) {
 	return ParseMicros(plain)
 }
 
-// AppendMicros writes nanoseconds as microseconds with three decimals, as
-// libkineto does.
+// AppendMicros appends nanoseconds as microseconds with three decimals, as libkineto does.
 func AppendMicros(dst []byte, ns int64) []byte {
 	n := uint64(ns)
 	if ns < 0 {

@@ -5,26 +5,26 @@ import (
 	"math/bits"
 )
 
-// What the grammar functions return in place of an index.
+// Results of the grammar functions in place of an index.
 const (
-	more = -1 // the text ends before the element does
-	bad  = -2 // no JSON, however much were to follow
+	more = -1 // the text ends before the element
+	bad  = -2 // not JSON, whatever follows
 )
 
-// Deviations from JSON that are understood, and mended by clean.
+// Deviations from JSON that the grammar knows and clean repairs.
 const (
 	flagControl   = 1 << iota // raw control characters in a string
-	flagEscape                // an escape JSON does not have, as in unescaped Windows paths
+	flagEscape                // escapes unknown to JSON, as in unescaped Windows paths
 	flagNonFinite             // NaN, Infinity, inf and their negatives
 	flagComma                 // a comma before a closing bracket
-	flagHigh                  // bytes above 127: UTF-8 to be checked
+	flagHigh                  // bytes above 127: check UTF-8
 	needsClean    = flagControl | flagEscape | flagNonFinite | flagComma
 )
 
-// maxDepth bounds nesting: one bit per level says object or array.
+// maxDepth limits the nesting: one bit per level marks an object or array.
 const maxDepth = 64
 
-// grammar reads JSON text in place. It has no state but the flags it raises.
+// grammar reads JSON text in place. Its only state is the flags that it sets.
 type grammar struct{ flags uint8 }
 
 const (
@@ -33,11 +33,10 @@ const (
 	slants = ones * '\\'
 )
 
-// str takes the index after an opening quote and gives the one after the
-// closing quote. Eight bytes at a time: bytes below 0x20 and quotes, which are
-// 0x22, are those that are below 0x21 once bit 1 is flipped, and show by the
-// borrow of a subtraction; so do the zero bytes of x^slants. The lowest byte
-// found is exact; higher ones may not be, so only it is used.
+// str returns the index after the closing quote of the string whose opening quote precedes i. It examines eight bytes
+// at a time. Bytes below 0x20 and quotes (0x22) are exactly those below 0x21 once bit 1 is flipped; the borrow of a
+// subtraction finds them. It also finds the zero bytes of x^slants. Only the lowest match is used, because higher ones
+// may be wrong.
 func (g *grammar) str(b []byte, i int) int {
 	var high uint64
 	for {
@@ -79,7 +78,7 @@ func (g *grammar) str(b []byte, i int) int {
 				i += 2
 			default:
 				g.flags |= flagEscape
-				i++ // the backslash is literal, what follows is read as itself
+				i++ // the backslash is literal; the next byte is read on its own
 			}
 		case c < 0x20:
 			g.flags |= flagControl
@@ -100,7 +99,7 @@ func hex(b []byte) bool {
 	return true
 }
 
-// space skips white space; the result may be len(b).
+// space skips white space. The result may be len(b).
 func space(b []byte, i int) int {
 	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -108,7 +107,7 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// number reads a JSON number that begins at i.
+// number reads the JSON number that begins at i.
 func number(b []byte, i int) int {
 	if b[i] == '-' {
 		i++
@@ -155,24 +154,24 @@ func number(b []byte, i int) int {
 	return i
 }
 
-// words are the literals of JSON, then those that Python and old libkineto
-// write for numbers JSON cannot say.
+// words are the literals of JSON, followed by those that Python and old libkineto write for numbers that JSON cannot
+// represent.
 var words = [...]string{"true", "false", "null", "NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-inf"}
 
-const jsonWords = 3 // the first of words that JSON has
+const jsonWords = 3 // number of words that are JSON
 
-// word reads a literal at i; w is its index in words.
+// word reads a literal at i. w is its index in words.
 func word(b []byte, i int) (end, w int) {
 	partial := false
 	for w := range words {
 		s := words[w]
 		if n := min(len(s), len(b)-i); string(b[i:i+n]) == s[:n] {
-			if i+n == len(b) { // cut off, or more letters may follow
+			if i+n == len(b) { // truncated, or more letters may follow
 				partial = true
 				continue
 			}
 			if isWordByte(b[i+n]) {
-				continue // "inf" of "infinity"
+				continue // such as "inf" in "infinity"
 			}
 			return i + n, w
 		}
@@ -185,7 +184,7 @@ func word(b []byte, i int) (end, w int) {
 
 func isWordByte(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' }
 
-// value reads any JSON value that begins at i and gives the index after it.
+// value reads any JSON value that begins at i and returns the index after it.
 func (g *grammar) value(b []byte, i int) int {
 	var stack uint64 // bit 0: the innermost open bracket is an object
 	depth := 0
@@ -215,7 +214,7 @@ func (g *grammar) value(b []byte, i int) int {
 			if i = space(b, i+1); i >= len(b) {
 				return more
 			}
-			if b[i] == c+2 { // closed at once: c+2 is } or ]
+			if b[i] == c+2 { // empty: c+2 is } or ]
 				i++
 				depth--
 				stack >>= 1
@@ -241,7 +240,7 @@ func (g *grammar) value(b []byte, i int) int {
 			}
 			i = end
 		}
-		// A value has ended: close what closes, and find the next.
+		// A value has ended: close its containers and find the next value.
 	closing:
 		for {
 			if depth == 0 {
@@ -283,7 +282,7 @@ func (g *grammar) value(b []byte, i int) int {
 	}
 }
 
-// key reads `"key" :` that begins at i.
+// key reads `"key" :` at i.
 func (g *grammar) key(b []byte, i int) int {
 	if b[i] != '"' {
 		return bad
@@ -303,7 +302,7 @@ func (g *grammar) key(b []byte, i int) int {
 	return i + 1
 }
 
-// event reads the object at the start of b into e and gives its length.
+// event parses the object at the start of b into e and returns its length.
 func (g *grammar) event(b []byte, e *Event) int {
 	g.flags = 0
 	e.reset(b)
@@ -320,8 +319,7 @@ func (e *Event) reset(b []byte) {
 	*e = Event{Raw: b, Off: e.Off, Known: e.Known[:0]}
 }
 
-// members reads the object at i of an event (or its args) and notes where the
-// known keys lie.
+// members reads the object at i of an event, or its args, and stores the positions of the known keys.
 func (g *grammar) members(b []byte, i int, e *Event, inArgs bool) int {
 	i = space(b, i+1)
 	for {

@@ -1,15 +1,12 @@
-// Package chromejson reads Chrome JSON traces as Kineto, SGLang's merger and
-// other tools write them: as a stream of events, in memory that does not grow
-// with the file, at about the speed of inflating it.
+// Package chromejson reads Chrome JSON traces of Kineto, SGLang's merger and other tools as a stream of events. Its
+// memory does not grow with the file, and its speed is about that of decompression.
 //
-// A Scanner hands out one event at a time with the places of its fields, so
-// that a reader can decode the few it needs and a rewriter can change a few
-// bytes and copy the rest. There are two ways through an event: one that knows
-// the layout libkineto writes (fast.go) and a general one (parse.go), taken
-// event by event where the text differs; a fuzz test holds them equal. What is
-// not JSON but can be understood is mended and counted (clean.go, mend.go).
+// A Scanner returns one event at a time with the positions of its fields. A reader can decode the few fields it needs;
+// a rewriter can change a few bytes and copy the rest. Each event takes one of two paths: a fast parser for the layout
+// of libkineto (fast.go) and a general one (parse.go) for any other text. A fuzz test compares them. Text that is not
+// JSON but can be understood is repaired and counted (clean.go, mend.go).
 //
-// Times in the files are microseconds as decimal text; see ParseMicros.
+// Times in the files are decimal microseconds; see ParseMicros.
 package chromejson
 
 import (
@@ -20,54 +17,53 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what Next found.
+// Kind is the kind of item that Next found.
 type Kind uint8
 
-// An event of traceEvents, or a top-level member beside it.
+// An event of traceEvents, or another top-level member.
 const (
 	EventToken Kind = iota + 1
 	MetaToken
 )
 
-// Stats counts what a Scanner read and what it had to do to the text.
+// Stats counts the items that a Scanner read and its repairs of the text.
 type Stats struct {
 	Events       int64
-	Bytes        int64 // of decompressed text read
-	Repaired     int64 // events and metadata values whose unescaped quotes were escaped
-	Cleaned      int64 // the same with NaN, control characters, bad UTF-8 or extra commas replaced
-	Skipped      int64 // elements of traceEvents that were no event, and unreadable metadata
-	Unmended     int64 // of these: not looked at closely, since too many before them were broken
+	Bytes        int64 // decompressed bytes read
+	Repaired     int64 // events and metadata values with unescaped quotes repaired
+	Cleaned      int64 // events and metadata values with NaN, control characters, bad UTF-8 or extra commas replaced
+	Skipped      int64 // elements of traceEvents that are not events, and unreadable metadata
+	Unmended     int64 // of Skipped: not examined closely, because too much text before them was broken
 	SkippedBytes int64
-	FirstSkip    int64 // offset of the first skipped element, in decompressed text; -1: none
+	FirstSkip    int64 // offset of the first skipped element in the decompressed text; -1: none
 	End          End
 }
 
-// End says how a text ended.
+// End describes the end of a text.
 type End struct {
 	Complete bool
-	Reason   string // why it is not complete
-	Offset   int64  // where the last whole element ends, in bytes of decompressed text
-	// Lost counts the bytes after it that could not be used: when Complete,
-	// those that follow the document and do not belong to it.
+	Reason   string // reason if not complete
+	Offset   int64  // end of the last complete element, bytes of decompressed text
+	// Lost counts the unusable bytes after Offset. If Complete, they follow the document and do not belong to it.
 	Lost int64
 }
 
 // Scanner reads one trace file.
 type Scanner struct {
-	Event Event  // the event of the last EventToken
-	Key   []byte // the last MetaToken: its name, still escaped, and its value as JSON text
+	Event Event  // event of the last EventToken
+	Key   []byte // last MetaToken: its name, still escaped, and its value as JSON text
 	Value []byte
 	Stats Stats
 
 	window
 	state    state
 	array    bool  // the document is a bare array of events
-	general  bool  // never take the fast way: for tests
-	whole    int64 // where the last whole element ends
+	general  bool  // never use the fast parser; for tests
+	whole    int64 // end of the last complete element
 	g        grammar
 	shapes   shapes
-	wasted   int64  // bytes that guesses looked at and made nothing of
-	fixed    []byte // the mended copy of the current event or value
+	wasted   int64  // bytes examined by failed guesses
+	fixed    []byte // repaired copy of the current event or value
 	fixedKey []byte
 }
 
@@ -80,7 +76,7 @@ const (
 	atEnd
 )
 
-// NewScanner reads the trace in r. The caller calls Close before it closes r.
+// NewScanner returns a Scanner of the trace in r. Close the Scanner before r.
 func NewScanner(r io.Reader) *Scanner { return newScanner(r, defaultLimits) }
 
 func newScanner(r io.Reader, lim limits) *Scanner {
@@ -90,12 +86,11 @@ func newScanner(r io.Reader, lim limits) *Scanner {
 	}
 }
 
-// Close stops the reading of r and waits for a Read under way. It must be
-// called once.
+// Close stops reading r and waits for a Read in progress. It must be called exactly once.
 func (s *Scanner) Close() { s.ahead.close() }
 
-// Next finds the next event or top-level member. It returns io.EOF when the
-// text has ended, well or not: Stats.End then says which.
+// Next finds the next event or top-level member. It returns io.EOF at the end of the text; Stats.End reports whether
+// the text is complete.
 func (s *Scanner) Next() (Kind, error) {
 	for {
 		switch s.state {
@@ -116,20 +111,20 @@ func (s *Scanner) Next() (Kind, error) {
 	}
 }
 
-// more reads on, keeping all unread text. It reports false at the end.
+// more reads on and keeps all unread text. It returns false at the end.
 func (s *Scanner) more() bool {
 	ok := s.window.more()
 	s.Stats.Bytes = s.total()
 	return ok
 }
 
-// take consumes a whole element of n bytes.
+// take consumes a complete element of n bytes.
 func (s *Scanner) take(n int) {
 	s.pos += n
 	s.whole = s.offset()
 }
 
-// bounded is b, or as much of it as one element may have.
+// bounded limits b to the maximum size of one element.
 func (s *Scanner) bounded(b []byte) (_ []byte, tooLarge bool) {
 	if len(b) > s.lim.element {
 		return b[:s.lim.element], true
@@ -137,7 +132,7 @@ func (s *Scanner) bounded(b []byte) (_ []byte, tooLarge bool) {
 	return b, false
 }
 
-// finish ends the scan; reason is empty when all is well.
+// finish ends the scan. An empty reason means success.
 func (s *Scanner) finish(reason string) {
 	s.state = atEnd
 	if s.readErr != nil {
@@ -149,7 +144,7 @@ func (s *Scanner) finish(reason string) {
 	}
 }
 
-// readReason says in plain words why a compressed file could not be read on.
+// readReason describes a read error of a compressed file.
 func readReason(err error) string {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -193,8 +188,7 @@ func (s *Scanner) start() {
 	s.take(1)
 }
 
-// member reads one top-level member and reports whether it is one to hand
-// out; traceEvents changes the state instead.
+// member reads one top-level member and reports whether to return it. At traceEvents it changes the state instead.
 func (s *Scanner) member() bool {
 	b := s.text()
 	i := space(b, 0)
@@ -231,7 +225,7 @@ func (s *Scanner) member() bool {
 				return false
 			}
 		case next == len(b) || b[next] != ',' && b[next] != '}':
-			end = bad // a string with a quote in it
+			end = bad // a string with an unescaped quote
 		}
 	}
 	if end > 0 {
@@ -254,8 +248,8 @@ func (s *Scanner) member() bool {
 	return s.mendMember()
 }
 
-// tail is reached after the document's last bracket. The stream is read to
-// its end all the same, for the checksum stands there.
+// tail handles the text after the document's last bracket. It reads the stream to its end, to verify the checksum
+// there.
 func (s *Scanner) tail() {
 	var garbage int64
 	for {
@@ -288,7 +282,7 @@ func (s *Scanner) event() bool {
 	switch {
 	case len(b) == 0:
 		if !s.more() {
-			if s.array { // Chrome's format lets an array end anywhere
+			if s.array { // Chrome's format allows an array to end anywhere
 				s.finish("")
 			} else {
 				s.finish("the file ends before traceEvents does")
@@ -333,7 +327,7 @@ func (s *Scanner) event() bool {
 	return false
 }
 
-// parse reads the event at the start of b, by the fastest way that goes.
+// parse reads the event at the start of b with the fastest parser that accepts it.
 func (s *Scanner) parse(b []byte) int {
 	if !s.general {
 		n, key := s.shapes.find(b, &s.Event)

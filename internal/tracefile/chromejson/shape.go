@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Nearly all events of a trace are, but for a few numbers, the same text as
-// some event before: of a quarter of a million events a thousand are left.
-// shapes keeps the text of these, so that an event is read by comparing it, not
-// by looking at each of its bytes:
+// shapes stores the texts of events without their varying numbers. Nearly every event of a trace repeats the text of an
+// earlier one except for a few numbers: a quarter of a million events have about a thousand distinct texts. Such an
+// event is read by comparing it with the stored text instead of examining each byte:
 //
 //	{
 //	  "ph": "X", "cat": "kernel", "name": "…", "pid": 0, "tid": 7,
@@ -20,22 +19,22 @@ import (
 //	  }
 //	}
 //
-// Only events that fast has read without finding anything odd have a shape, so
-// what is equal to one is as well-formed as that was.
+// Only events that fast read without any deviation have a shape, so an event that matches a shape is equally
+// well-formed.
 type shapes struct {
-	table *[1 << shapeBits]shapeSlot // nil: no event yet
-	all   []shape                    // all[0] stands for none
-	bytes int                        // of text kept
+	table *[1 << shapeBits]shapeSlot // nil before the first event
+	all   []shape                    // all[0] means none
+	bytes int                        // bytes of stored text
 }
 
 const (
 	shapeBits = 13
-	probes    = 4 // places in the table for a key
-	// Of a trace with more shapes the first ones are kept.
+	probes    = 4 // slots in the table per key
+	// If a trace has more shapes, the first ones are kept.
 	maxShapes     = 1 << 12
 	maxShapeBytes = 2 << 20
-	maxShape      = 8 << 10 // of one event
-	maxNumbers    = 4       // in args
+	maxShape      = 8 << 10 // maximum event size, bytes
+	maxNumbers    = 4       // maximum varying numbers in args
 
 	layoutLine = layoutArgs + "\n      "
 	layoutLast = "\n    }" + layoutEnd
@@ -47,28 +46,27 @@ type shapeSlot struct {
 }
 
 type shape struct {
-	line   string                 // up to the time
-	args   [maxNumbers + 1]string // their line, cut at its numbers
-	n      int                    // how many of args there are
-	number bool                   // the last of them is followed by a number
-	cat    Field                  // as in the event, since all of these lie in line
+	line   string                 // text up to the time
+	args   [maxNumbers + 1]string // the line of args, split at its varying numbers
+	n      int                    // number of pieces in args
+	number bool                   // a number follows the last piece
+	cat    Field                  // positions in the event; all of these lie in line
 	name   Field
 	pid    Field
 	tid    Field
 	known  []shapedArg
 }
 
-// shapedArg is a member of args of the event that has the shape: it lies in a
-// piece of text, or is the number behind it.
+// shapedArg is a member of args in a shape: it lies in a piece of text, or is the number after it.
 type shapedArg struct {
 	key    ArgKey
 	number bool
 	piece  uint8
-	lo, hi uint16 // from the beginning of the piece
+	lo, hi uint16 // relative to the start of the piece
 }
 
-// find reads the event at the start of b if it has a known shape, and gives its
-// length. 0: it has not; key is then what note wants, 0 if it can have none.
+// find reads the event at the start of b if it has a known shape, and returns its length. Otherwise it returns 0 and
+// the key for note, which is 0 if the event cannot have a shape.
 func (s *shapes) find(b []byte, e *Event) (n int, key uint64) {
 	if !has(b, 0, layoutHead+"X") {
 		return 0, 0
@@ -116,14 +114,13 @@ func (s *shapes) find(b []byte, e *Event) (n int, key uint64) {
 	return 0, key
 }
 
-// fits tells whether an event has the shape: its first line, and its args, the
-// first size bytes of b, which begin at i of the event. It then fills in e what
-// lies in them.
+// fits reports whether an event matches the shape: its first line, and its args, which are the first size bytes of b
+// and begin at offset i of the event. On a match it sets the fields of e that lie in them.
 func (f *shape) fits(line, b []byte, size int, e *Event, i int) bool {
 	if string(line) != f.line {
 		return false
 	}
-	var at [maxNumbers + 2]int // where the pieces of args begin
+	var at [maxNumbers + 2]int // start of each piece of args
 	p := 0
 	for k, piece := range f.args[:f.n] {
 		at[k] = p
@@ -153,7 +150,7 @@ func (f *shape) fits(line, b []byte, size int, e *Event, i int) bool {
 	return true
 }
 
-// note keeps the event's shape when its key is met for the second time.
+// note stores the event's shape when its key occurs for the second time.
 func (s *shapes) note(key uint64, e *Event) {
 	if key == 0 || e.flags != 0 || len(e.Raw) > maxShape {
 		return
@@ -180,19 +177,19 @@ func (s *shapes) note(key uint64, e *Event) {
 	}
 }
 
-// Counts tells the members of args whose numbers differ from event to event.
+// Counts reports whether the number of this member differs from event to event.
 func (k ArgKey) Counts() bool {
 	return k == ArgExternalID || k == ArgCorrelation || k == ArgSeq || k == ArgPythonID || k == ArgPythonParent
 }
 
-// add keeps the event's text, cut at its numbers, and gives the shape's number;
-// 0: it has too many.
+// add stores the event's text, split at its varying numbers, and returns the shape's number. It returns 0 if there are
+// too many numbers.
 func (s *shapes) add(e *Event) uint16 {
 	raw := string(e.Raw)
-	piece := int(e.Dur.Hi) + len(layoutLine) // where the piece begins
+	piece := int(e.Dur.Hi) + len(layoutLine) // start of the current piece
 	end := len(raw) - len(layoutLast)
 	if end < piece || raw[end:] != layoutLast || strings.Contains(raw[piece:end], "\n") {
-		return 0 // find saw another end
+		return 0 // find would see a different end
 	}
 	f := shape{line: raw[:int(e.TS.Lo)-len(layoutTS)], cat: e.Cat, name: e.Name, pid: e.PID, tid: e.TID}
 	cut := func(lo, hi int) {
@@ -212,15 +209,15 @@ func (s *shapes) add(e *Event) uint16 {
 			cut(lo, hi)
 		}
 	}
-	// The last number counts, too, if nobody knows it: "Ev Idx" of an operator. One that
-	// readers know, such as the bytes of a copy, tells shapes apart like any other text.
+	// An unknown last number also varies: "Ev Idx" of an operator. One that readers know, such as the bytes of a copy,
+	// distinguishes shapes like any other text.
 	last := end
 	for last > piece && raw[last-1]-'0' <= 9 {
 		last--
 	}
 	known := len(e.Known) > 0 && int(e.Known[len(e.Known)-1].At.Hi) == end
 	switch {
-	case f.n > 0 && piece == end: // it is one of those above
+	case f.n > 0 && piece == end: // already split above
 		f.number = true
 	case !known && f.n < maxNumbers && piece < last && last < end && raw[last-1] == ' ' && integer(e.Raw, last) == end:
 		cut(last, end)
@@ -233,11 +230,9 @@ func (s *shapes) add(e *Event) uint16 {
 	return uint16(len(s.all) - 1)
 }
 
-// shapeKey mixes what tells shapes apart and holds no number that counts: the
-// first line, and of args what precedes their first number, what follows it, and
-// how they end. The correlation of a kernel stands between the last two;
-// operators have no such number, and differ anywhere. Args that are short follow
-// from the name.
+// shapeKey hashes text that distinguishes shapes and contains no varying number: the first line, and of args the text
+// before the first number, the text after it, and the end. The correlation of a kernel lies between the last two.
+// Operators have no such number and may differ anywhere. Short args follow from the name.
 func shapeKey(line, args []byte) uint64 {
 	h := mix(uint64(len(line)), line)
 	i := bytes.IndexByte(args, ':')
@@ -260,8 +255,7 @@ func shapeKey(line, args []byte) uint64 {
 	return h | 1
 }
 
-// mix is a hash of h and b that looks at 32 bytes at a time, in four parts that
-// do not wait for each other.
+// mix hashes h and b, 32 bytes at a time in four independent lanes.
 func mix(h uint64, b []byte) uint64 {
 	const k = 0x9e3779b97f4a7c15
 	if len(b) < 8 {

@@ -12,8 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A Source is the decompressed text of one trace file. Its format is told by
-// the first bytes, never by the file's name.
+// Source is the decompressed text of one trace file. The first bytes determine the format, never the file's name.
 type Source struct {
 	file    io.ReadCloser
 	counted *countingReader
@@ -21,23 +20,23 @@ type Source struct {
 	zstd    *zstd.Decoder
 	gzip    *members
 	Format  Format
-	Size    int64 // of the file in bytes; 0 when it is not a regular file
+	Size    int64 // file size in bytes; 0 if not a regular file
 }
 
-// Format is how the bytes of a file are packed.
+// Format is the compression of a file.
 type Format string
 
-// The formats that Open reads.
+// Formats that Open reads.
 const (
 	Plain Format = "json"
 	Gzip  Format = "gzip"
 	Zstd  Format = "zstd"
 )
 
-// ErrEmpty marks a file without a single byte of text.
+// ErrEmpty is the error for a file without any text.
 var ErrEmpty = errors.New("the file is empty")
 
-// Open opens a trace file: JSON, gzip of any number of members, or zstd.
+// Open opens a trace file: JSON, gzip with any number of members, or zstd.
 func Open(path string) (*Source, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,7 +61,7 @@ func Open(path string) (*Source, error) {
 	return s, nil
 }
 
-// NewSource reads a trace from r, which Close closes.
+// NewSource reads a trace from r. Close closes r.
 func NewSource(r io.ReadCloser) (*Source, error) {
 	s := &Source{file: r, counted: &countingReader{r: r}}
 	br := bufio.NewReaderSize(s.counted, 128<<10)
@@ -79,13 +78,13 @@ func NewSource(r io.ReadCloser) (*Source, error) {
 		s.text = s.gzip
 	case len(head) == 4 && string(head) == "\x28\xb5\x2f\xfd":
 		s.Format = Zstd
-		// One goroutine, a window as large as zstd's own --long=27 default limit.
+		// One goroutine, and the largest window that zstd accepts by default (--long=27).
 		s.zstd, err = zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, err
 		}
 		s.text = s.zstd
-	case bytes.IndexByte([]byte("{[ \t\r\n\xef"), head[0]) >= 0: // the last begins a byte order mark
+	case bytes.IndexByte([]byte("{[ \t\r\n\xef"), head[0]) >= 0: // the last one starts a byte order mark
 		s.Format, s.text = Plain, br
 	default:
 		return nil, fmt.Errorf("not a trace: it begins with % x, neither JSON nor gzip nor zstd", head)
@@ -93,14 +92,13 @@ func NewSource(r io.ReadCloser) (*Source, error) {
 	return s, nil
 }
 
-// Read gives the decompressed text.
+// Read reads the decompressed text.
 func (s *Source) Read(p []byte) (int, error) { return s.text.Read(p) }
 
-// Consumed is how many bytes of the file have been read so far. It may be
-// called while another goroutine reads.
+// Consumed returns the number of file bytes read so far. It is safe to call while another goroutine reads.
 func (s *Source) Consumed() int64 { return s.counted.n.Load() }
 
-// Garbage tells that bytes which are no gzip member follow the last one.
+// Garbage reports whether bytes that are not a gzip member follow the last one.
 func (s *Source) Garbage() bool { return s.gzip != nil && s.gzip.garbage }
 
 // Close releases the decoder and the file.

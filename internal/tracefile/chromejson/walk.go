@@ -1,12 +1,11 @@
 package chromejson
 
-// What walks over JSON text that is known to be well-formed: events and members
-// as the scanner gives them.
+// Functions to walk over well-formed JSON text, such as the events and members of a Scanner.
 
-// SkipSpace gives the index of what follows white space; it may be len(b).
+// SkipSpace returns the index after white space, which may be len(b).
 func SkipSpace(b []byte, i int) int { return space(b, i) }
 
-// SkipValue gives the index after the value, or the key, that begins at i.
+// SkipValue returns the index after the value or key that begins at i.
 func SkipValue(b []byte, i int) int {
 	for depth := 0; i < len(b); i++ {
 		switch b[i] {
@@ -23,7 +22,7 @@ func SkipValue(b []byte, i int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return i // what is around the value ends
+				return i // end of the enclosing container
 			}
 			if depth--; depth == 0 {
 				return i + 1

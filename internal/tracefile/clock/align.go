@@ -2,36 +2,35 @@ package clock
 
 import "slices"
 
-// Rank is one recording to be aligned.
+// Rank is one recording to align.
 type Rank struct {
-	Host   string  // ranks of one host share a clock; "": unknown, a clock of its own
+	Host   string  // ranks of a host share a clock; "": unknown, its own clock
 	Events []Event // sorted by start
-	// RTT, in ns, is how long a message to the first rank's host and back was seen to
-	// take; 0: not known. So much later than the one that comes last may a rank leave
-	// that waits for it.
+	// RTT is the measured round-trip time of a message to the first rank's host, in ns; 0: unknown. A rank that waits
+	// for the last one may leave a collective this much later.
 	RTT int64
 }
 
-// Method says how a rank's Result came about.
+// Method is the way in which a rank's Result was found.
 type Method string
 
-// The methods.
+// Methods of alignment.
 const (
-	Reference   Method = "reference"   // the clock all others are compared with
-	SameHost    Method = "same host"   // shares the clock of a rank that was compared
-	Collectives Method = "collectives" // compared by the ends of common collectives
-	Unaligned   Method = "none"        // no collectives in common: the wall clock is all there is
+	Reference   Method = "reference"   // the clock that all others are compared with
+	SameHost    Method = "same host"   // shares the clock of an aligned rank
+	Collectives Method = "collectives" // by the ends of common collectives
+	Unaligned   Method = "none"        // no common collectives: only the wall clock
 )
 
-// Result is a rank's shift and where it comes from.
+// Result is a rank's shift and its origin.
 type Result struct {
 	Shift
 	Method Method
-	Err    error // why Method is Unaligned
+	Err    error // reason if Method is Unaligned
 }
 
-// Align compares all ranks with the first, directly where they have
-// collectives in common, else over other ranks. Offsets and spreads then add up.
+// Align compares all ranks with the first: directly if they have common collectives, otherwise through other ranks.
+// Offsets and spreads then add up.
 func Align(ranks []Rank) []Result {
 	out := make([]Result, len(ranks))
 	if len(ranks) == 0 {
@@ -52,7 +51,7 @@ func Align(ranks []Rank) []Result {
 		}
 	}
 	settle(0, Result{Method: Reference})
-	// From the settled ranks outward, nearest first.
+	// From the aligned ranks outward, nearest first.
 	for again := true; again; {
 		again = false
 		known := slices.Clone(done)

@@ -6,31 +6,29 @@ import (
 	"slices"
 )
 
-// Bounds are all shifts, offset and drift, of a clock against another that a set of
-// collectives allows: a convex polygon. Each collective says of the shift δ(t) to add to
-// clock b, at two times of it, that nobody ends before all have begun:
+// Bounds is the set of all shifts (offset and drift) of one clock against another that a set of collectives allows: a
+// convex polygon. For each collective no rank ends before all have begun. So the shift δ(t) to add to clock b
+// satisfies, at two times:
 //
 //	δ(E_b) ≥ S_a − E_b        b's end is not before a's start
 //	δ(S_b) ≤ E_a − S_b        a's end is not before b's start
 //
-// So the line δ goes above one cloud of points and below another, and only the convex
-// hull of each cloud counts: Duda, Harrus, Haddad and Bernard, "Estimating global time in
-// distributed systems", 1987; as a linear program: Moon, Skelly and Towsley, "Estimation
-// and removal of clock skew from network delay measurements", 1999.
+// So the line δ lies above one set of points and below another, and only the convex hull of each set matters.
+//
+// Sources: Duda, Harrus, Haddad and Bernard, "Estimating global time in distributed systems", 1987. As a linear
+// program: Moon, Skelly and Towsley, "Estimation and removal of clock skew from network delay measurements", 1999.
 type Bounds struct {
-	x, y         int64 // what is taken off times and shifts before they are computed with
-	above, below hull  // of the points that δ is above (their shifts negated), and below
+	x, y         int64 // subtracted from times and shifts before floating-point computation
+	above, below hull  // hulls of the points below δ (with negated shifts) and of those above it
 	least, most  float64
 }
 
-// slack is by how much the two clouds may overlap before no line is between them, ns:
-// what rounding does.
+// slack is the largest overlap of the two sets, in ns, at which a line still separates them: the rounding error.
 const slack = 0.5
 
-// Bound gives the bounds of other's clock against ref's from collectives that both have
-// seen: ref[i] is other[i]. Clocks drift by 500 ppm at most. It takes O(n log n). ok is
-// false where no shift obeys all of them: a clock jumped, or they are not the same
-// collectives.
+// Bound returns the bounds of other's clock against ref's from collectives that both recorded: ref[i] is other[i].
+// Clocks drift by at most 500 ppm. It takes O(n log n) time. ok is false if no shift satisfies all collectives: a clock
+// jumped, or they are not the same collectives.
 func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	b = &Bounds{least: -mostDrift, most: mostDrift}
 	if len(other) == 0 {
@@ -45,8 +43,8 @@ func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	}
 	b.above, b.below = b.above.lower(), b.below.lower()
 
-	// By how much the highest line of a slope that is below the one cloud lies above the
-	// lowest that is above the other is concave, and linear between slopes of edges.
+	// For a given slope, room is the distance between the highest line below the one set and the lowest line above the
+	// other. It is concave, and linear between the slopes of edges.
 	room := func(slope float64) float64 { return b.below.under(slope) + b.above.under(-slope) }
 	slopes := []float64{b.least, b.most}
 	for i := range len(b.below) - 1 {
@@ -68,7 +66,7 @@ func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	if rooms[widest] < -slack {
 		return nil, false
 	}
-	// Where the room ends on either side of the widest.
+	// The slopes at which the room ends on either side of the widest.
 	end := func(step int) float64 {
 		i := widest
 		for i+step >= 0 && i+step < len(slopes) && rooms[i+step] >= 0 {
@@ -83,7 +81,7 @@ func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	return b, true
 }
 
-// At are the least and the greatest shift at t (ns) on the other clock.
+// At returns the smallest and largest shift at time t (ns) on the other clock.
 func (b *Bounds) At(t int64) (lo, hi int64) {
 	if len(b.below) == 0 {
 		return math.MinInt64, math.MaxInt64
@@ -94,11 +92,11 @@ func (b *Bounds) At(t int64) (lo, hi int64) {
 	return min(lo, hi), max(lo, hi)
 }
 
-// Drift are the least and the greatest drift, ns per ns.
+// Drift returns the smallest and largest drift, in ns per ns.
 func (b *Bounds) Drift() (lo, hi float64) { return b.least, b.most }
 
-// Nearest is the shift of those allowed that brings the ends of the collectives nearest to
-// each other, since all leave them at about the same time.
+// Nearest returns the allowed shift that brings the ends of the collectives closest together, since all ranks leave
+// them at about the same time.
 func (b *Bounds) Nearest(ref, other []Event) Shift {
 	pairs, d := make([]pair, len(other)), make([]int64, len(other))
 	for i := range other {
@@ -108,7 +106,7 @@ func (b *Bounds) Nearest(ref, other []Event) Shift {
 	for i, p := range pairs {
 		d[i] = p.a.End - p.b.End
 	}
-	edge := (b.most - b.least) / 20 // where offsets hardly have room
+	edge := (b.most - b.least) / 20 // offsets have almost no room there
 	s := Shift{Drift: min(max(halves(pairs, d), b.least+edge), b.most-edge), Since: b.x, N: len(pairs)}
 	for i, p := range pairs {
 		d[i] -= int64(math.Round(s.Drift * float64(p.b.End-s.Since)))
@@ -125,13 +123,13 @@ type point struct{ x, y float64 }
 // hull is the lower side of the convex hull of points, from left to right.
 type hull []point
 
-// lower makes one of points in any order.
+// lower builds the hull of points in any order.
 func (h hull) lower() hull {
 	slices.SortFunc(h, func(p, q point) int { return cmp.Or(cmp.Compare(p.x, q.x), cmp.Compare(p.y, q.y)) })
 	n := 0
 	for _, p := range h {
 		if n > 0 && h[n-1].x == p.x {
-			continue // it is above
+			continue // it lies above
 		}
 		for n > 1 && (h[n-1].x-h[n-2].x)*(p.y-h[n-2].y) <= (h[n-1].y-h[n-2].y)*(p.x-h[n-2].x) {
 			n--
@@ -142,12 +140,12 @@ func (h hull) lower() hull {
 	return slices.Clone(h[:n])
 }
 
-// edge is the slope from point i to the next. Slopes grow.
+// edge returns the slope from point i to the next. Slopes increase.
 func (h hull) edge(i int) float64 { return (h[i+1].y - h[i].y) / (h[i+1].x - h[i].x) }
 
-// under is where the highest line of a slope that is above no point crosses x = 0.
+// under returns the intercept at x = 0 of the highest line with this slope that lies above no point.
 func (h hull) under(slope float64) float64 {
-	i, j := 0, len(h)-1 // the point at which slopes of edges pass this one is among these
+	i, j := 0, len(h)-1 // range that contains the point where the edge slopes pass this slope
 	for i < j {
 		if mid := (i + j) / 2; h.edge(mid) < slope {
 			i = mid + 1
@@ -158,11 +156,10 @@ func (h hull) under(slope float64) float64 {
 	return h[i].y - slope*h[i].x
 }
 
-// reach is how high a line that is above no point can be at x, its slope being from
-// least to most.
+// reach returns the largest height at x of a line that lies above no point and has a slope between least and most.
 func (h hull) reach(x, least, most float64) float64 {
 	i, _ := slices.BinarySearchFunc(h, x, func(p point, x float64) int { return cmp.Compare(p.x, x) })
-	slope := most // right of all points: as steep as may be
+	slope := most // right of all points: the steepest slope
 	switch {
 	case i == 0:
 		slope = least

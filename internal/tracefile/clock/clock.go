@@ -1,19 +1,15 @@
-// Package clock finds by how much the clocks of several hosts differ, from the
-// collectives that their ranks ran together.
+// Package clock estimates the clock differences between hosts from the collectives that their ranks ran together.
 //
-// Nobody leaves a synchronising collective before all have entered it. So, for
-// a collective that host a saw from S_a to E_a and host b from S_b to E_b, the
-// time δ to add to b's clock obeys
+// No rank leaves a synchronising collective before all have entered it. For a collective recorded from S_a to E_a on
+// host a and from S_b to E_b on host b, the time δ to add to b's clock therefore satisfies
 //
 //	S_a − E_b ≤ δ ≤ E_a − S_b
 //
-// and because all leave within microseconds of each other, E_a − E_b is itself
-// an estimate of δ. The median over many collectives is [Shift.Offset]; the
-// intersection of all intervals is [Shift.Lo] to [Shift.Hi].
+// Because all ranks leave within microseconds of each other, E_a − E_b is itself an estimate of δ. The median over many
+// collectives is [Shift.Offset]; the intersection of all intervals is [Shift.Lo] to [Shift.Hi].
 //
-// Only collectives in which every rank both gives and takes may be used:
-// all-reduce, all-gather, reduce-scatter, all-to-all, barrier. Not broadcasts,
-// not sends. All times are int64 nanoseconds. The package is pure arithmetic.
+// Use only collectives in which every rank both sends and receives: all-reduce, all-gather, reduce-scatter, all-to-all
+// and barrier, but not broadcast or send. All times are int64 nanoseconds. The package is pure arithmetic.
 package clock
 
 import (
@@ -23,52 +19,52 @@ import (
 	"slices"
 )
 
-// Event is one collective as one rank saw it.
+// Event is one collective as recorded by one rank.
 type Event struct {
 	Start, End int64  // ns on the rank's clock
-	Key        uint64 // kind and group: only events of one key can be the same collective
+	Key        uint64 // kind and group: only events with equal keys can be the same collective
 }
 
-// Shift is what to add to a clock to make it agree with another.
+// Shift is the correction that makes a clock agree with another.
 type Shift struct {
-	Offset int64   // ns to add, at the time Since
-	Drift  float64 // ns per ns by which the offset grows; 0 if the window is too short to say, or nothing shows
+	Offset int64   // ns to add at time Since
+	Drift  float64 // growth of the offset, ns per ns; 0 if the window is too short or there is no significant drift
 	Since  int64   // ns on the shifted clock: the middle of the window
-	Spread int64   // ns: half the range of what single collectives say, without the outer twentieths if they are many
-	// Leave, in ns, is by how much one rank may leave later than the other every time,
-	// which no spread shows when it is always the same that comes last: what the shorter
-	// collectives take once all have come, and the way to the other host and back where
-	// that is known. Who comes last need not wait for what it takes to reach the other.
+	Spread int64   // ns: half the range of single collectives' offsets, without 1/20 at each end if there are many
+	// Leave is the time in ns by which one rank may consistently leave later than the other. If the same rank always
+	// arrives last, the spread does not show it, because that rank need not wait for the message to the other host.
+	// Leave is the duration of the shorter collectives once all ranks have arrived, or the round-trip time to the other
+	// host if that is known and longer.
 	Leave  int64
-	Lo, Hi int64 // ns: offsets that no collective forbids, but for Odd ones
+	Lo, Hi int64 // ns: offsets that no collective rules out, except Odd ones
 	N      int   // collectives used
-	Broken int   // of these, impossible with the clocks as they are
-	Odd    int   // of these, impossible even with the shift
-	Moved  int   // by how many collectives one window opens later, for the commonest key
+	Broken int   // collectives that are impossible with the unshifted clocks
+	Odd    int   // collectives that are impossible even with the shift
+	Moved  int   // number of collectives by which one window opens later, for the most common key
 }
 
-// At is the time to add at t (ns) on the shifted clock.
+// At returns the time to add at t (ns) on the shifted clock.
 func (s Shift) At(t int64) int64 {
 	return s.Offset + int64(math.Round(s.Drift*float64(t-s.Since)))
 }
 
-// Uncertainty is by how much the offset may be wrong, in ns: never by more than what
-// the collectives allow, but for a drift that does not show.
+// Uncertainty returns the possible error of the offset in ns. Apart from undetected drift, it never exceeds the range
+// that the collectives allow.
 func (s Shift) Uncertainty() int64 {
 	return min(s.Spread+s.Leave, max(s.Spread, s.Hi-s.Offset, s.Offset-s.Lo))
 }
 
-// Significant tells whether the offset exceeds its own uncertainty, or collectives
-// forbid that there is none: if not, the clocks are better left alone.
+// Significant reports whether the offset exceeds its uncertainty, or the collectives rule out a zero offset. Otherwise
+// leave the clocks unchanged.
 func (s Shift) Significant() bool {
 	return abs(s.Offset) > s.Uncertainty() || s.N > 0 && (s.Lo > 0 || s.Hi < 0)
 }
 
-// Disagree tells whether the clocks as they are cannot be right: most of the
-// collectives would have ended on one side before they began on the other.
+// Disagree reports whether the unshifted clocks must be wrong: most of the collectives would have ended on one side
+// before they began on the other.
 func (s Shift) Disagree() bool { return 2*s.Broken > s.N }
 
-// Why Estimate can fail.
+// Errors of Estimate.
 var (
 	ErrFew      = errors.New("fewer than 8 collectives in common")
 	ErrMismatch = errors.New("the collectives do not match: no offset satisfies them")
@@ -76,17 +72,16 @@ var (
 
 const (
 	minEvents  = 8
-	few        = 64      // with fewer collectives the spread is their whole range
-	maxMoved   = 64      // windows may open this many collectives apart
-	maxKeys    = 16      // keys looked at, the commonest first
-	sample     = 512     // pairs looked at to choose a match
+	few        = 64      // below this many collectives the spread is their whole range
+	maxMoved   = 64      // maximum number of collectives between the openings of the windows
+	maxKeys    = 16      // keys examined, most common first
+	sample     = 512     // pairs examined to choose a match
 	driftAfter = 1e9     // ns: in shorter windows a drift must be steady
-	mostDrift  = 500e-6  // ns per ns: as fast as clocks run apart
-	sameKey    = 100_000 // ns: within this, two keys say the same
+	mostDrift  = 500e-6  // ns per ns: maximum drift between clocks
+	sameKey    = 100_000 // ns: offsets of two keys within this distance agree
 )
 
-// Estimate finds what to add to other's clock so that it agrees with ref's.
-// The events of each must be sorted by start.
+// Estimate returns the shift that makes other's clock agree with ref's. The events of each must be sorted by start.
 func Estimate(ref, other []Event) (Shift, error) {
 	a, b := byKey(ref), byKey(other)
 	var keys []uint64
@@ -123,9 +118,8 @@ func Estimate(ref, other []Event) (Shift, error) {
 	return s, nil
 }
 
-// Plausible is a cheap first look: whether the two have the same collectives
-// and the clocks as they are can be right for nearly all. If not, Estimate
-// says more.
+// Plausible is a cheap first check: it reports whether both have the same collectives and the unshifted clocks are
+// possible for nearly all of them. If not, use Estimate.
 func Plausible(ref, other []Event) bool {
 	a, b := byKey(ref), byKey(other)
 	n, broken := 0, 0
@@ -144,7 +138,7 @@ func Plausible(ref, other []Event) bool {
 	return len(a) == len(b) && 10*broken <= n
 }
 
-// pair is one collective seen by both.
+// pair is one collective recorded by both.
 type pair struct{ a, b Event }
 
 func byKey(events []Event) map[uint64][]Event {
@@ -155,15 +149,14 @@ func byKey(events []Event) map[uint64][]Event {
 	return m
 }
 
-// matching is one way to lay two sequences beside each other: a[i+moved] is
-// b[i]. The right way is the one in which the ends differ by the same amount
-// everywhere, since steps are never equally long.
+// matching is one alignment of two sequences: a[i+moved] is b[i]. In the correct one the ends differ by the same amount
+// everywhere, since steps never have equal lengths.
 type matching struct {
 	moved       int
 	offset, mad int64
 }
 
-// match finds it. If anchored, ways that contradict the anchor are not considered.
+// match finds the best matching. If anchored, it ignores those that contradict the anchor.
 func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 	var best, plain matching
 	found, hasPlain := false, false
@@ -195,16 +188,15 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 			plain, hasPlain = m, true
 		}
 	}
-	// The windows usually open together: another way must be clearly better.
+	// The windows usually open together, so another matching must be clearly better.
 	if hasPlain && plain.mad <= 2*best.mad+1000 {
 		return plain, true
 	}
 	return best, found
 }
 
-// Undrift takes out of differences between ends, seen at some times, what a clock that
-// drifts adds to them after the first: a line through the medians of their first and
-// last third, no steeper than clocks run apart.
+// Undrift removes the effect of drift from differences diff between ends at the times when. It subtracts a line through
+// the medians of the first and last third, no steeper than the maximum drift of clocks.
 func Undrift(diff, when []int64) {
 	n := len(diff) / 3
 	if n < 3 {
@@ -249,8 +241,8 @@ func (s *Shift) fit(pairs []pair) {
 	}
 	slope := drift(pairs, d)
 	s.settle(pairs, d, slope)
-	// In a short window one change, as of a link that gets slower, feigns a drift: it
-	// must be steady, or collectives must forbid that there is none.
+	// In a short window a single change, such as a link that becomes slower, looks like a drift. The drift must be
+	// steady, or the collectives must rule out zero drift.
 	if last-first < driftAfter && !steady(pairs, d, slope) {
 		still := *s
 		if still.settle(pairs, d, 0); still.Odd <= s.Odd {
@@ -259,8 +251,8 @@ func (s *Shift) fit(pairs []pair) {
 	}
 }
 
-// steady tells differences that grow all the time from such that change once: a line
-// leaves less than half of what two levels leave, of medians over a few pairs each.
+// steady distinguishes differences that grow continuously from those that change once: the residuals of a line must be
+// less than half of those of two levels, computed on medians of a few pairs each.
 func steady(pairs []pair, d []int64, slope float64) bool {
 	points := min(len(d)/4, 32)
 	var flat, rest []int64
@@ -277,7 +269,7 @@ func steady(pairs []pair, d []int64, slope float64) bool {
 	return 2*scatter(rest) < levels
 }
 
-// scatter is the sum of the distances to the median.
+// scatter returns the sum of the distances to the median.
 func scatter(v []int64) (sum int64) {
 	mid := median(slices.Clone(v))
 	for _, x := range v {
@@ -286,8 +278,8 @@ func scatter(v []int64) (sum int64) {
 	return sum
 }
 
-// settle computes the rest of the shift for a drift. d are the differences between
-// the ends of the pairs, which are in order of time.
+// settle computes the rest of the shift for a given drift. d holds the differences between the ends of the pairs, which
+// are in order of time.
 func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	n := len(pairs)
 	s.Drift, s.Broken, s.Odd = slope, 0, 0
@@ -298,7 +290,7 @@ func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	s.Offset = median(d) // sorts d
 	cut := n / 20
 	if n < few {
-		cut = 0 // of few, the outermost count as well
+		cut = 0 // with few, the outermost count as well
 	}
 	s.Spread = (d[n-1-cut] - d[cut] + 1) / 2
 	s.Leave = transfer(pairs)
@@ -317,15 +309,15 @@ func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	}
 }
 
-// bounds are the offsets that a collective allows.
+// bounds returns the offsets that a collective allows.
 func (s *Shift) bounds(p pair) (lo, hi int64) {
 	turn := s.At(p.b.End) - s.Offset
 	return p.a.Start - p.b.End - turn, p.a.End - p.b.Start - turn
 }
 
-// allow moves the offset to where the collectives allow it. What their ends say is
-// off by what it takes to leave, which is more over a network than what the tightest
-// of them leave open. A fortieth on each side may say otherwise.
+// allow moves the offset into the range that the collectives allow. The ends are off by the time to leave a collective,
+// which over a network exceeds the tightest bounds. A fortieth of the collectives on each side may contradict the
+// result.
 func (s *Shift) allow(pairs []pair) {
 	los, his := make([]int64, len(pairs)), make([]int64, len(pairs))
 	for i, p := range pairs {
@@ -341,9 +333,9 @@ func (s *Shift) allow(pairs []pair) {
 	}
 }
 
-// transfer is what the shorter collectives take once all have come: as long as they
-// took whoever came last, the one it took less. It is the first quartile; the long
-// ones move more, and say nothing about how far apart ranks leave.
+// transfer estimates the duration of the shorter collectives once all ranks have arrived. The rank that arrives last
+// spends the least time in a collective, so this is the smaller of its two durations. The result is the first quartile:
+// longer collectives move more data and do not show how far apart ranks leave.
 func transfer(pairs []pair) int64 {
 	took := make([]int64, len(pairs))
 	for i, p := range pairs {
@@ -353,7 +345,7 @@ func transfer(pairs []pair) int64 {
 	return took[len(took)/4]
 }
 
-// halves is the median of the slopes between collectives half a window apart.
+// halves returns the median of the slopes between collectives half a window apart.
 func halves(pairs []pair, d []int64) float64 {
 	n := len(pairs)
 	slopes := make([]float64, 0, n/2)
@@ -369,7 +361,7 @@ func halves(pairs []pair, d []int64) float64 {
 	return slopes[len(slopes)/2]
 }
 
-// drift is the slope of the ends, or 0 if that is lost in the noise.
+// drift returns the slope of the ends, or 0 if it is below the noise.
 func drift(pairs []pair, d []int64) float64 {
 	n := len(pairs)
 	if n < 2*minEvents {
@@ -391,7 +383,7 @@ func drift(pairs []pair, d []int64) float64 {
 	return rho
 }
 
-// median sorts v.
+// median returns the median of v, which it sorts.
 func median(v []int64) int64 {
 	slices.Sort(v)
 	return v[len(v)/2]

@@ -1,7 +1,6 @@
-// Package cut makes a smaller valid trace of a window: the CPU spans that
-// touch it, the GPU work launched by them wherever it runs, and the flows
-// between the two. It reads each file twice, the second time as a merge does,
-// so events are copied byte for byte.
+// Package cut extracts a window of a trace as a smaller valid trace: the CPU spans that touch it, the GPU work they
+// launched wherever it runs, and the flows between the two. It reads each file twice, the second time as in a merge, so
+// events are copied byte for byte.
 package cut
 
 import (
@@ -24,43 +23,41 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Window says what to keep: steps First to Last, counted from 0 in each rank,
-// or all from From to To.
+// Window selects the steps First to Last, counted from 0 in each rank, or all events from From to To.
 type Window struct {
 	Steps       bool
 	First, Last int
 	From, To    Time
 }
 
-// Time is a moment: ns since the earliest span of the set, or since the epoch.
-// The zero value with Open is no limit.
+// Time is a moment: ns since the earliest span of the set, or since the epoch if Wall. Open means no limit.
 type Time struct {
 	NS   int64
 	Wall bool
 	Open bool
 }
 
-// all tells the window that nothing lies outside of.
+// all reports whether the window has no limits.
 func (w Window) all() bool { return !w.Steps && w.From.Open && w.To.Open }
 
-// Plan is what the first reading of a set found.
+// Plan is the result of the first reading of a set.
 type Plan struct {
 	Set    set.Set
 	Window Window
-	Lacks  []string // files that do not have all of the window, and why
+	Lacks  []string // files without part of the window, and why
 	keep   []bounds // per file, ns as in the file
 	look   []*survey
-	redact *redact.Redactor // nil: events are copied as they stand
+	redact *redact.Redactor // nil: events are copied unchanged
 }
 
-// ErrNothing means that no file has the window.
+// ErrNothing means that no file contains the window.
 var ErrNothing = errors.New("nothing lies in the window")
 
-// New reads all files of the set and finds the window in each. Files that do
-// not have it are left out of Plan.Set and named in Plan.Lacks.
+// New reads all files of the set and finds the window in each. Files without the window are left out of Plan.Set and
+// named in Plan.Lacks.
 //
-// r is nil but for files that go to strangers: what they say passes through it.
-// Then Plan.File writes one file after the other, and Plan.Merged is not for it.
+// If r is not nil, the output is redacted with it for publication. Then use Plan.File for one file after the other, and
+// not Plan.Merged.
 func New(ctx context.Context, set set.Set, w Window, meter *progress.Meter, r *redact.Redactor) (*Plan, error) {
 	all := make([]*survey, len(set.Files))
 	g, gctx := errgroup.WithContext(ctx)
@@ -107,8 +104,7 @@ func New(ctx context.Context, set set.Set, w Window, meter *progress.Meter, r *r
 	return p, nil
 }
 
-// number counts the steps of a rank's stages through, in the order in which they were
-// recorded, as the analysis does.
+// number numbers the steps of a rank across its stages in order of recording, as the analysis does.
 func number(window set.Set, all []*survey) {
 	of := map[string]*survey{}
 	for i, sv := range all {
@@ -133,8 +129,8 @@ func number(window set.Set, all []*survey) {
 // errOtherStage means that the window lies in another stage of the rank.
 var errOtherStage = errors.New("another stage has the steps")
 
-// find places the window in one file. The window of steps ends where the step
-// after them begins, so that what a step leaves running on the host is in it.
+// find locates the window in one file. A window of steps ends where the next step begins, so that it includes host work
+// that a step leaves running.
 func (sv *survey) find(w Window, start int64) (bounds, error) {
 	if sv.head.Problem != nil {
 		return bounds{}, errors.New(sv.head.Problem.String())
@@ -181,11 +177,11 @@ func (t Time) in(base, start int64) int64 {
 	return start + t.NS - base
 }
 
-// filter decides on the events of file i.
+// filter returns a function that selects the events of file i.
 func (p *Plan) filter(i int) func(*chromejson.Event) bool {
 	sv, w := p.look[i], p.keep[i]
 	inside := func(lo, hi int64) bool { return lo < w.hi && hi > w.lo || lo == hi && lo >= w.lo && lo < w.hi }
-	// linked looks an id up: whether a span of that id is known, and one is inside.
+	// linked looks up an id: whether a span with that id exists, and whether one is inside the window.
 	linked := func(links []link, id int64) (known, in bool) {
 		at := sort.Search(len(links), func(i int) bool { return links[i].id >= id })
 		for ; at < len(links) && links[at].id == id; at++ {
@@ -232,8 +228,7 @@ func (p *Plan) filter(i int) func(*chromejson.Event) bool {
 	}
 }
 
-// rowBounds is the time that the row of an M event covers: a thread's, or for
-// names of processes all of its threads'.
+// rowBounds returns the time span of the row of an M event: a thread, or all threads of a process for process names.
 func (p *Plan) rowBounds(sv *survey, e *chromejson.Event) (bounds, bool) {
 	if n := e.Text(e.Name); len(n) >= 7 && string(n[:7]) == "process" {
 		b, ok := sv.rows[sv.row(e.Text(e.PID), nil)]
@@ -243,13 +238,13 @@ func (p *Plan) rowBounds(sv *survey, e *chromejson.Event) (bounds, bool) {
 	return b, ok
 }
 
-// Key is the top-level member that says what a cut trace was cut from.
+// Key is the top-level member that records the origin of a cut trace.
 const Key = "stepscope_cut"
 
 type note struct {
 	From   string `json:"from,omitempty"`
-	Steps  []int  `json:"steps,omitempty"` // first and last, of those of the whole trace
-	FromNS int64  `json:"from_ns"`         // since the epoch, or as in the file if that has no base
+	Steps  []int  `json:"steps,omitempty"` // first and last step of the whole trace
+	FromNS int64  `json:"from_ns"`         // since the epoch, or as in the file if it has no base
 	ToNS   int64  `json:"to_ns"`
 }
 
@@ -274,7 +269,7 @@ func (p *Plan) extra(i int, from string) []set.Member {
 	}
 	b, err := json.Marshal(n)
 	if err != nil {
-		panic(err) // a struct of numbers
+		panic(err) // cannot fail: a plain struct
 	}
 	return append(members, set.Member{Key: Key, Value: b})
 }
@@ -293,7 +288,7 @@ func (p *Plan) File(ctx context.Context, i int, path string, opt merge.Options) 
 	return merge.File(ctx, one, path, opt)
 }
 
-// Merged writes the windows of all files to path, as one merged trace.
+// Merged writes the windows of all files to path as one merged trace.
 func (p *Plan) Merged(ctx context.Context, path string, opt merge.Options) (*merge.Result, error) {
 	opt.Extra, opt.Keep = p.extra(0, p.Set.ID), p.filter
 	return merge.File(ctx, p.Set, path, opt)

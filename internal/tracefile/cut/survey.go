@@ -18,25 +18,24 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// survey is what the first reading of a file gathers: enough to decide, for
-// any window, which events of the file belong to it. It holds 24 bytes for each
-// API call that launches work, not the events.
+// survey is the result of the first reading of a file. It suffices to decide, for any window, which events of the file
+// belong to it. It stores 24 bytes for each API call that launches work, but not the events.
 type survey struct {
 	head     *set.Head
 	steps    []trace.Pass
-	before   int   // steps of the rank's stages before this one
-	ofRank   int   // steps of all of its stages
-	start    int64 // ns, of the earliest span, without the file's base
+	before   int   // steps of the rank's earlier stages
+	ofRank   int   // steps of all stages of the rank
+	start    int64 // ns, start of the earliest span, without the file's base
 	end      int64
-	short    string          // what the file lacks of the window
+	short    string          // part of the window that the file lacks
 	launches []link          // API calls by correlation, sorted by id
 	notes    []link          // CPU annotations by External id, sorted
-	flows    map[flow]bounds // of other kinds than launches
+	flows    map[flow]bounds // flows other than launches
 	rows     map[uint64]bounds
 	seed     maphash.Seed
 }
 
-// link is a span that others refer to by an id.
+// link is a span that others reference by id.
 type link struct{ id, start, end int64 }
 
 type flow struct {
@@ -50,7 +49,7 @@ func (b bounds) with(lo, hi int64) bounds { return bounds{min(b.lo, lo), max(b.h
 
 var nowhere = bounds{math.MaxInt64, math.MinInt64}
 
-// look reads a file for the first time. r, if not nil, sees all of it.
+// look reads a file for the first time. If r is not nil, it collects names from all of it.
 func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Redactor) (*survey, error) {
 	sv := &survey{head: set.ReadHead(f, nil), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
 	if sv.head.Problem != nil {
@@ -112,7 +111,7 @@ func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Reda
 }
 
 func (sv *survey) add(e *chromejson.Event, lo, hi int64) {
-	for _, tid := range [...][]byte{nil, e.Text(e.TID)} { // the process and the thread
+	for _, tid := range [...][]byte{nil, e.Text(e.TID)} { // process, then thread
 		row := sv.row(e.Text(e.PID), tid)
 		b, ok := sv.rows[row]
 		if !ok {
@@ -141,7 +140,7 @@ func (sv *survey) add(e *chromejson.Event, lo, hi int64) {
 	}
 }
 
-// row is the key of a thread or stream; with tid nil, of a process.
+// row returns the key of a thread or stream, or of a process if tid is nil.
 func (sv *survey) row(pid, tid []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sv.seed)
@@ -153,7 +152,7 @@ func (sv *survey) row(pid, tid []byte) uint64 {
 	return h.Sum64()
 }
 
-// interval is an event's time in ns; an event without a length is a point.
+// interval returns an event's time range in ns. An event without a duration is a point.
 func interval(e *chromejson.Event) (lo, hi int64, ok bool) {
 	if !e.TS.Present() {
 		return 0, 0, false
@@ -175,14 +174,14 @@ type kind uint8
 
 const (
 	plain      kind = iota
-	launch          // an API call
+	launch          // API call
 	gpuWork         // by correlation
 	annotation      // on the CPU
-	shadow          // of an annotation, on the GPU: by External id
+	shadow          // of an annotation on the GPU, by External id
 	launchFlow      // id is the correlation
 	otherFlow
-	window // the recording window: not part of any smaller one
-	name   // of a row
+	window // recording window, never part of a smaller one
+	name   // name of a row
 )
 
 func kindOf(e *chromejson.Event) kind {

@@ -14,14 +14,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Job is what is cut out of a set, and how it is written.
+// Job describes a cut and its output.
 type Job struct {
 	Window Window
-	Merge  bool             // the ranks into one file
-	Redact *redact.Redactor // for strangers; nil: events are copied as they stand
+	Merge  bool             // merge all ranks into one file
+	Redact *redact.Redactor // for publication; nil: events are copied unchanged
 }
 
-// ID is what the outputs share in their names.
+// ID returns the common part of the output names.
 func (j *Job) ID(window set.Set) string {
 	if j.Redact != nil {
 		return redactedID(window.ID)
@@ -29,7 +29,7 @@ func (j *Job) ID(window set.Set) string {
 	return "cut-" + window.ID
 }
 
-// Name is what the window of a rank's file is called.
+// Name returns the output name of the window of file i.
 func (j *Job) Name(window set.Set, i int) string {
 	if j.Redact != nil {
 		return redactedName(window, i).String()
@@ -38,8 +38,8 @@ func (j *Job) Name(window set.Set, i int) string {
 	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
 }
 
-// Do writes one file of all ranks, or of the only one, to out, or else one file a rank
-// into the directory out. The plan says what was found even if nothing is written.
+// Do writes one file to out if ranks are merged or there is only one, and otherwise one file per rank into the
+// directory out. The plan reports its findings even if nothing is written.
 func (j *Job) Do(ctx context.Context, window set.Set, out string, opt merge.Options) (*Plan, []*merge.Result, error) {
 	p, err := New(ctx, window, j.Window, opt.Meter, j.Redact)
 	if err != nil {
@@ -73,8 +73,8 @@ func (j *Job) Do(ctx context.Context, window set.Set, out string, opt merge.Opti
 	return p, results, nil
 }
 
-// profileTime is the time that a profile id is, which tells nothing that the
-// trace does not; what stands before it is its user's.
+// profileTime matches the time in a profile id, which reveals nothing beyond the trace. Any text before it is the
+// user's.
 var profileTime = regexp.MustCompile(`(?:^|-)(\d{8,12}(?:\.\d{1,9})?)(?:\.[^.]*)?$`)
 
 func redactedID(id string) string {
@@ -84,7 +84,7 @@ func redactedID(id string) string {
 	return "redacted-capture"
 }
 
-// redactedName is the name of a file without words of its own.
+// redactedName returns the name of file i without user text.
 func redactedName(window set.Set, i int) trace.FileName {
 	f := window.Files[i]
 	name := trace.FileName{ID: redactedID(window.ID), Rank: f.Name.Rank, Stage: f.Name.Stage, Merged: f.Name.Merged}
@@ -94,8 +94,8 @@ func redactedName(window set.Set, i int) trace.FileName {
 	return name
 }
 
-// redacted merges what was redacted file by file, so that equal names
-// have equal replacements whatever the order in which a merge reads.
+// redacted merges files that were redacted one by one, so that equal names get equal replacements regardless of the
+// order in which a merge reads.
 func (p *Plan) redacted(ctx context.Context, path string, opt merge.Options) (*merge.Result, error) {
 	dir, remove, err := atomicfile.TempDir("stepscope-redacted-")
 	if err != nil {

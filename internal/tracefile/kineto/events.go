@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ends tells what of an arrow there is: calls that launch, and GPU work.
+// ends records the existing ends of an arrow: launching calls and GPU work.
 type ends uint8
 
 const (
@@ -18,8 +18,7 @@ const (
 	ran
 )
 
-// link finds the correlations that have both a call and GPU work: those get
-// arrows.
+// link finds the correlations with both a call and GPU work. Those get arrows.
 func (k *writer) link() {
 	k.linked = make(map[int64]ends, len(k.t.Ops))
 	for i := range k.t.Spans {
@@ -34,7 +33,7 @@ func (k *writer) link() {
 	}
 }
 
-// span writes one span, and its end of an arrow.
+// span writes one span and its end of an arrow.
 func (k *writer) span(s *trace.Span) {
 	row := k.labels[s.Track].text
 	k.next()
@@ -63,7 +62,7 @@ func (k *writer) flow(ph string, corr int64, row string, at int64, bind string) 
 	k.str(", \"ts\": ").micros(at - k.base).str(",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"").str(bind).str("\n  }")
 }
 
-// args writes what is known of a span beyond its time; nothing if nothing is.
+// args writes the known attributes of a span, if any.
 func (k *writer) args(s *trace.Span) {
 	a := members{k: k}
 	switch s.Cat {
@@ -97,7 +96,7 @@ func (k *writer) args(s *trace.Span) {
 	a.close()
 }
 
-// work writes what is known of a kernel, copy or memset.
+// work writes the attributes of a kernel, copy or memset.
 func (k *writer) work(a *members, s *trace.Span) {
 	row := &k.t.Tracks[s.Track]
 	if s.Ext != 0 {
@@ -140,7 +139,7 @@ func (k *writer) work(a *members, s *trace.Span) {
 	}
 }
 
-// memory writes the allocations and frees on the row that launched most.
+// memory writes the allocations and frees on the row with the most launches.
 func (k *writer) memory() {
 	if len(k.t.Memory) == 0 {
 		return
@@ -169,7 +168,7 @@ func (k *writer) memory() {
 	}
 }
 
-// hostRow is the CPU row with most launches, else the first with any span.
+// hostRow returns the CPU row with the most launches, or else the first with any span.
 func (k *writer) hostRow() int {
 	n := make([]int, len(k.t.Tracks))
 	for i := range k.t.Spans {
@@ -204,7 +203,7 @@ func (a *members) key(key string) *writer {
 
 func (a *members) int(key string, n int64) { a.key(key).int(n) }
 
-// text writes a string that is escaped already.
+// text writes a string that is already escaped.
 func (a *members) text(key, s string) { a.key(key).str("\"").str(s).str("\"") }
 
 func (a *members) close() {
@@ -232,8 +231,8 @@ func (k *writer) triple(v [3]int32) {
 	k.str("[").int(int64(v[0])).str(", ").int(int64(v[1])).str(", ").int(int64(v[2])).str("]")
 }
 
-// id is a pid or tid as JSON: a number if it is one, else a string. The labels
-// of a merged file's ranks ("[TP00] 1528") go: here is one rank.
+// id returns a pid or tid as JSON: a number if it is one, otherwise a string. It removes rank labels of a merged file
+// ("[TP00] 1528"), because the output has one rank.
 func id(s string) string {
 	if strings.HasPrefix(s, "[") {
 		if _, rest, ok := strings.Cut(s, "] "); ok {
@@ -244,7 +243,7 @@ func id(s string) string {
 		return s
 	}
 	if raw := `"` + s + `"`; strings.Contains(s, `\`) && json.Valid([]byte(raw)) {
-		return raw // rows are as in the file they were read from: escaped
+		return raw // rows keep the escapes of the file they were read from
 	}
 	return `"` + chromejson.Escape(s) + `"`
 }

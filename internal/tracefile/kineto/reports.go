@@ -15,22 +15,21 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Set is a window whose files are all Chrome JSON, for what works on the text of
-// events.
+// Set is a window whose files are all Chrome JSON, for code that works on the text of events.
 type Set struct {
 	set.Set
 	original set.Set
-	dir      string   // of the files made; "": none
-	remove   func()   // the directory
-	names    []string // pairs: a file made, the report that it is of
+	dir      string   // directory of the written files; "": none
+	remove   func()   // removes dir
+	names    []string // pairs: a written file, the report it comes from
 }
 
-// ReadFile gives the ranks in a report.
+// ReadFile returns the ranks in a report.
 type ReadFile func(ctx context.Context, f set.File) ([]*trace.Trace, error)
 
-// FromReports writes the reports of Nsight Systems in a window as files of PyTorch's
-// profiler, one a rank, into a directory of their own; all else stays as it is. What
-// could not be read is said. The caller calls Close when it is done.
+// FromReports writes the Nsight Systems reports in a window as files of PyTorch's profiler, one per rank, into a
+// temporary directory. Other files stay as they are. It prints which reports could not be read. The caller must call
+// Close.
 func FromReports(ctx context.Context, say *progress.Console, window set.Set, readFile ReadFile) (*Set, error) {
 	t := &Set{Set: window, original: window}
 	if !window.Reports() {
@@ -66,7 +65,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 			if err == nil {
 				err = t.add(say, f, fmt.Sprintf("%d.%d", i, j), traces[j])
 			}
-			traces[j] = nil // it may be large
+			traces[j] = nil // release the memory
 		}
 		if err != nil {
 			t.Close()
@@ -82,8 +81,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 	return t, nil
 }
 
-// add writes one rank of a report, into a directory of its own since ranks may
-// have the same name.
+// add writes one rank of a report, into its own directory because ranks may have the same name.
 func (t *Set) add(say *progress.Console, report set.File, place string, tr *trace.Trace) error {
 	set.SayNotes(say, report.Path, tr.Notes)
 	name := trace.FileName{ID: t.ID, Rank: tr.Source.Rank, Stage: tr.Source.Stage}
@@ -112,20 +110,19 @@ func (t *Set) add(say *progress.Console, report set.File, place string, tr *trac
 	return nil
 }
 
-// Close removes what FromReports wrote.
+// Close removes the files that FromReports wrote.
 func (t *Set) Close() {
 	if t.dir != "" {
 		t.remove()
 	}
 }
 
-// Told puts the reports' names for those of the files made, in what is shown.
+// Told replaces the names of written files in a message by those of their reports.
 func (t *Set) Told(s string) string {
 	return strings.NewReplacer(t.names...).Replace(s)
 }
 
-// NotAnInput refuses an output path that is a directory, or one of the files of the
-// window, which may be a report; - is stdout.
+// NotAnInput refuses an output path that is a directory or one of the window's files, including reports. "-" is stdout.
 func (t *Set) NotAnInput(path string) error {
 	if path == "-" {
 		return nil

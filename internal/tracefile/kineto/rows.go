@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// rowLabel is how the events of a row name it.
+// rowLabel is a row's identity in its events.
 type rowLabel struct {
 	pid, tid string // JSON
 	text     string // `, "pid": P, "tid": T`
@@ -23,13 +23,13 @@ func (k *writer) label() {
 	}
 }
 
-// libkineto sorts devices behind all processes, and the window behind both.
+// libkineto sorts devices after all processes, and the window after both.
 const (
 	deviceSort = 5_000_000
 	windowSort = 536_870_912
 )
 
-// kinetoThread is the thread name that libkineto gives: it holds the process's.
+// kinetoThread matches libkineto's thread names, which contain the process name.
 var kinetoThread = regexp.MustCompile(`^thread -?\d+ \((.+)\)$`)
 
 // rows writes the names of processes, devices, threads and streams.
@@ -50,8 +50,8 @@ func (k *writer) rows() {
 	}
 }
 
-// process names the process or device of a row. A trace does not keep the
-// names of processes: the one of the main thread stands for it.
+// process writes the name of the process or device of a row. A trace does not store process names, so the main thread's
+// name is used.
 func (k *writer) process(row int, gpu bool) {
 	l := &k.labels[row]
 	n, err := strconv.ParseInt(l.pid, 10, 64)
@@ -59,7 +59,7 @@ func (k *writer) process(row int, gpu bool) {
 		k.metadata("process_sort_index", l.pid, "0").int("sort_index", windowSort)
 		return
 	}
-	if n < 0 { // the profiler's stalls: no process
+	if n < 0 { // the profiler's stalls are not a process
 		return
 	}
 	name, label, sort := "process "+l.pid, "CPU", n
@@ -80,7 +80,7 @@ func (k *writer) process(row int, gpu bool) {
 	k.metadata("process_sort_index", l.pid, "0").int("sort_index", sort)
 }
 
-// metadata is an M event about a row, with one member of args.
+// metadata is an M event of a row with one member of args.
 type metadata struct{ k *writer }
 
 func (k *writer) metadata(what, pid, tid string) metadata {

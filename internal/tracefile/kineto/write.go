@@ -13,11 +13,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// level of gzip in WriteFile: such files are read once more and then made anew.
+// level is the gzip level of WriteFile. These files are intermediate: they are read once and rewritten.
 const level = 1
 
-// WriteFile writes t to path, compressed unless the name ends in .json. The
-// file is whole or absent.
+// WriteFile writes t to path, compressed unless the name ends in .json. The file is either complete or absent.
 func WriteFile(path string, t *trace.Trace) error {
 	return atomicfile.File(path, func(f *os.File) error {
 		if strings.HasSuffix(path, ".json") {
@@ -34,7 +33,7 @@ func WriteFile(path string, t *trace.Trace) error {
 	})
 }
 
-// Write writes t as Chrome JSON. Times keep their nanosecond.
+// Write writes t as Chrome JSON. Times keep nanosecond precision.
 func Write(w io.Writer, t *trace.Trace) error {
 	k := &writer{w: w, t: t, base: t.Source.BaseNS, names: make([]string, t.Strings.Len()), first: true}
 	for i := range t.Spans {
@@ -43,10 +42,9 @@ func Write(w io.Writer, t *trace.Trace) error {
 		}
 	}
 	if k.base == 0 {
-		// Kineto counts from the start of the current quarter of a year, so that a
-		// double holds nanoseconds and the ranks of one job share the base
-		// (libkineto, output_json.cpp: kBaseTimeNS). Times that do not count from
-		// 1970 lie before the end of the first.
+		// Kineto counts from the start of the current quarter of a year, so that a double can hold nanoseconds and the
+		// ranks of one job share the base (libkineto, output_json.cpp: kBaseTimeNS). Times that do not count from 1970
+		// lie within the first quarter.
 		k.base = max(k.start-k.start%baseInterval, 0)
 	}
 	k.head()
@@ -64,22 +62,22 @@ func Write(w io.Writer, t *trace.Trace) error {
 
 const baseInterval = 7_889_238 * 1_000_000_000 // ns
 
-// writer is one file under way.
+// writer writes one file.
 type writer struct {
 	w     io.Writer
 	t     *trace.Trace
 	err   error
 	buf   []byte
-	first bool // no event has been written
+	first bool // no event has been written yet
 
-	base   int64      // ns since the epoch: what ts counts from
-	start  int64      // of the earliest span
-	names  []string   // JSON strings without quotes, by StringID; "": not made yet
+	base   int64      // ns since the epoch: the origin of ts
+	start  int64      // start of the earliest span
+	names  []string   // JSON strings without quotes, by StringID; "": not converted yet
 	labels []rowLabel // by TrackID
 	linked map[int64]ends
 }
 
-// head writes the members that stand before the events.
+// head writes the members before the events.
 func (k *writer) head() {
 	src := &k.t.Source
 	k.str("{\n  \"schemaVersion\": 1,\n")
@@ -113,7 +111,7 @@ func (k *writer) head() {
 	k.str("  \"traceEvents\": [\n")
 }
 
-// mainDevice is the GPU with most work, whose name the trace has.
+// mainDevice returns the GPU with the most work, whose name the trace has.
 func (k *writer) mainDevice() int32 {
 	work := map[int32]int{}
 	best := int32(0)
@@ -130,7 +128,7 @@ func (k *writer) mainDevice() int32 {
 	return best
 }
 
-// tail closes the document, with what was lost where Kineto puts its log.
+// tail closes the document. It writes warnings where Kineto puts its log.
 func (k *writer) tail() {
 	k.str("\n  ]")
 	sep := ",\n  \"WARNING\": ["
@@ -146,7 +144,7 @@ func (k *writer) tail() {
 	k.str("\n}\n")
 }
 
-// next begins an event: the comma after the one before, and a flush now and then.
+// next begins an event: it writes the comma after the previous one and flushes a full buffer.
 func (k *writer) next() {
 	if k.first {
 		k.first = false
@@ -168,7 +166,7 @@ func (k *writer) flush() {
 	k.buf = k.buf[:0]
 }
 
-// name is a string of the table, escaped.
+// name returns an escaped string of the table.
 func (k *writer) name(id trace.StringID) string {
 	if int(id) >= len(k.names) {
 		return ""
@@ -179,7 +177,7 @@ func (k *writer) name(id trace.StringID) string {
 	return k.names[id]
 }
 
-// raw is JSON text of the table; ok is false if it is none.
+// raw returns JSON text of the table. ok is false if it is not JSON.
 func (k *writer) raw(id trace.StringID) (string, bool) {
 	s := k.t.Strings.Get(id)
 	return s, s != "" && json.Valid([]byte(s))

@@ -10,30 +10,28 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The way of the bytes:
+// The data flow:
 //
 //	file 0: inflate → scan, rewrite → blocks ─┐
 //	file 1: inflate → scan, rewrite → blocks ─┼→ in turn → compress (all cores) → in order → out
 //	…up to openFiles at a time                ─┘
 //
-// Blocks are taken from the open files in fixed turn, so the output is the
-// same whatever the number of cores and whoever is faster. Every buffer goes
-// round; nothing grows with the input.
+// Blocks are taken from the open files in a fixed rotation, so the output does not depend on the number of cores or on
+// timing. All buffers are reused; memory does not grow with the input.
 const (
 	openFiles   = 8
-	blockBytes  = 512 << 10 // of JSON: one gzip member each
-	blockBudget = 24        // blocks in existence, shared by the open files
-	// A block grows for an event larger than itself, and is then not kept.
+	blockBytes  = 512 << 10 // JSON bytes per gzip member
+	blockBudget = 24        // total number of blocks, shared by the open files
+	// A block grows for an event larger than itself and is then not reused.
 	keepBytes = 2 * blockBytes
 )
 
 type block struct {
 	data []byte
-	home chan<- []byte // where data goes when it is written
+	home chan<- []byte // receives data for reuse once it is written
 }
 
-// sink takes blocks in order and writes them, compressed as one gzip member
-// each unless plain.
+// sink writes blocks in order, compressed as one gzip member each unless plain.
 type sink struct {
 	w     io.Writer
 	level int
@@ -44,7 +42,7 @@ type sink struct {
 	queue chan *job
 	spare chan *job
 	g     *errgroup.Group
-	ctx   context.Context // of g: ends when a worker or the writer fails, which is its cause
+	ctx   context.Context // of g; ends when a worker or the writer fails, with that cause
 }
 
 type job struct {
@@ -143,14 +141,14 @@ func (s *sink) write() error {
 			if cap(data) > keepBytes {
 				data = nil
 			}
-			j.home <- data // never full: it holds all blocks of its owner
+			j.home <- data // never full: it has room for all blocks of its owner
 		}
 		j.block = block{}
 		s.spare <- j
 	}
 }
 
-// put hands over the next block; it reports false when the sink has failed.
+// put passes on the next block. It returns false if the sink has failed.
 func (s *sink) put(b block) bool {
 	var j *job
 	select {
@@ -174,7 +172,7 @@ func (s *sink) put(b block) bool {
 	return true
 }
 
-// close ends the sink and waits until all is written.
+// close ends the sink and waits until everything is written.
 func (s *sink) close() error {
 	close(s.jobs)
 	close(s.queue)

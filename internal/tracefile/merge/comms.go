@@ -11,40 +11,38 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Comms gathers the collectives of one file that can compare clocks: kernels
-// of all-reduce, all-gather, reduce-scatter and all-to-all, which end on all
-// ranks at the same moment. It keeps the first Limit of them.
+// Comms collects the collectives of one file that can be used to compare clocks: kernels of all-reduce, all-gather,
+// reduce-scatter and all-to-all, which end on all ranks at the same moment. It keeps the first Limit of them.
 type Comms struct {
 	Limit  int
 	place  string // see NewComms
 	events []clock.Event
 	key    []byte
-	ops    map[string]int // kernel name to operation, see operation
+	ops    map[string]int // index in symmetric by kernel name, see operation
 }
 
-// maxComms bounds the collectives kept of all files together: 24 bytes each.
+// maxComms limits the collectives kept for all files together, at 24 bytes each.
 const maxComms = 1 << 19
 
-// NewComms shares the room for collectives among so many files. rank is the
-// file's: ranks of different data-parallel replicas or pipeline stages replay
-// graphs of their own, so what has no arguments is common to one place alone.
+// NewComms returns a Comms for one of the given number of files, which share the limit. rank is the file's rank. Ranks
+// of different data-parallel replicas or pipeline stages replay their own graphs, so collectives without arguments
+// match only within one place.
 func NewComms(files int, rank trace.Rank) *Comms {
 	place := trace.Rank{TP: -1, DP: rank.DP, PP: rank.PP, EP: -1}
 	return &Comms{Limit: max(1024, maxComms/max(files, 1)), place: place.String()}
 }
 
-// Place names the ranks that work on the same batches.
+// Place identifies the ranks that work on the same batches.
 func (c *Comms) Place() string { return c.place }
 
-// symmetric are the operations, as the kernels of NCCL, RCCL and of SGLang's
-// and vLLM's own all-reduce spell them.
+// symmetric lists the operations as spelled in the kernel names of NCCL, RCCL and SGLang's and vLLM's own all-reduce.
 var symmetric = [][]byte{
 	[]byte("AllReduce"), []byte("AllGather"), []byte("ReduceScatter"), []byte("AlltoAll"), []byte("AllToAll"),
 	[]byte("all_reduce"), []byte("allreduce"), []byte("all_gather"), []byte("allgather"),
 	[]byte("reduce_scatter"), []byte("cross_device_reduce"),
 }
 
-// Event looks at one event.
+// Event adds one event.
 func (c *Comms) Event(e *chromejson.Event) {
 	if e.Ph != 'X' || e.Cat.Hi-e.Cat.Lo != uint32(len(`"kernel"`)) || string(e.Text(e.Cat)) != "kernel" || len(c.events) >= c.Limit {
 		return
@@ -58,8 +56,7 @@ func (c *Comms) Event(e *chromejson.Event) {
 	if !ok || !ok2 || dur < 0 {
 		return
 	}
-	// Replays in a graph carry no arguments, so the group is known only for
-	// some; those without are a kind of their own.
+	// Graph replays carry no arguments, so only some collectives have a group. Those without form a key of their own.
 	c.key = append(c.key[:0], byte(op))
 	if at, ok := e.Arg(chromejson.ArgGroupRanks); ok {
 		c.key = append(c.key, e.Value(at)...)
@@ -71,8 +68,8 @@ func (c *Comms) Event(e *chromejson.Event) {
 	c.events = append(c.events, clock.Event{Start: start, End: start + dur, Key: h.Sum64()})
 }
 
-// operation is the index in symmetric of what a kernel does, -1 if nothing
-// there. Kernel names are long and few, so verdicts are kept.
+// operation returns the index in symmetric of a kernel's operation, or -1. Kernel names are long and few, so results
+// are cached.
 func (c *Comms) operation(name []byte) int {
 	const maxNames = 4096
 	if op, ok := c.ops[string(name)]; ok {
@@ -94,7 +91,7 @@ func (c *Comms) operation(name []byte) int {
 	return op
 }
 
-// Sorted gives the collectives by start, their times moved by ns.
+// Sorted returns the collectives by start, shifted by ns.
 func (c *Comms) Sorted(ns int64) []clock.Event {
 	out := slices.Clone(c.events)
 	for i := range out {

@@ -7,14 +7,11 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// IDMap makes ids that are unique within one file unique in the merged one.
-// File k of n maps the integer id i to i·n + k, so no maxima need to be known
-// beforehand and the map can be undone. An id that is no integer, or whose
-// image a double cannot hold (2^53, for readers in JavaScript), becomes the
-// string "k:ID". With one file nothing changes.
+// IDMap makes ids unique in the merged file. File k of n maps the integer id i to i·n + k, so no maxima need to be
+// known in advance and the map is reversible. An id that is not an integer, or whose image a double cannot hold (2^53,
+// for readers in JavaScript), becomes the string "k:ID". With one file nothing changes.
 //
-// Of args, ids ≤ 0 mean "none" and stay as they are; the ids of flows are all
-// mapped, for any of them can draw an arrow.
+// In args, ids ≤ 0 mean "none" and stay unchanged. Flow ids are all mapped, because any of them can draw an arrow.
 type IDMap struct {
 	Stride int `json:"stride"` // n, the number of files
 }
@@ -22,7 +19,7 @@ type IDMap struct {
 // maxID is the largest integer that every JSON reader keeps exactly.
 const maxID = 1 << 53
 
-// Map gives the image of an integer id of file k; false: use the string form.
+// Map returns the image of an integer id of file k. It returns false if the string form is needed.
 func (m IDMap) Map(k int, id int64) (int64, bool) {
 	n := int64(m.Stride)
 	if n <= 1 {
@@ -34,8 +31,8 @@ func (m IDMap) Map(k int, id int64) (int64, bool) {
 	return id*n + int64(k), true
 }
 
-// append writes the image of an id given as JSON text. A quoted number stays
-// text: it is another id than the number.
+// append appends the image of an id given as JSON text. A quoted number remains a string, because it is a different id
+// from the number.
 func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 	if m.Stride <= 1 || len(id) == 0 {
 		return append(dst, id...)
@@ -44,7 +41,7 @@ func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 		if !flow && n <= 0 {
 			return append(dst, id...)
 		}
-		// "-0" and its like are not what Map would write again.
+		// Map cannot restore "-0" and the like.
 		if to, ok := m.Map(k, n); ok && id[0] != '-' {
 			return strconv.AppendInt(dst, to, 10)
 		}
@@ -53,7 +50,7 @@ func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 	case c == '"':
 		id = id[1 : len(id)-1]
 	case c == '-', c-'0' <= 9:
-	default: // null, true, an object: no id
+	default: // null, true or an object is not an id
 		return append(dst, id...)
 	}
 	dst = append(dst, '"')
@@ -63,7 +60,7 @@ func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 	return append(dst, '"')
 }
 
-// satAdd adds times; what does not fit sticks at the end of the range.
+// satAdd adds times and saturates at the limits of int64.
 func satAdd(a, b int64) int64 {
 	s := a + b
 	if a > 0 && b > 0 && s < 0 {

@@ -17,91 +17,87 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Align says when the clocks of hosts are compared and moved.
+// Align controls when the clocks of hosts are compared and shifted.
 type Align string
 
-// Auto compares clocks when the files name different hosts, and else checks
-// on the way that the clocks can be right, and compares when they cannot.
+// Auto compares clocks if the files name different hosts. Otherwise it checks during the merge whether the clocks are
+// plausible, and compares them if not.
 const (
 	Auto   Align = "auto"
 	Always Align = "always"
 	Never  Align = "never"
 )
 
-// Options of a merge. The zero value is ready to use.
+// Options are the options of a merge. The zero value is ready to use.
 type Options struct {
-	ProfileID string          // into the metadata
-	Level     int             // of gzip, 1 to 9; 0: DefaultLevel, PerfettoLevel
-	Plain     bool            // JSON as it is, not compressed
+	ProfileID string          // for the metadata
+	Level     int             // gzip level, 1 to 9; 0: DefaultLevel or PerfettoLevel
+	Plain     bool            // uncompressed JSON
 	Align     Align           // default Auto
-	Missing   []string        // named inputs that do not exist: recorded as lost
-	Meter     *progress.Meter // told of input read
-	// Keep chooses events, one function for each file; nil keeps all.
+	Missing   []string        // named inputs that do not exist, recorded as lost
+	Meter     *progress.Meter // counts the input read
+	// Keep returns the event filter of a file; nil keeps all events.
 	Keep func(file int) func(*chromejson.Event) bool
 	// AsIs passes one file on without labels, for cutting.
 	AsIs bool
-	// Filter says what Keep leaves out, for the metadata.
+	// Filter describes the events that Keep leaves out, for the metadata.
 	Filter trace.Note
-	// Redact changes what the files say, with AsIs: each event that is kept, and
-	// each member beside them. nil: nothing is changed.
+	// Redact, with AsIs, changes each kept event and each top-level member. nil: no changes.
 	Redact Redactor
-	// Extra members are written after the events.
+	// Extra holds members to write after the events.
 	Extra []set.Member
-	// Rest is for merging beside work that must not wait. It is called after
-	// each short piece, a fraction of a millisecond of one core, with the time
-	// that took, and may sleep. Any of the merge's goroutines calls it, and one
-	// of them compresses.
+	// Rest throttles a merge that runs beside urgent work. It is called after each short piece of work, a fraction of a
+	// millisecond of one core, with the duration of the piece, and may sleep. Any of the merge's goroutines calls it.
+	// Only one goroutine compresses.
 	Rest func(worked time.Duration)
 }
 
-// Redactor changes the contents of a file on their way.
+// Redactor changes the contents of a file during the merge.
 type Redactor interface {
-	// Event gives the event another text.
+	// Event replaces the text of the event.
 	Event(e *chromejson.Event)
-	// Member gives the value of a top-level member; nil: it is left out.
+	// Member returns the value for a top-level member, or nil to leave it out.
 	Member(key string, value []byte) []byte
 }
 
-// DefaultLevel of gzip. Measured on 360 MB of JSON, all steps of the merge
-// together: level 1 takes 1.1 s of CPU for 37.6 MB, level 5 1.3 s for 28.4 MB,
-// level 6 1.4 s for 25.9 MB.
+// DefaultLevel is the default gzip level. Measured on 360 MB of JSON, all steps of the merge together: level 1 takes
+// 1.1 s of CPU for 37.6 MB, level 5 1.3 s for 28.4 MB, level 6 1.4 s for 25.9 MB.
 const DefaultLevel = 5
 
-// PerfettoLevel is that of Perfetto files, whose packets have little left to find: of
-// the same JSON level 1 makes 26.4 MB, level 5 20.9 MB in a sixth more CPU.
+// PerfettoLevel is the default gzip level of Perfetto files, whose packets are already compact: for the same JSON level
+// 1 gives 26.4 MB, and level 5 gives 20.9 MB for a sixth more CPU.
 const PerfettoLevel = 1
 
-// Result is what became of a merge.
+// Result is the result of a merge.
 type Result struct {
-	Format    int           `json:"format,omitempty"` // 1, where it is all that is said
+	Format    int           `json:"format,omitempty"` // 1, in a document of its own
 	ProfileID string        `json:"profile_id"`
 	Output    string        `json:"output"`
 	Events    int64         `json:"events"`
-	BytesIn   int64         `json:"bytes_in"`   // of the files, as they lie on disk
-	TextBytes int64         `json:"json_bytes"` // decompressed, read
+	BytesIn   int64         `json:"bytes_in"`   // compressed size of the files
+	TextBytes int64         `json:"json_bytes"` // decompressed bytes read
 	BytesOut  int64         `json:"bytes_out"`
 	Files     []set.Part    `json:"files"`
 	Missing   []set.Missing `json:"missing"`
 	Notes     []trace.Note  `json:"notes"`
-	Seconds   float64       `json:"seconds,omitempty"` // that it took
+	Seconds   float64       `json:"seconds,omitempty"` // duration
 }
 
-// Incomplete tells whether anything is missing or lost.
+// Incomplete reports whether anything is missing or lost.
 func (r *Result) Incomplete() bool {
 	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(p set.Part) bool { return p.Problem != nil })
 }
 
-// ErrNothing means that no input held a single event; no output was written.
+// ErrNothing means that no input held a single event. No output was written.
 var ErrNothing = errors.New("nothing could be read")
 
-// File merges the set into the file at path, which gets its name when all is
-// written. On error, or when ctx ends, nothing is left behind. The result
-// comes with ErrNothing too.
+// File merges the set into the file at path, which appears only once it is complete. On an error, or if ctx ends,
+// nothing is left behind. ErrNothing also comes with a result.
 func File(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, (*merger).run)
 }
 
-// toFile lets write do the merging, once more where clocks turn out to disagree.
+// toFile runs write, and runs it again if the clocks turn out to disagree.
 func toFile(ctx context.Context, set set.Set, path string, opt Options, write func(*merger, context.Context, io.Writer) error) (*Result, error) {
 	if err := set.NotAnInput(path); err != nil {
 		return nil, err
@@ -132,8 +128,8 @@ func toFile(ctx context.Context, set set.Set, path string, opt Options, write fu
 	return res, err
 }
 
-// To merges the set into w, which cannot be rewound: clocks are compared only
-// if Options.Align or the names of the hosts ask for it.
+// To merges the set into w. Because w cannot be rewound, clocks are compared only if Options.Align or the host names
+// ask for it.
 func To(ctx context.Context, set set.Set, w io.Writer, opt Options) (*Result, error) {
 	m, err := plan(ctx, set, opt)
 	if err != nil {
@@ -149,7 +145,7 @@ func To(ctx context.Context, set set.Set, w io.Writer, opt Options) (*Result, er
 	return res, err
 }
 
-// Print says what became of a merge, for people.
+// Print writes a summary of the merge as text.
 func (r *Result) Print(w io.Writer) error {
 	read, partly := 0, ""
 	for _, f := range r.Files {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// header is the text up to the first event: what the files say before theirs,
-// of each key the first file's, deviceProperties of all.
+// header returns the text up to the first event: the members before the events of the files. Each key has the first
+// file's value, except that deviceProperties joins all files.
 func (m *merger) header() []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n")
@@ -34,7 +34,7 @@ func (m *merger) header() []byte {
 					member(&b, mem.Key, props)
 				}
 			case "baseTimeNanoseconds":
-				// Below: it may come from another file.
+				// Written below, because it may come from another file.
 			default:
 				member(&b, mem.Key, mem.Value)
 			}
@@ -47,7 +47,7 @@ func (m *merger) header() []byte {
 	return b.Bytes()
 }
 
-// redacted are the members that may stay, as they may be shown.
+// redacted returns the members that may be published, with redacted values.
 func redacted(r Redactor, all []set.Member) []set.Member {
 	var kept []set.Member
 	for _, mem := range all {
@@ -60,13 +60,13 @@ func redacted(r Redactor, all []set.Member) []set.Member {
 
 func member(b *bytes.Buffer, key string, value []byte) {
 	b.WriteByte('"')
-	b.WriteString(key) // as in the file: still escaped
+	b.WriteString(key) // still escaped, as in the file
 	b.WriteString("\": ")
 	b.Write(value)
 	b.WriteString(",\n")
 }
 
-// deviceProperties joins the lists of all files; nil if there is none.
+// deviceProperties joins the lists of all files. It returns nil if there are none.
 func (m *merger) deviceProperties() []byte {
 	var all [][]byte
 	for _, p := range m.parts {
@@ -90,8 +90,8 @@ func (m *merger) deviceProperties() []byte {
 	return append(append([]byte("["), bytes.Join(all, []byte(",\n"))...), ']')
 }
 
-// footer is the text after the last event: members that followed the events of
-// a file and are not in the header, and what the merge says of itself.
+// footer returns the text after the last event: members that followed the events of a file and are not in the header,
+// and the merge's own metadata.
 func (m *merger) footer() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("\n],\n")
@@ -139,7 +139,7 @@ func (m *merger) footer() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// result says what became of each file so far.
+// result returns the current state of the merge.
 func (m *merger) result() *Result {
 	r := &Result{ProfileID: m.opt.ProfileID, Files: []set.Part{}, Missing: []set.Missing{}, Notes: append([]trace.Note{}, m.notes...)}
 	var heads []*set.Head
@@ -160,7 +160,7 @@ func (m *merger) result() *Result {
 	return r
 }
 
-// file says what became of one file so far.
+// file returns the current state of one file.
 func (m *merger) file(i int) set.Part {
 	p := m.parts[i]
 	f := set.Part{
@@ -204,7 +204,7 @@ func setShift(f *set.Part, s clock.Result) {
 	}
 }
 
-// marshal writes JSON in one line, without the escapes meant for HTML.
+// marshal encodes v as JSON in one line without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -8,8 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// addArgs unfolds the members of a JSON object, which is known to be valid, and calls
-// at, if there is one, with where the value of each lies.
+// addArgs adds the members of a valid JSON object to a. If at is not nil, it is called with the position of each value.
 func addArgs(a *pftrace.Args, object []byte, at func(lo, hi int)) {
 	if len(object) < 2 || object[0] != '{' {
 		return
@@ -18,7 +17,7 @@ func addArgs(a *pftrace.Args, object []byte, at func(lo, hi int)) {
 		end := chromejson.SkipValue(object, i)
 		key := object[i+1 : end-1]
 		i = chromejson.SkipSpace(object, end)
-		i = chromejson.SkipSpace(object, i+1) // past the colon
+		i = chromejson.SkipSpace(object, i+1) // skip the colon
 		lo := i
 		i = chromejson.SkipValue(object, i)
 		addArg(a, chromejson.Unescape(key), object[lo:i])

@@ -18,18 +18,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Perfetto merges the set into the file at path as a Perfetto trace, gzipped
-// unless Options.Plain: a group of tracks for each rank, in it its CPU
-// threads, its GPU streams, its counters. Memory stays constant; what a file
-// has more than 4 MB of is sorted in a temporary file beside path.
+// Perfetto merges the set into the file at path as a Perfetto trace, gzipped unless Options.Plain. Each rank is a group
+// of tracks with its CPU threads, GPU streams and counters. Memory stays constant: files with more than 4 MB of records
+// are sorted in a temporary file beside path.
 func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, func(m *merger, ctx context.Context, w io.Writer) error {
 		return m.perfetto(ctx, w, path)
 	})
 }
 
-// perfetto writes the whole output once. Files are read and sorted side by
-// side, and encoded one after another.
+// perfetto writes the whole output once. Files are read and sorted in parallel, and encoded one after another.
 func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	g, gctx := errgroup.WithContext(ctx)
@@ -41,7 +39,7 @@ func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 			p.spool.close()
 		}
 	}()
-	turn := make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)) // spools in memory
+	turn := make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)) // limits the spools in memory
 	g.Go(func() error {
 		for _, p := range ranks {
 			select {
@@ -111,8 +109,7 @@ func (m *merger) pfRanks(path string) []*pfRank {
 	return ranks
 }
 
-// wall ties the trace's times to the time of day. Times in the output count
-// from the base, as in the JSON.
+// wall relates the trace's times to the time of day. Output times count from the base, as in the JSON.
 func (m *merger) wall(pf *pftrace.Writer) {
 	for _, p := range m.parts {
 		if at := p.rw.shift.at(p.FirstTS); p.FirstTS > 0 && at > 0 && (m.hasBase || at > epochNS) {
@@ -122,8 +119,8 @@ func (m *merger) wall(pf *pftrace.Writer) {
 	}
 }
 
-// about is what a rank's group says of its files, a line each, all that the metadata of a
-// JSON merge holds: the format has no place else for it.
+// about returns the description of a rank's group: one line per file with the file's entry in the metadata of a JSON
+// merge. The format has no other place for it.
 func (m *merger) about(r *pfRank) string {
 	var lines []string
 	for _, p := range r.parts {
@@ -136,14 +133,14 @@ func (m *merger) about(r *pfRank) string {
 	return strings.Join(lines, "\n")
 }
 
-// blockWriter cuts a stream into the sink's blocks.
+// blockWriter splits a stream into blocks for the sink.
 type blockWriter struct {
 	s    *sink
 	free chan []byte
 }
 
 func newBlockWriter(s *sink) *blockWriter {
-	// A block that is made when none is free is one more than the sink's jobs can hold.
+	// A block created because none is free is one more than the sink's jobs can hold.
 	return &blockWriter{s, make(chan []byte, cap(s.spare)+1)}
 }
 
@@ -159,14 +156,15 @@ func (b *blockWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// encode writes the rank's tracks and events; uuid is where its tracks begin. It stops when ctx, the sink's, ends.
+// encode writes the rank's tracks and events. uuid is the id of its first track. It stops when the sink's context ctx
+// ends.
 func (p *pfRank) encode(ctx context.Context, pf *pftrace.Writer, uuid uint64, about string, notes *[]trace.Note) error {
 	pf.Track(pftrace.Track{UUID: uuid, Name: p.label, Kind: pftrace.Group, Description: about})
 	var out *pftrace.TrackWriter
 	at := -1
 	var args pftrace.Args
 	var flows []uint64
-	var pending int64 // start of the slice that the flows gathered belong to
+	var pending int64 // start of the slice that the collected flows belong to
 	var lost int64
 	rank := p.order()
 	strays := func() {
@@ -234,8 +232,7 @@ func (p *pfRank) encode(ctx context.Context, pf *pftrace.Writer, uuid uint64, ab
 	return err
 }
 
-// order places the rank's tracks: CPU threads, GPU streams, other rows,
-// counters, each by number.
+// order returns the rank's track order: CPU threads, GPU streams, other rows, counters, each by number.
 func (p *pfRank) order() []int32 {
 	ids := make([]int, len(p.tracks))
 	for i := range ids {
@@ -272,7 +269,7 @@ func (p *pfRank) order() []int32 {
 	return rank
 }
 
-// title names a track for people.
+// title returns the display name of a track.
 func (p *pfRank) title(t *pfTrack) string {
 	switch {
 	case t.unit != "":

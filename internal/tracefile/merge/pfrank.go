@@ -12,9 +12,9 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// pfRank turns the events of one rank into sorted records and named tracks.
+// pfRank converts the events of one rank to sorted records and named tracks.
 type pfRank struct {
-	*part   // that is read, and in the end the last
+	*part   // the part being read, finally the last one
 	parts   []*part
 	spool   spool
 	tracks  []pfTrack
@@ -28,7 +28,7 @@ type pfRank struct {
 	flows   map[string]uint64 // hash of a flow's category
 	key     []byte
 	shapes  []*pfShape // by chromejson.Event.Shape of each file in turn; nil: none yet
-	shape   int        // where those of the file that is read begin
+	shape   int        // index of the current file's first shape
 	numbers []byte
 	clamped int64
 	ready   chan error
@@ -37,8 +37,8 @@ type pfRank struct {
 type pfTrack struct {
 	pid, tid string
 	gpu      bool
-	unit     string // of a counter; "" for slices
-	name     string // of a counter
+	unit     string // unit of a counter; "" for slices
+	name     string // name of a counter
 }
 
 // read reads the rank's files into the spool.
@@ -138,7 +138,7 @@ func (p *pfRank) event(e *chromejson.Event) error {
 	return p.spool.add(&r)
 }
 
-// slice draws the arrow from a launch to its work, and marks GPU rows.
+// slice adds the arrow from a launch to its work, and marks GPU rows.
 func (p *pfRank) slice(e *chromejson.Event, r *record) {
 	switch string(r.cat) {
 	case "kernel", "gpu_memcpy", "gpu_memset":
@@ -154,7 +154,7 @@ func (p *pfRank) slice(e *chromejson.Event, r *record) {
 	}
 }
 
-// flow is an arrow's id: unique to file, category and id.
+// flow returns an arrow's id, unique for each file, category and id.
 func (p *pfRank) flow(cat, id []byte) uint64 {
 	h, ok := p.flows[string(cat)]
 	if !ok {
@@ -171,7 +171,7 @@ func (p *pfRank) flow(cat, id []byte) uint64 {
 	return max(h, 1)
 }
 
-// begin and end join B and E events into slices.
+// begin stores a B event until end joins it with its E event to a slice.
 func (p *pfRank) begin(r record) {
 	r.name, r.cat, r.args = bytes.Clone(r.name), bytes.Clone(r.cat), bytes.Clone(r.args)
 	p.open[r.track] = append(p.open[r.track], r)
@@ -189,7 +189,7 @@ func (p *pfRank) end(r *record) bool {
 	return true
 }
 
-// row is the track of an event's pid and tid.
+// row returns the track of an event's pid and tid.
 func (p *pfRank) row(e *chromejson.Event) uint32 {
 	p.key = append(append(append(p.key[:0], e.Text(e.PID)...), 0), e.Text(e.TID)...)
 	if bytes.Equal(p.key, p.lastRow) {
@@ -218,7 +218,7 @@ func (p *pfRank) counter(pid []byte, name, unit string) uint32 {
 	return p.addTrack(key, pfTrack{pid: string(pid), name: name, unit: unit})
 }
 
-// memory draws the totals of an allocation as counters.
+// memory adds the totals of an allocation as counter values.
 func (p *pfRank) memory(e *chromejson.Event, ns int64) error {
 	total, ok := e.ArgInt(chromejson.ArgTotalAllocated)
 	if !ok {
@@ -240,7 +240,7 @@ func (p *pfRank) memory(e *chromejson.Event, ns int64) error {
 	return p.spool.add(&r)
 }
 
-// counters draws a C event: each member of args is a series.
+// counters adds a C event: each member of args is a series.
 func (p *pfRank) counters(e *chromejson.Event, r *record) error {
 	var series map[string]json.Number
 	if json.Unmarshal(r.args, &series) != nil {
@@ -261,7 +261,7 @@ func (p *pfRank) counters(e *chromejson.Event, r *record) error {
 	return nil
 }
 
-// name keeps what an M event says of its row.
+// name stores the row name of an M event.
 func (p *pfRank) name(e *chromejson.Event) {
 	var args struct{ Name, Labels string }
 	if json.Unmarshal(e.Value(e.Args), &args) != nil {

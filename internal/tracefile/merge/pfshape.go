@@ -8,22 +8,21 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// pfShape is what many slices of a file have in common: all but their times and a
-// few numbers in their args. Of a slice that has a known shape only these are kept
-// until it is written, and of its packet only they are built anew.
+// pfShape is the common part of many slices of a file: everything except their times and a few numbers in their args.
+// For a slice of a known shape, only these are stored until it is written, and only these are rebuilt in its packet.
 type pfShape struct {
-	name, cat []byte // as they stand in the file
+	name, cat []byte // as in the file
 	text      []byte // args of the first slice
-	holes     []hole // where others have other numbers
+	holes     []hole // positions of the varying numbers
 	event     pftrace.Event
 	args      pftrace.Args
-	odd       bool // its numbers cannot be told apart: it is of no use
+	odd       bool // unusable: its numbers cannot be distinguished
 }
 
-// hole is a number in a shape's text, argument arg of its args.
+// hole is a number in a shape's text, which is argument arg of its args.
 type hole struct{ lo, hi, arg int }
 
-// newShape makes a shape of a slice.
+// newShape creates the shape of a slice.
 func newShape(e *chromejson.Event) *pfShape {
 	s := &pfShape{
 		name: bytes.Clone(e.Text(e.Name)), cat: bytes.Clone(e.Text(e.Cat)), text: bytes.Clone(e.Value(e.Args)),
@@ -56,7 +55,7 @@ func newShape(e *chromejson.Event) *pfShape {
 	return s
 }
 
-// numbers appends those of a slice's args as varints; false: it has another shape.
+// numbers appends the varying numbers of a slice's args as varints. It returns false if the slice has another shape.
 func (s *pfShape) numbers(dst, args []byte) ([]byte, bool) {
 	at, from := 0, 0
 	for _, h := range s.holes {
@@ -79,7 +78,7 @@ func (s *pfShape) numbers(dst, args []byte) ([]byte, bool) {
 	return dst, bytes.Equal(args[at:], s.text[from:])
 }
 
-// fill gives the event what the shape and a slice's numbers say.
+// fill sets the event's name, category and args from the shape and a slice's numbers.
 func (s *pfShape) fill(ev *pftrace.Event, numbers []byte) {
 	for _, h := range s.holes {
 		v, n := binary.Varint(numbers)
@@ -89,8 +88,8 @@ func (s *pfShape) fill(ev *pftrace.Event, numbers []byte) {
 	ev.Name, ev.Cat, ev.Args = s.event.Name, s.event.Cat, s.event.Args
 }
 
-// shaped makes a slice's record one of its shape, if it has one. What the scanner
-// says of shapes is a hint: the texts are compared.
+// shaped reduces a slice's record to its shape and numbers, if possible. The scanner's shape is only a hint, so the
+// texts are compared.
 func (p *pfRank) shaped(e *chromejson.Event, r *record) {
 	if e.Shape == 0 || !e.Args.Present() {
 		return

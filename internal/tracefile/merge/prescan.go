@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// each runs f on the chosen parts, as many at a time as there are cores.
+// each runs f on the chosen parts, with at most as many at a time as there are cores.
 func (m *merger) each(ctx context.Context, choose func(*part) bool, f func(*part) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(runtime.GOMAXPROCS(0), openFiles))
@@ -27,9 +27,8 @@ func (m *merger) each(ctx context.Context, choose func(*part) bool, f func(*part
 	return g.Wait()
 }
 
-// prescan reads a whole file before the merge, for its collectives or for
-// metadata that stands after its events. That the file is broken is not said
-// here: the merge meets it again.
+// prescan reads a whole file before the merge, for its collectives or for metadata after its events. It does not report
+// a broken file, because the merge finds it again.
 func (p *part) prescan(ctx context.Context, comms *Comms, meta bool) error {
 	src, err := chromejson.Open(p.File.Path)
 	if err != nil {

@@ -10,29 +10,26 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rewriter changes in each event of one file what must be unique in the merged
-// one, and copies all else byte for byte. Changed are pid, ts (if the file's
-// clock is moved), the ids of flows, args.correlation and args."External id",
-// and args.sort_index of process rows. White space between the fields of an
-// event is squeezed where it stands as libkineto writes it.
+// rewriter edits in each event of one file the values that must be unique in the merged file, and copies the rest byte
+// for byte. It edits pid, ts (if the file's clock is shifted), the ids of flows, args.correlation and args."External
+// id", and args.sort_index of process rows. It removes libkineto's white space between the fields of an event.
 type rewriter struct {
-	prefix string // of every pid, as JSON text without quotes: "[TP00] "; "" leaves pids alone
+	prefix string // prefix of every pid, as JSON text without quotes: "[TP00] "; "" leaves pids unchanged
 	ids    IDMap
-	index  int // of the file
+	index  int // index of the file
 	shift  Shift
-	sort   int64 // where the rank's rows begin, see rowOrder
+	sort   int64 // first sort index of the rank's rows, see rowOrder
 
-	pidIn, pidOut []byte // the last pid and its image
+	pidIn, pidOut []byte // last pid and its image
 	edits         [maxEdits]edit
 	n             int
-	oddTimes      int64 // ts that were no number and are left as they are
+	oddTimes      int64 // number of ts that are not numbers and stay unchanged
 }
 
-// Shift moves the times of a file: ns to add, and how that grows over time
-// where clocks drift.
+// Shift moves the times of a file by an offset, which grows over time if clocks drift.
 type Shift struct {
 	Offset  int64   // ns
-	Drift   float64 // ns per ns, counted from Since
+	Drift   float64 // ns per ns from Since on
 	Since   int64   // ns on the file's clock
 	Nonzero bool
 }
@@ -62,12 +59,12 @@ const (
 	editFlowID
 	editArgID
 	editSort
-	addPID // at the end of an event that has none
+	addPID // at the end of an event without a pid
 )
 
 func (w *rewriter) add(lo, hi uint32, what what) {
 	if w.n == maxEdits {
-		return // args with dozens of known ids do not exist; see event
+		return // args never contain dozens of known ids; see event
 	}
 	i := w.n
 	w.n++
@@ -81,7 +78,7 @@ func (w *rewriter) add(lo, hi uint32, what what) {
 func (w *rewriter) event(dst []byte, e *chromejson.Event) []byte {
 	raw := e.Raw
 	w.n = 0
-	// In the order in which fields usually stand, so that add need not sort.
+	// In the usual order of fields, so that add need not sort.
 	kineto := bytes.HasPrefix(raw, []byte(spaceHead))
 	if kineto {
 		w.add(1, uint32(len(spaceHead)), dropText)
@@ -123,7 +120,7 @@ func (w *rewriter) event(dst []byte, e *chromejson.Event) []byte {
 	return append(dst, raw[at:]...)
 }
 
-// libkineto's white space before the first key, ts and args, and at the end.
+// White space that libkineto writes before the first key, ts and args, and at the end.
 const (
 	spaceHead = "{\n    "
 	spaceTS   = ",\n    \"ts\": "
@@ -131,15 +128,14 @@ const (
 	spaceTail = "\n  }"
 )
 
-// squeeze drops the line break before a field's key, where it stands as
-// libkineto writes it. These breaks are a twentieth of all text.
+// squeeze removes libkineto's line break before a field's key. These breaks are a twentieth of all text.
 func (w *rewriter) squeeze(raw []byte, f chromejson.Field, before string) {
 	if lo := int(f.Lo) - len(before); lo > 0 && string(raw[lo:f.Lo]) == before {
 		w.add(uint32(lo+1), uint32(lo+5), dropText)
 	}
 }
 
-// addIDs maps the ids by which events are joined.
+// addIDs maps the ids that connect events.
 func (w *rewriter) addIDs(e *chromejson.Event) {
 	if w.ids.Stride <= 1 {
 		return
@@ -155,8 +151,7 @@ func (w *rewriter) addIDs(e *chromejson.Event) {
 	w.eventSync(e)
 }
 
-// eventSync maps the correlation by which a wait on a CUDA event names the
-// call that recorded it.
+// eventSync maps the correlation by which a wait on a CUDA event refers to the call that recorded it.
 func (w *rewriter) eventSync(e *chromejson.Event) {
 	if e.Cat.Hi-e.Cat.Lo != uint32(len(`"cuda_sync"`)) || string(e.Text(e.Cat)) != "cuda_sync" || !e.Args.Present() {
 		return
@@ -205,8 +200,7 @@ func (w *rewriter) apply(dst []byte, e *chromejson.Event, what what, old []byte)
 	return dst
 }
 
-// appendPID writes prefix and the old pid as one JSON string, as SGLang's
-// merger labels rows.
+// appendPID appends prefix and the old pid as one JSON string, as SGLang's merger labels rows.
 func appendPID(dst []byte, prefix string, old []byte) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, prefix...)
@@ -243,15 +237,14 @@ func (w *rewriter) appendTS(dst, old []byte) []byte {
 	return dst
 }
 
-// rankOrder is where the rows of a rank begin, by SGLang's formula.
+// rankOrder returns the first sort index of a rank's rows by SGLang's formula.
 func rankOrder(r trace.Rank) int64 {
 	dp, ep, pp, tp := int64(max(r.DP, 0)), int64(max(r.EP, 0)), int64(max(r.PP, 0)), int64(max(r.TP, 0))
 	return dp*100_000_000 + ep*1_000_000 + pp*10_000 + tp*100
 }
 
-// rowOrder is a row's sort index: device rows (pid below 1000) as SGLang has
-// them, at rank + pid; the CPU process just before its devices; rows that are
-// no process ("Spans") after them. A rank's rows so stay together.
+// rowOrder returns a row's sort index: rank + pid for device rows (pid below 1000), as in SGLang; just before the
+// devices for the CPU process; after them for rows that are not processes ("Spans"). So a rank's rows stay together.
 func rowOrder(rank int64, pid []byte) int64 {
 	n, ok := chromejson.ParseInt(pid)
 	switch {

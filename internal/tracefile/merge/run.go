@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// merger is one merge under way.
+// merger is the state of one merge.
 type merger struct {
 	opt     Options
 	set     set.Set
@@ -24,7 +24,7 @@ type merger struct {
 	notes   []trace.Note
 }
 
-// plan reads the beginnings of all files and settles labels, ids and times.
+// plan reads the heads of all files and determines labels, ids and times.
 func plan(ctx context.Context, window set.Set, opt Options) (*merger, error) {
 	m := &merger{opt: opt, set: window}
 	heads := make([]*set.Head, len(window.Files))
@@ -67,7 +67,7 @@ func plan(ctx context.Context, window set.Set, opt Options) (*merger, error) {
 	return m, nil
 }
 
-// findBases looks for bases that stand after the events, where it matters.
+// findBases looks for bases after the events, if they matter.
 func (m *merger) findBases(ctx context.Context) error {
 	if len(m.parts) < 2 {
 		return nil
@@ -77,7 +77,7 @@ func (m *merger) findBases(ctx context.Context) error {
 	})
 }
 
-// setBase brings the files to the smallest base.
+// setBase converts the files to the smallest base.
 func (m *merger) setBase() {
 	m.base = math.MaxInt64
 	for _, p := range m.parts {
@@ -101,7 +101,7 @@ func (m *merger) setBase() {
 	}
 }
 
-// epochNS tells times since 1970 from times since some start: the year 2001.
+// epochNS separates times since 1970 from times since some start: it lies in the year 2001.
 const epochNS = 1_000_000_000_000_000_000
 
 func (p *part) readable() bool { return p.Problem == nil }
@@ -110,7 +110,7 @@ func (m *merger) note(kind trace.NoteKind, source string, names ...string) {
 	m.notes = append(m.notes, trace.Note{Kind: kind, Source: source, Count: 1, Names: names})
 }
 
-// hosts counts the distinct hosts the files name; unnamed tells that some do not.
+// hosts counts the distinct hosts that the files name. unnamed reports whether some name none.
 func (m *merger) hosts() (n int, unnamed bool) {
 	seen := map[string]bool{}
 	for _, p := range m.parts {
@@ -123,9 +123,8 @@ func (m *merger) hosts() (n int, unnamed bool) {
 	return len(seen), unnamed
 }
 
-// align compares the clocks before the merge if that is asked for or the files
-// name several hosts. Else, if it is not known that there is only one, the
-// collectives are gathered on the way, and run looks at them.
+// align compares the clocks before the merge if requested or if the files name several hosts. Otherwise, unless there
+// is certainly only one host, it makes the merge collect collectives for disagree.
 func (m *merger) align(ctx context.Context) error {
 	hosts, unnamed := m.hosts()
 	switch {
@@ -148,8 +147,8 @@ func (m *merger) align(ctx context.Context) error {
 	return nil
 }
 
-// compare estimates the shifts from the collectives gathered, and applies
-// those that exceed their spread. The stages of a rank go by one clock.
+// compare estimates the shifts from the collectives and applies those that exceed their uncertainty. The stages of a
+// rank share one clock.
 func (m *merger) compare() {
 	rankOf, ranks := m.clockRanks()
 	shifts := clock.Align(ranks)
@@ -172,7 +171,7 @@ func (m *merger) compare() {
 	}
 }
 
-// clockRanks are the collectives of each rank, and which rank each part is of.
+// clockRanks returns the collectives of each rank, and the rank index of each part.
 func (m *merger) clockRanks() (rankOf []int, ranks []clock.Rank) {
 	of := map[string]int{}
 	for _, p := range m.parts {
@@ -193,8 +192,7 @@ func (m *merger) clockRanks() (rankOf []int, ranks []clock.Rank) {
 	return rankOf, ranks
 }
 
-// disagree tells whether the collectives gathered on the way prove that the
-// clocks differ.
+// disagree reports whether the collectives found during the merge prove that the clocks differ.
 func (m *merger) disagree() bool {
 	refs := map[string][]clock.Event{} // by place and stage
 	for _, p := range m.parts {
@@ -249,7 +247,7 @@ func (m *merger) run(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// readables are the parts whose beginning could be read.
+// readables returns the parts whose heads could be read.
 func (m *merger) readables() []*part {
 	var parts []*part
 	for _, p := range m.parts {
@@ -260,12 +258,12 @@ func (m *merger) readables() []*part {
 	return parts
 }
 
-// nothing tells that no file held a single event.
+// nothing reports whether no file held a single event.
 func (m *merger) nothing() bool {
 	return !slices.ContainsFunc(m.parts, func(p *part) bool { return p.stats.Events > 0 })
 }
 
-// again prepares for another pass over the files, with shifted clocks.
+// again prepares another pass over the files with shifted clocks.
 func (m *merger) again() {
 	m.compare()
 	m.note(trace.NoteAligned, "")

@@ -14,21 +14,21 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// record is one event on its way into a Perfetto trace, which wants the events
-// of a track sorted while a Kineto file has them by source.
+// record is one event for a Perfetto trace. Perfetto needs the events of a track sorted, while a Kineto file has them
+// by source.
 type record struct {
 	track      uint32
 	what       recordKind
 	start, dur int64  // ns
 	flow       uint64 // 0: none
-	value      int64  // of a counter; of a slice its shape, whose name, cat and args it has
+	value      int64  // value of a counter; for a slice its shape, which supplies name, cat and args
 	name, cat  []byte // JSON text without quotes
-	args       []byte // JSON object, may be empty; of a slice that has a shape its numbers
+	args       []byte // JSON object, may be empty; for a slice with a shape, its numbers
 }
 
 type recordKind uint8
 
-// At equal starts in this order: a flow is drawn to the slice after it.
+// Sort order at equal starts: a flow connects to the next slice.
 const (
 	flowRecord recordKind = iota
 	sliceRecord
@@ -36,11 +36,10 @@ const (
 	counterRecord
 )
 
-// spool sorts any number of records in bounded memory: runs of runBytes are
-// sorted and, if there is more than one, laid down in a temporary file, from
-// which they are read back side by side.
+// spool sorts any number of records in limited memory. It sorts runs of runBytes and, if there is more than one, writes
+// them to a temporary file and merges them.
 type spool struct {
-	path  string // of the output: what is laid down lies beside it
+	path  string // output path; the temporary file lies beside it
 	slab  []byte
 	index []indexed
 	file  *os.File
@@ -48,7 +47,7 @@ type spool struct {
 	at    int64
 }
 
-// indexed is a record's place in the slab and what it is sorted by.
+// indexed is a record's position in the slab and its sort key.
 type indexed struct {
 	track  uint32
 	what   recordKind
@@ -61,18 +60,18 @@ type run struct{ off, n int64 }
 
 const runBytes = 4 << 20
 
-// before orders records: by track, by time, the longer first, else as they came.
+// before compares records by track, then time, longer ones first. Ties keep their order.
 func before(a, b *indexed) int {
 	return cmp.Or(cmp.Compare(a.track, b.track), cmp.Compare(a.start, b.start), cmp.Compare(a.what, b.what), cmp.Compare(b.dur, a.dur))
 }
 
-// add takes a copy of r.
+// add copies r into the spool.
 func (s *spool) add(r *record) error {
 	if s.slab == nil {
 		s.slab = make([]byte, 0, runBytes+runBytes/8)
 	}
 	off := len(s.slab)
-	s.slab = binary.LittleEndian.AppendUint32(s.slab, 0) // the length, below
+	s.slab = binary.LittleEndian.AppendUint32(s.slab, 0) // length, set below
 	s.slab = binary.LittleEndian.AppendUint32(s.slab, r.track)
 	s.slab = append(s.slab, byte(r.what))
 	s.slab = binary.AppendVarint(s.slab, r.start)
@@ -113,7 +112,7 @@ func (r *record) decode(b []byte) {
 	}
 }
 
-// flush sorts what is in memory and lays it down as a run.
+// flush sorts the records in memory and writes them as a run.
 func (s *spool) flush() error {
 	s.sort()
 	if s.file == nil {
@@ -149,7 +148,7 @@ func (s *spool) close() {
 	}
 }
 
-// each hands out all records in order; a record is valid until f returns. It stops when ctx ends.
+// each calls do with all records in order. A record is valid until do returns. It stops when ctx ends.
 func (s *spool) each(ctx context.Context, do func(*record) error) error {
 	n := 0
 	f := func(r *record) error {
@@ -176,7 +175,7 @@ func (s *spool) each(ctx context.Context, do func(*record) error) error {
 		}
 	}
 	s.slab, s.index = nil, nil
-	// All run buffers together stay below 16 MB or 4 kB each.
+	// All run buffers together take less than 16 MB, or 4 kB each.
 	size := min(128<<10, max(4<<10, (16<<20)/len(s.runs)))
 	h := make(runHeap, 0, len(s.runs))
 	for i, r := range s.runs {
@@ -205,9 +204,9 @@ func (s *spool) each(ctx context.Context, do func(*record) error) error {
 	return nil
 }
 
-// runReader reads one run back.
+// runReader reads back one run.
 type runReader struct {
-	n   int // of the run: earlier runs go first among equals
+	n   int // number of the run: earlier runs go first on ties
 	r   *bufio.Reader
 	buf []byte
 	rec record

@@ -14,24 +14,24 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// part is one file on its way into the output.
+// part is one input file of the merge.
 type part struct {
 	*set.Head
 	index  int
 	label  string
 	rw     rewriter
-	comms  *Comms // collectives met on the way; nil: not wanted
+	comms  *Comms // collects collectives during the merge; nil: not needed
 	keep   func(*chromejson.Event) bool
-	redact Redactor     // nil: nothing is changed
-	shown  []set.Member // of Meta, as header writes them
+	redact Redactor     // nil: no changes
+	shown  []set.Member // members of Meta as header writes them
 	meter  *progress.Meter
 	rest   func(worked time.Duration)
-	moved  int64 // ns: by how much baseTimeNanoseconds differs from the output's
+	moved  int64 // ns: baseTimeNanoseconds minus the output's
 
-	full chan []byte // blocks of whole events, each event led by ",\n"
+	full chan []byte // blocks of complete events, each event preceded by ",\n"
 	free chan []byte
 
-	// Written by stream, read when full is closed.
+	// Written by stream, read once full is closed.
 	stats   chromejson.Stats
 	kept    int64
 	problem *set.Problem
@@ -39,11 +39,10 @@ type part struct {
 	tail    []set.Member // top-level members after the events
 }
 
-// base is the name of the file in notes, which stand in the output: no place of this
-// machine.
+// base returns the file's base name for notes in the output, which must not contain local paths.
 func (p *part) base() string { return filepath.Base(p.File.Path) }
 
-// stream reads the file and sends its blocks until the end, or until ctx ends.
+// stream reads the file and sends its blocks until the file or ctx ends.
 func (p *part) stream(ctx context.Context) {
 	defer close(p.full)
 	src, err := chromejson.Open(p.File.Path)
@@ -108,8 +107,8 @@ func (p *part) stream(ctx context.Context) {
 	p.meter.Reach(src.Consumed(), &read)
 }
 
-// takes tells whether the scanner stands at an event that is wanted. Members beside
-// the events are noted, and what all events tell of collectives.
+// takes reports whether the scanner's item is an event to keep. It also records other members, and the collectives of
+// all events.
 func (p *part) takes(s *chromejson.Scanner, kind chromejson.Kind) bool {
 	if kind == chromejson.MetaToken {
 		if s.Stats.Events > 0 || !p.inHead(s.Key) {
@@ -128,13 +127,13 @@ func (p *part) takes(s *chromejson.Scanner, kind chromejson.Kind) bool {
 	return true
 }
 
-// inHead tells whether a member was already read before the first event.
+// inHead reports whether a member was read before the first event.
 func (p *part) inHead(key []byte) bool {
 	return slices.ContainsFunc(p.Meta, func(m set.Member) bool { return m.Key == string(key) })
 }
 
-// streamAll feeds the events of all parts to the sink, a block of each open
-// part in turn. It reports false when the sink has failed or ctx ended.
+// streamAll sends the events of all parts to the sink, in rotation one block of each open part. It returns false if the
+// sink has failed or ctx has ended.
 func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -144,7 +143,7 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	each := max(2, blockBudget/max(slots, 1))
 	next := 0
 	open := make([]*part, 0, slots)
-	// The blocks belong to the place in turn, and go from file to file.
+	// The blocks belong to the slot and pass from file to file.
 	start := func(blocks chan []byte) *part {
 		p := parts[next]
 		next++
@@ -155,7 +154,7 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	for len(open) < slots {
 		blocks := make(chan []byte, each)
 		for range each {
-			blocks <- nil // allocated when first used
+			blocks <- nil // allocated on first use
 		}
 		open = append(open, start(blocks))
 	}
@@ -182,7 +181,7 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 				continue
 			}
 			b := block{data: data, home: p.free}
-			if first { // no comma before the first event of all
+			if first { // no comma before the very first event
 				data[0], first = ' ', false
 			}
 			if !s.put(b) {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// pieceBytes is how much text is worked on between two rests (Options.Rest).
+// pieceBytes is the amount of text processed between two rests (Options.Rest).
 const pieceBytes = 32 << 10
 
-// pace divides the work of one goroutine into pieces. With no rest it does nothing.
+// throttle divides the work of one goroutine into pieces. Without rest it does nothing.
 type throttle struct {
 	rest  func(worked time.Duration)
 	begun time.Time
-	done  int // bytes of the piece
+	done  int // bytes of the current piece
 }
 
 func startThrottle(rest func(time.Duration)) throttle {
@@ -21,14 +21,14 @@ func startThrottle(rest func(time.Duration)) throttle {
 	return p
 }
 
-// begin starts a piece: to wait for others is no work.
+// begin starts a piece, so that waiting for others does not count as work.
 func (p *throttle) begin() {
 	if p.rest != nil {
 		p.begun, p.done = time.Now(), 0
 	}
 }
 
-// did counts text that was worked on.
+// did counts processed text.
 func (p *throttle) did(n int) {
 	if p.rest == nil {
 		return
@@ -39,7 +39,7 @@ func (p *throttle) did(n int) {
 	}
 }
 
-// resting reads r in pieces, with a rest after each.
+// resting returns a reader that reads r in pieces and rests after each.
 func resting(r io.Reader, rest func(time.Duration)) io.Reader {
 	if rest == nil {
 		return r
@@ -59,7 +59,7 @@ func (r restingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// inPieces writes b in pieces, with a rest after each.
+// inPieces writes b in pieces and rests after each.
 func inPieces(w io.Writer, b []byte, rest func(time.Duration)) error {
 	if rest == nil {
 		_, err := w.Write(b)

@@ -1,14 +1,15 @@
-// Package open gives a trace file to the Perfetto UI: it serves one page on loopback that opens Perfetto in a tab
-// and passes the file on by postMessage, and it ends when the page reports that Perfetto has taken it.
+// Package open passes a trace file to the Perfetto UI. It serves one page on loopback that opens Perfetto in a tab and
+// sends the file by postMessage. It ends when the page reports that Perfetto has taken the file.
 //
-// The other way in, `?url=http://127.0.0.1:9001/…`, needs that one port, which trace_processor uses too, a CORS header,
-// and the browser's leave to reach loopback from a public page; Safari refuses it. Messages between two tabs need none
-// of this. The price is that the whole file passes through the browser's memory, and that a browser that blocks pop-ups
-// wants one click.
+// The alternative, `?url=http://127.0.0.1:9001/…`, requires that specific port, which trace_processor uses too, a CORS
+// header, and the browser's permission to reach loopback from a public page, which Safari refuses. Messages between two
+// tabs need none of this. In return the whole file passes through the browser's memory, and a browser that blocks
+// pop-ups requires one click.
 //
-// The protocol is that of Perfetto's post_message_handler.ts (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui):
-// PING until PONG, then one message with the buffer. Startup commands and the visible range are read from the URL
-// fragment only, never from the message, so they travel in the link (see [Command]).
+// The protocol is that of Perfetto's post_message_handler.ts
+// (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui): PING until PONG, then one message with the
+// buffer. Perfetto reads startup commands and the visible range only from the URL fragment, never from the message, so
+// they are part of the link (see [Command]).
 package open
 
 import (
@@ -27,36 +28,35 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// DefaultUI is the public Perfetto UI. It keeps a posted trace in the browser and sends it nowhere.
+// DefaultUI is the public Perfetto UI. It keeps a posted trace in the browser and does not upload it.
 const DefaultUI = "https://ui.perfetto.dev"
 
-// wasmHeap is the memory, in bytes, that Perfetto's in-browser engine has on most browsers. A file near this size
-// seldom opens, so larger ones are warned about.
+// wasmHeap is the memory, in bytes, of Perfetto's in-browser engine on most browsers. Files near this size seldom open,
+// so there is a warning for larger ones.
 const wasmHeap = 2 << 30
 
-// Options says what to hand over, and to which Perfetto.
+// Options are the options of Serve.
 type Options struct {
-	File  string // the trace: any format Perfetto reads
-	Title string // shown by Perfetto; empty: the base name of File
+	File  string // the trace, in any format that Perfetto reads
+	Title string // title in Perfetto; empty: the base name of File
 	UI    string // Perfetto's address, http or https; empty: DefaultUI
 
-	// Commands run in order after the trace has loaded, most important first: those that would make the link too
-	// long are left off from the end.
+	// Commands run in order after the trace has loaded. Put the most important first: commands at the end are dropped
+	// if the link becomes too long.
 	Commands []Command
 
-	// VisibleStart and VisibleEnd, trace time in ns, set the first view. Perfetto ignores a range that is empty or
-	// not inside the trace.
+	// VisibleStart and VisibleEnd, trace time in ns, set the initial view. Perfetto ignores a range that is empty or
+	// outside the trace.
 	VisibleStart, VisibleEnd int64
 
-	// Listen opens the server's socket; nil: net.Listen. It is asked for a free loopback port, and an answer that is
-	// not loopback is refused.
+	// Listen opens the server's socket; nil: net.Listen. It must return a loopback listener.
 	Listen func(network, addr string) (net.Listener, error)
 
-	// Patience is how long the page waits for Perfetto to answer before it reports a failure; 0: two minutes.
-	// After a twelfth of it the page says what may be wrong.
+	// Patience is the time that the page waits for Perfetto before it reports a failure; 0: two minutes. After a
+	// twelfth of it the page suggests possible causes.
 	Patience time.Duration
 
-	// Linger is how long the server stays after the hand-over, so that the page can be loaded again.
+	// Linger is the time that the server keeps running after the hand-over, so that the page can be reloaded.
 	Linger time.Duration
 
 	Log *slog.Logger // nil: no log
@@ -77,9 +77,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Serve offers opts.File to a browser and calls ready, which may be nil, with the address to open there. It returns nil
-// once the page reported that Perfetto took the trace, and an error that wraps ctx's when ctx ends first. A failure that
-// the page reports is logged and does not end Serve: the page offers to try again.
+// Serve offers opts.File to a browser and calls ready, which may be nil, with the address to open. It returns nil once
+// the page has reported that Perfetto took the trace, and an error that wraps ctx's if ctx ends first. A failure
+// reported by the page is logged and does not end Serve, because the page offers to retry.
 func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	site, err := newSite(opts)
 	if err != nil {
@@ -90,7 +90,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	if err != nil {
 		return fmt.Errorf("listen on loopback: %w", err)
 	}
-	// A listener from outside must not open the trace to the network by mistake.
+	// A caller's listener must not expose the trace to the network by mistake.
 	if addr, ok := listener.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
 		return errors.Join(fmt.Errorf("listen on %s: not a loopback address", listener.Addr()), listener.Close())
 	}
@@ -100,7 +100,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug),
 	}
-	ended := make(chan error, 1) // server.Serve's error; its goroutine is the only sender
+	ended := make(chan error, 1) // error of server.Serve; its goroutine is the only sender
 	go func() { ended <- server.Serve(listener) }()
 	if ready != nil {
 		ready("http://" + listener.Addr().String() + site.root())
@@ -122,7 +122,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	}
 	pause.For(ctx, opts.Linger)
 
-	// The report's own answer is still on its way; anything slower is no longer wanted.
+	// The answer to the report is still being sent. Anything slower is no longer needed.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if server.Shutdown(stop) != nil {
@@ -132,7 +132,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	return nil
 }
 
-// check returns the size in bytes of a file that can be handed over, or says what to do instead.
+// check returns the size in bytes of a file that can be handed over, or an error with a remedy.
 func check(path string) (int64, error) {
 	f, info, err := open(path)
 	if err != nil {
@@ -142,14 +142,14 @@ func check(path string) (int64, error) {
 	if info.Size() == 0 {
 		return 0, fmt.Errorf("open %s: the file is empty; its writer was stopped before it began, so capture again", path)
 	}
-	// Permission and disk errors of some file systems show only at the first read.
+	// Some file systems report permission and disk errors only at the first read.
 	if _, err := io.ReadFull(f, make([]byte, 1)); err != nil {
 		return 0, fmt.Errorf("read %s: %w", path, pathless(err))
 	}
 	return info.Size(), nil
 }
 
-// open opens a regular file, and names the remedy for what is not one.
+// open opens a regular file. Its error for any other file suggests a remedy.
 func open(path string) (*os.File, os.FileInfo, error) {
 	// Stat first: opening a named pipe would wait for its writer.
 	info, err := os.Stat(path)
@@ -168,7 +168,7 @@ func open(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// pathless drops the operation and path that os puts before its errors: ours say them already.
+// pathless removes the operation and path that os adds to its errors, because ours already contain them.
 func pathless(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

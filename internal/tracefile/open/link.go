@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// maxLink is the longest link, in bytes. Browsers take more, but what passes it on (a shell, a chat, a proxy's log)
-// often does not.
+// maxLink is the maximum length of a link in bytes. Browsers accept more, but shells, chats and proxy logs often do
+// not.
 const maxLink = 8000
 
-// A Command is one of Perfetto's startup commands: an id from its allow-list
+// Command is one of Perfetto's startup commands: an id from its allow-list
 // (https://perfetto.dev/docs/visualization/commands-automation-reference) and its arguments.
 //
-// The arguments are strings even where they mean numbers: Perfetto checks the list as a whole, and a single number in
-// it makes it drop every command without a word.
+// Arguments are strings even if they represent numbers: Perfetto validates the list as a whole and silently drops all
+// commands if it contains a number.
 type Command struct {
 	ID   string
 	Args []string
 }
 
-// MarshalJSON writes {"id":…,"args":[…]}; args is never null, for the same reason.
+// MarshalJSON writes {"id":…,"args":[…]}. args is never null, for the same reason.
 func (c Command) MarshalJSON() ([]byte, error) {
 	if c.Args == nil {
 		c.Args = []string{}
@@ -33,7 +33,7 @@ func (c Command) MarshalJSON() ([]byte, error) {
 	}{c.ID, c.Args})
 }
 
-// marshal is json.Marshal with <, > and & as they are: escaped for HTML they would double in the link.
+// marshal is json.Marshal without HTML escapes of <, > and &, which would double their length in the link.
 func marshal(v any) ([]byte, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -44,11 +44,11 @@ func marshal(v any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// A link is the address that opens Perfetto, ready to receive a trace.
+// link is the address that opens Perfetto, ready to receive a trace.
 type link struct {
 	url     string
 	origin  string // scheme and host: the only sender and receiver of messages
-	dropped int    // commands left off to keep url within maxLink
+	dropped int    // commands left out to keep url within maxLink
 }
 
 // newLink puts the visible range and as many startup commands as fit into the fragment of opts.UI.
@@ -87,11 +87,12 @@ func newLink(opts Options) (link, error) {
 	}
 }
 
-// escape makes s one value of a query string. A space becomes %20: a plus sign is a space only to some readers.
+// escape escapes s as one value of a query string. A space becomes %20, because not all readers decode a plus sign as a
+// space.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// browserOrigin writes the origin as a browser does in a message event: lower case, the scheme's own port left out.
-// Written otherwise it would never compare equal.
+// browserOrigin returns the origin in the form of a browser's message event: lower case, without the scheme's default
+// port. Any other form would never compare equal.
 func browserOrigin(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch {

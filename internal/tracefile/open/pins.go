@@ -9,34 +9,34 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A Note marks a moment of the trace with a flag on Perfetto's ruler.
+// Note marks a moment of the trace with a flag on Perfetto's ruler.
 type Note struct {
-	TS   int64 // ns, trace time: for JSON input ts·1000, the base not added
+	TS   int64 // ns, trace time: for JSON input ts·1000, without the base
 	Text string
 }
 
-// A Row is the row of a rank to pin: its main stream.
+// Row is the row of a rank to pin: its main stream.
 type Row struct {
-	Rank   string // the label as the merged trace writes it, with or without brackets: [TP00-DP01]
-	Thread string // the row's name; empty: MainStream
+	Rank   string // label as in the merged trace, with or without brackets: [TP00-DP01]
+	Thread string // name of the row; empty: MainStream
 }
 
-// MainStream is the name of the row that PyTorch's default stream gets in a trace.
+// MainStream is the name of the row of PyTorch's default stream.
 const MainStream = "stream 7"
 
 const (
-	maxPins = 16 // commands; beyond this many ranks, several share one
-	maxNote = 80 // characters; a longer text would cover its neighbours
+	maxPins = 16 // commands; with more ranks, several share one
+	maxNote = 80 // characters; longer text would cover its neighbours
 )
 
-// PinRows returns the commands that arrange a merged trace for comparing ranks: everything collapsed, the rows on top
-// in the given order, below them a row of the steps of each rank, and a note at each finding. The most important come
-// first, and so should findings.
+// PinRows returns the commands that arrange a merged trace for comparing ranks. They collapse everything, pin the rows
+// on top in the given order, add a row with each rank's steps below them, and add a note at each finding. The most
+// important commands come first, and findings should be sorted the same way.
 func PinRows(rows []Row, findings []Note) []Command {
-	// The second argument is optional on paper; given, it keeps Perfetto from asking for it.
+	// The second argument is documented as optional. Without it Perfetto asks for it.
 	commands := []Command{{"dev.perfetto.CollapseTracksByRegex", []string{".*", "name"}}}
 
-	// A command pins what it matches in the trace's own order, so ranks that share one keep the order of the merge.
+	// A command pins its matches in the trace's own order, so ranks that share a command keep the order of the merge.
 	each := max(1, (len(rows)+maxPins-1)/maxPins)
 	for len(rows) > 0 {
 		n := min(each, len(rows))
@@ -51,11 +51,11 @@ func PinRows(rows []Row, findings []Note) []Command {
 	return commands
 }
 
-// rowPattern matches the paths, such as "[TP00] 0 12 > stream 7  7", of the given rows, and of no overflow lane or
-// nested row. A path is process, then thread; Perfetto puts pid and tid behind their names, and libkineto a space
-// behind the stream's.
+// rowPattern matches the paths of the given rows, such as "[TP00] 0 12 > stream 7  7", but no overflow lanes or nested
+// rows. A path is process, then thread. Perfetto appends pid and tid to their names, and libkineto appends a space to
+// the stream's.
 func rowPattern(rows []Row) string {
-	// Rows with the same thread name share its half of the pattern: the link is short of room.
+	// Rows with the same thread name share that half of the pattern, because the link is limited in length.
 	var threads []string
 	labels := map[string][]string{}
 	for _, r := range rows {
@@ -67,7 +67,7 @@ func rowPattern(rows []Row) string {
 	}
 	alternatives := make([]string, len(threads))
 	for i, thread := range threads {
-		// TP1 is neither TP10 nor a part of TP1-DP0, and stream 7 is not stream 70.
+		// TP1 must not match TP10 or TP1-DP0, and stream 7 must not match stream 70.
 		alternatives[i] = `(^|[^\w-])` + group(labels[thread]) + `(?![\w-]).*> ` + regexp.QuoteMeta(thread) + `(?!\w)[ ()\d]*$`
 	}
 	return strings.Join(alternatives, "|")
@@ -80,16 +80,15 @@ func group(alternatives []string) string {
 	return "(" + strings.Join(alternatives, "|") + ")"
 }
 
-// stepsSQL selects the steps of every rank, and what the servers mark around them. The copies on the GPU rows are left
-// out, as those rows are pinned already. The rank is the name of the process, or of the group that holds the row where
-// a trace has no processes.
+// stepsSQL selects the steps of every rank and the servers' marks around them. It leaves out the copies on GPU rows,
+// which are pinned already. The rank is the name of the process or, in traces without processes, of the row's group.
 var stepsSQL = `select s.ts,s.dur,s.name,coalesce(p.name,up.name,k.name,'?') rank from slice s join track k on k.id=s.track_id ` +
 	`left join track up on up.id=k.parent_id left join thread_track a on a.id=k.id left join thread t using(utid) ` +
 	`left join process_track b on b.id=k.id left join process p on p.upid=ifnull(t.upid,b.upid) ` +
 	`where (s.name glob '` + strings.Join(trace.StepGlobs(), `' or s.name glob '`) + `') ` +
 	`and ifnull(s.category,'')!='gpu_user_annotation'`
 
-// shorten cuts a note to one line of maxNote characters.
+// shorten reduces a note to one line of at most maxNote characters.
 func shorten(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) > maxNote {

@@ -26,30 +26,30 @@ var (
 	page = template.Must(template.New("page").Parse(pageHTML))
 )
 
-// maxReport bounds the body of a report, in bytes.
+// maxReport is the maximum size of a report's body, in bytes.
 const maxReport = 4 << 10
 
-// A site answers three requests below one path: GET of the page and of the trace, POST of a report.
+// site answers three requests under one path: GET of the page, GET of the trace, and POST of a report.
 //
-// Any other user or page of this machine can reach a loopback port, so a site with a server of its own answers at an
-// unguessable path; the Host must be a loopback literal, which a rebound DNS name never is; a report must come from the
-// page itself. As a part of another server ([Handler]) the path is no secret: who may ask that server may ask the site.
+// Any other user or web page on this machine can reach a loopback port. So a site with its own server uses an
+// unguessable path, requires a loopback literal as Host, which a rebound DNS name never is, and accepts reports only
+// from its own page. As part of another server ([Handler]) the path is not secret: that server controls access.
 type site struct {
 	token string
 	opts  Options
 	link  link
-	size  int64 // bytes, when Serve began
+	size  int64 // bytes, at the start of Serve
 
 	once  sync.Once
 	taken chan struct{} // closed by the first report of success
 
 	mu      sync.Mutex
-	failure string // what the page reported last
+	failure string // latest failure reported by the page
 }
 
 func (s *site) root() string { return "/" + s.token + "/" }
 
-// newSite looks at the file, and makes the link that opens Perfetto.
+// newSite checks the file and builds the link that opens Perfetto.
 func newSite(opts Options) (*site, error) {
 	opts = opts.withDefaults()
 	size, err := check(opts.File)
@@ -70,8 +70,8 @@ func newSite(opts Options) (*site, error) {
 	return &site{token: rand.Text(), opts: opts, link: link, size: size, taken: make(chan struct{})}, nil
 }
 
-// Handler is the hand-over as a part of another server, which decides who may ask: the page answers at a path that ends
-// in a slash, the trace and the report below it.
+// Handler returns the hand-over as part of another server, which controls access. The page is at a path that ends in a
+// slash, and the trace and the report are below it.
 func Handler(opts Options) (http.Handler, error) {
 	s, err := newSite(opts)
 	if err != nil {
@@ -93,21 +93,21 @@ func (s *site) handler() http.Handler {
 	}))
 }
 
-// headed sets what goes with every answer.
+// headed sets the headers of every answer.
 func headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")              // the path of a site by itself is a secret
-		h.Set("Cross-Origin-Resource-Policy", "same-origin") // nobody else embeds the trace
-		// With same-origin here the browser would cut the tie to the tab that the page opens.
+		h.Set("Referrer-Policy", "no-referrer")              // the path of a standalone site is secret
+		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no other site may embed the trace
+		// With same-origin the browser would disconnect the page from the tab that it opens.
 		h.Set("Cross-Origin-Opener-Policy", "unsafe-none")
 		next.ServeHTTP(w, r)
 	})
 }
 
-// route finds the handler by hand: a mux would redirect and clean paths, and so tell more than yes or no.
+// route finds the handler by hand. A mux would redirect and clean paths, and so reveal more than yes or no.
 func (s *site) route(w http.ResponseWriter, r *http.Request) {
 	token, name, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if !ok || subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
@@ -138,8 +138,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, name string) {
 	handle(w, r)
 }
 
-// loopbackHost tells whether a Host header names this machine and nothing else. The port is not compared: it differs
-// when the browser comes through an SSH tunnel.
+// loopbackHost reports whether a Host header names only this machine. It ignores the port, which differs through an SSH
+// tunnel.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -152,7 +152,7 @@ func loopbackHost(host string) bool {
 	return false
 }
 
-// setup is what the page's script must know, as JSON in an attribute of its body.
+// setup is the configuration of the page's script, as JSON in an attribute of its body.
 type setup struct {
 	Link     string `json:"link"`
 	Origin   string `json:"origin"`
@@ -184,7 +184,7 @@ func (s *site) servePage(w http.ResponseWriter, _ *http.Request) {
 		"UI":    strings.TrimPrefix(s.link.origin, "https://"),
 		"Home":  s.link.origin,
 	})
-	if err != nil { // the browser went away
+	if err != nil { // the browser left
 		s.opts.Log.Debug("page not sent", "err", err)
 	}
 }
@@ -205,7 +205,7 @@ func (s *site) serveTrace(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 
-// takeReport hears how the hand-over ended: {"state":"done"} or {"state":"failed","reason":…}.
+// takeReport receives the outcome of the hand-over: {"state":"done"} or {"state":"failed","reason":…}.
 func (s *site) takeReport(w http.ResponseWriter, r *http.Request) {
 	var report struct{ State, Reason string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReport)).Decode(&report); err != nil {
@@ -228,7 +228,7 @@ func (s *site) takeReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// interrupted is the error of a hand-over that did not come to its end, with what the page said last.
+// interrupted returns the error of an unfinished hand-over, with the page's latest failure.
 func (s *site) interrupted(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +238,7 @@ func (s *site) interrupted(cause error) error {
 	return fmt.Errorf("open %s in perfetto: %w", s.opts.File, cause)
 }
 
-// bytesText writes a size for people, in powers of 1000.
+// bytesText formats a size for people, in powers of 1000.
 func bytesText(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d bytes", n)

@@ -19,30 +19,28 @@ const (
 type arg struct {
 	name []byte
 	text []byte // string and JSON
-	bits uint64 // all others
+	bits uint64 // value of all other kinds
 	kind argKind
-	// What was written of it, where that will be again, by strings of the generation gen.
+	// The encoded argument, reusable while the interned strings are of generation gen.
 	written []byte
 	gen     int
 	varies  bool
 }
 
-// Args are the arguments of an event, shown beside it ("debug annotations").
-// The zero value is ready to use; Reset it for the next event. Names and texts
-// are referred to, not copied: they must stay as they are until the event has
-// been written.
+// Args are the arguments of an event ("debug annotations"). The zero value is ready to use; Reset it for the next
+// event. Names and texts are not copied: they must stay unchanged until the event has been written.
 type Args struct {
 	list []arg
 	kept bool
 }
 
-// Keep tells that the arguments will be written many times, with Set between.
+// Keep announces that the arguments will be written many times, with Set in between.
 func (a *Args) Keep() { a.kept = true }
 
-// Len is how many there are.
+// Len returns the number of arguments.
 func (a *Args) Len() int { return len(a.list) }
 
-// Set gives another value to argument i; it is false if that is no signed integer.
+// Set replaces the value of argument i. It returns false if that is not a signed integer.
 func (a *Args) Set(i int, v int64) bool {
 	g := &a.list[i]
 	g.bits, g.varies = uint64(v), true
@@ -67,7 +65,7 @@ func (a *Args) Float(name []byte, v float64) {
 	a.list = append(a.list, arg{name: name, bits: math.Float64bits(v), kind: argFloat})
 }
 
-// Bool adds a truth value.
+// Bool adds a boolean.
 func (a *Args) Bool(name []byte, v bool) {
 	var bits uint64
 	if v {
@@ -81,10 +79,9 @@ func (a *Args) String(name, v []byte) {
 	a.list = append(a.list, arg{name: name, text: v, kind: argString})
 }
 
-// JSON adds a value given as JSON text, an array or object as a rule, which
-// readers unfold into name.key and name[0]. They show nothing for empty ones,
-// and a lone null crashes trace_processor (InsertLeaf, since v52 at the latest,
-// in src/trace_processor/util/json_args.cc), so these become texts.
+// JSON adds a value as JSON text, usually an array or object, which readers unfold into name.key and name[0]. Readers
+// show nothing for empty ones, and a lone null crashes trace_processor (InsertLeaf, since v52 at the latest, in
+// src/trace_processor/util/json_args.cc), so these are added as texts.
 func (a *Args) JSON(name, v []byte) {
 	kind := argJSON
 	switch v = bytes.TrimSpace(v); string(v) {

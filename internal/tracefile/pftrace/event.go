@@ -7,28 +7,25 @@ import (
 
 var errTimeOverflow = errors.New("start and duration exceed 64 bits: the duration is not in nanoseconds, or the event is broken")
 
-// Event is a slice or an instant. The Writer keeps nothing of it, so its
-// memory and that of all it refers to may be reused after each call.
+// Event is a slice or an instant. The Writer keeps no references to it, so its memory and everything it refers to may
+// be reused after each call.
 type Event struct {
 	TS  int64 // ns
-	Dur int64 // ns; negative: the end was never recorded, and readers draw it to the end of the trace
+	Dur int64 // ns; negative: the end was not recorded, and readers draw it to the end of the trace
 
 	Name []byte
 	Cat  []byte // category, optional
 
 	Args *Args // optional
 
-	// Flows are arrows: all events that name one id are joined in the order of
-	// their times. Ids are global to the trace. EndFlows closes the ids it
-	// names, so that they can be used again; an id that no earlier event named
-	// in Flows is then ignored. Where ids are unique, Flows at both ends is
-	// the safer form: it joins two events even if clocks put them the wrong
-	// way round.
+	// Flows are arrows: all events with the same flow id are connected in order of time. Ids are global to the trace.
+	// EndFlows ends the ids in it, so that they can be reused; ids without an earlier event in Flows are ignored. If
+	// ids are unique, Flows at both ends is safer: it connects two events even if clocks put them in the wrong order.
 	Flows    []uint64
 	EndFlows []uint64
 }
 
-// end is the time the event ends, or the end of time.
+// end returns the time the event ends, or MaxInt64 if it has no end.
 func (e *Event) end() (int64, error) {
 	if e.TS < 0 {
 		return 0, errNegativeTime
@@ -42,9 +39,8 @@ func (e *Event) end() (int64, error) {
 	return e.TS + e.Dur, nil
 }
 
-// slice writes a slice that ends at end. The slices of one track must be nested or
-// apart, and come sorted by start, the longer first at equal starts; see the
-// package's notes on order. A TrackWriter asks for the sorting only.
+// slice writes a slice that ends at end. The slices of one track must be nested or disjoint, and sorted by start, with
+// longer ones first at equal starts; see the package documentation on order. A TrackWriter requires only the sorting.
 func (w *Writer) slice(track uint64, e *Event, end int64) {
 	w.event(track, typeSliceBegin, e)
 	if e.Dur >= 0 {
@@ -52,7 +48,7 @@ func (w *Writer) slice(track uint64, e *Event, end int64) {
 	}
 }
 
-// Instant writes an event without duration; e.Dur is ignored.
+// Instant writes an event without duration. e.Dur is ignored.
 func (w *Writer) Instant(track uint64, e *Event) {
 	if e.TS < 0 {
 		w.fail(track, e.TS, errNegativeTime)
@@ -82,8 +78,8 @@ func (w *Writer) event(track, typ uint64, e *Event) {
 	w.packet(packetTrackEvent, e.TS)
 }
 
-// renew starts a new generation of interned strings when the old one is full.
-// Only before an event: its message and the strings must be of one generation.
+// renew starts a new generation of interned strings if the old one is full. Call it only before an event, because a
+// message and its strings must be of the same generation.
 func (w *Writer) renew() {
 	if w.in.full() {
 		w.in.reset()

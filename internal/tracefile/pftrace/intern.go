@@ -1,22 +1,19 @@
 package pftrace
 
-// Strings that events share are written once and then referred to by number
-// (interned_data.proto): names, categories, names of arguments. A GPU kernel's
-// name may be a kilobyte long and occur a hundred thousand times.
+// Strings that events share (names, categories, names of arguments) are written once and then referenced by number
+// (interned_data.proto). A GPU kernel's name may be a kilobyte long and occur a hundred thousand times.
 //
-// Both sides keep the table until the writer sets
-// SEQ_INCREMENTAL_STATE_CLEARED; ours does so when the strings held pass a
-// limit, so a trace of endless new names costs no more memory than any other.
-// Values of arguments are interned only while there is room: they repeat less,
-// and must not push out the names.
+// Writer and reader keep the table until the writer sets SEQ_INCREMENTAL_STATE_CLEARED. This writer does so when the
+// strings exceed a limit, so even endless new names take limited memory. Argument values are interned only while there
+// is room: they repeat less often and must not displace the names.
 
 const (
-	defaultInternLimit = 16 << 20 // bytes of strings, with entryCost each
-	entryCost          = 64       // bytes, about what a map entry costs
+	defaultInternLimit = 16 << 20 // bytes of strings, each with entryCost
+	entryCost          = 64       // bytes, the approximate size of a map entry
 
 	maxValues   = 1 << 15
 	minValueLen = 4   // shorter ones cost about as much as the reference
-	maxValueLen = 256 // bounds the table of values, at 8 MiB
+	maxValueLen = 256 // limits the table of values to 8 MiB
 )
 
 type table struct {
@@ -29,9 +26,9 @@ type intern struct {
 	names, categories, argNames, values table
 
 	held  int    // bytes in the tables, entryCost included
-	limit int    // held may pass it by one event's strings
-	gen   int    // how often all was forgotten
-	fresh []byte // InternedData entries not yet emitted
+	limit int    // the strings of one event may exceed it
+	gen   int    // number of resets
+	fresh []byte // InternedData entries not yet written
 	entry []byte
 }
 
@@ -48,10 +45,10 @@ func newIntern(limit int) intern {
 
 func (in *intern) full() bool { return in.held > in.limit }
 
-// reset forgets everything. The caller marks the next packet as cleared.
+// reset forgets all strings. The caller marks the next packet as cleared.
 func (in *intern) reset() {
 	for _, t := range [...]*table{&in.names, &in.categories, &in.argNames, &in.values} {
-		// New maps: clear keeps the buckets, and a full table is large.
+		// New maps, because clear keeps the buckets and a full table is large.
 		t.ids = make(map[string]uint64)
 	}
 	in.held = 0
@@ -59,9 +56,9 @@ func (in *intern) reset() {
 	in.fresh = in.fresh[:0]
 }
 
-// id returns the number of s in t, counted from 1, and adds it if it is new.
+// id returns the number of s in t, counted from 1, and adds s if it is new.
 func (in *intern) id(t *table, s []byte) uint64 {
-	if id, ok := t.ids[string(s)]; ok { // no copy: the compiler knows this form
+	if id, ok := t.ids[string(s)]; ok { // the compiler avoids a copy in this form
 		return id
 	}
 	id := uint64(len(t.ids) + 1)
@@ -72,7 +69,7 @@ func (in *intern) id(t *table, s []byte) uint64 {
 	return id
 }
 
-// value is id for the value of an argument; 0 says to write it inline.
+// value is id for the value of an argument. 0 means that the value must be written inline.
 func (in *intern) value(s []byte) uint64 {
 	if len(s) < minValueLen || len(s) > maxValueLen {
 		return 0

@@ -1,28 +1,24 @@
 package pftrace
 
-// Bounds of Lanes.
+// Limits of Lanes.
 const (
 	MaxLanes = 256
 
-	// trace_processor drops a slice that lies deeper (kMaxDepth, 512, in
-	// src/trace_processor/importers/common/slice_tracker.h) but not its END,
-	// which would then close another slice.
+	// trace_processor drops deeper slices (kMaxDepth, 512, in src/trace_processor/importers/common/slice_tracker.h) but
+	// not their ENDs, which would then close other slices.
 	maxDepth = 500
 )
 
-// Lanes distributes the slices of one timeline over as few lanes as a greedy
-// rule gives, such that on each lane any two slices are nested or apart, and
-// each lane sees its slices in the order of their starts. A slice goes to the
-// first lane where it fits. Kernels of one GPU stream overlap by a little when
-// one is launched to start early; two lanes then do.
+// Lanes distributes the slices of one timeline greedily over a few lanes, such that any two slices on a lane are nested
+// or disjoint, and each lane receives its slices in order of start. A slice goes to the first lane where it fits.
+// Kernels of one GPU stream may overlap slightly if one is launched to start early; then two lanes suffice.
 //
-// The state is the ends of the slices still open on each lane, so memory is
-// bounded by MaxLanes and the depth, whatever the number of slices.
+// The state is the ends of the open slices on each lane, so memory is limited by MaxLanes and the depth, regardless of
+// the number of slices.
 //
-// Slices should come sorted by start, the longer first at equal starts. One
-// that comes late, starting before the last one of a lane, does not fit there
-// and goes on: n sorted runs, one after the other, make n lanes. That is never
-// wrong, but nothing nests across lanes.
+// Slices should be sorted by start, with longer ones first at equal starts. A slice that starts before the last one of
+// a lane does not fit on that lane: n sorted runs, one after the other, need n lanes. This is never wrong, but nothing
+// nests across lanes.
 //
 // The zero value is ready to use.
 type Lanes struct{ lanes []lane }
@@ -32,8 +28,8 @@ type lane struct {
 	open []int64 // ends of it and the slices around it, outermost first
 }
 
-// Place returns the lane, from 0, of a slice from start to end (ns, end ≥
-// start). It is false, and nothing is placed, if all MaxLanes lanes are taken.
+// Place returns the lane, from 0, of a slice from start to end (ns, end ≥ start). It returns false, and places nothing,
+// if all MaxLanes lanes are occupied.
 func (l *Lanes) Place(start, end int64) (int, bool) {
 	for i := range l.lanes {
 		if l.lanes[i].take(start, end) {
@@ -47,18 +43,18 @@ func (l *Lanes) Place(start, end int64) (int, bool) {
 	return len(l.lanes) - 1, true
 }
 
-// Len is the number of lanes used so far.
+// Len returns the number of lanes used so far.
 func (l *Lanes) Len() int { return len(l.lanes) }
 
 func (l *lane) take(start, end int64) bool {
 	if start < l.last {
-		return false // those it would have to nest in may be forgotten already
+		return false // its parents may be gone from open
 	}
 	n := len(l.open)
 	for n > 0 && l.open[n-1] <= start {
 		n--
 	}
-	// A slice as late as the latest but longer than it is refused here too.
+	// This also refuses a slice that starts with the latest but is longer.
 	if n > 0 && l.open[n-1] < end || n == maxDepth {
 		return false
 	}
@@ -67,9 +63,8 @@ func (l *lane) take(start, end int64) bool {
 	return true
 }
 
-// TrackWriter writes the slices of one Slices track and opens further lanes of
-// it as they are needed: Perfetto tracks of the same name, which the UI draws
-// as one.
+// TrackWriter writes the slices of one Slices track and opens further lanes as needed: Perfetto tracks of the same
+// name, which the UI draws as one.
 type TrackWriter struct {
 	w     *Writer
 	track Track
@@ -83,15 +78,14 @@ func (w *Writer) Spans(t Track) *TrackWriter {
 	return &TrackWriter{w: w, track: t}
 }
 
-// Add writes a slice. Slices must come sorted by start, the longer first at
-// equal starts, to nest as they do in time; see Lanes for what becomes of those
-// that do not nest or come late. It is false, and nothing is written, if the
-// slice overlaps MaxLanes others: report it as lost.
+// Add writes a slice. To nest as in time, slices must be sorted by start, with longer ones first at equal starts; see
+// Lanes for slices that do not nest or come late. It returns false, and writes nothing, if the slice overlaps MaxLanes
+// others; the caller must report it as lost.
 func (t *TrackWriter) Add(e *Event) bool {
 	end, err := e.end()
 	if err != nil {
 		t.w.fail(t.track.UUID, e.TS, err)
-		return true // not lost for want of lanes: Flush says why
+		return true // not lost for lack of lanes: Flush returns the error
 	}
 	had := t.lanes.Len()
 	i, ok := t.lanes.Place(e.TS, end)
@@ -106,5 +100,5 @@ func (t *TrackWriter) Add(e *Event) bool {
 	return true
 }
 
-// Instant writes an event without duration, in any order; e.Dur is ignored.
+// Instant writes an event without duration, in any order. e.Dur is ignored.
 func (t *TrackWriter) Instant(e *Event) { t.w.Instant(t.track.UUID, e) }

@@ -5,29 +5,27 @@ import (
 	"strconv"
 )
 
-// Kind says what a track holds.
+// Kind is the kind of contents of a track.
 type Kind uint8
 
 const (
 	Slices  Kind = iota // slices and instants: a thread, a GPU stream
-	Group               // other tracks, drawn below it in the order of Track.Order
+	Group               // other tracks, drawn below it by Track.Order
 	Counter             // values over time
 )
 
 // Track describes one row of the timeline.
 //
-// Tracks are Perfetto's plain ones, never its process and thread tracks: those
-// ignore Parent, are ordered by the UI as it likes, and merge when two hosts
-// use the same pid.
+// Tracks are Perfetto's plain tracks, never its process and thread tracks: those ignore Parent, have an order chosen by
+// the UI, and merge if two hosts use the same pid.
 type Track struct {
 	UUID   uint64 // 1 to MaxUUID, unique in the trace
 	Parent uint64 // UUID of a Group; 0 at the top
 	Name   string
 	Kind   Kind
 
-	// Order places the track among its siblings, lowest first. Siblings at the
-	// top, without a Parent, are always ordered by Name, as text: give ranks
-	// names of one length ("rank 00"), or a common Group above them.
+	// Order is the position of the track among its siblings, lowest first. Tracks without a Parent are always ordered
+	// by Name, as text: give ranks names of equal length ("rank 00"), or a common Group.
 	Order int32
 
 	// Unit of a Counter's values: "ns", "count", "bytes", or any other text.
@@ -37,13 +35,13 @@ type Track struct {
 	Description string
 }
 
-// MaxUUID is the highest UUID a caller may use; those above are for lanes.
+// MaxUUID is the highest UUID that a caller may use. Higher ones are for lanes.
 const MaxUUID = 1<<laneShift - 1
 
 const laneShift = 48
 
-// Track declares a track. It may be called at any time, since readers see all
-// tracks before any event, but once for each UUID.
+// Track declares a track. It may be called at any time, since readers process all tracks before any event, but only
+// once per UUID.
 func (w *Writer) Track(t Track) {
 	if t.UUID == 0 || t.UUID > MaxUUID {
 		if w.err == nil {
@@ -54,9 +52,8 @@ func (w *Writer) Track(t Track) {
 	w.declare(&t, t.UUID)
 }
 
-// declare writes the descriptor of t, or of a lane of t, as uuid. Lanes are
-// siblings with one merge key, which the UI draws as one track; all else is
-// told not to merge, for by default tracks merge that have the same name.
+// declare writes the descriptor of t, or of a lane of t, as uuid. Lanes are siblings with one merge key, which the UI
+// draws as one track. Merging is disabled for all others, because tracks of the same name merge by default.
 func (w *Writer) declare(t *Track, uuid uint64) {
 	m := appendUint(w.msg[:0], trackUUID, uuid)
 	if t.Parent != 0 {
@@ -85,8 +82,8 @@ func (w *Writer) declare(t *Track, uuid uint64) {
 	w.packet(packetTrackDescriptor, noTime)
 }
 
-// appendUnit writes the body of a CounterDescriptor; the message must be there
-// even when empty, for it is what makes the track a counter.
+// appendUnit appends the body of a CounterDescriptor. The message must be present even if empty, because it makes the
+// track a counter.
 func appendUnit(b []byte, unit string) []byte {
 	switch unit {
 	case "":

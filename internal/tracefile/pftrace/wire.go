@@ -102,8 +102,7 @@ const (
 	wireBytes   = 2
 )
 
-// appendTag is small enough to be inlined, so that the common tag of one byte
-// is a single store.
+// appendTag is small enough to inline, so that the common one-byte tag is a single store.
 func appendTag(b []byte, field, wire uint64) []byte {
 	if t := field<<3 | wire; t < 0x80 {
 		return append(b, byte(t))
@@ -131,7 +130,7 @@ func appendBytes[T string | []byte](b []byte, field uint64, v T) []byte {
 	return append(b, v...)
 }
 
-// uvarintLen is the number of bytes of v as a varint.
+// uvarintLen returns the length of v as a varint, in bytes.
 func uvarintLen(v uint64) int {
 	n := 1
 	for ; v >= 0x80; v >>= 7 {

@@ -8,25 +8,23 @@ import (
 )
 
 const (
-	// All packets are of one sequence, since interned strings are shared within
-	// a sequence only. Any number but 0 will do; without one trace_processor
-	// drops track events (stat track_event_missing_sequence_id).
+	// All packets belong to one sequence, since interned strings are shared only within a sequence. Any number but 0 is
+	// valid; without one trace_processor drops track events (stat track_event_missing_sequence_id).
 	sequenceID = 1
 
-	flushAt = 256 << 10 // bytes held before they go to the io.Writer
+	flushAt = 256 << 10 // buffered bytes that trigger a write to the io.Writer
 )
 
 var errNegativeTime = errors.New("a Perfetto trace has no negative time: shift the trace to start at 0 or later")
 
-// Writer encodes one trace. It is not safe for concurrent use. Its methods do
-// not report errors one by one: the first one sticks, later events are
-// dropped, and Flush returns it.
+// Writer encodes one trace. It is not safe for concurrent use. Its methods do not return errors: the first error
+// sticks, later events are dropped, and Flush returns it.
 type Writer struct {
 	w   io.Writer
 	err error
 
-	out []byte // packets not yet given to w
-	pkt []byte // the TracePacket in the making
+	out []byte // packets not yet written to w
+	pkt []byte // TracePacket under construction
 	msg []byte // its TrackEvent or TrackDescriptor
 	sub []byte // a message inside msg
 
@@ -34,13 +32,13 @@ type Writer struct {
 	cleared bool // the next packet starts a new generation of interned strings
 }
 
-// NewWriter returns a Writer to w. The Writer buffers; end with Flush.
+// NewWriter returns a Writer to w. Its output is buffered; call Flush at the end.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, out: make([]byte, 0, flushAt+flushAt/4), in: newIntern(defaultInternLimit), cleared: true}
 }
 
-// Flush hands everything written so far to the io.Writer and returns the first
-// error met since NewWriter. The Writer may be used further.
+// Flush writes all buffered packets to the io.Writer and returns the first error since NewWriter. The Writer remains
+// usable.
 func (w *Writer) Flush() error {
 	w.drain()
 	return w.err
@@ -61,9 +59,8 @@ func (w *Writer) fail(track uint64, ts int64, err error) {
 	}
 }
 
-// Wall ties the trace's clock to the time of day: ts is the trace's time at
-// unixNS nanoseconds after 1970 UTC. The UI then can show dates. Call it once,
-// before the first event.
+// Wall relates the trace's clock to the time of day: ts is the trace's time at unixNS nanoseconds after 1970 UTC. The
+// UI can then show dates. Call it once, before the first event.
 func (w *Writer) Wall(ts, unixNS int64) {
 	if ts < 0 || unixNS < 0 {
 		w.fail(0, ts, errNegativeTime)
@@ -107,8 +104,8 @@ func (w *Writer) packet(payload uint64, ts int64) {
 	}
 }
 
-// endPacket emits the SLICE_END of a track. Half of all packets are of this
-// kind and they need nothing interned, so they are written in place.
+// endPacket emits the SLICE_END of a track. Half of all packets are of this kind and need no interned strings, so they
+// are written in place.
 func (w *Writer) endPacket(track uint64, ts int64) {
 	event := 2 + 1 + uvarintLen(track)
 	packet := 1 + uvarintLen(uint64(ts)) + 2 + 2 + event

@@ -10,34 +10,33 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// builder fills one Trace. Names are interned as they stand in the file,
-// escaped; they are unescaped once, at the end.
+// builder fills one Trace. Names are interned as in the file, escaped, and unescaped once at the end.
 type builder struct {
 	t      *trace.Trace
 	spans  spanList
-	label  string // of the rank in a merged file
+	label  string // label of the rank in a merged file
 	events int64
-	open   []openSpan // B events that wait for their E
+	open   []openSpan // B events without their E so far
 
-	lastTrackID  trace.TrackID // rows come in long runs
+	lastTrackID  trace.TrackID // track of the last event, because rows come in long runs
 	tracks       map[trackKey]trace.TrackID
-	trackOps     []int    // GPU work of each track
-	ofShape      []uint16 // by Event.Shape: its place in made, from 1; 0: it has none
+	trackOps     []int    // amount of GPU work on each track
+	ofShape      []uint16 // index in made, from 1, by Event.Shape; 0: none
 	made         []made
-	odd          trace.Tally // what could not be used
+	odd          trace.Tally // unusable events
 	lastCat      string
 	lastCategory trace.Category
 	threadName   map[trackKey]string
 }
 
-// sevenDays in ns.
+// sevenDays is seven days, in ns.
 const sevenDays = 7 * 24 * 3600 * 1_000_000_000
 
-// farthest is the largest time a file may give, ns: the year 2043 if it counts
-// from 1970. Times and bases within it cannot overflow when added.
+// farthest is the largest accepted time, in ns: the year 2043 if it counts from 1970. Sums of times and bases within it
+// cannot overflow.
 const farthest = 1 << 61
 
-// trackKey is a row as the file names it. The strings are interned.
+// trackKey identifies a row as the file does. The strings are interned.
 type trackKey struct{ pid, tid trace.StringID }
 
 type openSpan struct {
@@ -53,8 +52,7 @@ func newBuilder() *builder {
 	}
 }
 
-// categories maps the cat of an event, in Kineto's spelling and in that of
-// the years before 2022.
+// categories maps an event's cat, in Kineto's spelling and in that used before 2022.
 var categories = map[string]trace.Category{
 	"cpu_op": trace.CPUOp, "Operator": trace.CPUOp, "user_annotation": trace.UserAnnotation,
 	"gpu_user_annotation": trace.GPUAnnotation, "python_function": trace.PythonFunction,
@@ -73,13 +71,13 @@ func (b *builder) category(cat []byte) trace.Category {
 	return c
 }
 
-// event takes one event in; what it cannot use it counts.
+// event adds one event, or counts it as unusable.
 func (b *builder) event(e *chromejson.Event) {
 	b.events++
 	switch e.Ph {
 	case 'X':
 		b.span(e)
-	case 's', 'f', 't': // flows say what correlations say, and less surely
+	case 's', 'f', 't': // correlations carry the same information more reliably
 	case 'M':
 		b.metadata(e)
 	case 'i', 'I':
@@ -105,7 +103,7 @@ func (b *builder) track(e *chromejson.Event) trace.TrackID {
 	s := &b.t.Strings
 	pid, tid := e.Text(e.PID), e.Text(e.TID)
 	if n := len(b.t.Tracks); n > 0 {
-		// Most events are on the row of the one before.
+		// Most events are on the same row as the previous one.
 		last := &b.t.Tracks[b.lastTrackID]
 		if last.PID == string(pid) && last.TID == string(tid) {
 			return b.lastTrackID
@@ -139,7 +137,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			b.odd.Add(trace.NoteNegative, 1)
 			dur = 0
 		}
-		// HTA drops spans longer than a week; no serving window is.
+		// HTA drops spans longer than a week. No serving window is that long.
 		if dur > sevenDays {
 			b.odd.Add(trace.NoteDaysLong, 1)
 			return false
@@ -163,7 +161,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			s.Cat = trace.NoCore
 		}
 	case trace.Kernel:
-		// ROCm before 7.2 calls copies kernels.
+		// ROCm before 7.2 reports copies as kernels.
 		name := b.t.Strings.Get(s.Name)
 		switch {
 		case strings.HasPrefix(name, "MEMORY_COPY_") || strings.HasPrefix(name, "__amd_rocclr_copyBuffer"):
@@ -179,7 +177,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			s.Detail = int32(b.t.Strings.Intern(e.Text(rids)))
 		}
 	case trace.CPUOp:
-		// Before 2022 the steps of PyTorch's profiler were of the same category as ops.
+		// Before 2022 the steps of PyTorch's profiler had the same category as ops.
 		if bytes.HasPrefix(e.Text(e.Name), []byte("ProfilerStep#")) {
 			s.Cat = trace.UserAnnotation
 		}
@@ -199,14 +197,13 @@ func (b *builder) span(e *chromejson.Event) bool {
 	return true
 }
 
-// when is the time of an event, ns since the file's base.
+// when returns the time of an event, ns since the file's base.
 func when(e *chromejson.Event) (ns int64, ok bool) {
 	ns, ok = chromejson.ParseMicros(e.Text(e.TS))
 	return ns, ok && -farthest <= ns && ns <= farthest
 }
 
-// shaped tells the ops whose cost follows from their inputs: matrix products
-// and attention.
+// shaped reports whether an op's cost follows from its inputs: matrix products and attention.
 func shaped(name []byte) bool {
 	if !bytes.HasPrefix(name, []byte("aten::")) {
 		return false
@@ -215,7 +212,7 @@ func shaped(name []byte) bool {
 		bytes.Contains(name, []byte("linear")) || bytes.Contains(name, []byte("attention"))
 }
 
-// linked tells the categories whose spans have what links reads.
+// linked reports whether spans of a category have the args that links reads.
 func linked(c trace.Category) bool {
 	switch c {
 	case trace.Runtime, trace.Driver, trace.Sync, trace.CPUOp, trace.UserAnnotation, trace.GPUAnnotation, trace.Kernel, trace.Memcpy, trace.Memset:
@@ -224,7 +221,7 @@ func linked(c trace.Category) bool {
 	return false
 }
 
-// links reads what ties host and device events together.
+// links reads the ids that connect host and device events.
 func (b *builder) links(e *chromejson.Event, s *trace.Span) {
 	for i := range e.Known {
 		switch k := &e.Known[i]; k.Key {
@@ -289,7 +286,7 @@ func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 	tr := &b.t.Tracks[s.Track]
 	if !tr.GPU {
 		tr.GPU = true
-		if device < 0 { // without args the row says it
+		if device < 0 { // without args, use the row
 			device, _ = chromejson.ParseInt([]byte(tr.PID))
 		}
 		if stream < 0 {
@@ -302,7 +299,7 @@ func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 	b.t.Ops = append(b.t.Ops, op)
 }
 
-// triple reads "[1, 2, 3]".
+// triple parses "[1, 2, 3]".
 func triple(v []byte) (d [3]int32) {
 	at, n, in := 0, int64(0), false
 	for _, c := range v {

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// mainDevice is the GPU that did most of the work; -1: none did any.
+// mainDevice returns the GPU with most of the work, or -1 if none has any.
 func (b *builder) mainDevice() int32 {
 	ops := map[int32]int{}
 	for i, n := range b.trackOps {
@@ -25,13 +25,13 @@ func (b *builder) mainDevice() int32 {
 	return best
 }
 
-// near gives what tells times that do not lie days away from the rest: those are
-// broken, and would stretch the window beyond all measure.
+// near returns a function that reports whether a time lies within days of the others. Times farther away are invalid
+// and would stretch the window.
 func (b *builder) near() func(at int64) bool {
 	if b.spans.n == 0 {
 		return func(int64) bool { return true }
 	}
-	starts := make([]int64, min(101, b.spans.n)) // a sample
+	starts := make([]int64, min(101, b.spans.n)) // sample
 	for i := range starts {
 		starts[i] = b.spans.at(i * b.spans.n / len(starts)).Start
 	}
@@ -40,7 +40,7 @@ func (b *builder) near() func(at int64) bool {
 	return func(at int64) bool { return mid-sevenDays <= at && at <= mid+sevenDays }
 }
 
-// finish orders and completes the table. base is added to all times.
+// finish sorts and completes the table. It adds base to all times.
 func (b *builder) finish(base int64) *trace.Trace {
 	t := b.t
 	for _, o := range b.open {

@@ -1,6 +1,5 @@
-// Package read turns trace files into trace.Trace tables. Units and clocks
-// are converted here and nowhere else: all times come out as nanoseconds since
-// the Unix epoch.
+// Package read reads trace files into trace.Trace tables. Units and clocks are converted only here: all resulting times
+// are nanoseconds since the Unix epoch.
 package read
 
 import (
@@ -21,11 +20,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Options steer reading.
+// Options control reading.
 type Options struct {
 	Meter *progress.Meter
-	// Nsys steers the reading of exports of Nsight Systems, Export makes one of
-	// a report (nil: reports cannot be read); done is called when it was read.
+	// Nsys controls the reading of Nsight Systems exports. Export makes an export of a report (nil: reports cannot be
+	// read); done is called after reading it.
 	Nsys   nsysdb.Options
 	Export func(ctx context.Context, report string) (export string, done func(), err error)
 }
@@ -36,9 +35,8 @@ type Failure struct {
 	Err  error
 }
 
-// ReadSet reads all files of a set, several at a time. The traces come in the
-// set's order (a merged file gives one trace per rank in it); files that gave
-// nothing are Failures.
+// ReadSet reads all files of a set, several at a time. The traces are in the set's order; a merged file gives one trace
+// per rank. Files that gave nothing are Failures.
 func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []Failure, error) {
 	results := make([][]*trace.Trace, len(set.Files))
 	failures, err := Each(ctx, set, opt, func(i int, ts []*trace.Trace) { results[i] = ts })
@@ -57,10 +55,9 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 	return all, failures, nil
 }
 
-// Each is ReadSet for those who need no more than the traces of a rank at a
-// time: take gets those of the files at place i of [set.Set.ByRank], in any order, and
-// of several ranks at once. Reports of Nsight Systems can only be placed beside each
-// other: see Places.
+// Each is ReadSet for callers that need only the traces of one rank at a time. take receives the traces of the files at
+// index i of [set.Set.ByRank]. It is called in any order, and concurrently for several ranks. Reports of Nsight Systems
+// must be placed together: see Places.
 func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*trace.Trace)) ([]Failure, error) {
 	var mu sync.Mutex
 	var failures []Failure
@@ -83,9 +80,8 @@ func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*
 	return failures, g.Wait()
 }
 
-// Rank reads the files of one rank, as [set.Set.ByRank] has them. Those of several stages
-// become one trace, with a stretch for each, unless they are not of one process; in a
-// window by stage no trace has a stage then.
+// Rank reads the files of one rank, as grouped by [set.Set.ByRank]. The files of several stages become one trace with a
+// stretch for each, unless they come from different processes. In a window by stage no trace has a stage then.
 func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all []*trace.Trace, failures []Failure) {
 	for _, f := range files {
 		ts, err := ReadFile(ctx, f, opt)
@@ -112,8 +108,8 @@ func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all
 	return all, failures
 }
 
-// ReadFile reads one file. A file that ends early or holds broken parts still
-// gives its readable part, with notes; an error means it gave nothing.
+// ReadFile reads one file. A truncated or partly broken file gives its readable part, with notes. An error means that
+// it gave nothing.
 func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	if trace.IsReport(f.Path) || sqlitefile.Is(f.Path) {
 		return readNsys(ctx, f, opt)

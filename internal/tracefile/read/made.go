@@ -7,16 +7,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// made is what spans of one shape have in common.
+// made holds the common properties of spans of one shape.
 type made struct {
-	span trace.Span // but for its times, Corr and Ext, and Detail of GPU work
-	op   trace.Op   // of GPU work, but for Bytes
-	// Where in Event.Known numbers are told that each event has its own of; -1: not at all.
+	span trace.Span // without times, Corr and Ext, and without Detail for GPU work
+	op   trace.Op   // GPU work, without Bytes
+	// Indices in Event.Known of the numbers that vary between events; -1: absent.
 	corr, ext, bytes int
 }
 
-// keep notes what the event's shape says of all that have it. Collectives and
-// moves are told apart by more than their text.
+// keep stores the common properties of the event's shape. It skips collectives and moves, which have entries of their
+// own.
 func (b *builder) keep(e *chromejson.Event, s trace.Span) {
 	m := made{span: s, corr: -1, ext: -1, bytes: -1}
 	if s.Cat.OnGPU() {
@@ -40,10 +40,10 @@ func (b *builder) keep(e *chromejson.Event, s trace.Span) {
 		b.ofShape = append(b.ofShape, make([]uint16, e.Shape+1-len(b.ofShape))...)
 	}
 	b.made = append(b.made, m)
-	b.ofShape[e.Shape] = uint16(len(b.made)) // of shapes there are fewer than that holds
+	b.ofShape[e.Shape] = uint16(len(b.made)) // fits: there are fewer shapes
 }
 
-// as gives what spans of the event's shape have in common; nil: it is not known.
+// as returns the common properties of the event's shape, or nil if unknown.
 func (b *builder) as(e *chromejson.Event) *made {
 	if e.Shape < len(b.ofShape) && b.ofShape[e.Shape] > 0 {
 		return &b.made[b.ofShape[e.Shape]-1]
@@ -67,7 +67,7 @@ func (b *builder) again(e *chromejson.Event, m *made, start, dur int64) {
 	}
 	b.trackOps[s.Track]++
 	s.Detail = int32(len(b.t.Ops))
-	if len(b.t.Ops) == cap(b.t.Ops) { // there are many: append grows by little
+	if len(b.t.Ops) == cap(b.t.Ops) { // append grows large slices by too little
 		b.t.Ops = slices.Grow(b.t.Ops, len(b.t.Ops))
 	}
 	b.t.Ops = append(b.t.Ops, m.op)

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// readNsys reads a report of Nsight Systems or its export. Its ranks are placed by what the
-// report says; where the file's name says which rank it is, that counts.
+// readNsys reads a Nsight Systems report or its export. The report determines the ranks' places, unless the file's name
+// gives the rank.
 func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	path := f.Path
 	if trace.IsReport(path) {
@@ -41,26 +41,25 @@ func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 	return traces, err
 }
 
-// Places keeps the ranks of several reports apart, and tells reports of
-// different windows, which are no ranks of one. Reports of one window that
-// were made rank by rank or node by node each count from 0 unless their names,
-// or those of the processes in them, say more.
+// Places keeps the ranks of several reports apart, and detects reports of different windows, which are not ranks of one
+// run. Reports made per rank or per node each count from 0, unless their names or the names of their processes give the
+// rank.
 type Places struct {
 	used map[place]bool
-	next map[string]int // TP that is free, by stage
-	seen []extent       // of the reports before
+	next map[string]int // next free TP, by stage
+	seen []extent       // extents of earlier reports
 }
 
-// extent is when a report was recorded.
+// extent is the recording time of a report.
 type extent struct {
 	path       string
 	start, end int64
 }
 
-// apart is more than the clocks of two hosts differ by, in ns.
+// apart is longer than the clock difference between any two hosts, in ns.
 const apart = int64(time.Second)
 
-// extentOf is from the first to the last event of a report; ok is false for none.
+// extentOf returns the extent from the first to the last event of a report. ok is false if there are no events.
 func extentOf(traces []*trace.Trace) (x extent, ok bool) {
 	for _, t := range traces {
 		for i := range t.Spans {
@@ -74,7 +73,7 @@ func extentOf(traces []*trace.Trace) (x extent, ok bool) {
 	return x, ok
 }
 
-// compare notes that a report does not overlap one before.
+// compare adds a note if a report does not overlap an earlier one.
 func (p *Places) compare(traces []*trace.Trace) {
 	x, ok := extentOf(traces)
 	if !ok {
@@ -94,8 +93,8 @@ type place struct {
 	stage string
 }
 
-// Take gives the ranks of the next report their places: their own where these
-// are free, else those after the ranks of the reports before.
+// Take assigns places to the ranks of the next report: their own if these are free, otherwise those after the ranks of
+// earlier reports.
 func (p *Places) Take(traces []*trace.Trace) {
 	if p.used == nil {
 		p.used, p.next = map[place]bool{}, map[string]int{}

@@ -12,20 +12,20 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// reader sorts the events of one file into builders, one for each rank in it:
-// a plain file has one, a merged file one per label in its pids.
+// reader distributes the events of one file to builders, one per rank: a plain file has one rank, a merged file one per
+// label in its pids.
 type reader struct {
 	file     set.File
 	plain    *builder
 	byLabel  map[string]*builder
 	order    []*builder
-	lastPID  []byte // label lookup of the last event: they come in long runs
+	lastPID  []byte // pid of the last event, because labels come in long runs
 	last     *builder
 	metaText map[string]json.RawMessage
-	merged   set.Merged // what our merger leaves about the parts of a merged file
+	merged   set.Merged // our merger's metadata about the parts of a merged file
 }
 
-// keptMeta are the top-level members that mean something to a Source.
+// keptMeta are the top-level members that a Source uses.
 var keptMeta = []string{"baseTimeNanoseconds", "distributedInfo", "deviceProperties", "trace_id", "host_name", "with_stack", set.Key}
 
 func (r *reader) meta(key, value []byte) {
@@ -34,7 +34,7 @@ func (r *reader) meta(key, value []byte) {
 	}
 }
 
-// builderFor gives the builder of the rank that an event's pid names.
+// builderFor returns the builder of the rank that an event's pid names.
 func (r *reader) builderFor(pid []byte) *builder {
 	if len(pid) < 2 || pid[0] != '[' {
 		if r.plain == nil {
@@ -64,7 +64,7 @@ func (r *reader) builderFor(pid []byte) *builder {
 	return b
 }
 
-// finish closes all builders and gives their traces in rank order.
+// finish finishes all builders and returns their traces in rank order.
 func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace.Trace {
 	base, oddBase := int64(0), int64(0)
 	if v := r.metaText["baseTimeNanoseconds"]; v != nil {
@@ -77,7 +77,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 	var out []*trace.Trace
 	for _, b := range r.order {
 		if len(r.order) > 1 && b.spans.n == 0 {
-			continue // a label with nothing but names
+			continue // a label with only names
 		}
 		t := b.finish(base)
 		t.Source = trace.Source{
@@ -107,13 +107,13 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 	return out
 }
 
-// labelled fills the source of one rank of a merged file.
+// labelled sets the source of one rank of a merged file.
 func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 	rank, stage, _ := strings.Cut(label, " ")
 	if at, ok := trace.ParseRank(rank); ok {
 		t.Source.Rank, t.Source.Stage = at, stage
 	}
-	parts := 0 // several: its stages
+	parts := 0 // several if the rank has stages
 	for _, m := range r.merged.Ranks {
 		if m.Label != label {
 			continue
@@ -126,7 +126,7 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 	return dist
 }
 
-// stage sees to it that no trace goes by a stage that it is not of.
+// stage drops a stage label that the trace's steps contradict.
 func (r *reader) stage(t *trace.Trace) {
 	named := t.Source.Stage
 	if named == "" {
@@ -160,7 +160,7 @@ func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.
 	}
 }
 
-// device is the name of GPU id among the visible ones.
+// device returns the name of GPU id. listed reports whether any GPU is visible.
 func device(raw json.RawMessage, id int32) (name string, listed bool) {
 	var devices []struct {
 		ID   int32  `json:"id"`

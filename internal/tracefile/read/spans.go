@@ -7,20 +7,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// spanList is the spans of a file in its order, until finish sorts them. They lie in
-// pieces that files hand on to each other, so that nothing is copied as they
-// grow in number, and little memory is left behind.
+// spanList holds the spans of a file in file order until finish sorts them. They lie in pieces of fixed size that are
+// reused across files, so that growing copies nothing and leaves little unused memory.
 type spanList struct {
 	pieces []*[spanPiece]trace.Span
 	n      int
 }
 
-// spanPiece is few, since each label of a merged file has a piece of its own at least.
+// spanPiece is small, since each label of a merged file needs at least one piece.
 const spanPiece = 256
 
 var spanPieces = sync.Pool{New: func() any { return new([spanPiece]trace.Span) }}
 
-// add appends a span, whose contents are any.
+// add appends a span with undefined contents.
 func (s *spanList) add() *trace.Span {
 	if s.n%spanPiece == 0 {
 		s.pieces = append(s.pieces, spanPieces.Get().(*[spanPiece]trace.Span))
@@ -31,8 +30,8 @@ func (s *spanList) add() *trace.Span {
 
 func (s *spanList) at(i int) *trace.Span { return &s.pieces[uint(i)/spanPiece][uint(i)%spanPiece] }
 
-// sorted gives the spans that keep wants by track, start, longest first, equal
-// ones in the file's order, and lets go of all. tracks is how many there are.
+// sorted returns the spans that keep accepts, sorted by track and start, with longer ones first and ties in file order.
+// It releases the list. tracks is the number of tracks.
 func (s *spanList) sorted(tracks int, keep func(*trace.Span) bool) []trace.Span {
 	ends := make([]int32, tracks+1)
 	for i := range s.n {
@@ -66,7 +65,7 @@ func (s *spanList) sorted(tracks int, keep func(*trace.Span) bool) []trace.Span 
 	return out
 }
 
-// before tells whether span i must stand before span j, wherever they are now.
+// before reports whether span i sorts before span j.
 func (s *spanList) before(i, j int32) bool {
 	a, b := s.at(int(i)), s.at(int(j))
 	return a.Start < b.Start || a.Start == b.Start && a.Dur > b.Dur

@@ -1,18 +1,18 @@
 package redact
 
-// rule says what becomes of a value.
+// rule determines the treatment of a value.
 type rule uint8
 
 const (
 	asNumber rule = iota // a number, or text of numbers
-	asWord               // a short word of the format itself
-	asCode               // a name out of a program
+	asWord               // a short keyword of the format
+	asCode               // a name from a program
 	asType
 	asInput
 	asGroup
 	asCategory
-	asName // of an event: by its category
-	asID   // of a flow
+	asName // name of an event, by its category
+	asID   // id of a flow
 	asPID
 	asTID
 	asSort
@@ -21,11 +21,11 @@ const (
 	asLabel
 	asRequests
 	asStack
-	asRowName // of a process or thread: by the event's name
+	asRowName // name of a process or thread, by the event's name
 	asRowLabels
 	asProcess
 	asThread
-	asMark // the name of an event that is no span
+	asMark // name of an event that is not a span
 	asNote
 	asOp
 	asKernel
@@ -38,7 +38,7 @@ const (
 	numRules
 )
 
-// members is what an object under a rule may hold; nil: no object at all.
+// members returns the known members of an object under a rule, or nil if objects are not allowed.
 func (k rule) members() map[string]rule {
 	switch k {
 	case asArgs:
@@ -53,8 +53,7 @@ func (k rule) members() map[string]rule {
 	return nil
 }
 
-// takes tells whether a value, which v begins with, is of a kind that the rule
-// can judge.
+// takes reports whether the rule accepts the type of the value that starts v.
 func (k rule) takes(v []byte) bool {
 	if len(v) == 0 {
 		return false
@@ -67,7 +66,7 @@ func (k rule) takes(v []byte) bool {
 	case '"':
 		return k.members() == nil
 	}
-	switch k { // a number or a word where text belongs
+	switch k { // a number or a word in place of text
 	case asHost, asTrace, asLabel, asRequests, asStack:
 		return false
 	}
@@ -80,15 +79,14 @@ var eventKeys = map[string]rule{
 	"id": asID, "bind_id": asID, "bp": asWord, "s": asWord, "args": asArgs,
 }
 
-// argKeys are the members of an event's args that Kineto, SGLang, vLLM and this
-// program write and that are no free text.
+// argKeys are the members of an event's args that Kineto, SGLang, vLLM and this program write, except free text.
 var argKeys = map[string]rule{
 	"Collective name": asCode, "dtype": asCode, "Process Group Name": asGroup, "Process Group ID": asGroup, "Process Group Description": asGroup,
 	"cuda_sync_kind": asCode, "hip_sync_kind": asCode, "kernel_backend": asCode, "Input type": asType, "Concrete Inputs": asInput,
 	"rids": asRequests, "Call stack": asStack, "name": asRowName, "labels": asRowLabels, "sort_index": asSort,
 }
 
-// numberKeys are those of argKeys whose values are numbers, or lists of them.
+// numberKeys are the argKeys whose values are numbers or lists of numbers.
 var numberKeys = []string{
 	"External id", "Record function id", "Sequence number", "Fwd thread id", "Ev Idx", "Input Dims", "Input Strides", "cbid", "correlation", "device", "context",
 	"stream", "queued", "registers per thread", "shared memory", "blocks per SM", "warps per SM", "grid", "block", "est. achieved occupancy %", "priority",
@@ -99,26 +97,25 @@ var numberKeys = []string{
 	"is_async", "Async", "num_tokens", "kind", "flow", "ptr", "dst", "src", "size", "room",
 }
 
-// Key is the member by which a file says that it was redacted; its value is the
-// version of docs/formats/redacted.md.
+// Key is the member that marks a file as redacted. Its value is the version of docs/formats/redacted.md.
 const Key = "stepscope_redacted"
 
-// fileKeys are the members of a file beside its events.
+// fileKeys are the members of a file other than its events.
 var fileKeys = map[string]rule{
 	"deviceProperties": asDevices, "trace_id": asTrace, "host_name": asHost, "distributedInfo": asWorld, "parallelism": asWorld,
 	"displayTimeUnit": asWord, "stepscope": asMerged, "stepscope_cut": asMerged, "cuda_sync_mode": asCode,
 }
 
-// deviceKeys are those of deviceProperties, besides numbers.
+// deviceKeys are the members of deviceProperties, without numbers.
 var deviceKeys = map[string]rule{"name": asCode}
 
-// worldKeys are those of distributedInfo and its lists.
+// worldKeys are the members of distributedInfo and its lists.
 var worldKeys = map[string]rule{
 	"backend": asCode, "nccl_version": asCode, "pg_config": asWorld, "pg_name": asGroup, "pg_desc": asGroup, "backend_config": asCode,
-	"clock": asWorld, "reference": asHost, // by which clocks are aligned
+	"clock": asWorld, "reference": asHost, // for clock alignment
 }
 
-// mergedKeys are those of the member in which a merged file describes itself.
+// mergedKeys are the members of a merged file's own metadata.
 var mergedKeys = map[string]rule{
 	"ranks": asMerged, "id_map": asMerged, "missing": asMerged, "problem": asMerged, "label": asLabel, "stage": asCode, "pid_prefix": asLabel,
 	"distributedInfo": asWorld, "trace_id": asTrace, "host_name": asHost,

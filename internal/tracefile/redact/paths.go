@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Paths keep the part that belongs to a public package: it says where in
-// SGLang, vLLM or PyTorch something is. All others become path-N, with the
-// ending of the file.
+// Paths keep the part within a public package, which locates code in SGLang, vLLM or PyTorch. All others become path-N
+// with the file's extension.
 
-// public are packages whose files may be named, wherever they are installed.
+// public lists packages whose file names may stay, wherever they are installed.
 var public = wordsOf(`torch sglang sgl_kernel sgl_kernel_npu vllm triton transformers flashinfer flash_attn flash_attn_interface deep_gemm deep_ep deepep xgrammar
 	outlines_core outlines tokenizers safetensors huggingface_hub numpy einops torchvision torchaudio functorch torchgen accelerate diffusers xformers bitsandbytes
 	compressed_tensors nvidia cutlass cuda cupy ray fastapi starlette uvicorn uvloop pydantic zmq msgspec orjson aiohttp httpx requests urllib3 anyio
 	nvtx viztracer tqdm mooncake nixl lmcache aiter tilelang apache_tvm tvm tvm_ffi torch_memory_saver setproctitle
 	typing_extensions packaging psutil scipy PIL transformer_engine modelopt torchao lm_eval`)
 
-// stdlibDirs and stdlibFiles are what Python's own library has.
+// stdlibDirs and stdlibFiles are the packages and modules of Python's standard library.
 var (
 	stdlibDirs  = wordsOf(`asyncio collections concurrent ctypes email encodings html http importlib json logging multiprocessing unittest urllib xml zoneinfo re sqlite3`)
 	stdlibFiles = wordsOf(`abc argparse ast base64 bisect calendar codecs contextlib contextvars copy copyreg dataclasses datetime decimal dis enum fnmatch fractions
@@ -37,16 +36,16 @@ func wordsOf(s string) map[string]bool {
 var (
 	installed = regexp.MustCompile(`^.*/(?:site-packages|dist-packages)/`)
 	library   = regexp.MustCompile(`^(?:.*/)?python3(?:\.\d+)?/`)
-	// Checkouts, told by the folders of the projects themselves.
+	// Checkouts, recognised by the projects' own folders.
 	checkout = regexp.MustCompile(`^.*/((?:sglang/(?:srt|multimodal_gen|lang|jit_kernel|cli|test|launch_server\.py|bench_[a-z_]+\.py)` +
 		`|vllm/(?:v1|engine|worker|model_executor|distributed|executor|attention|compilation|entrypoints|lora|multimodal|platforms|spec_decode|transformers_utils|utils|_custom_ops\.py|forward_context\.py)` +
 		`|torch/(?:_dynamo|_inductor|_functorch|_higher_order_ops|_ops\.py|autograd|cuda|distributed|fx|jit|nn|profiler|utils)|at/native|aten/src)(?:/.*)?)$`)
-	// What a path is made of that may stay.
+	// The characters allowed in a path that stays.
 	plainPath = regexp.MustCompile(`^[\w.+/-]+$`)
 	endings   = regexp.MustCompile(`^\.(?:py|pyc|so|json|cu|cuh|cc|cpp|h|hpp|c|safetensors|bin|pt|gz|txt|log|ttir|ptx|cubin)$`)
 )
 
-// tail is the part of a path that may stay; "" for none.
+// tail returns the part of a path that may stay, or "".
 func tail(p string) string {
 	p = strings.ReplaceAll(p, `\`, "/")
 	if !plainPath.MatchString(p) && !installed.MatchString(p) {
@@ -70,7 +69,7 @@ func tail(p string) string {
 	return ""
 }
 
-// file is a path as it may be shown.
+// file returns the redacted form of a path.
 func (r *Redactor) file(p string) string {
 	if t := tail(p); t != "" {
 		return r.clean(t)
@@ -82,7 +81,7 @@ func (r *Redactor) file(p string) string {
 	return r.instead(file, p) + end
 }
 
-// A Python frame is "FILE(LINE): FUNCTION", a builtin or a module's call.
+// A Python frame is "FILE(LINE): FUNCTION", a builtin or a module call.
 var (
 	frameForm  = regexp.MustCompile(`^(.*)\((\d+)\): (.*)$`)
 	frameOther = regexp.MustCompile(`^(?:<built-in (?:function|method) \w*(?: of [\w.]+(?: object)?(?: at 0x[0-9A-Fa-f]+)?)?>|nn\.Module: \w+|PyTorch Profiler \(\d+\)|<unknown>)$`)
@@ -110,7 +109,7 @@ func pythonFrame(r *Redactor, s string) string {
 	return where + "(" + m[2] + "): " + name
 }
 
-// stack is a list of frames with ";" between them.
+// stack redacts a list of frames separated by ";".
 func stack(r *Redactor, s string) string {
 	frames := strings.Split(s, ";")
 	for i, f := range frames {

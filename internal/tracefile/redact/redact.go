@@ -1,12 +1,9 @@
-// Package redact makes a trace fit to be shown to strangers: it replaces what
-// names people, machines, files, requests and processes, and leaves what an
-// analysis needs. docs/formats/redacted.md says what becomes of what.
+// Package redact makes a trace fit for publication. It replaces the names of people, machines, files, requests and
+// processes, and keeps the data that an analysis needs. docs/formats/redacted.md lists the replacements.
 //
-// It works from what may stay: an event's or a file's member that is not known
-// is left out, a text that has none of the known forms is replaced. Equal texts
-// get equal replacements in all files that one Redactor sees. Names of
-// operators, kernels and Python functions are code and stay, but for the paths,
-// addresses and secrets in them.
+// It works from a list of allowed contents: an unknown member of an event or file is left out, and a text in no known
+// form is replaced. Equal texts get equal replacements in all files of one Redactor. Names of operators, kernels and
+// Python functions are code and stay, except for paths, addresses and secrets within them.
 package redact
 
 import (
@@ -20,37 +17,36 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// Options say what else is secret, and what is not.
+// Options adjust the set of secrets.
 type Options struct {
-	// KeepNames keeps the texts of annotations that have no known form.
+	// KeepNames keeps annotations in no known form.
 	KeepNames bool
-	// Hosts and Users are names to hide wherever they stand as words, besides
-	// those that the files give.
+	// Hosts and Users are further names to hide wherever they occur as words, in addition to those found in the files.
 	Hosts, Users []string
 }
 
-// Redactor redacts the files of one capture, one after the other. Look may be
-// called at any time, from any goroutine, before the first Event or Member.
+// Redactor redacts the files of one capture, one after the other. Look may be called from any goroutine before the
+// first Event or Member.
 type Redactor struct {
 	opt    Options
 	vocab  [numKinds]map[string]int // secret → number
 	places [numKinds]int64
 	caches [numRules]map[string]cached
-	left   map[string]int64 // members left out, by key
-	words  []word           // to hide wherever they stand, longest first
+	left   map[string]int64 // number of omitted members by key
+	words  []word           // words to hide anywhere, longest first
 	buf    []byte
-	e      *chromejson.Event // under way
-	now    []kind            // what was replaced in the text under way
+	e      *chromejson.Event // current event
+	now    []kind            // kinds replaced in the current text
 
 	settled bool
-	mu      sync.Mutex // guards seen
+	mu      sync.Mutex // protects seen
 	seen    [2]map[string]bool
 }
 
 type word struct {
 	text string
 	kind kind
-	of   string // the secret it stands for
+	of   string // the secret it belongs to
 }
 
 type cached struct {
@@ -58,7 +54,7 @@ type cached struct {
 	what []kind
 }
 
-// kind is what a replacement stands for.
+// kind is the kind of a secret.
 type kind uint8
 
 const (
@@ -69,7 +65,7 @@ const (
 	request
 	process
 	thread
-	number // of a process or thread
+	number // id of a process or thread
 	recording
 	operator
 	call
@@ -83,7 +79,7 @@ const (
 	numKinds
 )
 
-// Replacements are "host-0", "path-3.py", …
+// prefixes of the replacements: "host-0", "path-3.py", …
 var prefixes = [numKinds]string{
 	"host-", "user-", "path-", "annotation-", "r", "process-", "thread-", "", "trace-", "op-", "call-", "frame-", "group-", "category-", "row-",
 	"address-", "secret-", "",
@@ -95,7 +91,7 @@ var kindNames = [numKinds]string{
 	"addresses and URLs", "tokens and keys", "texts in arguments",
 }
 
-// New gives a Redactor for one capture.
+// New returns a Redactor for one capture.
 func New(opt Options) *Redactor {
 	r := &Redactor{opt: opt, left: map[string]int64{}}
 	for i := range r.vocab {
@@ -110,8 +106,8 @@ func New(opt Options) *Redactor {
 	return r
 }
 
-// LookFile takes note of the host that a file names; one in a name that
-// PyTorch's handler gives (HOST_PID.TIME.pt.trace.json) too.
+// LookFile records the host that a file names, and any host in a name from PyTorch's handler
+// (HOST_PID.TIME.pt.trace.json).
 func (r *Redactor) LookFile(path, host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,17 +119,16 @@ func (r *Redactor) LookFile(path, host string) {
 
 var handlerName = regexp.MustCompile(`^(.+)_\d+\.\d{10,20}\.`)
 
-// drop counts a member that is left out.
+// drop counts an omitted member.
 func (r *Redactor) drop(key string) {
-	const most = 1000 // keys; one who makes keys of texts has no end of them
+	const most = 1000 // maximum number of keys, which may be arbitrary texts
 	if _, ok := r.left[key]; !ok && len(r.left) >= most {
 		key = "(others)"
 	}
 	r.left[key]++
 }
 
-// Look searches a text, of any form, for the names of users: home directories
-// give them away.
+// Look searches text of any format for user names in the paths of home directories.
 func (r *Redactor) Look(raw []byte) {
 	for _, m := range homes(raw) {
 		r.mu.Lock()
@@ -142,7 +137,7 @@ func (r *Redactor) Look(raw []byte) {
 	}
 }
 
-// settle makes words of the hosts and users seen.
+// settle adds the collected hosts and users to words.
 func (r *Redactor) settle() {
 	if r.settled {
 		return
@@ -158,7 +153,7 @@ func (r *Redactor) settle() {
 	slices.SortStableFunc(r.words, func(a, b word) int { return len(b.text) - len(a.text) })
 }
 
-// number is the number of a secret among those of its kind.
+// number returns the index of a secret among those of its kind.
 func (r *Redactor) number(k kind, s string) int {
 	n, ok := r.vocab[k][s]
 	if !ok {
@@ -168,28 +163,26 @@ func (r *Redactor) number(k kind, s string) int {
 	return n
 }
 
-// instead is the replacement of a secret.
+// instead returns the replacement of a secret.
 func (r *Redactor) instead(k kind, s string) string {
 	r.now = append(r.now, k)
 	return prefixes[k] + strconv.Itoa(r.number(k, s))
 }
 
-// Event replaces the text of an event.
+// Event redacts an event in place.
 func (r *Redactor) Event(e *chromejson.Event) {
 	r.settle()
 	r.e = e
 	out, end := r.object(r.buf[:0], e.Raw, 0, eventKeys)
 	r.buf, r.e = out, nil
 	if end != len(e.Raw) || !e.Reset(out) {
-		// Events are well-formed JSON objects, so this is a fault of ours: better
-		// nothing than what should not be seen.
+		// Events are well-formed JSON objects, so this is a bug. Drop the event rather than leak it.
 		r.drop("(an event that could not be read)")
 		e.Reset([]byte("{}"))
 	}
 }
 
-// Member gives the value of one of a file's own members; nil: it must go. key
-// is as in the file.
+// Member returns the redacted value of a top-level member, or nil to leave it out. key is as in the file.
 func (r *Redactor) Member(key string, value []byte) []byte {
 	r.settle()
 	k, ok := fileKeys[key]
@@ -201,15 +194,14 @@ func (r *Redactor) Member(key string, value []byte) []byte {
 	return out
 }
 
-// Count says how much of a kind was replaced.
+// Count is the number of replacements of one kind.
 type Count struct {
 	Kind     string `json:"kind"`
 	Distinct int    `json:"distinct"`
 	Places   int64  `json:"places"`
 }
 
-// Counts lists what was replaced, most places first, and Left the members that
-// were left out, by key.
+// Counts lists the replacements by kind, most places first.
 func (r *Redactor) Counts() []Count {
 	counts := []Count{}
 	for k := range numKinds {
@@ -221,6 +213,5 @@ func (r *Redactor) Counts() []Count {
 	return counts
 }
 
-// Left counts the members of events and files that were left out since nothing
-// is known of them, by key.
+// Left returns the number of unknown members of events and files that were left out, by key.
 func (r *Redactor) Left() map[string]int64 { return r.left }

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// rules say what becomes of a text.
+// rules holds the redaction function of each rule.
 var rules [numRules]func(r *Redactor, s string) string
 
 func init() {
@@ -33,14 +33,14 @@ func init() {
 		asCall:  form(`[A-Za-z_][A-Za-z0-9_]{0,80}`, call),
 		asFrame: pythonFrame,
 	}
-	for k := range numRules { // in lists: where objects belong texts say nothing
+	for k := range numRules { // in lists: texts in place of objects are dropped
 		if k.members() != nil {
 			rules[k] = form("", argument)
 		}
 	}
 }
 
-// form keeps texts of the form, but for the secrets in them, and replaces others.
+// form returns a rule that keeps texts of the form, except for secrets within them, and replaces others.
 func form(pattern string, k kind) func(*Redactor, string) string {
 	re := regexp.MustCompile(`^(?:` + pattern + `)$`)
 	return func(r *Redactor, s string) string {
@@ -56,7 +56,7 @@ func form(pattern string, k kind) func(*Redactor, string) string {
 	}
 }
 
-// hidden replaces a text whatever it is; the empty one says nothing.
+// hidden replaces any text but "".
 func (r *Redactor) hidden(k kind, s string) string {
 	if s == "" {
 		return s
@@ -64,7 +64,7 @@ func (r *Redactor) hidden(k kind, s string) string {
 	return r.instead(k, s)
 }
 
-// resolve finds the rule of a text that depends on the event it is in.
+// resolve replaces asName and asRowName by the rule for the current event.
 func (r *Redactor) resolve(k rule) rule {
 	if k != asName && k != asRowName || r.e == nil {
 		return k
@@ -97,11 +97,10 @@ func (r *Redactor) resolve(k rule) rule {
 	return asNote
 }
 
-// Ids below this number devices and streams, or are those of a container's few
-// processes.
+// Lower ids number devices and streams, or belong to the few processes of a container.
 const firstPID = 1000
 
-// ofProcess tells the events of processes from those of devices.
+// ofProcess reports whether the current event belongs to a process rather than a device.
 func (r *Redactor) ofProcess() bool {
 	if r.e == nil {
 		return false
@@ -110,19 +109,17 @@ func (r *Redactor) ofProcess() bool {
 	return ok && n >= firstPID
 }
 
-// ofRow tells whether a number is that of the event's process or thread: rows
-// are sorted by them.
+// ofRow reports whether a number is the event's process or thread id, by which rows are sorted.
 func (r *Redactor) ofRow(raw []byte) bool {
 	return r.ofProcess() && (bytes.Equal(raw, r.e.Text(r.e.PID)) || bytes.Equal(raw, r.e.Text(r.e.TID)))
 }
 
-// rankLabel is what a merged file has before its pids.
+// rankLabel matches the prefix of pids in a merged file.
 var rankLabel = regexp.MustCompile(`^\[?((?:(?:TP|DP|PP|EP|R)\d+-?)+|Unknown|merged)( [A-Za-z_]{1,16})?( #\d+)?(?:$|\] ?)`)
 
 var ownRows = regexp.MustCompile(`^(?:Spans|Traces|(?:Trace )?PyTorch Profiler|)$`)
 
-// pid numbers the ids of processes and threads anew, from 1000 on: they are in
-// the logs of a host.
+// pid renumbers process and thread ids from 1000 on, because the original ids occur in the host's logs.
 func pid(r *Redactor, s string) string {
 	if m := rankLabel.FindString(s); m != "" {
 		if len(m) == len(s) {
@@ -143,8 +140,7 @@ func pid(r *Redactor, s string) string {
 	return strconv.Itoa(firstPID + r.number(number, s))
 }
 
-// requests replaces each id of a list: they are in the logs of servers, and in
-// those of their clients.
+// requests replaces each id of a list, because the ids occur in the logs of servers and clients.
 func requests(r *Redactor, s string) string {
 	if s == "" {
 		return s

@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// What may stand inside a name that stays: C++ compilers put paths into the
-// names of lambdas, people put anything anywhere.
+// Secrets that may occur inside a name that stays: C++ compilers put paths into the names of lambdas, and users can put
+// anything anywhere.
 var (
 	urls   = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>]+`)
 	mails  = regexp.MustCompile(`\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b`)
 	ips    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
 	tokens = regexp.MustCompile(`(^|[^A-Za-z0-9])(hf_[A-Za-z0-9]{6,}|sk-[A-Za-z0-9_-]{6,}|gh[pousr]_[A-Za-z0-9]{6,}|github_pat_\w{6,}|glpat-[\w-]{6,}|nvapi-[\w-]{6,}|xox[abprs]-[\w-]{6,}` +
 		`|AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]+|[0-9a-f]{40,}|[0-9A-F]{40,})`)
-	// A name that tells a secret, and what is given to it. Counts of tokens are
-	// none.
+	// The name of a secret and its value. Token counts are not secrets.
 	pairs = regexp.MustCompile(`(?i)\b([\w-]*(?:secret|token|api_?key|_key|passwo?r?d|credential|auth)[\w-]*\s*(?:=\s*|:\s+))("[^"]*"|'[^']*'|[^\s,;<>)\]}"']+)`)
 	count = regexp.MustCompile(`^[\d.,/-]+$`)
-	// At least two parts: "/" alone divides.
+	// At least two parts: a single "/" is a division.
 	paths = regexp.MustCompile(`(^|[\s"'(\[{=,:;<>@|])((?:~|[A-Za-z]:)?(?:[/\\][\w.+@%-]+){2,}[/\\]?|~[/\\][\w.+@%-]+)`)
 	house = regexp.MustCompile(`(?:^|[^\w])[/\\](?:home|Users)[/\\]+([\w.-]+)`)
 )
 
-// homes are the names of users in the home directories of a text.
+// homes returns the user names in the home directories of a text.
 func homes(raw []byte) (names [][]byte) {
 	if !bytes.Contains(raw, []byte("home")) && !bytes.Contains(raw, []byte("Users")) {
-		return nil // nearly always
+		return nil // the usual case
 	}
 	for _, m := range house.FindAllSubmatch(raw, -1) {
 		names = append(names, m[1])
@@ -34,8 +33,7 @@ func homes(raw []byte) (names [][]byte) {
 	return names
 }
 
-// clean replaces what does not belong into a name: addresses, secrets, paths,
-// and the hosts and users that are known.
+// clean replaces secrets inside a name: addresses, credentials, paths, and known hosts and users.
 func (r *Redactor) clean(s string) string {
 	if s == "" {
 		return s
@@ -65,14 +63,13 @@ func (r *Redactor) clean(s string) string {
 	return r.unword(s)
 }
 
-// generic are names that give nobody away, and words that names of kernels are
-// told by.
+// generic are names that identify no one, and words that occur in kernel names.
 var generic = wordsOf(`root user users home ubuntu admin python python3 nobody runner localhost local host node worker gpu cpu server default workspace app data
 	model models test void const char float double int long at c10 std kernel gemm nccl cutlass cublas cudnn attn attention flash mha mla moe norm rms silu act
 	mul add reduce scatter gather all fused elementwise native vectorized triton unrolled cub thrust copy fill cat sort topk softmax rotary rope embedding index
 	marlin awq gptq fp8 fp4 int8 bf16 cuda hip rocm aten step decode prefill extend layer layers self linear mlp sgl`)
 
-// hide makes a name one that clean looks for.
+// hide makes clean replace a name.
 func (r *Redactor) hide(k kind, name string) {
 	list := []string{name}
 	if first, _, ok := strings.Cut(name, "."); ok && k == host {
@@ -85,7 +82,7 @@ func (r *Redactor) hide(k kind, name string) {
 	}
 }
 
-// unword replaces the hosts and users known, where they stand as words.
+// unword replaces known hosts and users where they occur as words.
 func (r *Redactor) unword(s string) string {
 	for _, w := range r.words {
 		for from := 0; ; {
@@ -107,5 +104,5 @@ func (r *Redactor) unword(s string) string {
 	return s
 }
 
-// letter tells what a word is made of; "_" and "-" end one.
+// letter reports whether c is part of a word. "_" and "-" are not.
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c-'0' <= 9 }

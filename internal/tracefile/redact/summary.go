@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Here gives a Redactor that hides the names of this machine and its user, too.
+// Here returns a Redactor that also hides the names of this machine and its user.
 func Here(keepNames bool) *Redactor {
 	opt := Options{KeepNames: keepNames, Users: []string{os.Getenv("USER"), os.Getenv("LOGNAME"), filepath.Base(os.Getenv("HOME"))}}
 	if name, err := os.Hostname(); err == nil {
@@ -20,16 +20,16 @@ func Here(keepNames bool) *Redactor {
 	return New(opt)
 }
 
-// Summary is what was done, for machines.
+// Summary lists all replacements and omissions as JSON.
 type Summary struct {
 	Replaced []Count          `json:"replaced"`
 	Left     map[string]int64 `json:"left_out"`
 }
 
-// Summary tells what was done so far.
+// Summary returns the replacements and omissions so far.
 func (r *Redactor) Summary() *Summary { return &Summary{r.Counts(), r.Left()} }
 
-// Print says what was replaced, and what was not looked for.
+// Print writes the replacements and omissions as text, and lists the data that was kept.
 func (r *Redactor) Print(w io.Writer) {
 	counts := r.Counts()
 	if len(counts) == 0 {

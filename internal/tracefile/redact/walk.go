@@ -7,16 +7,15 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// A walk through JSON text that is known to be well-formed: events and members
-// as chromejson gives them. What stays is copied with its white space.
+// The walk expects well-formed JSON, such as events and members from chromejson. Kept members are copied with their
+// white space.
 
-// object appends the object at src[i] with the members that keys knows, and
-// gives the index after it.
+// object appends the object at src[i] with only the members in keys, and returns the index after it.
 func (r *Redactor) object(dst, src []byte, i int, keys map[string]rule) ([]byte, int) {
 	dst = append(dst, '{')
 	i++
 	for first := true; i < len(src); {
-		at := i // of the white space before a key, or before the end
+		at := i // start of the white space before a key or the end
 		i = chromejson.SkipSpace(src, i)
 		if i < len(src) && src[i] == '}' {
 			return append(append(dst, src[at:i]...), '}'), i + 1
@@ -48,7 +47,7 @@ func (r *Redactor) object(dst, src []byte, i int, keys map[string]rule) ([]byte,
 	return dst, i
 }
 
-// value appends what a rule makes of the value at src[i].
+// value appends the redacted value at src[i] and returns the index after it.
 func (r *Redactor) value(dst, src []byte, i int, rule rule) ([]byte, int) {
 	if i >= len(src) {
 		return dst, i
@@ -93,7 +92,7 @@ func (r *Redactor) array(dst, src []byte, i int, rule rule) ([]byte, int) {
 	return dst, i
 }
 
-// text appends what a rule makes of a string; quoted is its text with quotes.
+// text appends a redacted string. quoted is its text with quotes.
 func (r *Redactor) text(dst, quoted []byte, rule rule) []byte {
 	rule = r.resolve(rule)
 	c, ok := r.caches[rule][string(quoted)]
@@ -108,7 +107,7 @@ func (r *Redactor) text(dst, quoted []byte, rule rule) []byte {
 			c.text = `"` + chromejson.Escape(to) + `"`
 		}
 		c.what = slices.Clone(r.now)
-		const most = 1 << 16 // texts that may all be different need no more
+		const most = 1 << 16 // cached texts; more would not help if all are different
 		if r.caches[rule] == nil {
 			r.caches[rule] = map[string]cached{}
 		}

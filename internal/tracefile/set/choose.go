@@ -14,16 +14,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// IDError is a profile id that no window has.
+// IDError means that no window has the profile id.
 type IDError struct{ ID, There string }
 
 func (e *IDError) Error() string {
 	return fmt.Sprintf("no trace files of profile id %q, there are: %s", e.ID, e.There)
 }
 
-// Choose picks the window that is worked on: the newest in the given files and
-// directories, or that of the given profile id. Inputs that do not exist are said and
-// come back as missing; it is an error if nothing else is left.
+// Choose selects the window to work on: the newest in the given files and directories, or the one with the given
+// profile id. It prints a warning for inputs that do not exist and returns them as missing. It is an error if no others
+// are left.
 func Choose(say *progress.Console, paths []string, id string) (window Set, missing []string, err error) {
 	var there []string
 	onlyFiles := true
@@ -73,7 +73,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		}
 		window = sets[at]
 	} else {
-		// Files given by name belong together even if their names do not say so.
+		// Files given by name belong together even if their names do not show it.
 		if len(sets) > 1 && onlyFiles && slices.ContainsFunc(sets, unnamed) {
 			sets = []Set{join(sets)}
 		}
@@ -91,14 +91,14 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	return window, missing, nil
 }
 
-// below is a directory in one that is meant, with the windows in it: people point at the
-// folder of all profiles, in which each has a directory of its own.
+// below is a subdirectory with windows. Users may name the folder of all profiles, where each profile has its own
+// directory.
 type below struct {
 	dir  string
 	sets []Set
 }
 
-// windowsBelow finds those one level down, the newest first.
+// windowsBelow finds windows one level down, newest first.
 func windowsBelow(dirs []string) (found []below) {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
@@ -116,8 +116,8 @@ func windowsBelow(dirs []string) (found []below) {
 	return found
 }
 
-// newestBelow is which of the directories is meant: the newest, or the one that has the
-// id's window; -1: it cannot be told, for two were recorded at once, as servers are.
+// newestBelow returns the index of the newest directory, or of the one with the id. It returns -1 if two were recorded
+// at the same time, as on several servers.
 func newestBelow(found []below, id string) int {
 	if id != "" {
 		return slices.IndexFunc(found, func(b below) bool {
@@ -131,7 +131,7 @@ func newestBelow(found []below, id string) int {
 	return 0
 }
 
-// hint says in the error of directories without traces where there are some.
+// hint adds the location of nearby traces to the error for directories without traces.
 func hint(err error, dirs []string, found []below) error {
 	const most = 3
 	var list []string
@@ -152,7 +152,7 @@ func hint(err error, dirs []string, found []below) error {
 	return fmt.Errorf("%w; there are some below: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
 }
 
-// names lists the directories but one.
+// names lists all directories except one.
 func names(found []below, but int) string {
 	const most = 4
 	var list []string
@@ -171,7 +171,7 @@ func unnamed(s Set) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return !f.Named })
 }
 
-// join puts the files of all sets into one, oldest window's name first.
+// join joins the files of all sets into one set with the smallest id.
 func join(sets []Set) Set {
 	all := Set{ID: sets[0].ID, Notes: sets[0].Notes}
 	for _, s := range sets {
@@ -192,7 +192,7 @@ func ids(sets []Set) string {
 	return strings.Join(list, ", ")
 }
 
-// Bytes is the size of the set's files.
+// Bytes returns the total size of the set's files.
 func (s *Set) Bytes() (n int64) {
 	for _, f := range s.Files {
 		n += f.Size
@@ -200,12 +200,12 @@ func (s *Set) Bytes() (n int64) {
 	return n
 }
 
-// Reports tells whether any file is a report of Nsight Systems.
+// Reports reports whether any file is a Nsight Systems report.
 func (s *Set) Reports() bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return f.Report() })
 }
 
-// Missing are the ranks that names or distributedInfo promise and no file has.
+// Missing returns the ranks without a file that file names or distributedInfo imply.
 func (s *Set) Missing() []Missing {
 	heads := make([]*Head, len(s.Files))
 	for i, f := range s.Files {

@@ -13,20 +13,20 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Head is what one file says of itself before its first event.
+// Head is the metadata of a file before its first event.
 type Head struct {
 	File    File
 	Meta    []Member // in file order, without traceEvents
 	BaseNS  int64    // baseTimeNanoseconds
 	HasBase bool
-	FirstTS int64 // ns: of the first event that has a time
+	FirstTS int64 // ns; of the first event with a time
 	Host    string
 	TraceID string
-	Info    json.RawMessage // distributedInfo as it stands
+	Info    json.RawMessage // distributedInfo, verbatim
 	World   trace.World
-	Merged  *Merged  // what a merged file says of its parts
-	Labels  bool     // pids carry labels: a merged file, whatever its name
-	Problem *Problem // why nothing of the file can be read
+	Merged  *Merged  // metadata of a merged file
+	Labels  bool     // pids have labels: a merged file, whatever its name
+	Problem *Problem // reason the file cannot be read
 }
 
 // Member is one top-level member of a trace, its value as JSON text.
@@ -35,12 +35,12 @@ type Member struct {
 	Value []byte
 }
 
-// Problem says what of a file could not be read.
+// Problem describes the unreadable part of a file.
 type Problem struct {
 	Reason    string `json:"reason"`
-	Offset    int64  `json:"offset"`     // bytes of decompressed text that are good
-	LostBytes int64  `json:"lost_bytes"` // of decompressed text after it that were read but are no whole event
-	FileBytes int64  `json:"file_bytes"` // of the file as it lies on disk, read up to there
+	Offset    int64  `json:"offset"`     // valid bytes of decompressed text
+	LostBytes int64  `json:"lost_bytes"` // decompressed bytes after Offset that are not complete events
+	FileBytes int64  `json:"file_bytes"` // bytes of the compressed file read up to there
 }
 
 func (p *Problem) String() string {
@@ -50,8 +50,7 @@ func (p *Problem) String() string {
 	return fmt.Sprintf("%s at byte %d of its text (byte %d of the file)", p.Reason, p.Offset, p.FileBytes)
 }
 
-// ReadHead reads the beginning of a file, through slowly unless that is nil. What
-// cannot be read is said in Problem, never by an error.
+// ReadHead reads the beginning of a file, through slowly if that is not nil. Errors are reported in Problem.
 func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 	h := &Head{File: f, World: trace.World{Rank: -1}}
 	src, err := chromejson.Open(f.Path)
@@ -76,8 +75,8 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 			if pid := s.Event.Text(s.Event.PID); len(pid) > 0 && pid[0] == '[' {
 				h.Labels = true
 			}
-			// A first metadata event may lack a time; the first with one tells
-			// whether times count from the epoch.
+			// A first metadata event may lack a time. The first event with one shows whether times count from the
+			// epoch.
 			if ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS)); ok && s.Event.TS.Present() {
 				h.FirstTS = ns
 				return h
@@ -88,13 +87,13 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 	}
 }
 
-// Add takes one top-level member of the file.
+// Add adds one top-level member of the file.
 func (h *Head) Add(key, value []byte) {
 	h.Learn(key, value)
 	h.Meta = append(h.Meta, Member{string(key), bytes.Clone(value)})
 }
 
-// Learn reads the members that mean something here; the first of a key counts.
+// Learn reads the members that Head uses. The first of duplicate keys wins.
 func (h *Head) Learn(key, value []byte) {
 	switch string(key) {
 	case "baseTimeNanoseconds":
@@ -119,10 +118,10 @@ func (h *Head) Learn(key, value []byte) {
 	}
 }
 
-// merged tells a file that holds several ranks already.
+// merged reports whether the file already holds several ranks.
 func (h *Head) merged() bool { return h.Merged != nil || h.Labels || h.File.Name.Merged }
 
-// OpenProblem tells why a file could not be opened.
+// OpenProblem describes the reason a file could not be opened.
 func OpenProblem(err error) *Problem {
 	var pathErr *fs.PathError
 	reason := err.Error()
@@ -137,7 +136,7 @@ func OpenProblem(err error) *Problem {
 	return &Problem{Reason: reason}
 }
 
-// EndProblem tells how a scan ended; nil: well.
+// EndProblem describes the end of a scan, or returns nil if it was complete.
 func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
 	switch {
 	case !st.End.Complete:
@@ -151,10 +150,9 @@ func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
 	return nil
 }
 
-// Labels names the files of a set, each rank once: "TP00-DP01", with the stage
-// after it when the set has several that are no stretches of one rank ("TP00 DECODE",
-// see [Set.ByStage]), "R03" for a file whose name has no rank but whose distributedInfo
-// does, "Unknown" else.
+// Labels returns distinct labels for the files of a set: "TP00-DP01", or "R03" for a file whose name has no rank but
+// whose distributedInfo does, or "Unknown". The stage follows if the set has several and they are not stretches of one
+// rank ("TP00 DECODE", see [Set.ByStage]).
 func Labels(heads []*Head) []string {
 	var of Set
 	stages := map[string]bool{}

@@ -9,10 +9,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Key is the top-level member in which a merged file describes itself.
+// Key is the top-level member with a merged file's own metadata.
 const Key = "stepscope"
 
-// Merged is that member's value.
+// Merged is the value of that member.
 type Merged struct {
 	Format    int    `json:"format"` // 1
 	ProfileID string `json:"profile_id"`
@@ -24,20 +24,19 @@ type Merged struct {
 	Notes   []string  `json:"notes"`
 }
 
-// Part is one input in the result and, in this form, in the metadata of
-// the merged file.
+// Part is one input of a merge, in the result and in the metadata of the merged file.
 type Part struct {
 	Label         string          `json:"label"`
 	File          string          `json:"file"`
 	Stage         string          `json:"stage,omitempty"`
 	PIDPrefix     string          `json:"pid_prefix"`
 	IDIndex       int             `json:"id_index"`
-	BaseTimeNS    *int64          `json:"base_time_ns"` // as in the file; null: it has none
+	BaseTimeNS    *int64          `json:"base_time_ns"` // as in the file; null: none
 	ShiftNS       int64           `json:"shift_ns"`     // added to the file's absolute times to align its clock
 	Uncertainty   int64           `json:"shift_uncertainty_ns"`
 	ShiftInterval []int64         `json:"shift_interval_ns,omitempty"`
-	DriftPPB      float64         `json:"shift_drift_ppb,omitempty"` // the shift grows by so many ns a second…
-	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // …from here: ns since the output's base, on the file's clock
+	DriftPPB      float64         `json:"shift_drift_ppb,omitempty"` // the shift grows by this many ns per second
+	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // from here: ns since the output's base, on the file's clock
 	ShiftMethod   string          `json:"shift_method"`
 	Collectives   int             `json:"shift_collectives,omitempty"`
 	Info          json.RawMessage `json:"distributedInfo,omitempty"`
@@ -46,13 +45,13 @@ type Part struct {
 	Events        int64           `json:"events"`
 	Complete      bool            `json:"complete"`
 	Problem       *Problem        `json:"problem,omitempty"`
-	Repaired      int64           `json:"repaired,omitempty"`    // events mended: unescaped quotes
-	Cleaned       int64           `json:"cleaned,omitempty"`     // values replaced: NaN, control characters, bad UTF-8
-	OddTimes      int64           `json:"odd_times,omitempty"`   // ts that are no number, left as they are
-	From          json.RawMessage `json:"merged_from,omitempty"` // the stepscope member of an input that was merged before
+	Repaired      int64           `json:"repaired,omitempty"`    // events with unescaped quotes repaired
+	Cleaned       int64           `json:"cleaned,omitempty"`     // events with NaN, control characters or bad UTF-8 replaced
+	OddTimes      int64           `json:"odd_times,omitempty"`   // ts that are not numbers, unchanged
+	From          json.RawMessage `json:"merged_from,omitempty"` // stepscope member of an input that was itself merged
 }
 
-// Missing is a rank that should be there and is not.
+// Missing is an expected rank without a file.
 type Missing struct {
 	Label  string `json:"label"`
 	File   string `json:"file,omitempty"`
@@ -66,10 +65,10 @@ func (m Missing) String() string {
 	return m.Label + ": " + m.Reason
 }
 
-// mostRuns are the runs of ranks that are missing for one reason that a line names.
+// mostRuns is the maximum number of rank ranges in one line.
 const mostRuns = 4
 
-// Together makes one of ranks that are missing for one reason, if they are many.
+// Together combines ranks that are missing for the same reason, if there are many.
 func Together(missing []Missing) (out []Missing) {
 	labels := map[string][]string{}
 	for _, m := range missing {
@@ -94,7 +93,7 @@ func Together(missing []Missing) (out []Missing) {
 	return out
 }
 
-// NoFiles are the inputs that were named and do not exist.
+// NoFiles returns the named inputs that do not exist.
 func NoFiles(paths []string) (out []Missing) {
 	for _, path := range paths {
 		out = append(out, Missing{Label: trace.NoRank.String(), File: path, Reason: "no such file"})
@@ -102,8 +101,7 @@ func NoFiles(paths []string) (out []Missing) {
 	return out
 }
 
-// FindMissing names the ranks that names or distributedInfo promise and no
-// file has.
+// FindMissing returns the ranks without a file that file names or distributedInfo imply.
 func FindMissing(set Set, heads []*Head) []Missing {
 	var out []Missing
 	holes := map[string][]trace.Rank{}
@@ -113,16 +111,15 @@ func FindMissing(set Set, heads []*Head) []Missing {
 			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, by the names of the others",
 		})
 	}
-	// By stage and replica: with data parallelism by separate processes each
-	// replica is a world of its own.
+	// By stage and replica, because with data parallelism by separate processes each replica is a separate world.
 	type world struct {
 		stage    string
 		dp, size int
 	}
 	seen := map[world]map[int]bool{}
 	var order []world
-	unread := map[string]int{} // named files that say nothing: named elsewhere
-	other := map[string]bool{} // stages whose files' names count otherwise than distributedInfo
+	unread := map[string]int{} // unreadable named files, reported elsewhere
+	other := map[string]bool{} // stages whose file names number ranks differently from distributedInfo
 	for _, h := range heads {
 		if h.Problem != nil && h.File.Named && !h.World.Known {
 			unread[h.File.Name.Stage]++
@@ -171,7 +168,7 @@ func FindMissing(set Set, heads []*Head) []Missing {
 				ranks = append(ranks, fmt.Sprint(r))
 			}
 		}
-		// Those whose file is there and says nothing, or is missed already, are not known.
+		// Ranks whose file is unreadable or already missing cannot be identified.
 		if len(ranks) > lacking {
 			ranks = []string{strings.Join(ranks[:min(len(ranks), 8)], " or ")}
 		}
@@ -182,8 +179,8 @@ func FindMissing(set Set, heads []*Head) []Missing {
 	return out
 }
 
-// OutputName is the name SGLang gives a merged trace. A prefixed id keeps its
-// prefix: two windows must not share a name.
+// OutputName returns SGLang's name for a merged trace. A prefixed id keeps its prefix, because two windows must not
+// share a name.
 func OutputName(id, suffix string) string {
 	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
 	return "merged-" + id + suffix

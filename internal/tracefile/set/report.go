@@ -10,12 +10,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Report tells a report of Nsight Systems, or its export, from a trace.
+// Report reports whether the file is a Nsight Systems report or its export, rather than a trace.
 func (f *File) Report() bool { return trace.ReportSuffix(f.Path) != "" }
 
-// Exported tells whether a file is a report, or a database that was exported
-// from one and not by trace export: it has the table StringIds, whose name
-// stands in the schema at the beginning of the file.
+// Exported reports whether a file is a report, or a database exported from one and not by trace export. Such a database
+// has the table StringIds, whose name occurs in the schema at the beginning of the file.
 func Exported(path string) bool {
 	if !strings.HasSuffix(path, ".sqlite") {
 		return true
@@ -25,15 +24,15 @@ func Exported(path string) bool {
 		return false
 	}
 	defer f.Close()
-	const schema = 256 << 10 // bytes that hold it
+	const schema = 256 << 10 // bytes that contain it
 	head, err := io.ReadAll(io.LimitReader(f, schema))
 	return err == nil && bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && bytes.Contains(head, []byte("StringIds"))
 }
 
-// oneOfEach leaves out one of each report and its export, which share their
-// name: the export, unless it is newer, for then it may be another report's.
+// oneOfEach drops one of each pair of a report and its export, which share their name. It drops the export, unless that
+// is newer. An older export may be of a different report.
 func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
-	at := map[string]int{} // of reports, by path without the ending
+	at := map[string]int{} // index of reports by path without extension
 	for i, f := range found {
 		if trace.IsReport(f.Path) {
 			at[strings.TrimSuffix(f.Path, filepath.Ext(f.Path))] = i
@@ -61,8 +60,8 @@ func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
 	return kept, notes
 }
 
-// together makes one window of the reports given by their names: each is a
-// rank of it, or a node. The window has the name that sorts first.
+// together joins reports given by name into one window, where each is a rank or a node. The window gets the name that
+// sorts first.
 func together(found []dated) {
 	id, n := "", 0
 	for _, f := range found {

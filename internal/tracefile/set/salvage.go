@@ -9,15 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Salvage gives the traces in dir that a server was killed at, while it wrote them, their names, and says so of each.
-// A directory that cannot be read has none.
+// Salvage recovers traces in dir that a killed server was writing, and calls say for each. An unreadable directory has
+// none.
 func Salvage(dir string, say func(line string)) {
 	for _, name := range atomicfile.Salvage(dir, func(name string) bool { return strings.HasSuffix(name, ".trace.json.gz") }) {
 		say(fmt.Sprintf("%s: a server was killed while it wrote this trace: it has its name now and ends early", filepath.Join(dir, name)))
 	}
 }
 
-// SalvageAll is [Salvage] of dir and the directories in it.
+// SalvageAll calls [Salvage] for dir and its subdirectories.
 func SalvageAll(dir string, say func(line string)) {
 	Salvage(dir, say)
 	entries, _ := os.ReadDir(dir)

@@ -7,8 +7,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// SayMissing names ranks without a file. Inputs that are broken or do not exist have
-// had their line.
+// SayMissing warns about ranks without a file. Broken or nonexistent inputs have been reported already.
 func SayMissing(say *progress.Console, missing []Missing) {
 	for _, m := range Together(missing) {
 		if m.File == "" {
@@ -17,7 +16,7 @@ func SayMissing(say *progress.Console, missing []Missing) {
 	}
 }
 
-// SayProblems names the files of the set that were not read to their end.
+// SayProblems warns about files of the set that were not read completely.
 func (s *Set) SayProblems(say *progress.Console, parts []Part) {
 	for _, p := range parts {
 		if p.Problem != nil {
@@ -26,8 +25,8 @@ func (s *Set) SayProblems(say *progress.Console, parts []Part) {
 	}
 }
 
-// SayNotes says what was lost of the file at path and, of a report of Nsight
-// Systems, what is doubtful: that may be most of it.
+// SayNotes prints the losses of the file at path. For a Nsight Systems report it also prints warnings, because they may
+// affect most of it.
 func SayNotes(say *progress.Console, path string, notes []trace.Note) {
 	least := trace.Loss
 	if trace.ReportSuffix(path) != "" {
@@ -43,16 +42,16 @@ func SayNotes(say *progress.Console, path string, notes []trace.Note) {
 	}
 }
 
-// SayNote says a note of the file at path.
+// SayNote prints a note about the file at path.
 func SayNote(say *progress.Console, path string, n trace.Note) {
-	if n.Count > 1 && n.Severity() < trace.Loss { // what was lost has its count in the text
+	if n.Count > 1 && n.Severity() < trace.Loss { // the text of a loss contains its count
 		say.Warn("%s: %d %s", path, n.Count, n.Text())
 	} else {
 		say.Warn("%s: %s", path, n.Text())
 	}
 }
 
-// PathOf is where the file of a base name lies, for results have names only.
+// PathOf returns the path of the file with a base name, because results contain only base names.
 func (s *Set) PathOf(base string) string {
 	for _, f := range s.Files {
 		if filepath.Base(f.Path) == base {

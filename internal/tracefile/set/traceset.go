@@ -1,7 +1,6 @@
-// Package set finds the trace files that belong together: the ranks of one
-// profiling window, by the id in their names or, where names have none, by the
-// beginnings of the files. Files are traces of profilers (Chrome JSON) and
-// reports of Nsight Systems.
+// Package set finds trace files that belong together: the ranks of one profiling window. It groups files by the id in
+// their names or, if there is none, by the beginnings of the files. Files are profiler traces (Chrome JSON) and Nsight
+// Systems reports.
 package set
 
 import (
@@ -17,30 +16,29 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// File is one rank's file.
+// File is the file of one rank.
 type File struct {
 	Path  string
 	Name  trace.FileName
-	Named bool // the name says which rank it is
+	Named bool // the name gives the rank
 	Size  int64
 }
 
-// Set is the files of one profiling window, in rank order, stages apart.
+// Set is the files of one profiling window, in rank order, with stages separate.
 type Set struct {
 	ID    string
 	Files []File
-	Notes []trace.Note // files that were left out, and why
-	at    int64        // when it was, ns since the epoch; 0: not known
+	Notes []trace.Note // omitted files, and why
+	at    int64        // time of the window, ns since the epoch; 0: unknown
 }
 
 // ErrNone means that no trace file was found.
 var ErrNone = errors.New("no trace files found")
 
-// Find gathers the sets in the given files and directories, newest window
-// first. Directories are not searched deeper. A path given by name is taken
-// whatever it is called; in a directory, merged files and captures of CUDA
-// graphs are left out with a note, for they repeat or do not belong to the
-// ranks' windows. Of a report and its export the newer is taken.
+// Find returns the sets in the given files and directories, newest window first. It does not search subdirectories. A
+// file given by path is accepted whatever its name. In a directory, merged files and CUDA graph captures are omitted
+// with a note, because they duplicate the ranks' windows or do not belong to them. Of a report and its export, Find
+// takes the newer one.
 func Find(paths []string) ([]Set, error) {
 	var found []dated
 	var notes []trace.Note
@@ -82,11 +80,11 @@ func Find(paths []string) ([]Set, error) {
 	return windows(found, notes), nil
 }
 
-// dated is a file and when it was written: windows are ordered by that.
+// dated is a file and its modification time, by which windows are ordered.
 type dated struct {
 	File
 	mod   int64
-	given bool // by its name, not by its directory's
+	given bool // given by name, not found in a directory
 }
 
 func newDated(path string, st fs.FileInfo) dated {
@@ -121,15 +119,15 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
 			leave(path, trace.NoteGraphCapture)
 		case report && !Exported(path):
-			// Any database may lie beside traces.
+			// Other databases may lie beside traces.
 		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
-			// truth.json, manifest.json: any JSON may lie beside traces.
+			// truth.json, manifest.json: other JSON may lie beside traces.
 		default:
 			found = append(found, d)
 		}
 	}
 	if len(found) == 0 && len(entries) > 0 {
-		// Only merged files: then they are what the user means.
+		// Only merged files: then the user means those.
 		for i := len(notes) - 1; i >= 0; i-- {
 			if notes[i].Kind == trace.NoteMergedFile {
 				st, err := os.Stat(notes[i].Source)
@@ -143,9 +141,8 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	return found, notes, nil
 }
 
-// ByRank gives the files of the set, those of one rank together: a window by stage has
-// one file of each rank and stage. In reports stages are the servers of a side, and each
-// stands alone.
+// ByRank returns the files of the set grouped by rank. A window by stage has one file per rank and stage. In reports,
+// stages are the servers of a side, and each report forms its own group.
 func (s *Set) ByRank() (out [][]File) {
 	of := map[trace.Rank]int{}
 	for _, f := range s.Files {
@@ -163,7 +160,7 @@ func (s *Set) ByRank() (out [][]File) {
 	return out
 }
 
-// ByStage tells a window of which some rank has several stages.
+// ByStage reports whether any rank of the window has several stages.
 func (s *Set) ByStage() bool {
 	return slices.ContainsFunc(s.ByRank(), func(files []File) bool { return len(files) > 1 })
 }
@@ -173,7 +170,7 @@ func (s *Set) ByStage() bool {
 func (s *Set) NotAnInput(path string) error {
 	out, err := os.Stat(path)
 	if err != nil {
-		return nil // it does not exist, or cannot be opened: seen later
+		return nil // missing or unreadable; reported later
 	}
 	if out.IsDir() {
 		return fmt.Errorf("%s: is a directory", path)
@@ -186,8 +183,8 @@ func (s *Set) NotAnInput(path string) error {
 	return nil
 }
 
-// Holes lists the ranks that the names promise but no file has: coordinates
-// run from 0 to the largest seen, in each stage that any rank has.
+// Holes lists the ranks without a file that the file names imply: coordinates run from 0 to the largest present, in
+// each stage that any rank has.
 func (s *Set) Holes() []trace.FileName {
 	top := trace.NoRank
 	type place struct {
@@ -197,7 +194,7 @@ func (s *Set) Holes() []trace.FileName {
 	stages := map[string]bool{}
 	have := map[place]bool{}
 	for _, f := range s.Files {
-		// The number in the name of a report may be a node's, and the only one.
+		// The number in a single report's name may be a node number.
 		if !f.Named || f.Name.Merged || f.Report() && len(s.Files) == 1 {
 			continue
 		}
@@ -206,17 +203,16 @@ func (s *Set) Holes() []trace.FileName {
 		stages[f.Name.Stage] = true
 		have[place{f.Name.Rank, f.Name.Stage}] = true
 	}
-	// With expert parallelism EP is another name for the same processes, so
-	// its coordinate follows from the others and makes no grid of its own.
+	// With expert parallelism EP is another name for the same processes, so its coordinate follows from the others.
 	if top.EP >= 0 {
 		return nil
 	}
-	// A name can say anything: a grid far larger than the set is no layout.
+	// A name can contain anything: a grid far larger than the set is not a real layout.
 	if (top.TP+2)*(top.DP+2)*(top.PP+2) > 64*(len(s.Files)+64) || max(top.TP, top.DP, top.PP) > 1<<16 {
 		return nil
 	}
-	// Attention may be data-parallel within the tensor-parallel group: then TP
-	// counts all ranks, and DP follows from it.
+	// Attention may be data-parallel within the tensor-parallel group. Then TP counts all ranks, and DP follows from
+	// it.
 	perDP := 0
 	if top.DP > 0 {
 		perDP = s.ranksPerDP(top.TP)
@@ -243,8 +239,8 @@ func (s *Set) Holes() []trace.FileName {
 	return holes
 }
 
-// ranksPerDP is the number of TP ranks with one DP coordinate, if DP is the
-// same function of TP in all names; 0 if the two are independent.
+// ranksPerDP returns the number of TP ranks per DP coordinate if DP is the same function of TP in all names, or 0 if
+// they are independent.
 func (s *Set) ranksPerDP(most int) int {
 	for n := 1; n <= most+1; n++ {
 		if !slices.ContainsFunc(s.Files, func(f File) bool { return f.Named && !f.Name.Merged && f.Name.Rank.TP/n != f.Name.Rank.DP }) {

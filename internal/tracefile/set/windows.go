@@ -13,16 +13,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Which files are one window: SGLang writes an id of the window into each name, and
-// that counts. Other names (vLLM's, torch's) tell the rank and the time of writing at
-// best, so the beginnings of the files count there: each rank is in a window once, and
-// the ranks of a window begin together.
+// Grouping of files into windows: SGLang writes the id of the window into each file name, which decides. Other names
+// (vLLM's, torch's) give the rank and the time of writing at best, so the beginnings of the files decide: each rank
+// occurs once per window, and the ranks of a window begin together.
 
-// candidate is a file whose name does not tell its window.
+// candidate is a file whose name does not identify its window.
 type candidate struct {
 	dated
 	head  *Head
-	begin int64 // ns since the epoch, of its first event; 0: not known
+	begin int64 // time of its first event, ns since the epoch; 0: unknown
 }
 
 // look reads the beginning of a file.
@@ -34,7 +33,7 @@ func look(f dated) candidate {
 	return c
 }
 
-// begin is when the first event of the file was; 0: the file does not say.
+// begin returns the time of the file's first event, or 0 if unknown.
 func (h *Head) begin() int64 {
 	if at := h.BaseNS + h.FirstTS; at > epoch {
 		return at
@@ -42,10 +41,10 @@ func (h *Head) begin() int64 {
 	return 0
 }
 
-// epoch tells times since 1970 from times since some start: the year 2001, ns.
+// epoch separates times since 1970 from times since some start: it lies in the year 2001, ns.
 const epoch = 1_000_000_000_000_000_000
 
-// rank is which of a window's files this is; ok is false if nothing tells.
+// rank returns a key for the file's rank and stage. ok is false if it is unknown.
 func (c *candidate) rank() (key string, ok bool) {
 	if c.Named {
 		return c.Name.Rank.String() + c.Name.Stage, true
@@ -53,8 +52,8 @@ func (c *candidate) rank() (key string, ok bool) {
 	return strconv.Itoa(c.head.World.Rank), c.head.World.Known && c.head.World.Rank >= 0
 }
 
-// program is what the ranks of one window share: how their names begin, or else the size
-// of their world. Of a world of one nobody else is.
+// program returns a key shared by the ranks of one window: the start of their names, or the size of their world. A
+// world of one has its own key.
 func (c *candidate) program() string {
 	switch size := c.head.World.Size; {
 	case c.Named:
@@ -66,18 +65,18 @@ func (c *candidate) program() string {
 	}
 }
 
-// process is what torch's names begin with, HOST_PID.
+// process returns the HOST_PID prefix of torch's names.
 func (c *candidate) process() string {
 	host, _, _ := strings.Cut(filepath.Base(c.Path), ".")
 	return host
 }
 
-// window is the files of one window, and when it began.
+// window is the files of one window and its start time.
 type window struct {
 	Set
 	begin int64 // ns since the epoch; 0: not known
 	mod   int64
-	timed bool // its id is the time that it began
+	timed bool // its id is its start time
 }
 
 func (w *window) add(f dated, begin int64) {
@@ -88,10 +87,10 @@ func (w *window) add(f dated, begin int64) {
 	}
 }
 
-// at is when the window was: when it began, or was written at last.
+// at returns the start time of the window, or the last modification time if that is unknown.
 func (w *window) at() int64 { return cmp.Or(w.begin, w.mod) }
 
-// windows makes windows of the files, the newest first. Each has the notes.
+// windows groups the files into windows, newest first. Each gets the notes.
 func windows(found []dated, notes []trace.Note) []Set {
 	byID := map[string]*window{}
 	var all []*window
@@ -136,7 +135,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 	return sets
 }
 
-// byContent makes windows of files by their beginnings.
+// byContent groups files into windows by their beginnings.
 func byContent(files []candidate) (all []*window) {
 	slices.SortStableFunc(files, func(a, b candidate) int { return cmp.Compare(a.begin, b.begin) })
 	programs := map[string][]candidate{}
@@ -173,7 +172,7 @@ func byContent(files []candidate) (all []*window) {
 	return all
 }
 
-// windowOf is the window of some files.
+// windowOf returns a window of the given files.
 func windowOf(files []candidate) *window {
 	w := &window{Set: Set{ID: files[0].Name.ID}, timed: files[0].Named}
 	for _, c := range files {
@@ -183,9 +182,8 @@ func windowOf(files []candidate) *window {
 	return w
 }
 
-// onceEach cuts files, in order of their times, into windows that have each rank once,
-// where most time lies between two files. Files of one rank that begin at the same time
-// are copies, and stay together.
+// onceEach splits files, in order of time, into windows with at most one file per rank. It splits at the largest time
+// gap. Files of one rank that begin at the same time are copies and stay together.
 func onceEach(files []candidate) [][]candidate {
 	seen := map[string]bool{}
 	twice := slices.ContainsFunc(files, func(c candidate) bool {
@@ -206,7 +204,7 @@ func onceEach(files []candidate) [][]candidate {
 	return append(onceEach(files[:at]), onceEach(files[at:])...)
 }
 
-// nearest is the window that began nearest to a time; nil: there is none.
+// nearest returns the window that began closest to a time, or nil if there are none.
 func nearest(all []*window, at int64) (best *window) {
 	away := func(w *window) int64 { return max(w.begin-at, at-w.begin) }
 	for _, w := range all {
@@ -217,9 +215,8 @@ func nearest(all []*window, at int64) (best *window) {
 	return best
 }
 
-// atOnce is how many of the first files, in order of their times, begin within a second
-// of each other, as the ranks of one window do. Windows of one process (torch's
-// HOST_PID.TIME) are not taken for that.
+// atOnce returns how many of the first files, in order of time, begin within a second of each other, as the ranks of
+// one window do. It stops at a second file of the same process (torch's HOST_PID.TIME).
 func atOnce(files []candidate) int {
 	const near = 1e9
 	processes := map[string]bool{}
@@ -233,9 +230,8 @@ func atOnce(files []candidate) int {
 	return len(files)
 }
 
-// nameTimed gives windows whose files' names have no id of theirs the time that they
-// began, in seconds since the epoch as in SGLang's ids, or to the nanosecond where two
-// began in one second.
+// nameTimed names windows without an id by their start time, in seconds since the epoch as in SGLang's ids, or in
+// nanoseconds if two began in the same second.
 func nameTimed(all []*window) {
 	short := func(w *window) string { return strings.Trim(fmt.Sprintf("%s-%d", w.ID, w.at()/1e9), "-") }
 	n := map[string]int{}
@@ -256,8 +252,8 @@ func nameTimed(all []*window) {
 	}
 }
 
-// works tells whether a trace has steps or work of a GPU: that of a process that only
-// hands requests on, as vLLM's API process, has not.
+// works reports whether a trace has steps or GPU work. A process that only forwards requests, such as vLLM's API
+// process, has none.
 func works(path string) bool {
 	src, err := chromejson.Open(path)
 	if err != nil {

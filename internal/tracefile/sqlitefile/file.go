@@ -1,11 +1,8 @@
-// Package sqlitefile reads whole tables of a SQLite database straight from
-// its pages, in the order of their rowids, and writes databases from front to
-// back (Writer): no SQL, and an order of magnitude faster than with it when
-// all rows are wanted.
+// Package sqlitefile reads whole tables of a SQLite database directly from its pages, in order of rowid, and writes
+// databases sequentially (Writer). Without SQL it reads whole tables an order of magnitude faster.
 //
-// The format is that of https://sqlite.org/fileformat2.html. Databases with a
-// write-ahead log that still holds pages, tables WITHOUT ROWID and text other
-// than UTF-8 are not read.
+// The format is that of https://sqlite.org/fileformat2.html. Not supported are databases with pages in a write-ahead
+// log, tables WITHOUT ROWID, and text other than UTF-8.
 package sqlitefile
 
 import (
@@ -18,10 +15,10 @@ import (
 	"strings"
 )
 
-// Magic begins every database.
+// Magic is the start of every database file.
 const Magic = "SQLite format 3\x00"
 
-// Is tells whether the file at path is a SQLite database, by its first bytes.
+// Is reports whether the file at path is a SQLite database, by its first bytes.
 func Is(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -33,15 +30,15 @@ func Is(path string) bool {
 	return err == nil && string(head[:]) == Magic
 }
 
-// File is an open database. Its tables may be scanned at the same time.
+// File is an open database. Its tables may be scanned concurrently.
 type File struct {
 	Path   string
 	Size   int64 // bytes
 	r      io.ReaderAt
 	closer io.Closer
-	page   int   // bytes
-	usable int   // bytes of a page less what is reserved
-	pages  int64 // in the file
+	page   int   // page size, bytes
+	usable int   // usable bytes of a page, without the reserved ones
+	pages  int64 // number of pages in the file
 	tables map[string]*Table
 }
 
@@ -51,7 +48,7 @@ type Table struct {
 	Columns []string
 	file    *File
 	root    uint32
-	rowid   int // the column that is the rowid under another name; -1
+	rowid   int // index of the column that aliases the rowid; -1: none
 	err     error
 }
 
@@ -79,7 +76,7 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// Close ends all use.
+// Close closes the file.
 func (f *File) Close() error { return f.closer.Close() }
 
 func open(r io.ReaderAt, size int64) (*File, error) {
@@ -102,7 +99,7 @@ func open(r io.ReaderAt, size int64) (*File, error) {
 	if f.page < 512 || f.page&(f.page-1) != 0 || f.usable < 480 {
 		return nil, fmt.Errorf("damaged SQLite header: pages of %d bytes", f.page)
 	}
-	// 0 is a database without any content.
+	// 0 means an empty database.
 	if enc := binary.BigEndian.Uint32(h[56:]); enc > 1 {
 		return nil, errors.New("its text is UTF-16: only UTF-8 databases are read")
 	}
@@ -132,7 +129,7 @@ func (f *File) schema() error {
 	})
 }
 
-// Table finds a table by name, whatever its case; nil: there is none.
+// Table returns a table by its case-insensitive name, or nil if there is none.
 func (f *File) Table(name string) *Table { return f.tables[strings.ToLower(name)] }
 
 func (t *Table) index(column string) int {

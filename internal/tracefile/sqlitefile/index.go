@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// mostKeys is how many keys of an index are sorted at once: 32 MB of integers.
+// mostKeys is the number of index keys sorted at once: 32 MB of integers.
 const mostKeys = 2 << 20
 
-// Index makes the index of a CREATE INDEX statement: over one column, of integers or of texts in the order of their
-// bytes, of a table with an INTEGER PRIMARY KEY; with WHERE column IS NOT NULL it leaves NULLs out. No rows can be
-// added to any table any more.
+// Index creates the index of a CREATE INDEX statement over one column of a table with an INTEGER PRIMARY KEY. The
+// column holds integers, or texts in byte order. WHERE column IS NOT NULL leaves NULLs out. No rows can be added to any
+// table afterwards.
 //
-// The keys are read from the rows that were written, so nothing is kept of these meanwhile. Where there are more keys
-// than are sorted at once, the table is read several times, each time for the keys between two limits: reading is so
-// fast that this needs no files of its own.
+// The keys are read from the written rows, so nothing is kept in memory meanwhile. If there are more keys than can be
+// sorted at once, the table is read several times, each time for a range of keys. Reading is fast enough that this
+// needs no temporary files.
 func (w *Writer) Index(sql string) error {
 	words := lex(sql)
 	if len(words) < 8 || words[1].text != "INDEX" || words[5].text != "(" || words[7].text != ")" {
@@ -50,7 +50,7 @@ func (w *Writer) Index(sql string) error {
 	}
 	w.trees = append(w.trees, entry{"index", x.name, table, root, strings.TrimSpace(sql)})
 	if x.rows > 0 || x.partial {
-		// What ANALYZE writes: the rows, and how many have one key on average.
+		// Statistics as ANALYZE writes them: the number of rows, and the average number per key.
 		distinct := max(1, x.distinct)
 		same := (x.rows + distinct - 1) / distinct
 		if same == 2 && x.rows*10 <= distinct*11 {
@@ -62,12 +62,12 @@ func (w *Writer) Index(sql string) error {
 	return nil
 }
 
-// indexer makes one index.
+// indexer builds one index.
 type indexer struct {
 	w        *Writer
 	name     string
 	table    Table
-	want     []string // the column, and that of the rowid
+	want     []string // the column, and the rowid column
 	partial  bool     // without NULLs
 	tree     tree
 	rows     int64
@@ -75,7 +75,7 @@ type indexer struct {
 	last     Value // key of the last row
 }
 
-// add takes the keys in order.
+// add appends a key. Keys must come in order.
 func (x *indexer) add(key Value, row int64) error {
 	if x.rows == 0 || key != x.last {
 		x.distinct++
@@ -90,7 +90,7 @@ func (x *indexer) add(key Value, row int64) error {
 	return x.tree.leaf(w.cell, 0)
 }
 
-// keyed is a key and the row that has it.
+// keyed is a key and the rowid of its row.
 type keyed[K cmp.Ordered] struct {
 	key K
 	row int64
@@ -100,7 +100,7 @@ func inOrder[K cmp.Ordered](a, b keyed[K]) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row))
 }
 
-// sortKeys adds all keys of the table.
+// sortKeys adds all keys of the table in order.
 func sortKeys[K cmp.Ordered](x *indexer, key func(*Row) K, value func(K) Value) error {
 	var keys, sample []keyed[K]
 	flush := func() error {
@@ -118,7 +118,7 @@ func sortKeys[K cmp.Ordered](x *indexer, key func(*Row) K, value func(K) Value) 
 			if x.partial {
 				return nil
 			}
-			return x.add(Value{}, r.Int(1)) // NULLs are before all others
+			return x.add(Value{}, r.Int(1)) // NULLs sort first
 		}
 		k := keyed[K]{key(r), r.Int(1)}
 		if n++; n <= most {

@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// readAhead is how much of a table is read at once, in bytes.
+// readAhead is the number of bytes of a table read at once.
 const readAhead = 1 << 18
 
-// Scan calls visit with each row of the table, in the order of the rowids.
-// Columns that the table lacks are NULL. The row is valid during the call.
+// Scan calls visit with each row of the table, in order of rowid. Columns that the table lacks are NULL. The row is
+// valid only during the call.
 func (t *Table) Scan(want []string, visit func(*Row) error) error {
 	if t.err != nil {
 		return fmt.Errorf("table %s: %w", t.Name, t.err)
@@ -49,8 +49,7 @@ func (t *Table) Scan(want []string, visit func(*Row) error) error {
 	return nil
 }
 
-// Rows is an upper bound of the number of rows, from the table's size: a guess
-// for what to allocate.
+// Rows estimates the number of rows from a sample of the table's pages, for allocation.
 func (t *Table) Rows() (int64, error) {
 	if t.err != nil {
 		return 0, fmt.Errorf("table %s: %w", t.Name, t.err)
@@ -59,7 +58,7 @@ func (t *Table) Rows() (int64, error) {
 	if err != nil || len(leaves) == 0 {
 		return 0, err
 	}
-	// A sample of the pages says how full they are.
+	// Sample the pages for the number of rows per page.
 	buf := make([]byte, t.file.page)
 	var cells int64
 	step := max(1, len(leaves)/16)
@@ -74,11 +73,10 @@ func (t *Table) Rows() (int64, error) {
 	return cells * int64(len(leaves)) / n, nil
 }
 
-// stopped carries an error of the visitor through, so that it is not taken for
-// one of the file.
+// stopped wraps an error of the visitor to distinguish it from an error of the file.
 type stopped struct{ error }
 
-// The kinds of pages of a table's tree, and of an index's.
+// Kinds of pages in the trees of tables and indexes.
 const (
 	interiorPage = 0x05
 	leafPage     = 0x0d
@@ -87,7 +85,7 @@ const (
 	leafIndexPage     = 0x0a
 )
 
-// header is where a page's tree header begins: page 1 begins with the file's.
+// header returns the tree header of a page. On page 1 it follows the file's header.
 func header(page []byte, number uint32) []byte {
 	if number == 1 {
 		return page[100:]
@@ -107,7 +105,7 @@ func (f *File) readPages(buf []byte, first uint32) error {
 	return nil
 }
 
-// leaves lists the pages that hold the rows, in order.
+// leaves lists the pages that contain the rows, in order.
 func (t *Table) leaves() ([]uint32, error) {
 	f := t.file
 	var list []uint32
@@ -144,8 +142,7 @@ func (t *Table) leaves() ([]uint32, error) {
 			children = append(children, binary.BigEndian.Uint32(buf[at:]))
 		}
 		children = append(children, binary.BigEndian.Uint32(h[8:]))
-		// Children of one page are of one kind: when the first is a leaf, the
-		// others need not be looked at.
+		// Children of one page are of one kind: if the first is a leaf, the others need not be read.
 		for i, child := range children {
 			before := len(list)
 			if err := walk(child, depth+1); err != nil {
@@ -165,15 +162,15 @@ func (t *Table) leaves() ([]uint32, error) {
 type scanner struct {
 	t       *Table
 	visit   func(*Row) error
-	place   []int32 // column of the table -> value of the row; -1: not wanted
+	place   []int32 // column of the table -> value of the row; -1: not needed
 	rowids  []int   // values of the row that are the rowid
 	row     Row
 	last    layout
-	whole   []byte // payload of a row that does not fit on its page
-	chained int64  // pages that such rows went on to
+	whole   []byte // payload of a row that overflows its page
+	chained int64  // number of overflow pages read
 }
 
-// pages decodes leaves, reading neighbours together.
+// pages decodes leaves and reads adjacent ones together.
 func (s *scanner) pages(leaves []uint32) error {
 	f := s.t.file
 	most := max(1, readAhead/f.page)
@@ -265,8 +262,7 @@ func (s *scanner) cell(cell []byte) error {
 	return nil
 }
 
-// local is how many bytes of a payload are on the leaf itself (section 1.6 of
-// the format).
+// local returns the number of payload bytes stored on the leaf itself (section 1.6 of the format).
 func (f *File) local(size uint64) int {
 	if size > math.MaxInt32 {
 		return -1
@@ -274,7 +270,7 @@ func (f *File) local(size uint64) int {
 	return local(int(size), f.usable, f.usable-35)
 }
 
-// local is how many bytes of a payload are on a page that has place for so many.
+// local returns the number of payload bytes stored on a page that has room for most bytes.
 func local(size, usable, most int) int {
 	if size <= most {
 		return size
@@ -286,7 +282,7 @@ func local(size, usable, most int) int {
 	return least
 }
 
-// overflow gathers a payload that goes on in a chain of pages.
+// overflow collects a payload that continues in a chain of pages.
 func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) {
 	f := s.t.file
 	s.whole = append(s.whole[:0], first...)
@@ -304,16 +300,15 @@ func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) 
 	return s.whole, nil
 }
 
-// layout is where a record's wanted values lie. Neighbouring rows mostly have
-// the same, so the last one is kept with the header that it was read from.
+// layout is the positions of a record's wanted values. Adjacent rows mostly have the same layout, so the last one is
+// cached with its header.
 type layout struct {
 	header []byte
 	cells  []cell
-	size   int // of all values of the record that were looked at, bytes
+	size   int // bytes of all examined values of the record
 }
 
-// cell is one wanted value of a record: its serial type and its place after
-// the header.
+// cell is one wanted value of a record: its type and its position after the header.
 type cell struct {
 	value int32
 	kind  valueKind
@@ -344,7 +339,7 @@ func (s *scanner) record(p []byte) error {
 		v.kind = c.kind
 		switch c.kind {
 		case integer:
-			if c.size == 0 { // its type says it, 0 or 1
+			if c.size == 0 { // value 0 or 1, implied by its type
 				v.n = int64(c.at)
 				continue
 			}
@@ -396,7 +391,7 @@ func (s *scanner) measure(types []byte, body int) error {
 			c.kind = null
 		case kind == 7:
 			c.kind, c.size = real, 8
-		case kind == 8 || kind == 9: // the integers 0 and 1, which take no place
+		case kind == 8 || kind == 9: // the integers 0 and 1, which take no space
 			c.kind, c.at = integer, uint32(kind-8)
 		case kind < 7:
 			c.kind, c.size = integer, uint32(lengths[kind])
@@ -418,8 +413,7 @@ func (s *scanner) measure(types []byte, body int) error {
 // lengths of integers of serial types 0 to 6, in bytes.
 var lengths = [7]uint8{0, 1, 2, 3, 4, 6, 8}
 
-// varint reads a number of 1 to 9 bytes, most significant first; n is 0 when b
-// ends within it.
+// varint reads a number of 1 to 9 bytes, most significant first. n is 0 if b ends within it.
 func varint(b []byte) (v uint64, n int) {
 	for i := range min(8, len(b)) {
 		v = v<<7 | uint64(b[i]&0x7f)
@@ -433,7 +427,7 @@ func varint(b []byte) (v uint64, n int) {
 	return v<<8 | uint64(b[8]), 9
 }
 
-// Row is one row: values in the order that Scan was asked for.
+// Row is one row, with values in the order of Scan's columns.
 type Row struct {
 	values []value
 	body   []byte
@@ -454,10 +448,10 @@ const (
 	text // or a blob
 )
 
-// Null tells whether the value is absent.
+// Null reports whether the value is NULL.
 func (r *Row) Null(i int) bool { return r.values[i].kind == null }
 
-// Int is the value as an integer; 0 when it is NULL or no number.
+// Int returns the value as an integer, or 0 if it is NULL or not a number.
 func (r *Row) Int(i int) int64 {
 	v := &r.values[i]
 	if v.kind == integer {
@@ -479,7 +473,7 @@ func (r *Row) other(v *value) int64 {
 	return 0
 }
 
-// Text is the value's bytes; nil when it is NULL or a number.
+// Text returns the value's bytes, or nil if it is NULL or a number.
 func (r *Row) Text(i int) []byte {
 	if v := &r.values[i]; v.kind == text {
 		return r.body[v.at : v.at+v.size]

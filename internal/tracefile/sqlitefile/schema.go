@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// columns reads the names of the columns from a CREATE TABLE statement, and
-// which of them is the rowid (INTEGER PRIMARY KEY); -1: none is.
+// columns returns the column names of a CREATE TABLE statement, and the index of the column that is the rowid (INTEGER
+// PRIMARY KEY) or -1.
 func columns(sql string) (names []string, rowid int, err error) {
 	rowid = -1
 	words := lex(sql)
@@ -82,7 +82,7 @@ func columns(sql string) (names []string, rowid int, err error) {
 	return names, rowid, nil
 }
 
-// isOfType tells whether a column is declared as of that type.
+// isOfType reports whether a column is declared with that type.
 func isOfType(words []word, column, is string) bool {
 	for i := 0; i+1 < len(words); i++ {
 		if strings.EqualFold(words[i].text, column) && strings.EqualFold(words[i+1].text, is) {
@@ -98,7 +98,7 @@ type word struct {
 	quoted bool
 }
 
-// lex splits SQL, leaving out comments.
+// lex splits SQL into words and drops comments.
 func lex(sql string) []word {
 	var words []word
 	for i := 0; i < len(sql); {
@@ -128,7 +128,7 @@ func lex(sql string) []word {
 					if closer == ']' || i+1 >= len(sql) || sql[i+1] != closer {
 						break
 					}
-					i++ // a quote within, written twice
+					i++ // doubled quote
 				}
 				b.WriteByte(sql[i])
 			}

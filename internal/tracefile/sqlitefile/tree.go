@@ -5,41 +5,41 @@ import (
 	"fmt"
 )
 
-// tree is a B-tree that is filled from the left: its cells come in the order of their keys, so each page is written
-// once, when it is full, and never looked at again.
+// tree is a B-tree filled from the left: cells come in order of their keys, so each page is written once, when it is
+// full, and never read again.
 //
-// A page that is full gives the level above a cell that leads to it. In a table that is the largest rowid of the page.
-// In an index it is the page's last key, which moves up; so it does in the levels above, where the page to the left of
-// that key becomes the one to the right of all that stay. No page is without a cell, as the format wants.
+// A full page adds a cell that leads to it to the level above. In a table that cell has the largest rowid of the page.
+// In an index, the page's last key moves up. The same happens in the levels above: the page to the left of the moved
+// key becomes the rightmost child of its old page. No page is without cells, as the format requires.
 type tree struct {
 	w      *Writer
 	index  bool
-	base   int // bytes to keep free before the header of each page: those of page 1
+	base   int // bytes to keep free before the header of each page, for page 1
 	levels []*node
 }
 
-// node is the page of one level that is being filled: cells from its end on, their places from its header on.
+// node is the page of one level that is being filled: cells from its end backwards, their offsets after its header.
 type node struct {
 	page        []byte
-	base        int // where the header begins
-	header      int // its length, bytes
+	base        int // offset of the header
+	header      int // length of the header, bytes
 	cells       int
-	top, before int   // where the last cell begins, and the one before it
-	rowid       int64 // of the last cell of a table's leaf
+	top, before int   // offset of the last cell, and of the one before it
+	rowid       int64 // rowid of the last cell of a table's leaf
 }
 
 func (t *tree) level(i int) *node {
 	if i == len(t.levels) {
 		n := &node{page: make([]byte, t.w.page), base: t.base, header: 8, top: t.w.page}
 		if i > 0 {
-			n.header = 12 // with the page to the right of all cells
+			n.header = 12 // includes the rightmost child
 		}
 		t.levels = append(t.levels, n)
 	}
 	return t.levels[i]
 }
 
-// leaf adds a cell below all others; rowid is for tables.
+// leaf adds a cell at the lowest level. rowid is for tables.
 func (t *tree) leaf(cell []byte, rowid int64) error {
 	err := t.add(0, cell)
 	t.levels[0].rowid = rowid
@@ -60,7 +60,7 @@ func (t *tree) add(level int, cell []byte) error {
 	return nil
 }
 
-// full writes a page and tells the level above.
+// full writes a page and adds its cell to the level above.
 func (t *tree) full(level int) error {
 	n := t.levels[level]
 	up := make([]byte, 4, 64)
@@ -82,9 +82,9 @@ func (t *tree) full(level int) error {
 	return t.add(level+1, up)
 }
 
-// finish writes what is left, and returns the root.
+// finish writes the remaining pages and returns the root.
 func (t *tree) finish() (root uint32, err error) {
-	t.level(0) // a tree without cells has a page, too
+	t.level(0) // a tree without cells has a page too
 	for i, n := range t.levels {
 		if i > 0 {
 			n.right(root)
@@ -101,7 +101,7 @@ func (t *tree) finish() (root uint32, err error) {
 	return root, nil
 }
 
-// kind is the first byte of a page's header.
+// kind returns the first byte of a page's header.
 func (t *tree) kind(level int) byte {
 	switch {
 	case t.index && level > 0:
@@ -114,10 +114,10 @@ func (t *tree) kind(level int) byte {
 	return leafPage
 }
 
-// write gives the page a number and makes room for the next of its level.
+// write writes the page, returns its number, and clears it for the next page of its level.
 func (t *tree) write(n *node, level int) (uint32, error) {
 	n.head(t.kind(level))
-	if n.base > 0 { // only page 1 has something before its header
+	if n.base > 0 { // only page 1 has data before its header
 		copy(n.page, n.page[n.base:n.base+n.header+2*n.cells])
 	}
 	number, err := t.w.write(n.page)
@@ -137,7 +137,7 @@ func (n *node) add(cell []byte) {
 	n.cells++
 }
 
-// pop takes the last cell away; it is valid until the next is added.
+// pop removes the last cell and returns it. It is valid until the next is added.
 func (n *node) pop() []byte {
 	cell := n.page[n.top:n.before]
 	n.cells--

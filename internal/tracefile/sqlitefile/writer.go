@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// pageSize is the size of the pages that a Writer makes, bytes.
+	// pageSize is the page size of a Writer, in bytes.
 	pageSize = 8192
-	// lockByte is on a page that is never used: SQLite locks databases by it (section 1.3).
+	// lockByte lies on a page that is never used, because SQLite locks databases with it (section 1.3).
 	lockByte = 1 << 30
-	// writeBuffer is how much is written at once, bytes.
+	// writeBuffer is the number of bytes written at once.
 	writeBuffer = 1 << 18
 )
 
-// Writer makes a database: tables that are filled row by row, several at once, and afterwards indexes. Pages are
-// written one after the other, and memory does not grow with what is written.
+// Writer writes a database: first tables, which may be filled row by row at the same time, then indexes. Pages are
+// written sequentially, and memory does not grow with the output.
 type Writer struct {
 	file   file
-	page   int    // its size, bytes
-	pages  uint32 // that have a number
-	at     int64  // place of buffer in the file
+	page   int    // page size, bytes
+	pages  uint32 // number of pages so far
+	at     int64  // offset of buffer in the file
 	buffer []byte
-	first  []byte // page 1, which is written at the end
-	cell   []byte // of the row that is being added
+	first  []byte // page 1, written last
+	cell   []byte // of the row being added
 	record []byte
 	tables []*Appender
 	views  []entry
-	trees  []entry   // tables and indexes, in the order of their making
+	trees  []entry   // tables and indexes, in order of creation
 	stats  [][]Value // rows of sqlite_stat1
 
-	mostKeys int // see the constant
+	mostKeys int // see the constant mostKeys
 }
 
 type file interface {
@@ -49,7 +49,7 @@ type entry struct {
 	sql               string
 }
 
-// NewWriter writes into an empty file, which Close does not close.
+// NewWriter returns a Writer to an empty file. Close does not close the file.
 func NewWriter(f *os.File) *Writer {
 	return newWriter(f, pageSize)
 }
@@ -60,18 +60,18 @@ func newWriter(f file, page int) *Writer {
 
 // Appender adds rows to one table.
 type Appender struct {
-	Rows    int64 // so far; the last one's rowid
+	Rows    int64 // so far; also the rowid of the last row
 	w       *Writer
 	name    string
 	sql     string
 	columns []string
-	rowid   int // the column that is the rowid; -1
+	rowid   int // index of the column that is the rowid; -1: none
 	tree    tree
 	root    uint32 // 0 until all rows are written
 	indexed bool
 }
 
-// Table makes the table of a CREATE TABLE statement, with rowids and without UNIQUE constraints: these would need an
+// Table creates the table of a CREATE TABLE statement, with rowids and without UNIQUE constraints, which would need an
 // index.
 func (w *Writer) Table(sql string) (*Appender, error) {
 	words := lex(sql)
@@ -93,21 +93,20 @@ func (w *Writer) View(sql string) {
 	w.views = append(w.views, entry{"view", name, name, 0, sql})
 }
 
-// Value is what stands in one column of a row: Int, Text or, the zero value, NULL.
+// Value is the value of one column of a row: Int, Text or, as the zero value, NULL.
 type Value struct {
 	kind valueKind
 	n    int64
 	text string
 }
 
-// Int is an integer.
+// Int returns an integer value.
 func Int(n int64) Value { return Value{kind: integer, n: n} }
 
-// Text is a text in UTF-8.
+// Text returns a UTF-8 text value.
 func Text(s string) Value { return Value{kind: text, text: s} }
 
-// Add adds a row, whose rowid is one more than the last one's. The column that is the rowid has that number as its
-// value.
+// Add adds a row. Its rowid is one more than that of the last row, and the value of a rowid column must equal it.
 func (t *Appender) Add(values ...Value) error {
 	if len(values) != len(t.columns) {
 		panic(fmt.Sprintf("%d values for the %d columns of %s", len(values), len(t.columns), t.name))
@@ -117,7 +116,7 @@ func (t *Appender) Add(values ...Value) error {
 		if v := values[t.rowid]; v != Int(t.Rows) {
 			panic(fmt.Sprintf("row %d of %s has number %d", t.Rows, t.name, v.n))
 		}
-		values[t.rowid] = Value{} // as section 2.3 wants it
+		values[t.rowid] = Value{} // as section 2.3 requires
 	}
 	w := t.w
 	w.record = appendRecord(w.record[:0], values)
@@ -129,7 +128,7 @@ func (t *Appender) Add(values ...Value) error {
 	return t.tree.leaf(w.cell, t.Rows)
 }
 
-// payload adds the record to the cell; what is beyond local goes on pages of its own.
+// payload adds the record to the cell. Bytes beyond local go to overflow pages.
 func (w *Writer) payload(local int) error {
 	w.cell = append(w.cell, w.record[:local]...)
 	rest := w.record[local:]
@@ -151,7 +150,7 @@ func (w *Writer) payload(local int) error {
 	return nil
 }
 
-// next is the number of the page that is written next.
+// next returns the number of the next page to write.
 func (w *Writer) next() uint32 { return w.after(w.pages) }
 
 func (w *Writer) after(page uint32) uint32 {
@@ -187,7 +186,7 @@ func (w *Writer) flush() error {
 	return err
 }
 
-// finish ends the tables that have no root yet: no rows come any more.
+// finish finishes the tables that have no root yet. No rows can be added afterwards.
 func (w *Writer) finish() (err error) {
 	for _, t := range w.tables {
 		if t.root != 0 {
@@ -201,7 +200,7 @@ func (w *Writer) finish() (err error) {
 	return w.flush()
 }
 
-// Close writes what the database says of itself: statistics, as ANALYZE does, and the schema.
+// Close writes the statistics, as ANALYZE does, and the schema.
 func (w *Writer) Close() error {
 	if err := w.finish(); err != nil {
 		return err
@@ -209,7 +208,7 @@ func (w *Writer) Close() error {
 	if err := w.analyze(); err != nil {
 		return err
 	}
-	// Its tree begins on page 1, after the header of the file.
+	// Its tree begins on page 1, after the file's header.
 	schema := Appender{w: w, name: "sqlite_schema", columns: schemaColumns, rowid: -1, tree: tree{w: w, base: 100}}
 	for _, e := range append(w.trees, w.views...) {
 		err := schema.Add(Text(e.kind), Text(e.name), Text(e.table), Int(int64(e.root)), Text(strings.TrimSpace(e.sql)))
@@ -226,20 +225,20 @@ func (w *Writer) Close() error {
 	h := w.first
 	copy(h, Magic)
 	binary.BigEndian.PutUint16(h[16:], uint16(w.page%65535)) // 65536 is written as 1
-	copy(h[18:], []byte{1, 1, 0, 64, 32, 32})                // no write-ahead log, nothing reserved; the rest is fixed
+	copy(h[18:], []byte{1, 1, 0, 64, 32, 32})                // no write-ahead log, no reserved bytes; the rest is fixed
 	const changes = 1
 	binary.BigEndian.PutUint32(h[24:], changes)
 	binary.BigEndian.PutUint32(h[28:], w.pages)
-	binary.BigEndian.PutUint32(h[40:], 1) // version of the schema
-	binary.BigEndian.PutUint32(h[44:], 4) // its format: integers 0 and 1 take no place
+	binary.BigEndian.PutUint32(h[40:], 1) // schema version
+	binary.BigEndian.PutUint32(h[44:], 4) // schema format: integers 0 and 1 take no space
 	binary.BigEndian.PutUint32(h[56:], 1) // UTF-8
 	binary.BigEndian.PutUint32(h[92:], changes)
-	binary.BigEndian.PutUint32(h[96:], 3_046_000) // the SQLite whose format this is
+	binary.BigEndian.PutUint32(h[96:], 3_046_000) // version of SQLite that defines this format
 	_, err := w.file.WriteAt(h, 0)
 	return err
 }
 
-// analyze writes what queries are planned by.
+// analyze writes the statistics for the query planner.
 func (w *Writer) analyze() error {
 	stats, err := w.Table("CREATE TABLE sqlite_stat1(tbl,idx,stat)")
 	if err != nil {
@@ -258,14 +257,14 @@ func (w *Writer) analyze() error {
 	return w.finish()
 }
 
-// appendRecord writes values as a record, section 2.1 of the format.
+// appendRecord appends values as a record, section 2.1 of the format.
 func appendRecord(b []byte, values []Value) []byte {
 	var space [64]byte
 	types := space[:0]
 	for i := range values {
 		types = appendVarint(types, values[i].serialType())
 	}
-	// The length counts itself.
+	// The length includes itself.
 	size := len(types) + 1
 	if size > 127 {
 		size++
@@ -286,7 +285,7 @@ func appendRecord(b []byte, values []Value) []byte {
 	return b
 }
 
-// serialType is how a value is stored; 8 and 9 are the integers 0 and 1, which take no place.
+// serialType returns the storage type of a value. 8 and 9 are the integers 0 and 1, which take no space.
 func (v *Value) serialType() uint64 {
 	switch v.kind {
 	case null:
@@ -305,7 +304,7 @@ func (v *Value) serialType() uint64 {
 	return 6
 }
 
-// appendVarint writes what varint reads.
+// appendVarint appends a number in the format that varint reads.
 func appendVarint(b []byte, v uint64) []byte {
 	if v < 0x80 {
 		return append(b, byte(v))

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// finish orders and completes the tables.
+// finish sorts and completes the tables.
 func (r *reader) finish() []*trace.Trace {
 	r.leaveGuests()
 	ranks := r.inOrder()
@@ -39,12 +39,12 @@ func (r *reader) finish() []*trace.Trace {
 		out[i] = t
 	})
 	slices.SortStableFunc(out, func(a, b *trace.Trace) int { return a.Source.Rank.Compare(b.Source.Rank) })
-	out[0].Notes = r.notes // they are of the report, not of one rank
+	out[0].Notes = r.notes // they belong to the report, not to one rank
 	return out
 }
 
-// sortSpans brings spans into a Trace's order. Exports hold the rows of one
-// kind together and mostly in time order, so each track is sorted by itself.
+// sortSpans sorts spans into a Trace's order. Exports store the rows of one kind together and mostly in time order, so
+// each track is sorted separately.
 func sortSpans(t *trace.Trace) {
 	begin := make([]int, len(t.Tracks)+1)
 	for i := range t.Spans {
@@ -66,8 +66,7 @@ func sortSpans(t *trace.Trace) {
 			if a.Start != b.Start {
 				return a.Start < b.Start
 			}
-			// Of equal ones the launch comes first, then the name, so that the order
-			// does not hang on that of the rows.
+			// Sort ties by launch, then name, so that the order does not depend on the order of the rows.
 			return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.Corr, b.Corr), cmp.Compare(a.Name, b.Name)) < 0
 		})
 	}

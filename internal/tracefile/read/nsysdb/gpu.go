@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// The tables of GPU work.
+// Tables of GPU work.
 const (
 	tableKernel = "CUPTI_ACTIVITY_KIND_KERNEL"
 	tableMemcpy = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -18,10 +18,10 @@ const (
 	tableMemory = "CUDA_GPU_MEMORY_USAGE_EVENTS"
 )
 
-// device are the columns that all of them begin with.
+// device lists the common first columns of all queries.
 var device = []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}
 
-// span reads those columns; false: the row is outside the window, or unusable.
+// span reads those columns. It returns false if the row is outside the window or unusable.
 func (r *reader) span(row *sqlitefile.Row, cat trace.Category) (k *rank, s trace.Span, ok bool) {
 	start, end := row.Int(0), row.Int(1)
 	if !r.usable(start, end) {
@@ -32,7 +32,7 @@ func (r *reader) span(row *sqlitefile.Row, cat trace.Category) (k *rank, s trace
 	return k, trace.Span{Start: start, Dur: end - start, Corr: row.Int(4), Detail: -1, Cat: cat, Track: k.stream(dev, stream)}, true
 }
 
-// usable tells whether an interval can be taken, counting what cannot.
+// usable reports whether an interval is valid and inside the window. It counts invalid ones.
 func (r *reader) usable(start, end int64) bool {
 	if start < -farthest || end > farthest {
 		r.odd.Add(trace.NoteRowTime, 1)
@@ -49,7 +49,7 @@ func (r *reader) usable(start, end int64) bool {
 	return true
 }
 
-// work adds one piece of GPU work.
+// work adds one item of GPU work.
 func (k *rank) work(s trace.Span, op trace.Op) {
 	s.Detail = int32(len(k.t.Ops))
 	k.t.Ops = append(room(k.t.Ops, k.r.spans, k.r.mostOps), op)
@@ -76,8 +76,7 @@ func (r *reader) kernels() error {
 	})
 }
 
-// copyKinds and memKinds are CUPTI's enumerations, in the words that libkineto
-// uses for them, so that captures of both kinds can be compared.
+// copyKinds and memKinds are CUPTI's enumerations in libkineto's words, so that captures of both kinds are comparable.
 var (
 	copyKinds = map[int64]string{1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
 	memKinds  = map[int64]string{0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 5: "Device Static", 6: "Managed Static"}
@@ -122,8 +121,8 @@ func (r *reader) memsets() error {
 	})
 }
 
-// graphs reads whole graph launches: with --cuda-graph-trace=graph, nsys'
-// default, that is all there is of the work in a graph.
+// graphs reads whole graph launches. With --cuda-graph-trace=graph, nsys' default, they are the only record of the work
+// in a graph.
 func (r *reader) graphs() error {
 	n := int64(0)
 	columns := append(device[:len(device):len(device)], "graphId")
@@ -145,9 +144,8 @@ func (r *reader) graphs() error {
 // syncNames are libkineto's words for CUPTI's kinds of synchronisation.
 var syncNames = map[int64]string{1: "Event Sync", 2: "Stream Wait Event", 3: "Stream Sync", 4: "Context Sync"}
 
-// rankWith is the rank of a process on a device. Rows of synchronisation name
-// device 0 in every process, so one device is enough for them to match; the
-// stream of those that hold up a host is -1.
+// rankWith returns the rank of a process on a device. Synchronisation rows name device 0 in every process, so a process
+// with one rank always matches. The stream of rows that block a host is -1.
 func (r *reader) rankWith(process, device int64) *rank {
 	ranks := r.byPID[process&procMask]
 	if len(ranks) == 1 {
@@ -156,7 +154,7 @@ func (r *reader) rankWith(process, device int64) *rank {
 	return r.ranks[rankKey{process & procMask, device}]
 }
 
-// syncs reads what hosts and streams waited for, of ranks that have GPU work.
+// syncs reads the waits of hosts and streams, for ranks with GPU work.
 func (r *reader) syncs() error {
 	columns := append(device[:len(device):len(device)], "syncType")
 	return r.scan(tableSync, columns, func(row *sqlitefile.Row) {
@@ -179,7 +177,7 @@ func (r *reader) syncs() error {
 	})
 }
 
-// memory reads allocations of device memory, keeping their sum.
+// memory reads allocations of device memory and accumulates their sum.
 func (r *reader) memory() error {
 	held := map[*rank]int64{}
 	return r.scan(tableMemory, []string{"start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"}, func(row *sqlitefile.Row) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// The tables of what hosts did.
+// Tables of host activity.
 const (
 	tableRuntime  = "CUPTI_ACTIVITY_KIND_RUNTIME"
 	tableNVTX     = "NVTX_EVENTS"
@@ -17,7 +17,7 @@ const (
 	tableOverhead = "PROFILER_OVERHEAD"
 )
 
-// The kinds of NVTX events that matter (ENUM_NSYS_EVENT_TYPE).
+// Kinds of NVTX events that are read (ENUM_NSYS_EVENT_TYPE).
 const (
 	nvtxThreadName = 39
 	nvtxPushPop    = 59
@@ -25,8 +25,8 @@ const (
 	nvtxDomain     = 75
 )
 
-// rankOf is the rank that a thread belongs to: its process's, and where a
-// process drives several devices, the one it is known to launch on.
+// rankOf returns the rank that a thread belongs to: that of its process or, if a process drives several devices, of the
+// device that the thread launches on.
 func (r *reader) rankOf(global int64, launches map[int64]*rank) *rank {
 	ranks := r.byPID[global&procMask]
 	if len(ranks) > 1 {
@@ -40,8 +40,7 @@ func (r *reader) rankOf(global int64, launches map[int64]*rank) *rank {
 	return ranks[0]
 }
 
-// launchers finds, for processes that drive several devices, on which of them
-// each thread launches most.
+// launchers returns the rank that each thread launches on most, for processes that drive several devices.
 func (r *reader) launchers() (map[int64]*rank, error) {
 	type launch struct{ process, corr int64 }
 	started := map[launch]*rank{}
@@ -80,7 +79,7 @@ func (r *reader) launchers() (map[int64]*rank, error) {
 	return most, err
 }
 
-// apiVersion ends the names of API calls: cudaLaunchKernel_v7000.
+// apiVersion matches the suffix of API call names: cudaLaunchKernel_v7000.
 var apiVersion = regexp.MustCompile(`(_ptsz)?_v\d+$`)
 
 func (r *reader) calls() error {
@@ -93,9 +92,8 @@ func (r *reader) calls() error {
 			r.meta.strings[id] = apiVersion.ReplaceAllString(name, "")
 		}
 	}
-	// One device's launches of a thread may be among another's: what a call
-	// started decides, if it started anything.
-	started := map[rankKey]*rank{} // process and correlation
+	// A thread may launch on several devices. If a call started work, that work's device decides.
+	started := map[rankKey]*rank{} // by process and correlation
 	for process, ranks := range r.byPID {
 		for _, k := range ranks[min(1, len(ranks)):] {
 			for i := range k.t.Spans {
@@ -134,7 +132,7 @@ func (r *reader) calls() error {
 	})
 }
 
-// domain is one NVTX domain of a process; 0 is the default one, without a name.
+// domain is one NVTX domain of a process. 0 is the default domain, without a name.
 type domain struct{ process, id int64 }
 
 func (r *reader) domains() (map[domain]string, error) {
@@ -147,8 +145,8 @@ func (r *reader) domains() (map[domain]string, error) {
 	return names, err
 }
 
-// nvtx reads ranges. In a report without any GPU work each thread that has
-// ranges is a rank: a server whose devices nsys does not know.
+// nvtx reads ranges. In a report without GPU work each thread with ranges is a rank: a server on devices that nsys does
+// not support.
 func (r *reader) nvtx() error {
 	if r.db.Table(tableNVTX) == nil {
 		return nil
@@ -162,7 +160,7 @@ func (r *reader) nvtx() error {
 		return err
 	}
 	noGPU := len(r.ranks) == 0
-	open := map[*rank][]int{} // ranges that are open at the capture's end
+	open := map[*rank][]int{} // ranges open at the end of the capture
 	err = r.scan(tableNVTX, []string{"eventType", "start", "end", "text", "textId", "globalTid", "domainId"}, func(row *sqlitefile.Row) {
 		kind := row.Int(0)
 		if kind != nvtxPushPop && kind != nvtxStartEnd {
@@ -215,8 +213,8 @@ func (r *reader) nvtx() error {
 	return err
 }
 
-// threadsAsRanks keeps, in a report without GPU work, the threads that ran
-// forward steps; when none did, each process is one rank.
+// threadsAsRanks keeps the threads that ran forward steps, in a report without GPU work. If none did, each process is
+// one rank.
 func (r *reader) threadsAsRanks() {
 	if len(r.ranks) == 0 {
 		return
@@ -243,7 +241,7 @@ func (r *reader) threadsAsRanks() {
 	r.note(trace.NoteNoGPU, 1)
 }
 
-// joinThreads makes one rank of all threads of a process.
+// joinThreads joins all threads of a process into one rank.
 func (r *reader) joinThreads() {
 	for _, k := range r.inOrder() {
 		whole := r.rank(k.key.process, noDevice)
@@ -257,18 +255,16 @@ func (r *reader) joinThreads() {
 	}
 }
 
-// osrtCall is the event class of a call in OSRT_API; its other rows say when
-// nsys itself began and ended.
+// osrtCall is the event class of a call in OSRT_API. Its other rows mark the begin and end of nsys itself.
 const osrtCall = 27
 
-// osrt reads calls of libc: what a thread was blocked in.
+// osrt reads calls of libc that threads blocked in.
 func (r *reader) osrt() error { return r.plain(tableOSRT, trace.Other, osrtCall) }
 
-// overhead reads what nsys itself cost.
+// overhead reads the overhead of nsys itself.
 func (r *reader) overhead() error { return r.plain(tableOverhead, trace.Overhead, -1) }
 
-// plain reads a table of calls on threads that all become one category; class
-// -1: of any event class.
+// plain reads a table of calls on threads into one category. class -1 means any event class.
 func (r *reader) plain(table string, cat trace.Category, class int64) error {
 	return r.scan(table, []string{"start", "end", "globalTid", "nameId", "eventClass"}, func(row *sqlitefile.Row) {
 		start, end, global := row.Int(0), row.Int(1), row.Int(2)

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// meta is what an export says of itself and of the machine.
+// meta is the metadata of an export and its machine.
 type meta struct {
 	strings   map[int64]string
 	epoch     int64 // ns since the Unix epoch at time 0
@@ -16,7 +16,7 @@ type meta struct {
 	schema    string // version of the export's schema
 	product   string // version of nsys that made the export
 	gpus      map[int64]string
-	physical  map[cudaDevice]int64 // the GPU behind a process's CUDA device
+	physical  map[cudaDevice]int64 // GPU of a process's CUDA device
 	processes map[int64]string     // by globalPid
 	threads   map[int64]string     // by globalTid
 	mpi       map[int64]int64      // MPI rank by globalPid
@@ -24,11 +24,11 @@ type meta struct {
 
 type cudaDevice struct{ pid, device int64 }
 
-// longest string that can be a name; those beyond are the environment and the
-// files that a report carries along, which are not read.
+// longestName is the longest string that can be a name. Longer ones are the environment and embedded files of a report,
+// which are not read.
 const longestName = 1 << 16
 
-// The parts of a global id.
+// Parts of a global id.
 const (
 	tidBits  = 24
 	tidMask  = 1<<tidBits - 1
@@ -61,7 +61,7 @@ func (r *reader) readMeta() error {
 		visit   func(*sqlitefile.Row)
 	}{
 		{"META_DATA_EXPORT", []string{"name", "value"}, pair},
-		{"EXPORT_META_DATA", []string{"name", "value"}, pair}, // the name until 2022
+		{"EXPORT_META_DATA", []string{"name", "value"}, pair}, // name until 2022
 		{"StringIds", []string{"id", "value"}, func(row *sqlitefile.Row) {
 			if text := row.Text(1); len(text) <= longestName {
 				m.strings[row.Int(0)] = string(text)
@@ -99,7 +99,7 @@ func (r *reader) readMeta() error {
 			return err
 		}
 	}
-	maps.Copy(m.threads, nvtxThreads) // what the program calls them goes first
+	maps.Copy(m.threads, nvtxThreads) // names set by the program take precedence
 	if m.epoch < 0 || m.epoch > farthest {
 		m.epoch = 0
 	}
@@ -112,10 +112,10 @@ func (r *reader) readMeta() error {
 	return nil
 }
 
-// farthest is the largest wall clock that can be, ns: the year 2043.
+// farthest is the largest plausible wall clock time, in ns: the year 2043.
 const farthest = 1 << 61
 
-// diagnostic takes what nsys says of events that it lost.
+// diagnostic adds notes for nsys' messages about lost events, and for its warnings and errors.
 func (r *reader) diagnostic(row *sqlitefile.Row) {
 	text := string(row.Text(1))
 	lower := strings.ToLower(text)
@@ -127,7 +127,7 @@ func (r *reader) diagnostic(row *sqlitefile.Row) {
 	}
 }
 
-// said keeps what nsys says, equal texts together.
+// said adds a note for an nsys message and counts repetitions.
 func (r *reader) said(kind trace.NoteKind, text string) {
 	for i := range r.notes {
 		if n := &r.notes[i]; n.Kind == kind && n.Names[0] == text {
@@ -144,7 +144,7 @@ func (r *reader) note(kind trace.NoteKind, count int64, names ...string) {
 	r.notes = append(r.notes, trace.Note{Kind: kind, Source: r.db.Path, Count: count, Names: names})
 }
 
-// text is a string that a row has itself, or by its id.
+// text returns a string that the row holds itself or references by id.
 func (r *reader) text(row *sqlitefile.Row, own, id int) string {
 	if !row.Null(own) {
 		return string(row.Text(own))

@@ -21,14 +21,14 @@ type rank struct {
 	ops     int64
 	threads map[threadKey]trace.TrackID
 	streams map[streamKey]trace.TrackID
-	names   map[int64]trace.StringID // of StringIds
-	last    int64                    // the name looked up last: they come in runs
+	names   map[int64]trace.StringID // by id in StringIds
+	last    int64                    // last name looked up, because names come in runs
 	lastID  trace.StringID
 }
 
 type threadKey struct {
 	thread int64
-	spare  bool // the row of ranges that need not nest
+	spare  bool // row for ranges that need not nest
 }
 
 type streamKey struct{ device, stream int64 }
@@ -46,7 +46,7 @@ func (r *reader) rank(process, device int64) *rank {
 	return k
 }
 
-// name is the rank's own id of a string of the report.
+// name interns a string of the report in the rank's trace.
 func (k *rank) name(r *reader, id int64) trace.StringID {
 	if id == k.last {
 		return k.lastID
@@ -60,7 +60,7 @@ func (k *rank) name(r *reader, id int64) trace.StringID {
 	return own
 }
 
-// thread is the row of a CPU thread.
+// thread returns the row of a CPU thread.
 func (k *rank) thread(r *reader, global int64, spare bool) trace.TrackID {
 	key := threadKey{global, spare}
 	id, ok := k.threads[key]
@@ -76,7 +76,7 @@ func (k *rank) thread(r *reader, global int64, spare bool) trace.TrackID {
 	return id
 }
 
-// stream is the row of a GPU stream.
+// stream returns the row of a GPU stream.
 func (k *rank) stream(device, stream int64) trace.TrackID {
 	key := streamKey{device, stream}
 	id, ok := k.streams[key]
@@ -96,22 +96,22 @@ func (k *rank) add(s trace.Span) {
 	k.r.spans++
 }
 
-// room makes room in a rank's list for its part of all that is to come, if that is as large as its part of the held spans:
-// lists of millions need not be moved again and again as they grow.
+// room grows a full list to its estimated final size, in proportion to the list's share of the spans so far. This
+// avoids repeated moves of lists with millions of elements.
 func room[E any](list []E, held, all int64) []E {
-	const known = 4096 // from which on parts are
+	const known = 4096 // minimum length for an estimate
 	if n := len(list); n == cap(list) && n >= known && all > held {
 		return slices.Grow(list, int(float64(n)*float64(all-held)/float64(held))+n/16)
 	}
 	return list
 }
 
-// few is the share of a process's GPU work below which a second device is not
-// a rank of its own: frameworks touch device 0 from every process.
+// few is the fraction of a process's GPU work below which a second device is not a separate rank: frameworks touch
+// device 0 from every process.
 const few = 0.05
 
-// foldDevices gives the little that a process did on other devices to the rank
-// of its main one, and lists the ranks of each process.
+// foldDevices moves the small amount of work that a process did on other devices to the rank of its main device, and
+// lists the ranks of each process.
 func (r *reader) foldDevices() error {
 	r.byPID = map[int64][]*rank{}
 	for _, key := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b rankKey) int {
@@ -129,9 +129,8 @@ func (r *reader) foldDevices() error {
 	return nil
 }
 
-// leaveGuests leaves out processes that have a little work on a GPU that
-// another one drives, and run no steps: a server's frontend that prepares
-// images, say. As ranks they would move the numbers of all others.
+// leaveGuests removes processes that run no steps and do little work on a GPU that another process drives, such as a
+// server's frontend that prepares images. As ranks they would shift the numbers of all others.
 func (r *reader) leaveGuests() {
 	most := map[int64]int64{} // ops of the process that drives a GPU
 	for _, k := range r.ranks {
@@ -151,7 +150,7 @@ func (r *reader) leaveGuests() {
 	}
 }
 
-// steps tells whether the rank has ranges of forward steps.
+// steps reports whether the rank has ranges of forward steps.
 func (k *rank) steps() bool {
 	return slices.ContainsFunc(k.t.Spans, func(s trace.Span) bool {
 		if s.Cat != trace.UserAnnotation {
@@ -183,8 +182,8 @@ func (k *rank) take(r *reader, from *rank) {
 	k.ops += from.ops
 }
 
-// coordinates finds a rank's place in what servers call their processes and
-// threads: "sglang::scheduler_DP0_TP1_EP1", "VLLM::Worker_TP3", "scheduler TP0".
+// coordinates matches a rank's place in the process and thread names of servers: "sglang::scheduler_DP0_TP1_EP1",
+// "VLLM::Worker_TP3", "scheduler TP0".
 var coordinates = regexp.MustCompile(`(?:^|[^A-Za-z])(TP|DP|PP|EP)[-_]?(\d{1,6})`)
 
 func parsePlace(name string) (trace.Rank, bool) {
@@ -206,9 +205,8 @@ func parsePlace(name string) (trace.Rank, bool) {
 	return at, found
 }
 
-// places gives each rank its coordinates: by the names of the processes or of
-// their threads if these tell all apart, else by MPI's ranks, else in the
-// order of the GPUs as TP 0, 1, …
+// places assigns coordinates to each rank: from process or thread names if these distinguish all ranks, else from MPI
+// ranks, else TP 0, 1, … in the order of the GPUs.
 func (r *reader) places(ranks []*rank) {
 	tell := func(of func(*rank) (trace.Rank, bool)) bool {
 		seen := map[trace.Rank]bool{}
@@ -250,8 +248,7 @@ func (r *reader) places(ranks []*rank) {
 	}
 }
 
-// lead is the thread that names the rank: the process's first, or where ranks
-// are threads, the thread itself.
+// lead returns the thread that names the rank: the process's first thread, or the thread itself if ranks are threads.
 func (k *rank) lead() int64 {
 	if k.key.device == noDevice {
 		return k.key.process | pidOf(k.key.process)
@@ -262,12 +259,11 @@ func (k *rank) lead() int64 {
 	return k.key.process | pidOf(k.key.process)
 }
 
-// noDevice stands for the device of ranks without GPU work; noDevice-tid for
-// that of one thread.
+// noDevice is the device of ranks without GPU work. noDevice-tid is that of a single thread.
 const noDevice = -1
 
-// gpu is the GPU behind a rank's device, whatever number the process has for
-// it; if the report does not say, the number.
+// gpu returns the physical GPU of a rank's device. If the report does not record it, known is false and id is the
+// process's device number.
 func (r *reader) gpu(k *rank) (id int64, known bool) {
 	if id, known = r.meta.physical[cudaDevice{pidOf(k.key.process), k.key.device}]; !known {
 		id = k.key.device
@@ -275,10 +271,10 @@ func (r *reader) gpu(k *rank) (id int64, known bool) {
 	return id, known
 }
 
-// inOrder lists the ranks by GPU, then process.
+// inOrder returns the ranks by GPU, then process.
 func (r *reader) inOrder() []*rank {
 	return slices.SortedFunc(maps.Values(r.ranks), func(a, b *rank) int {
-		if a.key.device < 0 || b.key.device < 0 { // threads in the order they came
+		if a.key.device < 0 || b.key.device < 0 { // threads in order of their ids
 			return cmp.Or(cmp.Compare(b.key.device, a.key.device), cmp.Compare(a.key.process, b.key.process))
 		}
 		gpuA, _ := r.gpu(a)

@@ -1,11 +1,10 @@
-// Package nsysdb reads the SQLite export of a Nsight Systems report into
-// trace.Trace tables, one for each rank: a process and the GPU that it drives.
+// Package nsysdb reads the SQLite export of a Nsight Systems report into trace.Trace tables, one per rank. A rank is a
+// process and the GPU that it drives.
 //
-// The schema is that of the exports of nsys 2022.4 (3.0) to 2026 (3.30): a
-// table is there only when it has rows, a column only since some version, so
-// whatever is absent reads as not recorded. Ids of processes and threads are
-// 64 bits, hardware:8 | vm:8 | pid:24 | tid:24; times are nanoseconds since
-// the capture began, whose wall clock is utcEpochNs.
+// The schema is that of exports of nsys 2022.4 (3.0) to 2026 (3.30). A table exists only if it has rows, and a column
+// only since some version, so anything absent counts as not recorded. Ids of processes and threads have 64 bits,
+// hardware:8 | vm:8 | pid:24 | tid:24. Times are nanoseconds since the start of the capture, whose wall clock time is
+// utcEpochNs.
 package nsysdb
 
 import (
@@ -19,20 +18,20 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Options steer reading.
+// Options control reading.
 type Options struct {
-	// From and To bound what is read, in ns since the capture began; To 0: to
-	// its end. Work that overlaps the window is in.
+	// From and To limit the window to read, in ns since the start of the capture; To 0: to its end. Work that overlaps
+	// the window is included.
 	From, To int64
-	// MaxSpans bounds the memory, about 200 bytes a span while it is analysed: of a longer capture the
-	// beginning is read, and a note says how much. 0: DefaultSpans.
+	// MaxSpans limits the memory, about 200 bytes per span during analysis. Of a longer capture only the beginning is
+	// read, and a note gives its length. 0: DefaultSpans.
 	MaxSpans int64
 }
 
-// DefaultSpans keeps the analysis of a capture of any size at about 2 GB of memory.
+// DefaultSpans limits the analysis of any capture to about 2 GB of memory.
 const DefaultSpans = 10 << 20
 
-// Read gives the ranks in the export at path, in rank order.
+// Read returns the ranks in the export at path, in rank order.
 func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error) {
 	db, err := sqlitefile.Open(path)
 	if err != nil {
@@ -47,23 +46,23 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 	return r.finish(), nil
 }
 
-// errNotNsys is for SQLite databases of other programs.
+// errNotNsys is the error for SQLite databases of other programs.
 var errNotNsys = errors.New("a SQLite database, but no export of Nsight Systems: it has none of its tables (make one by: nsys export --type=sqlite REPORT.nsys-rep)")
 
-// reader holds one export while it is read.
+// reader is the state of reading one export.
 type reader struct {
 	ctx      context.Context
 	db       *sqlitefile.File
 	from, to int64
 	meta     meta
 	ranks    map[rankKey]*rank
-	byPID    map[int64][]*rank // of each process with GPU work
-	last     int64             // the latest end of what was read
-	odd      trace.Tally       // what could not be used
+	byPID    map[int64][]*rank // ranks of each process with GPU work
+	last     int64             // latest end of the data read
+	odd      trace.Tally       // unusable rows
 	notes    []trace.Note
 	rows     int64
-	spans    int64 // held so far
-	most     int64 // spans that will be held, and ops among them, about
+	spans    int64 // spans so far
+	most     int64 // expected totals: spans, and ops among them
 	mostOps  int64
 }
 
@@ -95,7 +94,7 @@ func (r *reader) read(maxSpans int64) error {
 	return nil
 }
 
-// scan reads a table, if it is there, giving up when the context ends.
+// scan reads a table if it exists. It stops when the context ends.
 func (r *reader) scan(table string, columns []string, visit func(*sqlitefile.Row)) error {
 	t := r.db.Table(table)
 	if t == nil {
@@ -112,7 +111,7 @@ func (r *reader) scan(table string, columns []string, visit func(*sqlitefile.Row
 	})
 }
 
-// inside tells whether an interval is in the window that is read.
+// inside reports whether an interval overlaps the window.
 func (r *reader) inside(start, end int64) bool { return end >= r.from && start < r.to }
 
 func (r *reader) window() string {
@@ -122,12 +121,12 @@ func (r *reader) window() string {
 	return " in the window asked for"
 }
 
-// timed are the tables whose rows become spans, and the first timedOps of them ops, too.
+// timed lists the tables whose rows become spans. The rows of the first timedOps tables also become ops.
 var timed = []string{tableKernel, tableMemcpy, tableMemset, tableRuntime, tableNVTX, tableOSRT, tableSync}
 
 const timedOps = 3
 
-// rowsOf is about how many rows tables have.
+// rowsOf returns the approximate number of rows in the tables.
 func (r *reader) rowsOf(tables []string) (rows int64, err error) {
 	for _, name := range tables {
 		if t := r.db.Table(name); t != nil {
@@ -141,7 +140,7 @@ func (r *reader) rowsOf(tables []string) (rows int64, err error) {
 	return rows, nil
 }
 
-// bound shortens the window when the export has more rows than may be held.
+// bound shortens the window if the export has more rows than the limit.
 func (r *reader) bound(most int64) error {
 	if most <= 0 {
 		most = DefaultSpans
@@ -159,7 +158,7 @@ func (r *reader) bound(most int64) error {
 		return nil
 	}
 	r.most, r.mostOps = most, int64(float64(ops)*float64(most)/float64(rows))
-	// How many rows begin in each stretch of the capture.
+	// Number of rows that begin in each stretch of the capture.
 	const stretches = 4096
 	length := int64(1)
 	var count [stretches]int64

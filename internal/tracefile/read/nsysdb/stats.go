@@ -14,33 +14,33 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Summary is one table of `nsys stats`: what all work of one name took.
+// Summary is one table of `nsys stats`: the total of all work by name.
 type Summary struct {
-	Report string       `json:"report"` // as nsys names it: cuda_gpu_kern_sum
+	Report string       `json:"report"` // nsys' name: cuda_gpu_kern_sum
 	Unit   string       `json:"unit"`   // ns or bytes
 	Rows   []SummaryRow `json:"rows"`
 }
 
-// SummaryRow sums up one name.
+// SummaryRow is the total for one name.
 type SummaryRow struct {
 	Name   string  `json:"name"`
 	Style  string  `json:"style,omitempty"` // NVTX ranges: PushPop or StartEnd
 	Count  int64   `json:"count"`
-	Total  int64   `json:"total"` // ns, bytes
+	Total  int64   `json:"total"` // ns or bytes
 	Min    int64   `json:"min"`
 	Max    int64   `json:"max"`
 	Mean   float64 `json:"mean"`
-	Median float64 `json:"median"` // the mean of the middle two of an even count
-	StdDev float64 `json:"stddev"` // of a sample: over n-1; 0 for one
+	Median float64 `json:"median"` // mean of the middle two of an even count
+	StdDev float64 `json:"stddev"` // sample standard deviation, over n-1; 0 for one
 }
 
-// Reports are the summaries that Summaries can give.
+// Reports are the supported summaries.
 var Reports = []string{"cuda_gpu_kern_sum", "cuda_api_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_sum", "osrt_sum"}
 
-// Known tells whether a summary is one of Reports.
+// Known reports whether a summary is one of Reports.
 func Known(report string) bool { return slices.Contains(Reports, report) }
 
-// Total is the sum over all names.
+// Total returns the sum over all names.
 func (s *Summary) Total() float64 {
 	var sum float64
 	for i := range s.Rows {
@@ -49,9 +49,8 @@ func (s *Summary) Total() float64 {
 	return sum
 }
 
-// Summaries streams through the tables of an export and gives the summaries
-// asked for, each as `nsys stats` of 2023 and later computes it. Memory does
-// not depend on the number of rows.
+// Summaries streams through the tables of an export and computes the requested summaries in the same way as `nsys
+// stats` of 2023 and later. Memory does not depend on the number of rows.
 func Summaries(ctx context.Context, path string, reports []string) ([]Summary, error) {
 	for _, report := range reports {
 		if !Known(report) {
@@ -71,7 +70,7 @@ func Summaries(ctx context.Context, path string, reports []string) ([]Summary, e
 	g, ctx := errgroup.WithContext(ctx)
 	for i, report := range reports {
 		g.Go(func() error {
-			// A reader of its own: scanning counts.
+			// Use a separate reader, because scanning counts rows.
 			own := &reader{ctx: ctx, db: db, meta: r.meta}
 			t, err := own.summarise(report)
 			unit := "ns"
@@ -85,7 +84,7 @@ func Summaries(ctx context.Context, path string, reports []string) ([]Summary, e
 	return out, g.Wait()
 }
 
-// tallies are the figures of one summary by name.
+// tallies holds the tallies of one summary by name.
 type tallies struct {
 	by   map[tallyKey]*tally
 	last tallyKey
@@ -94,7 +93,7 @@ type tallies struct {
 
 type tallyKey struct {
 	name, style string
-	id          int64 // of StringIds, in place of the name
+	id          int64 // id in StringIds, instead of the name
 }
 
 func (t *tallies) of(key tallyKey) *tally {
@@ -137,10 +136,10 @@ func (r *reader) summarise(report string) (*tallies, error) {
 		err = r.ranges(t)
 	}
 	named := map[tallyKey]*tally{}
-	for key, at := range t.by { // different ids can have one name, as versions of an API call do
+	for key, at := range t.by { // different ids can have the same name, such as versions of an API call
 		if key.id != 0 {
 			key.name, key.id = r.meta.strings[key.id], 0
-			if report == "cuda_api_sum" { // a kernel's name may end alike
+			if report == "cuda_api_sum" { // a kernel's name may have the same suffix
 				key.name = apiVersion.ReplaceAllString(key.name, "")
 			}
 		}
@@ -161,7 +160,7 @@ var longKinds = map[int64]string{
 	11: "Unified Host-to-Device", 12: "Unified Device-to-Host", 13: "Unified Device-to-Device",
 }
 
-// copies visits copies and memsets.
+// copies adds copies and memsets.
 func (r *reader) copies(t *tallies, of func(*sqlitefile.Row) int64) error {
 	err := r.scan(tableMemcpy, []string{"start", "end", "bytes", "copyKind"}, func(row *sqlitefile.Row) {
 		t.of(tallyKey{name: "[CUDA memcpy " + word(longKinds, row.Int(3)) + "]"}).add(of(row))
@@ -171,7 +170,7 @@ func (r *reader) copies(t *tallies, of func(*sqlitefile.Row) int64) error {
 	}))
 }
 
-// ranges visits NVTX ranges; those that have not ended count for nothing.
+// ranges adds NVTX ranges. Unfinished ranges do not count.
 func (r *reader) ranges(t *tallies) error {
 	domains, err := r.domains()
 	if err != nil {
@@ -191,7 +190,7 @@ func (r *reader) ranges(t *tallies) error {
 	})
 }
 
-// rows gives the figures, largest totals first.
+// rows returns the rows, largest totals first.
 func (t *tallies) rows() []SummaryRow {
 	var rows []SummaryRow
 	for key, at := range t.by {

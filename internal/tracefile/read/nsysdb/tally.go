@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// tally counts the values of one name: every value below fine apart, in pages
-// that are there only where values are, larger ones in a map. So the median is
-// exact, and memory follows from how values spread, not from how many.
+// tally counts the values of one name. Values below fine are counted exactly in pages that are allocated on demand,
+// larger ones in a map. So the median is exact, and memory depends on the spread of the values, not on their number.
 type tally struct {
 	count, total int64
 	min, max     int64
@@ -47,10 +46,10 @@ func (t *tally) addTimes(v, times int64) {
 	page[v&(pageSize-1)] += uint32(times)
 }
 
-// join adds all of another.
+// join adds the counts of another tally.
 func (t *tally) join(from *tally) { from.each(t.addTimes) }
 
-// each visits the values in ascending order.
+// each calls visit with the values in ascending order.
 func (t *tally) each(visit func(v, times int64)) {
 	large := slices.Sorted(maps.Keys(t.large))
 	for len(large) > 0 && large[0] < 0 {
@@ -72,10 +71,10 @@ func (t *tally) each(visit func(v, times int64)) {
 	}
 }
 
-// row computes the figures.
+// row computes the statistics.
 func (t *tally) row(key tallyKey) SummaryRow {
 	mean := float64(t.total) / float64(t.count)
-	low, high := (t.count-1)/2, t.count/2 // the places of the middle two
+	low, high := (t.count-1)/2, t.count/2 // indices of the middle two
 	var seen, a, b int64
 	var squares float64
 	t.each(func(v, times int64) {
