@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// Batch is what came of one batch of sequences of equal lengths, or of all requests
-// of an offline benchmark together, which has no lengths. docs/formats/run.md
-// describes its JSON form.
+// Batch is the result of one batch of sequences of equal lengths, or of an offline benchmark's requests as a whole,
+// which has no lengths. docs/formats/run.md describes its JSON form.
 type Batch struct {
 	BatchSize int             `json:"batch_size,omitempty"` // sequences
-	InputLen  int             `json:"input_len,omitempty"`  // tokens of each
+	InputLen  int             `json:"input_len,omitempty"`  // tokens per sequence
 	OutputLen int             `json:"output_len,omitempty"`
-	Profiled  bool            `json:"profiled,omitempty"` // it was recorded meanwhile, which makes it slower
+	Profiled  bool            `json:"profiled,omitempty"` // recorded by a profiler, and therefore slower
 	Figures   []BatchFigure   `json:"figures"`
-	Row       json.RawMessage `json:"row"` // as the tool's file of results has it
+	Row       json.RawMessage `json:"row"` // the row in the tool's results file
 }
 
 // BatchFigure is one figure of a batch.
@@ -26,12 +25,12 @@ type BatchFigure struct {
 	Unit   Unit    `json:"unit"`
 	Higher bool    `json:"higher_is_better,omitempty"`
 	Value  float64 `json:"value"`
-	// Samples are of each decode step, in their order; none where the batch has the
-	// figure but once. They tell how steps spread, not how batches do.
+	// Samples holds one value per decode step, in order; empty if the batch has only one value. They show the spread of
+	// steps, not of batches.
 	Samples []float64 `json:"samples,omitempty"`
 }
 
-// Size tells the batch from others, for people: "8 × 1024 + 16".
+// Size identifies the batch for people: "8 × 1024 + 16".
 func (b *Batch) Size() string {
 	if b.BatchSize == 0 {
 		return "of all requests"
@@ -39,7 +38,7 @@ func (b *Batch) Size() string {
 	return fmt.Sprintf("%d × %d + %d", b.BatchSize, b.InputLen, b.OutputLen)
 }
 
-// Figure is the figure of a name.
+// Figure returns the figure named metric.
 func (b *Batch) Figure(name string) (BatchFigure, bool) {
 	i := slices.IndexFunc(b.Figures, func(f BatchFigure) bool { return f.Metric == name })
 	if i < 0 {
@@ -52,14 +51,13 @@ func (b *Batch) Figure(name string) (BatchFigure, bool) {
 type Batches struct {
 	ID, Backend, Model string
 	Batches            []Batch
-	Server             map[string]any // what the server said of itself, if it did
+	Server             map[string]any // the server's description of itself, if known
 }
 
-// CompareBatches sets the batches of b against those of the same size in a. A batch
-// that was given four times on both sides is tested by these; what there is fewer
-// times is not: the steps of one batch would prove differences between equal builds,
-// since a batch as a whole is faster or slower by chance. It is an error when no
-// size is on both sides.
+// CompareBatches compares the batches of b with those of the same size in a. Batches repeated at least four times on
+// both sides are tested with the repetitions as samples. Other batches are not tested: a batch as a whole is faster or
+// slower by chance, so a test over its steps would find differences between equal builds. CompareBatches returns an
+// error if the sides have no size in common.
 func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
 	c := newComparison(a.side(), b.side(), o)
 	sizesA, ofA := a.sizes()
@@ -93,8 +91,7 @@ func (b *Batches) side() Side {
 	return Side{ID: b.ID, Backend: b.Backend, Model: b.Model, Batches: len(b.Batches)}
 }
 
-// sizes are the batches by their size, in their order. Those of a pass that was
-// recorded count where there are no others.
+// sizes groups the batches by size, in order. Batches recorded by a profiler count only if there are no others.
 func (b *Batches) sizes() (order []string, of map[string][]*Batch) {
 	of = map[string][]*Batch{}
 	for _, profiled := range []bool{false, true} {
@@ -114,7 +111,7 @@ func (b *Batches) sizes() (order []string, of map[string][]*Batch) {
 	return order, of
 }
 
-// some names a few of a list.
+// some joins the first few items of a list.
 func some(list []string) string {
 	text := ""
 	for i, s := range list {
@@ -129,8 +126,7 @@ func some(list []string) string {
 	return cmp.Or(text, "none")
 }
 
-// compareBatch compares the batches of one size: the figures of A's first, then
-// those that B alone has.
+// compareBatch compares the batches of one size: first the figures of a, then those only b has.
 func compareBatch(size string, a, b []*Batch) (rows []Diff) {
 	for _, x := range []*Batch{a[0], b[0]} {
 		for _, f := range x.Figures {

@@ -1,20 +1,20 @@
 package bench
 
-// Cache is what servers said of their prefix cache, over successful requests.
+// Cache summarises the servers' reports on their prefix cache, over successful requests.
 type Cache struct {
 	Prompt  int     `json:"prompt_tokens"`
 	Cached  int     `json:"cached_tokens"`
 	HitRate float64 `json:"hit_rate"` // Cached over Prompt
-	// Details say where cached tokens lay; false: no server said.
+	// Details reports whether any server says where the cached tokens were: Device, Host and Storage count them.
 	Details bool `json:"details"`
 	Device  int  `json:"device_tokens"`
 	Host    int  `json:"host_tokens"`
 	Storage int  `json:"storage_tokens"`
-	// Backend is the storage's, "": not said.
+	// Backend is the storage backend; "": unknown.
 	Backend string `json:"storage_backend"`
 }
 
-// newCache returns nil if no reply said anything of a cache.
+// newCache returns nil if no reply reports on a cache.
 func newCache(ok []*Record) *Cache {
 	c, said := &Cache{}, false
 	for _, r := range ok {

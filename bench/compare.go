@@ -10,30 +10,29 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Comparison sets load B against load A, the base. Its JSON form is in
-// docs/formats/bench.md.
+// Comparison is the comparison of load B with load A, the base. Its JSON form is in docs/formats/bench.md.
 type Comparison struct {
 	Format int  `json:"format"` // 1
 	A      Side `json:"a"`
 	B      Side `json:"b"`
-	// Verdict is the answer in a sentence. Causes are those of Captures, where both runs have some.
+	// Verdict is the result in one sentence. Causes come from Captures, if both runs have any.
 	Verdict string   `json:"verdict"`
 	Causes  []string `json:"causes"`
-	// Unlike says in what the loads differ. Refused: in so much that nothing is concluded, or Mistimed: these loads were
-	// sent by a client too busy to time them.
+	// Unlike lists the differences between the loads. Refused means that they are too large for a verdict. Mistimed
+	// lists loads whose client was too busy to time requests accurately.
 	Unlike   []Unlike `json:"unlike"`
 	Mistimed []string `json:"mistimed"`
 	Refused  bool     `json:"refused"`
 	Rows     []Diff   `json:"rows"`
-	// Regressions are the rows that got worse by more than Limit, for people.
+	// Regressions lists the rows that got worse by more than Limit, for people.
 	Regressions []string `json:"regressions"`
 	Limit       float64  `json:"limit"`     // for all figures; 0: none given
-	Limits      []string `json:"limits"`    // for single figures
-	Undecided   []string `json:"undecided"` // limits that these loads cannot be held to
+	Limits      []string `json:"limits"`    // for individual figures
+	Undecided   []string `json:"undecided"` // limits that these loads cannot decide
 	Notes       []string `json:"notes"`
 }
 
-// Side says what was compared.
+// Side describes one side of a comparison.
 type Side struct {
 	ID       string `json:"id"`
 	Backend  string `json:"backend"`
@@ -41,7 +40,7 @@ type Side struct {
 	Runs     int    `json:"runs"`
 	Requests int    `json:"requests"`
 	Failed   int    `json:"failed"`
-	Batches  int    `json:"batches,omitempty"` // of a benchmark of batches, which has no runs and requests
+	Batches  int    `json:"batches,omitempty"` // for a benchmark of batches, which has no runs and requests
 }
 
 // Load is one side of a comparison: a load and, with --repeat, its repetitions.
@@ -58,7 +57,7 @@ type Measured struct {
 
 // Diff is one figure on both sides.
 type Diff struct {
-	Batch  string  `json:"batch,omitempty"` // size of the batches that are compared, "8 × 1024 + 16": sequences, prompt and output tokens of each
+	Batch  string  `json:"batch,omitempty"` // sequences × prompt + output tokens of a batch: "8 × 1024 + 16"
 	Metric string  `json:"metric"`          // ttft, ttft_scheduled, tpot, longest_gap, e2e, failed, good, request_throughput, …
 	Figure string  `json:"figure"`          // median, p99, mean
 	Unit   Unit    `json:"unit"`
@@ -67,13 +66,13 @@ type Diff struct {
 	B      float64 `json:"b"`
 	NA     int     `json:"a_n"` // samples
 	NB     int     `json:"b_n"`
-	Per    string  `json:"per"`    // what a sample is: batch (of requests sent after each other), run; of batches: repeat (of a batch)
+	Per    string  `json:"per"`    // unit of sampling: batch (of successive requests), run; repeat (of a batch)
 	Change float64 `json:"change"` // B/A − 1; for shares B − A
-	// Lo and Hi are the 95 % interval of Change; both 0: there is none.
+	// Lo and Hi are the 95 % confidence interval of Change; both 0: none.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// P is of Mann-Whitney's test, PAdj adjusted over all tested rows (Benjamini
-	// and Hochberg); 1 for p99 of batches, which has an interval alone.
+	// P is the p-value of Mann-Whitney's test, PAdj the value adjusted over all tested rows (Benjamini and Hochberg).
+	// Both are 1 for the p99 of batches, which has only an interval.
 	P       float64 `json:"p"`
 	PAdj    float64 `json:"p_adjusted"`
 	Verdict string  `json:"verdict"`
@@ -84,42 +83,41 @@ const (
 	Better   = "better"
 	Worse    = "worse"
 	Same     = "same"      // the whole interval lies within 5 %
-	NotClear = "not clear" // chance could have made the difference, or hidden one
+	NotClear = "not clear" // chance could explain the difference, or hide one
 	TooFew   = "too few samples"
 	Missing  = "only one side has it"
 )
 
-// CompareOptions steer Compare.
+// CompareOptions configure Compare.
 type CompareOptions struct {
-	Limits gate.Limits // by how much rows may get worse; none: by any
-	SLO    SLO         // compares the share of requests that met it too
-	Force  bool        // gives a verdict on loads that are not alike, too
+	Limits gate.Limits // by how much rows may get worse; none: no limit
+	SLO    SLO         // if set, also compares the share of requests that met it
+	Force  bool        // gives a verdict even on loads that differ
 }
 
 const (
 	significant = 0.05
 	sameWithin  = 0.05
-	// enoughRuns a side make the runs the samples: whatever the requests of one
-	// run have in common cannot be taken for a difference then.
+	// With enoughRuns runs a side, the runs are the samples: effects shared by the requests of one run then cannot
+	// appear as a difference.
 	enoughRuns = 4
-	// Below that, batches of requests are the samples. Neighbouring requests share
-	// the queue they stand in, so as samples of their own they would prove
-	// differences that are none; figures of some twenty batches hardly hang
-	// together (Schmeiser, Operations Research 30(3), 1982).
+	// With fewer runs, batches of requests are the samples. Neighbouring requests share a queue, so as separate samples
+	// they would show differences that do not exist. The figures of about twenty batches are nearly independent
+	// (Schmeiser, Operations Research 30(3), 1982).
 	batches = 20
-	// A 99th percentile wants batches of a hundred.
+	// A 99th percentile needs batches of a hundred.
 	tailBatches, tailBatch = 10, 100
 )
 
 type half struct {
 	load      Load
 	summaries []*Summary
-	all       [][]*Record // of each run, by the time of sending
-	ok        [][]*Record // the successes of it
-	touched   []overlap   // of each run, by profiling windows
+	all       [][]*Record // per run, by send time
+	ok        [][]*Record // the successful ones
+	touched   []overlap   // per run, by profiling windows
 }
 
-// Compare sets b against a, metric by metric.
+// Compare compares b with a, metric by metric.
 func Compare(a, b Load, o CompareOptions) *Comparison {
 	ha, hb := newHalf(a, o), newHalf(b, o)
 	c := newComparison(ha.side(), hb.side(), o)
@@ -166,7 +164,7 @@ func newHalf(l Load, o CompareOptions) *half {
 	for _, m := range l.Runs {
 		s := Summarize(m.Records, m.Run, Options{SLO: o.SLO})
 		var t overlap
-		if s.Window != nil { // a window that touched no request leaves nothing out
+		if s.Window != nil { // a window that touched no request excludes nothing
 			t = s.Window.Spans
 		}
 		all := make([]*Record, len(m.Records))
@@ -192,7 +190,7 @@ func (h *half) side() Side {
 	return s
 }
 
-// judge gives the verdicts and collects what got worse.
+// judge sets the verdicts and collects the regressions.
 func (c *Comparison) judge(limits gate.Limits) {
 	var p []float64
 	var tested []*Diff
@@ -219,7 +217,7 @@ func (c *Comparison) judge(limits gate.Limits) {
 		switch {
 		case d.Verdict == Worse:
 			c.Regressions = append(c.Regressions, d.String())
-		case d.Verdict == TooFew && d.Batch != "": // most of a batch is measured once, and a limit is to hold for it too
+		case d.Verdict == TooFew && d.Batch != "": // often measured once; a limit applies anyway
 			c.Regressions = append(c.Regressions, d.String()+untested)
 		}
 	}
@@ -231,10 +229,10 @@ func (c *Comparison) judge(limits gate.Limits) {
 	c.Verdict = c.verdict()
 }
 
-// String tells the change: "median of ttft: +12.0 %".
+// String describes the change: "median of ttft: +12.0 %".
 func (d *Diff) String() string {
 	name := strings.ReplaceAll(d.Metric, "_", " ")
-	if d.Figure != "mean" && d.Batch == "" { // of batches all are medians
+	if d.Figure != "mean" && d.Batch == "" { // all figures of batches are medians
 		name = d.Figure + " of " + name
 	}
 	if d.Batch != "" {
@@ -246,7 +244,7 @@ func (d *Diff) String() string {
 	return name + ": " + d.changed()
 }
 
-// tested tells whether P is of a test: 99th percentiles of batches have an interval alone.
+// tested reports whether P comes from a test: 99th percentiles of batches have only an interval.
 func (d *Diff) tested() bool { return d.Figure != "p99" || d.Per == per(true) }
 
 func (d *Diff) verdict() string {
@@ -268,7 +266,7 @@ func (d *Diff) verdict() string {
 	return NotClear
 }
 
-// lacks are the figures among those compared that too little is left of in a run.
+// lacks returns the compared figures for which too little of a run is left.
 func (c *Comparison) lacks(s *Summary) (out []string) {
 	if s.Window == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// What is compared of two loads, and by which samples.
+// Values compared between two loads, and the samples drawn from them.
 
-// pooled values of all requests.
+// pooled returns the sorted values of all requests.
 func (h *half) pooled(of value) (v []float64) {
 	for i, ok := range h.ok {
 		v = append(v, of.values(ok, h.touched[i])...)
@@ -18,8 +18,8 @@ func (h *half) pooled(of value) (v []float64) {
 	return v
 }
 
-// batched gives one figure for each of n batches of neighbouring values of a
-// run; fewer, if they would hold less than least values.
+// batched computes one figure for each of n batches of neighbouring values of a run. It makes fewer batches if they
+// would hold less than least values.
 func batched(v []float64, n, least int, figure func([]float64) float64) (out []float64) {
 	n = min(n, len(v)/least)
 	for i := range n {
@@ -28,7 +28,7 @@ func batched(v []float64, n, least int, figure func([]float64) float64) (out []f
 	return out
 }
 
-// samples of a figure: of each run, or of batches of each.
+// samples returns a figure's samples: one per run, or one per batch of each run.
 func (h *half) samples(records [][]*Record, of value, perRun bool, figure func([]float64) float64) (v []float64) {
 	n := batches
 	if perRun {
@@ -55,11 +55,11 @@ func per(run bool) string {
 	return "batch"
 }
 
-// test fills d from Mann-Whitney's test and Hodges and Lehmann's interval.
+// test fills d with the results of Mann-Whitney's test and Hodges and Lehmann's interval.
 func (d *Diff) test(a, b []float64) {
 	m := metric.Compare(a, b)
 	d.A, d.B, d.NA, d.NB, d.P = m.MedianA, m.MedianB, m.NA, m.NB, m.P
-	d.Change, d.Lo, d.Hi = m.Change, max(m.Lo, -1), m.Hi // nothing falls by more than all of it
+	d.Change, d.Lo, d.Hi = m.Change, max(m.Lo, -1), m.Hi // no value can fall by more than 100 %
 	switch {
 	case d.NA == 0 || d.NB == 0:
 		d.Verdict = Missing
@@ -68,10 +68,9 @@ func (d *Diff) test(a, b []float64) {
 	}
 }
 
-// compareTail compares 99th percentiles by sectioning: how far those of batches
-// scatter about that of all says how sure it is, whatever neighbouring requests
-// have in common (Asmussen and Glynn, Stochastic Simulation, section III.5). Where runs are
-// the samples, those of the runs are tested as medians are.
+// compareTail compares 99th percentiles by sectioning: the spread of the batches' percentiles around the overall one
+// gives the uncertainty, however correlated neighbouring requests are (Asmussen and Glynn, Stochastic Simulation,
+// section III.5). If the runs are the samples, their percentiles are tested as medians are.
 func compareTail(name string, of value, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: per(perRun), P: 1}
 	p99 := func(v []float64) float64 {
@@ -108,8 +107,7 @@ func compareTail(name string, of value, a, b *half, perRun bool) Diff {
 	return d
 }
 
-// compareShare compares the shares of requests of which yes is true; yes gets nil
-// for one that failed.
+// compareShare compares the shares of requests for which yes returns true; yes gets nil for a failed request.
 func compareShare(name string, higher bool, yes func(*Record) bool, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "mean", Unit: Share, Higher: higher, Per: per(perRun)}
 	of := func(h *half) (samples []float64, share float64) {

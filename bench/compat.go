@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// Figure is one number under the name that a tool gives it.
+// Figure is one number under another tool's name for it.
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// Tools are what Compat knows.
+// Tools are the tools supported by Compat.
 var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
 
-// Compat gives the numbers that another tool would have printed of the same
-// events, under its names and in its units, so that old results can be set
-// against new ones: of the whole run, as no other tool leaves a profiling window out.
-// What the tools mean by their words is in docs/metrics.md.
+// Compat returns the figures that another tool would have printed for the same events, under its names and in its
+// units, for comparison with old results. They cover the whole run, since no other tool excludes profiling windows.
+// docs/metrics.md gives the tools' definitions.
 func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error) {
 	if !slices.Contains(Tools, tool) {
 		return nil, fmt.Errorf("unknown tool %q; there are %s", tool, strings.Join(Tools, ", "))
@@ -54,7 +53,7 @@ type compat struct {
 	out     []Figure
 }
 
-// put leaves out what is no number: rates of a run of no length, latencies of none.
+// put skips values that are not finite: rates of a run of zero length, latencies of an empty sample.
 func (c *compat) put(name string, v float64) {
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		c.out = append(c.out, Figure{name, v})
@@ -70,7 +69,7 @@ func (c *compat) totals(f func(*Record) int) (n int) {
 
 func outputLen(r *Record) int { return r.OutputLen }
 
-// stats of a sample that numpy is given as «x or 0»: none is one 0.
+// orZero returns the stats of a sample passed to numpy as «x or 0»: an empty sample becomes a single 0.
 func orZero(s sample) Stats {
 	if len(s) == 0 {
 		s = sample{{0, 1}}
@@ -86,9 +85,8 @@ func each(v []float64) sample {
 	return s
 }
 
-// sglang: a reply without text is a success with a TTFT of 0, rounds of a
-// conversation have no input, and lists that are empty count as one 0 (but for
-// E2E, of which SGLang has none then).
+// sglang: a reply without text is a success with a TTFT of 0, rounds of a conversation have no input, and empty lists
+// count as a single 0 (except for E2E, which SGLang then omits).
 func (c *compat) sglang() {
 	var e2e, ttft, tpot []float64
 	input, text, vision := 0, 0, 0
@@ -133,7 +131,7 @@ func (c *compat) sglang() {
 	c.ms("e2e_latency", all)
 	c.ms("ttft", orZero(each(ttft)))
 	c.ms("tpot", orZero(each(tpot)))
-	c.ms("itl", s.ITL) // of none all fields are 0 already
+	c.ms("itl", s.ITL) // if empty, all fields are 0 already
 	c.put("max_itl_ms", s.ITL.Max/1e6)
 	c.put("concurrency", all.Mean*float64(all.N)/1e9/c.seconds)
 	if s.AcceptLength > 0 {
@@ -149,14 +147,13 @@ func (c *compat) ms(name string, s Stats) {
 	}
 }
 
-// six are the figures that SGLang gives of each latency, in its order.
+// six returns SGLang's figures of a latency, in its order.
 func (s Stats) six() []Figure {
 	return []Figure{{"mean", s.Mean}, {"median", s.Median}, {"std", s.Std}, {"p90", s.P90}, {"p95", s.P95}, {"p99", s.P99}}
 }
 
-// vllm (vllm bench serve): the first event counts as the first token even if it
-// is empty or a role, so the first gap holds the prefill; gaps are between
-// events, whatever they hold; a request ends with its last token.
+// vllm (vllm bench serve): the first event counts as the first token even if it is empty or a role, so the first gap
+// includes the prefill. Gaps are between events, whatever their content. A request ends with its last token.
 func (c *compat) vllm(good *Goodput) {
 	var e2e, ttft, tpot []float64
 	var itl sample
@@ -202,9 +199,8 @@ func (c *compat) vllm(good *Goodput) {
 	}
 }
 
-// aiperf: inter_token_latency is one value a request, (latency − TTFT)/(n − 1),
-// and a request ends with its last content; gaps between events are
-// inter_chunk_latency. Rates are over the time from the first send to the last
+// aiperf: inter_token_latency is one value per request, (latency − TTFT)/(n − 1), and a request ends with its last
+// content; gaps between events are inter_chunk_latency. Rates are over the time from the first send to the last
 // response.
 func (c *compat) aiperf() {
 	var latency, ttft, ttfo, second, itl, perUser, in, out []float64
@@ -270,9 +266,8 @@ func (c *compat) spread(name string, s Stats, unit float64) {
 	}
 }
 
-// guidellm: time_per_output_token_ms includes the time to the first token; both
-// it and inter_token_latency_ms are one value a request that weighs as many
-// tokens as it stands for; percentiles are values of the sample.
+// guidellm: time_per_output_token_ms includes the time to the first token. Both it and inter_token_latency_ms have one
+// value per request, weighted by its tokens. Percentiles are values of the sample.
 func (c *compat) guidellm() {
 	var latency, ttft, ttfo, tpot, itl sample
 	from, to := int64(math.MaxInt64), int64(0)
@@ -328,8 +323,8 @@ func (c *compat) guidellm() {
 	c.put("request_totals errored", float64(c.failed))
 }
 
-// inverse returns the first value of a sorted sample of n at or below which
-// there is the share p: the inverted distribution, no interpolation.
+// inverse returns the smallest value of a sorted sample of n such that at least the share p is at or below it: the
+// inverted distribution, without interpolation.
 func (s sample) inverse(n int64, p float64) float64 {
 	var below int64
 	for _, x := range s {

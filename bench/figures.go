@@ -1,24 +1,24 @@
 package bench
 
-// figure is a number of a run that can be set against that of another.
+// figure is a number of a run that can be compared with that of another run.
 type figure struct {
 	name   string
 	unit   Unit
-	higher bool // is better
+	higher bool // higher is better
 	of     func(*Summary) (float64, bool)
 }
 
-// Unit is what a figure is counted in.
+// Unit is the unit of a figure.
 type Unit string
 
-// The units.
+// Units of figures.
 const (
 	NS        Unit = "ns"
 	PerSecond Unit = "1/s"
 	Share     Unit = "share"
 )
 
-// rates are of a whole run: there is one value a run.
+// rates have one value per run.
 var rates = []figure{
 	{"request_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.RequestRate, !s.Lacks(Rates) }},
 	{"output_throughput", PerSecond, true, func(s *Summary) (float64, bool) { return s.OutputRate, !s.Embedding && !s.Lacks(Rates) }},
@@ -36,7 +36,7 @@ var rates = []figure{
 	}},
 }
 
-// latencies are one value a request.
+// latencies have one value per request.
 var latencies = []struct {
 	name  string
 	of    value
@@ -49,18 +49,16 @@ var latencies = []struct {
 	{"e2e", e2e, func(s *Summary) *Stats { return &s.E2E }},
 }
 
-// Estimate is a figure over the runs of --repeat: their mean, with Student's
-// interval.
+// Estimate is a figure over the runs of --repeat: their mean, with Student's interval.
 type Estimate struct {
 	Name     string    `json:"name"`
 	Unit     Unit      `json:"unit"`
-	Values   []float64 `json:"values"` // of each run that has one
+	Values   []float64 `json:"values"` // of each run with a value
 	Mean     float64   `json:"mean"`
 	Interval Interval  `json:"interval"`
 }
 
-// Repeated sets the runs of one load beside each other. What differs between
-// them is what chance does from run to run, which no single run can tell.
+// Repeated summarises the runs of one load. Their spread is the run-to-run variation, which no single run can show.
 func Repeated(runs []*Summary) []Estimate {
 	all := rates[:len(rates):len(rates)]
 	for _, l := range latencies {

@@ -8,31 +8,31 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Firsts is what a load's own records tell of its times to first token, without any trace: whether they grew while the
-// load went on, and what sets the slowest apart. Times are ns; moments are in the run's time. Requests that a profiling
-// window touched are left out.
+// Firsts describes the times to first token of a load from its records alone, without a trace: whether they grew during
+// the load, and how the slowest differ. Times are in ns; moments are in the run's time. Requests touched by a profiling
+// window are excluded.
 type Firsts struct {
-	// Early and Late are the medians of the first and the last quarter of the requests by the time of sending, and Queue
-	// is the median number of others that the late ones found waiting for a first token. Grew: the late ones took at
-	// least twice as long, which chance explains in fewer than one of a hundred loads (Mann-Whitney), and found a queue.
+	// Early and Late are the median TTFTs of the first and the last quarter of requests by send time. Queue is the
+	// median number of other requests waiting for a first token when the late ones were sent. Grew means that Late is
+	// at least twice Early, with a probability by chance below 1 % (Mann-Whitney), and that there was a queue.
 	Early float64 `json:"early_ns"`
 	Late  float64 `json:"late_ns"`
 	Queue float64 `json:"queue"`
 	Grew  bool    `json:"grew"`
-	// Slow is about the slowest hundredth of them; nil: they are no more than three times as long as the median.
+	// Slow describes the slowest hundredth of requests; nil: the 99th percentile is less than three times the median.
 	Slow *SlowFirsts `json:"slow,omitempty"`
 }
 
-// SlowFirsts are the requests whose first token took at least the 99th percentile.
+// SlowFirsts describes the requests whose TTFT is at least the 99th percentile.
 type SlowFirsts struct {
 	Requests int   `json:"requests"`
 	Slowest  int   `json:"slowest"` // index of the slowest
-	At       int64 `json:"at_ns"`   // when that was sent
-	TTFT     int64 `json:"ttft_ns"` // what it took
-	From     int64 `json:"from_ns"` // the first of them was sent
-	To       int64 `json:"to_ns"`   // the last of them was sent
-	// Medians of them, and of all: requests that were waiting for a first token when they were sent, themselves left out,
-	// and tokens of their prompts that came from no cache.
+	At       int64 `json:"at_ns"`   // its send time
+	TTFT     int64 `json:"ttft_ns"` // its TTFT
+	From     int64 `json:"from_ns"` // send time of the first of them
+	To       int64 `json:"to_ns"`   // send time of the last of them
+	// Medians over these requests and over all: the number of other requests waiting for a first token at the send
+	// time, and the number of uncached prompt tokens.
 	Waiting    float64 `json:"waiting"`
 	WaitingAll float64 `json:"waiting_all"`
 	Prompt     float64 `json:"prompt"`
@@ -40,14 +40,14 @@ type SlowFirsts struct {
 }
 
 const (
-	fewestFirsts = 20   // requests, for anything to be said
-	grownBy      = 2.0  // of Late over Early
-	queued       = 2.0  // of Queue
-	growthChance = 0.01 // of Grew, two-sided
-	slowBy       = 3.0  // of the 99th percentile over the median
+	fewestFirsts = 20   // minimum number of requests for a result
+	grownBy      = 2.0  // ratio of Late to Early
+	queued       = 2.0  // minimum of Queue
+	growthChance = 0.01 // significance level of Grew, two-sided
+	slowBy       = 3.0  // ratio of the 99th percentile to the median
 )
 
-// firsts is nil if there are too few.
+// firsts returns nil if there are too few requests.
 func firsts(ok []*Record, t overlap) *Firsts {
 	var sent []*Record
 	for _, r := range ok {
@@ -72,8 +72,8 @@ func firsts(ok []*Record, t overlap) *Firsts {
 	return f
 }
 
-// waitingFirsts is for each request, which are by the time of sending, how many others waited for a first token when it
-// was sent: those that were sent by then, less those that had theirs.
+// waitingFirsts returns, for each request, the number of others waiting for a first token at its send time: those sent
+// by then, less those with a first token. sent is in order of send time.
 func waitingFirsts(sent []*Record) []float64 {
 	came := make([]int64, len(sent))
 	for i, r := range sent {
@@ -83,14 +83,15 @@ func waitingFirsts(sent []*Record) []float64 {
 	out := make([]float64, len(sent))
 	for i, r := range sent {
 		have, _ := slices.BinarySearch(came, r.Sent+1)
-		// What was sent in the same moment waits, too.
+		// Requests sent at the same moment wait, too.
 		before, _ := slices.BinarySearchFunc(sent, r.Sent+1, func(o *Record, at int64) int { return cmp.Compare(o.Sent, at) })
 		out[i] = float64(before - 1 - have)
 	}
 	return out
 }
 
-// slowFirsts looks at the slow end; sent is by the time of sending, took what each took, queue what each found waiting.
+// slowFirsts describes the slow end. sent is in order of send time; took and queue hold each request's TTFT and the
+// number of others waiting at its send time.
 func slowFirsts(sent []*Record, took, queue []float64) *SlowFirsts {
 	sorted := slices.Sorted(slices.Values(took))
 	p99 := metric.Quantile(sorted, 0.99)

@@ -5,29 +5,27 @@ import (
 	"slices"
 )
 
-// DecodeGap is the time from one decode step to the next, as the tokens of one of its
-// requests show it.
+// DecodeGap is the time from one decode step to the next, measured between the tokens of one of its requests.
 type DecodeGap struct {
 	From, To int64
-	Decoding int // requests between their first and their last token then
+	Decoding int // requests between their first and their last token at From
 }
 
-// severalTokens is the share of events with more or fewer tokens than one from which on
-// they tell nothing of steps: a server that speculates makes several a step, and one may
-// send those of several steps at once.
+// severalTokens is the largest usable share of events with a token count other than one. Above it, events do not show
+// the steps: a speculating server produces several tokens a step, and a server may send the tokens of several steps at
+// once.
 const severalTokens = 0.25
 
-// tokenAnEvent tells that the events of a request, which do not say how many tokens they
-// bring, bring one each: in all there are as many, to a twentieth.
+// tokenAnEvent reports whether the events of a request, which carry no token counts, bring one token each: the total
+// number of tokens equals that of events to within a twentieth.
 func (r *Record) tokenAnEvent() bool {
 	off := len(r.Chunks) - r.OutputLen
 	return r.OutputFrom == FromServer && 20*max(off, -off) <= r.OutputLen
 }
 
-// DecodeGaps are the times between decode steps outside some stretches of a run, one
-// after the other: of all requests that a step is of, it counts once. Gaps in which a
-// request had its first token have its prefill in them and are left out. nil: the tokens
-// do not tell.
+// DecodeGaps returns the successive times between decode steps outside some spans of a run. A step counts once, however
+// many requests it has. Gaps in which a request had its first token include that request's prefill and are left out.
+// nil: the tokens do not show the steps.
 func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	if run.AcceptLength() > 0 || run.Embedding() {
 		return nil
@@ -40,7 +38,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 		if r.First == Never {
 			continue
 		}
-		shared := map[*Chunk]bool{} // came in one read with others, so that their time is not known
+		shared := map[*Chunk]bool{} // read together with others, so that their time is unknown
 		for k := 1; k < len(r.Chunks); k++ {
 			if r.Chunks[k].Merged {
 				shared[&r.Chunks[k-1]], shared[&r.Chunks[k]] = true, true
@@ -64,7 +62,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	}
 	slices.Sort(firsts)
 	slices.Sort(lasts)
-	until := func(sorted []int64, at int64) int { // that are not later
+	until := func(sorted []int64, at int64) int { // number of values not later than at
 		n, _ := slices.BinarySearch(sorted, at+1)
 		return n
 	}

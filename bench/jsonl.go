@@ -14,20 +14,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// The line that SGLang's bench_serving appends to its output file, key for key
-// and in its order (docs/formats/bench.md).
+// The line that SGLang's bench_serving appends to its output file, with the same keys in the same order
+// (docs/formats/bench.md).
 
-// LineOptions say what goes into a line.
+// LineOptions select the content of a line.
 type LineOptions struct {
-	// Python writes what JSON cannot hold as Python does: Infinity and NaN.
-	// Otherwise an infinite request rate is "inf" and all else null.
+	// Python writes values that JSON lacks as Python does: Infinity and NaN. Otherwise an infinite request rate is
+	// "inf" and all others are null.
 	Python  bool
-	Details bool // a list with one value a request of each kind
+	Details bool // adds lists with one value per request
 	Cache   bool // cache_report
 }
 
-// WriteJSONL writes one line, in one Write, so that what is appended to a file
-// is there whole or not at all.
+// WriteJSONL writes one line in a single Write, so that a line appended to a file is complete or absent.
 func WriteJSONL(w io.Writer, s *Summary, run *Run, records []Record, o LineOptions) error {
 	l := line{python: o.Python, buf: []byte{'{'}}
 	l.arguments(run)
@@ -142,7 +141,7 @@ func (l *line) results(s *Summary) {
 	l.goodput(s)
 }
 
-// figures are those that time was measured of.
+// figures writes the figures measured over time.
 func (l *line) figures(s *Summary) {
 	rate := func(name string, v any) {
 		if s.Lacks(Rates) {
@@ -161,7 +160,7 @@ func (l *line) figures(s *Summary) {
 		for _, x := range f.of.six() {
 			v := x.Value / 1e6
 			if f.of.N == 0 {
-				v = math.NaN() // none is not 0
+				v = math.NaN() // no value, which differs from 0
 			}
 			l.put(x.Name+"_"+f.name+"_ms", v)
 		}
@@ -176,7 +175,7 @@ func (l *line) figures(s *Summary) {
 	rate("max_concurrent_requests", s.MaxConcurrent)
 }
 
-// goodput is what SGLang's --goodput adds: nulls where too little was left of it.
+// goodput writes the keys of SGLang's --goodput; nulls if too little of it is left.
 func (l *line) goodput(s *Summary) {
 	g := s.Goodput
 	value := func(v float64) float64 { return v }
@@ -197,8 +196,8 @@ func (l *line) goodput(s *Summary) {
 	}
 }
 
-// window is ours: the figures before it are without the time that profiling windows
-// touched, those in it with all.
+// window writes stepscope's own keys. The figures before it exclude the time touched by profiling windows, those in it
+// include all.
 func (l *line) window(w *Window) {
 	if w == nil {
 		return
@@ -243,8 +242,8 @@ func (l *line) cache(c *Cache) {
 	l.buf = append(append(l.buf, in.buf...), '}')
 }
 
-// details are in the order of the plan, whatever that of the records, in seconds. Where SGLang has a TTFT of 0
-// for a request that had no token, there is none.
+// details writes the lists in plan order, whatever the order of the records, in seconds. SGLang gives a request without
+// a token a TTFT of 0; here it has none.
 func (l *line) details(records []Record, run *Run, cache bool) {
 	records = slices.Clone(records)
 	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn)) })
@@ -282,8 +281,8 @@ func (l *line) details(records []Record, run *Run, cache bool) {
 	}
 }
 
-// FileName is where SGLang's client writes when it is not told: in the current
-// directory, by backend, day and load.
+// FileName returns the default output file of SGLang's client: in the current directory, named after backend, day and
+// load.
 func FileName(run *Run, now time.Time) string {
 	day := now.Format("0102")
 	n, in, out := run.arg("num_prompts", 1000), run.arg("random_input_len", 1024), run.arg("random_output_len", 1024)
@@ -296,8 +295,7 @@ func FileName(run *Run, now time.Time) string {
 	return fmt.Sprintf("%s_%s_%v_%s.jsonl", run.Backend, day, n, run.Dataset)
 }
 
-// arg is a flag of the run, named with _ or -, or what SGLang's client has when
-// it is not given.
+// arg returns a flag of the run, spelled with _ or -, or otherwise, the default of SGLang's client.
 func (r *Run) arg(name string, otherwise any) any {
 	for _, k := range []string{name, strings.ReplaceAll(name, "_", "-")} {
 		if v, ok := r.Args[k]; ok {

@@ -5,33 +5,30 @@ import (
 	"slices"
 )
 
-// Window is what is left of a run's figures without the time that profiling windows
-// touched (Run.Profiled), and what they are with it. docs/metrics.md has the rules.
+// Window holds the figures of a run with the time touched by profiling windows (Run.Profiled), and describes that time.
+// The run's own figures exclude it. docs/metrics.md has the rules.
 type Window struct {
-	Spans     []Span   `json:"spans"`            // touched, in order, none overlaps another
-	Touched   int      `json:"touched_requests"` // under way in them
-	Untouched int64    `json:"untouched_ns"`     // of the duration
-	Lacks     []string `json:"lacks"`            // figures of which less than half was untouched, so that they have no value: "rates", "e2e", …
-	Whole     *Summary `json:"whole"`            // the same figures with everything in them
+	Spans     []Span   `json:"spans"`            // touched time, in order, without overlaps
+	Touched   int      `json:"touched_requests"` // requests in progress during Spans
+	Untouched int64    `json:"untouched_ns"`     // part of the duration outside Spans
+	Lacks     []string `json:"lacks"`            // figures with less than half of their data untouched: "rates", "e2e", …
+	Whole     *Summary `json:"whole"`            // the same figures over everything
 }
 
-// Rates is the name in Window.Lacks of all that is counted per time: rates, concurrency,
-// peaks, the steady part, goodput.
+// Rates is the name in Window.Lacks of all figures per time: rates, concurrency, peaks, the steady part, goodput.
 const Rates = "rates"
 
-// Good is the name in Window.Lacks of goodput alone, where too few requests were
-// untouched although there are rates.
+// Good is the name in Window.Lacks of goodput alone, if too few requests were untouched but rates have values.
 const Good = "goodput"
 
-// Lacks tells whether a figure has no value, since too little was left of the run
-// without its profiling window.
+// Lacks reports whether a figure has no value because too little of the run is left without its profiling window.
 func (s *Summary) Lacks(figure string) bool {
 	return s.Window != nil && slices.Contains(s.Window.Lacks, figure)
 }
 
-// Objectives are those that requests were held to; nil: none.
+// Objectives returns the objectives of the run's goodput; nil: none.
 func (s *Summary) Objectives() SLO {
-	if s.Goodput == nil && s.Window != nil && s.Window.Whole != nil { // the window left too little
+	if s.Goodput == nil && s.Window != nil && s.Window.Whole != nil { // too little left outside the window
 		s = s.Window.Whole
 	}
 	if s.Goodput == nil {
@@ -40,14 +37,13 @@ func (s *Summary) Objectives() SLO {
 	return s.Goodput.SLO
 }
 
-// Within is how much of a stretch was touched.
+// Within returns the length of the touched part of s.
 func (w *Window) Within(s Span) int64 { return s.To - s.From - overlap(w.Spans).left(s.From, s.To) }
 
-// enough tells whether what is left of all may stand for it.
+// enough reports whether the remaining part is large enough to represent all.
 func enough[T int | int64](left, all T) bool { return 2*left >= all }
 
-// touched are the stretches of a run that say nothing of the server as it is, in order
-// and apart from each other.
+// overlap is the touched time of a run, during which the server did not behave as usual: ordered, disjoint spans.
 type overlap []Span
 
 func (r *Run) overlap() (t overlap) {
@@ -65,15 +61,15 @@ func (r *Run) overlap() (t overlap) {
 	return t
 }
 
-// Touched tells whether a profiling window touched any of a stretch of the run.
+// Overlaps reports whether a profiling window touched part of the span from-to of the run.
 func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
-// over tells whether any of a stretch was touched. A moment is a stretch of no length.
+// over reports whether part of the span was touched. A moment is a span of length 0.
 func (t overlap) over(from, to int64) bool {
 	return slices.ContainsFunc(t, func(s Span) bool { return from < s.To && to > s.From })
 }
 
-// rest is what of a stretch was not touched.
+// rest returns the untouched parts of a span.
 func (t overlap) rest(from, to int64) (out []Span) {
 	for _, s := range t {
 		if s.To <= from || s.From >= to {
@@ -90,7 +86,7 @@ func (t overlap) rest(from, to int64) (out []Span) {
 	return out
 }
 
-// left is the length of the rest.
+// left returns the total length of the untouched parts.
 func (t overlap) left(from, to int64) (n int64) {
 	if len(t) == 0 {
 		return max(to-from, 0)
@@ -101,7 +97,7 @@ func (t overlap) left(from, to int64) (n int64) {
 	return n
 }
 
-// request tells whether a request was touched, failed ones too.
+// request reports whether a request, successful or not, was touched.
 func (t overlap) request(r *Record) bool {
 	from := r.Sent
 	if from == Never {
@@ -110,7 +106,7 @@ func (t overlap) request(r *Record) bool {
 	return t.over(from, max(r.Done, from))
 }
 
-// requests is how many requests were touched.
+// requests returns the number of touched requests.
 func (t overlap) requests(records []Record) (n int) {
 	for i := range records {
 		if t.request(&records[i]) {
@@ -120,8 +116,8 @@ func (t overlap) requests(records []Record) (n int) {
 	return n
 }
 
-// without takes the figures of s that too little is left of away, and names them. w says
-// what was touched, and has s with everything in it.
+// without removes the figures of s for which too little data is left, and lists them in w. w describes the touched time
+// and holds s over everything.
 func (s *Summary) without(w *Window) {
 	s.Window = w
 	if !enough(w.Untouched, s.Duration) {

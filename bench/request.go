@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Latencies of one request, in ns. ok is false where a moment they need never
-// came: a request without a token has no TTFT, not one of 0.
+// Latencies of one request, in ns. ok is false if a moment they need did not occur: a request without a token has no
+// TTFT, rather than a TTFT of 0.
 
 func since(at, from int64) (ns int64, ok bool) {
 	if at == Never || from == Never {
@@ -16,12 +16,11 @@ func since(at, from int64) (ns int64, ok bool) {
 	return at - from, true
 }
 
-// TTFT is the time from sending to the first event with text, reasoning
-// included.
+// TTFT is the time from sending to the first event with text, reasoning included.
 func (r *Record) TTFT() (int64, bool) { return since(r.First, r.Sent) }
 
-// E2E is the time from sending to the last byte of the reply, as SGLang's
-// client counts it: what follows the last token is in it, see Summary.StreamClose.
+// E2E is the time from sending to the last byte of the reply, as in SGLang's client. It includes the time after the
+// last token; see Summary.StreamClose.
 func (r *Record) E2E() (int64, bool) { return since(r.Done, r.Sent) }
 
 // TPOT is the mean time per token after the first: (E2E − TTFT) / (n − 1). It
@@ -35,7 +34,7 @@ func (r *Record) TPOT() (float64, bool) {
 	return float64(e2e-ttft) / float64(r.OutputLen-1), true
 }
 
-// value is a figure of one request, measured from one of its moments to another.
+// value is a figure of one request, measured between two of its moments.
 type value struct {
 	of       func(*Record) (float64, bool)
 	to, from func(*Record) int64
@@ -48,8 +47,7 @@ func between(to, from func(*Record) int64) value {
 	}, to, from}
 }
 
-// values are those of requests that have one, in their order; what was touched is left
-// out.
+// values returns the values of the requests that have one, in order, without touched requests.
 func (v value) values(records []*Record, t overlap) []float64 {
 	out := make([]float64, 0, len(records))
 	for _, r := range records {
@@ -77,7 +75,7 @@ var (
 	e2eScheduled  = between(done, scheduled)
 	gated         = between(released, scheduled)
 	late          = between(sent, released)
-	streamClose   = between(done, lastText) // usage, [DONE], and the server letting go
+	streamClose   = between(done, lastText) // usage, [DONE], and the server's release of the stream
 	headers       = between(func(r *Record) int64 { return r.Headers }, sent)
 	firstEvent    = between(func(r *Record) int64 { return r.FirstAny }, sent)
 )
@@ -96,8 +94,8 @@ func (r *Record) LongestGap() (int64, bool) {
 	return longest, found
 }
 
-// gaps calls f for each two neighbouring events with text: the time between
-// them and the tokens that are new since the first of the two, -1: not known.
+// gaps calls f for each pair of neighbouring events with text, with the time between them and the tokens received after
+// the first; -1: unknown.
 func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 	var last *Chunk
 	tokens := 0
@@ -109,7 +107,7 @@ func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 			tokens = -1
 		}
 		if !c.Text {
-			continue // its tokens show with the next text
+			continue // its tokens appear with the next text
 		}
 		if last != nil {
 			f(last, c, c.At-last.At, tokens)
@@ -118,11 +116,9 @@ func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 	}
 }
 
-// tokenGaps calls f for each time between tokens: n equal gaps of each ns that
-// end at to. Tokens that come in one event are spread evenly over the time since
-// the event before, and an event without a new token is passed over, as SGLang's
-// client does for /generate. An event of unknown size counts as guess tokens; if
-// that is 0, it is left out.
+// tokenGaps calls f for each group of token gaps: n equal gaps of each ns, ending at to. The tokens of one event are
+// spread evenly over the time since the event before. An event without new tokens is skipped, as in SGLang's client for
+// /generate. An event of unknown size counts as guess tokens; if guess is 0, it is left out.
 func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
 	var from int64
 	have := false
@@ -143,8 +139,8 @@ func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
 	})
 }
 
-// itls are the gaps that SGLang's client keeps of the request, in ns: between
-// tokens for its own API, between events for the others.
+// itls returns the gaps that SGLang's client records for the request, in ns: between tokens for its own API, between
+// events for the others.
 func (r *Record) itls(native bool) []float64 {
 	out := []float64{}
 	if !native {
@@ -152,15 +148,15 @@ func (r *Record) itls(native bool) []float64 {
 		return out
 	}
 	r.tokenGaps(1, func(from, to, n int64) {
-		for range min(n, 1<<16) { // no server makes more at once, but one may say so
+		for range min(n, 1<<16) { // no server makes more at once, but a server may claim so
 			out = append(out, float64(to-from)/float64(n))
 		}
 	})
 	return out
 }
 
-// failure is why a request counts as failed. A reply of no token is a failure
-// however its status reads, unless none was asked for.
+// failure returns the reason for which a request counts as failed. A reply without tokens is a failure whatever its
+// status, unless none were requested.
 func (r *Record) failure(embedding bool) Failure {
 	if r.OK() && !embedding && r.First == Never {
 		return Empty
@@ -168,8 +164,7 @@ func (r *Record) failure(embedding bool) Failure {
 	return r.Failure
 }
 
-// inputLen is the prompt as the data set counts it, as in SGLang's totals;
-// PromptLen is the server's count where it gives one.
+// inputLen is the data set's count of prompt tokens, as in SGLang's totals; PromptLen is the server's count if known.
 func (r *Record) inputLen() int {
 	if n := r.TextLen + r.VisionLen; n > 0 {
 		return n
@@ -177,20 +172,20 @@ func (r *Record) inputLen() int {
 	return r.PromptLen
 }
 
-// Embedding tells a backend that generates nothing.
+// Embedding reports whether the backend generates no tokens.
 func (r *Run) Embedding() bool { return strings.HasSuffix(r.Backend, "-embedding") }
 
-// native tells SGLang's own API, whose events count their tokens.
+// native reports whether the run used SGLang's own API, whose events carry token counts.
 func (r *Run) native() bool { return r.Backend == "sglang" || r.Backend == "sglang-native" }
 
-// dividesGaps tells whether SGLang shares the time between events out over their
-// tokens: for its own API, and for OpenAI's where the server speculates.
+// dividesGaps reports whether SGLang divides the time between events among their tokens: for its own API, and for
+// OpenAI's if the server speculates.
 func (r *Run) dividesGaps() bool {
 	return r.native() || r.AcceptLength() > 0 && (r.Backend == "sglang-oai" || r.Backend == "sglang-oai-chat")
 }
 
-// AcceptLength is the mean number of tokens a speculative step gained, as the
-// server says; 0: it does not. Only SGLang servers are asked.
+// AcceptLength is the mean number of tokens per speculative step, as reported by the server; 0: unknown. Only SGLang
+// servers are queried.
 func (r *Run) AcceptLength() float64 {
 	if !strings.Contains(r.Backend, "sglang") {
 		return 0

@@ -9,16 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// SLO is a list of objectives that a request must all meet.
+// SLO is a list of objectives; a request must meet all of them.
 type SLO []Objective
 
-// Objective is the most that one latency of a request may be.
+// Objective is an upper limit on one latency of a request.
 type Objective struct {
 	Key   string `json:"key"`
 	Limit int64  `json:"limit_ns"`
 }
 
-// Metric is SGLang's name of what it limits.
+// Metric is SGLang's name of the limited latency.
 func (o Objective) Metric() string {
 	if o.Key == "e2e" {
 		return "e2el"
@@ -26,9 +26,8 @@ func (o Objective) Metric() string {
 	return o.Key
 }
 
-// objectives are the latencies that can have one. A reply of one token has no
-// time between tokens, which meets every limit, as in SGLang's --goodput; any
-// other latency that a request lacks misses it.
+// objectives are the latencies that can have a limit. A reply of one token has no time between tokens, which meets
+// every limit, as in SGLang's --goodput. A request that lacks any other latency misses its limit.
 var objectives = []struct {
 	key string
 	of  value
@@ -37,8 +36,8 @@ var objectives = []struct {
 	{"itl", longestGap}, {"e2e", e2e}, {"e2e_scheduled", e2eScheduled},
 }
 
-// ParseSLO reads objectives such as "ttft:500,tpot:50,e2e:2s": milliseconds, or
-// a number with its unit. e2el is SGLang's name for e2e.
+// ParseSLO parses objectives such as "ttft:500,tpot:50,e2e:2s": milliseconds, or a number with its unit. e2el is
+// SGLang's name for e2e.
 func ParseSLO(text string) (SLO, error) {
 	var out SLO
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -84,7 +83,7 @@ func objective(key string) (value, error) {
 	return value{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; there are %s", key, strings.Join(known, ", "))
 }
 
-// String writes objectives as ParseSLO reads them.
+// String formats objectives for ParseSLO.
 func (s SLO) String() string {
 	parts := make([]string, len(s))
 	for i, o := range s {
@@ -93,33 +92,32 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Goodput is what the requests that met all objectives come to. Failed requests
-// meet none.
+// Goodput describes the requests that met all objectives. Failed requests meet none.
 type Goodput struct {
 	SLO       SLO     `json:"slo"`
 	Good      int     `json:"good"`
-	Share     float64 `json:"share"` // of all requests, failed ones included
+	Share     float64 `json:"share"` // share of all requests, failed ones included
 	Rate      float64 `json:"requests_per_s"`
-	TokenRate float64 `json:"output_tokens_per_s"` // of good requests
+	TokenRate float64 `json:"output_tokens_per_s"` // output tokens of good requests
 	// Met is the share of requests that met each objective, in the order of SLO.
 	Met    []float64 `json:"met"`
-	Judged int       `json:"judged"` // requests
-	Failed int       `json:"failed"` // of these; they miss everything
-	Missed []Missed  `json:"missed"` // by the others, in the order of SLO
+	Judged int       `json:"judged"` // number of requests judged
+	Failed int       `json:"failed"` // failed among them; they miss everything
+	Missed []Missed  `json:"missed"` // by successful requests, in the order of SLO
 }
 
-// Missed are the successful requests that did not meet an objective.
+// Missed describes the successful requests that missed an objective.
 type Missed struct {
 	Requests int   `json:"requests"`
-	First    []int `json:"first"`    // the indices of the first of them
+	First    []int `json:"first"`    // indices of the first few
 	Worst    int   `json:"worst"`    // index of the worst
-	WorstNS  int64 `json:"worst_ns"` // of it
+	WorstNS  int64 `json:"worst_ns"` // its latency
 }
 
-// mostMissed is how many indices Missed.First has at most.
+// mostMissed is the maximum length of Missed.First.
 const mostMissed = 5
 
-// Short says in a line which requests missed what if fewer than a share met all objectives; "": enough did.
+// Short describes the missed objectives in one line if less than the given share of requests met them all, else "".
 func (g *Goodput) Short(share float64) string {
 	if g.Share >= share {
 		return ""
@@ -142,7 +140,7 @@ func (g *Goodput) Short(share float64) string {
 	return fmt.Sprintf("%s of %s requests met %s ms, %s must: %s", metric.Percent(g.Share), metric.Count(g.Judged), g.SLO, metric.Percent(share), strings.Join(parts, ", "))
 }
 
-// Meets tells whether a successful request met all of s.
+// Meets reports whether a successful request met all of s.
 func (s SLO) Meets(r *Record) bool {
 	return s.each(r, func(int) {})
 }
@@ -164,7 +162,7 @@ func (s SLO) each(r *Record, met func(i int)) bool {
 	return all
 }
 
-// add counts a request if it does not meet one objective.
+// add counts the request if it misses an objective.
 func (m *Missed) add(r *Record, one SLO) {
 	if one.Meets(r) {
 		return
@@ -182,8 +180,8 @@ func (m *Missed) add(r *Record, one SLO) {
 	}
 }
 
-// goodput judges the requests that were not touched. Where some were, it takes the rate at
-// which requests ended for that of all, and of them the good ones' share.
+// goodput judges the untouched requests. If some were touched, it multiplies the rate at which all requests ended by
+// the share of good ones among the untouched.
 func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) *Goodput {
 	requests, ended := 0, 0
 	for i := range records {

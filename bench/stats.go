@@ -8,36 +8,35 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Stats describe a sample of times, in ns. N 0 means that there was nothing to
-// measure; then no other field means anything, and none is ever shown as 0.
+// Stats describes a sample of times, in ns. N 0 means that nothing was measured; the other fields are then meaningless
+// and must not be shown as 0.
 type Stats struct {
 	N      int64   `json:"n"`
 	Mean   float64 `json:"mean_ns"`
-	Std    float64 `json:"std_ns"` // of the population, as numpy.std
+	Std    float64 `json:"std_ns"` // population standard deviation, as numpy.std
 	Min    float64 `json:"min_ns"`
 	Median float64 `json:"median_ns"`
-	P90    float64 `json:"p90_ns"` // linear interpolation, as numpy.percentile
+	P90    float64 `json:"p90_ns"` // with linear interpolation, as numpy.percentile
 	P95    float64 `json:"p95_ns"`
 	P99    float64 `json:"p99_ns"`
 	Max    float64 `json:"max_ns"`
-	// Intervals of the median and of the 99th percentile; Level 0: too few
-	// samples, or samples that hang together (the gaps of one request).
+	// Confidence intervals of the median and of the 99th percentile; Level 0: too few samples, or dependent samples
+	// (the gaps of one request).
 	MedianIn Interval `json:"median_interval"`
 	P99In    Interval `json:"p99_interval"`
 }
 
-// Interval holds the true value with probability Level; Level 0: not known.
+// Interval contains the true value with probability Level; Level 0: unknown.
 type Interval struct {
 	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
 	Level float64 `json:"level"`
 }
 
-const level = 0.95 // of all intervals
+const level = 0.95 // confidence level of all intervals
 
-// sample is a list of values of which each may stand for many: a server that
-// sends 10 tokens in an event makes 10 equal gaps, and a broken one that claims
-// 10⁹ must cost no memory.
+// sample is a list of weighted values: a server that sends 10 tokens in an event makes 10 equal gaps, and a broken
+// server that claims 10⁹ must not exhaust memory.
 type sample []weighted
 
 type weighted struct {
@@ -59,7 +58,7 @@ func (s sample) sort() {
 	})
 }
 
-// stats sorts s.
+// stats computes the statistics. It sorts s.
 func (s sample) stats() Stats {
 	if len(s) == 0 {
 		return Stats{}
@@ -83,11 +82,10 @@ func (s sample) stats() Stats {
 	return out
 }
 
-// quantiles of a sorted sample of n values in all, for ascending ps. Type 7 of
-// Hyndman and Fan, as metric.Quantile.
+// quantiles of a sorted sample of n values in all, for ascending ps. Type 7 of Hyndman and Fan, as metric.Quantile.
 func (s sample) quantiles(n int64, ps ...float64) []float64 {
 	out := make([]float64, len(ps))
-	i, below := 0, int64(0) // s[i] stands for the values from number below on
+	i, below := 0, int64(0) // s[i] represents the values with numbers from below on
 	for k, p := range ps {
 		at := p * float64(n-1)
 		lo := int64(at)
@@ -103,8 +101,7 @@ func (s sample) quantiles(n int64, ps ...float64) []float64 {
 	return out
 }
 
-// independent is stats with intervals: for samples of which each stands alone,
-// such as one value a request.
+// independent is like stats, with intervals, for independent samples such as one value per request.
 func independent(v []float64) Stats {
 	s := make(sample, len(v))
 	for i, x := range v {
@@ -120,8 +117,8 @@ func independent(v []float64) Stats {
 	return out
 }
 
-// quantileInterval is the interval of the p-quantile of what the sorted sample was drawn
-// from; the 99th percentile wants a sample of 368.
+// quantileInterval is the confidence interval of the population's p-quantile. For the 99th percentile it needs a sample
+// of 368.
 func quantileInterval(sorted []float64, p float64) Interval {
 	lo, hi, ok := metric.QuantileInterval(sorted, p, level)
 	if !ok {
@@ -130,8 +127,7 @@ func quantileInterval(sorted []float64, p float64) Interval {
 	return Interval{Lo: lo, Hi: hi, Level: level}
 }
 
-// meanInterval is Student's interval of the mean of a few values, such as one a
-// run.
+// meanInterval is Student's interval of the mean of a few values, such as one per run.
 func meanInterval(v []float64) (mean float64, in Interval) {
 	n := float64(len(v))
 	for _, x := range v {
@@ -148,9 +144,8 @@ func meanInterval(v []float64) (mean float64, in Interval) {
 	return mean, Interval{Lo: mean - half, Hi: mean + half, Level: level}
 }
 
-// studentT returns the t that Student's distribution with df degrees of freedom
-// exceeds, up or down, with probability 1 − level. The share within ±t is a
-// finite series (Abramowitz and Stegun 26.7.3, 26.7.4), and rises with t.
+// studentT returns the value that Student's t with df degrees of freedom exceeds in magnitude with probability 1 −
+// level. The share within ±t is a finite series (Abramowitz and Stegun 26.7.3, 26.7.4) and increases with t.
 func studentT(df int) float64 {
 	within := func(t float64) float64 {
 		theta := math.Atan(t / math.Sqrt(float64(df)))
@@ -172,7 +167,7 @@ func studentT(df int) float64 {
 		}
 		return s * sum
 	}
-	const steps = 1 << 22 // of 2⁻¹⁷ up to 32
+	const steps = 1 << 22 // in steps of 2⁻¹⁷ up to 32
 	i := sort.Search(steps, func(i int) bool { return within(float64(i)*0x1p-17) >= level })
 	return float64(i) * 0x1p-17
 }

@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Summary is what a run comes to. Its JSON form is docs/formats/bench.md, its
-// formulas stand in docs/metrics.md. Latencies are of successful requests, in ns.
-// Summaries are made from records, never from other summaries.
+// Summary holds the figures of a run. Its JSON form is docs/formats/bench.md, its formulas are in docs/metrics.md.
+// Latencies are of successful requests, in ns. Summaries are computed from records, never from other summaries.
 type Summary struct {
 	Format    int    `json:"format"` // 1
 	Backend   string `json:"backend"`
 	Embedding bool   `json:"embedding"`
 	Requests  int    `json:"requests"`
 	Completed int    `json:"completed"`
-	NotSent   int    `json:"not_sent,omitempty"` // of the plan, beside Requests: the run was interrupted
+	NotSent   int    `json:"not_sent,omitempty"` // planned, but not sent since the run was interrupted; not in Requests
 	Duration  int64  `json:"duration_ns"`
 
 	// SGLang's figures, by its formulas.
-	InputTokens   int     `json:"input_tokens"` // as the data set counts them
+	InputTokens   int     `json:"input_tokens"` // by the data set's count
 	TextTokens    int     `json:"text_tokens"`
 	VisionTokens  int     `json:"vision_tokens"`
 	OutputTokens  int     `json:"output_tokens"`
@@ -30,33 +29,33 @@ type Summary struct {
 	Concurrency   float64 `json:"concurrency"` // sum of E2E over the duration
 	MaxOutputRate float64 `json:"max_output_tokens_per_s"`
 	MaxConcurrent int     `json:"max_concurrent_requests"`
-	AcceptLength  float64 `json:"accept_length"` // 0: not known
+	AcceptLength  float64 `json:"accept_length"` // 0: unknown
 	E2E           Stats   `json:"e2e"`
 	TTFT          Stats   `json:"ttft"`
 	TPOT          Stats   `json:"tpot"`
 	ITL           Stats   `json:"itl"` // pooled: between tokens for /generate, between events for others
 
-	// The client's own waiting, and latencies that include it.
-	Gate          Stats `json:"client_queue"` // released − scheduled: what --max-concurrency held back
-	Late          Stats `json:"send_delay"`   // sent − released: the client's delay, connecting included
+	// Waiting in the client, and latencies that include it.
+	Gate          Stats `json:"client_queue"` // released − scheduled: delay by --max-concurrency
+	Late          Stats `json:"send_delay"`   // sent − released: the client's delay, including connecting
 	TTFTScheduled Stats `json:"ttft_scheduled"`
 	E2EScheduled  Stats `json:"e2e_scheduled"`
 
-	// Around the tokens.
-	Headers     Stats `json:"headers"`      // sent until the status line
-	FirstEvent  Stats `json:"first_event"`  // sent until any event, a role for one
-	TTFTVisible Stats `json:"ttft_visible"` // sent until text that is no reasoning
-	StreamClose Stats `json:"stream_close"` // last token until the last byte
+	// Times around the tokens.
+	Headers     Stats `json:"headers"`      // sent to status line
+	FirstEvent  Stats `json:"first_event"`  // sent to first event, even a role
+	TTFTVisible Stats `json:"ttft_visible"` // sent to first text that is not reasoning
+	StreamClose Stats `json:"stream_close"` // last token to last byte
 	ChunkGap    Stats `json:"chunk_gap"`    // between events with text, as received
-	TokenGap    Stats `json:"token_gap"`    // the same shared out over an event's new tokens: interpolated
+	TokenGap    Stats `json:"token_gap"`    // the same, divided among an event's new tokens: interpolated
 
-	TokensPerEvent float64            `json:"tokens_per_event"` // 0: not known
-	UnknownEvents  int                `json:"unknown_events"`   // with text, of unknown size
-	MergedEvents   int                `json:"merged_events"`    // came in one read with the event before
-	Events         int                `json:"events"`           // with text
+	TokensPerEvent float64            `json:"tokens_per_event"` // 0: unknown
+	UnknownEvents  int                `json:"unknown_events"`   // events with text, of unknown size
+	MergedEvents   int                `json:"merged_events"`    // events read together with the one before
+	Events         int                `json:"events"`           // events with text
 	LengthFrom     map[OutputFrom]int `json:"output_length_from"`
-	PeakRunning    int                `json:"peak_running"`             // requests under way at one moment
-	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // tokens in any one second
+	PeakRunning    int                `json:"peak_running"`             // maximum of requests in progress
+	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // maximum of tokens in any one second
 
 	Firsts   *Firsts   `json:"firsts,omitempty"`
 	Steady   *Steady   `json:"steady,omitempty"`
@@ -64,8 +63,8 @@ type Summary struct {
 	Cache    *Cache    `json:"cache,omitempty"`
 	Failures []Failing `json:"failures"`
 	Health   Health    `json:"health"`
-	// Window is nil if nothing was profiled. Else figures of times and per time are
-	// without what its spans touched; counts are of the whole run.
+	// Window is nil if nothing was profiled. Otherwise times and rates exclude the time touched by its spans; counts
+	// cover the whole run.
 	Window *Window `json:"window,omitempty"`
 }
 
@@ -73,16 +72,16 @@ type Summary struct {
 type Failing struct {
 	Reason  Failure `json:"reason"`
 	Count   int     `json:"count"`
-	Example string  `json:"example"` // the error text of one
+	Example string  `json:"example"` // error text of one of them
 }
 
-// Options steer Summarize.
+// Options configure Summarize.
 type Options struct {
 	SLO SLO // nil: no goodput
 }
 
-// Summarize computes all figures of a run. What profiling windows touched is in none
-// but Window's; that of a run without windows is nil.
+// Summarize computes all figures of a run. Only Window's figures include time touched by profiling windows. Window is
+// nil for a run without them.
 func Summarize(records []Record, run *Run, o Options) *Summary {
 	all := len(records)
 	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Failure == NotSent })
@@ -97,7 +96,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	s.Cache = newCache(ok)
 	t := run.overlap()
 	n := t.requests(records)
-	if n == 0 { // it began when the load was over, or was in a pause of it
+	if n == 0 { // it began after the load, or fell in a pause
 		s.measure(records, ok, run, o, nil)
 		return s
 	}
@@ -108,8 +107,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	return s
 }
 
-// measure fills in what time was measured of, without what was touched. It returns how
-// much of the run was not.
+// measure computes the times and rates over the untouched time, and returns the length of the untouched time.
 func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t overlap) (untouched int64) {
 	s.latencies(ok, t)
 	s.gaps(ok, run, t)
@@ -129,7 +127,7 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 	return untouched
 }
 
-// underWay are the times in which requests were, and the first and last moment of them.
+// underWay returns the span of each request, and the first and last moment of all of them.
 func underWay(records []Record) (spans []Span, from, to int64) {
 	for i := range records {
 		if r := &records[i]; r.Sent != Never && r.Done >= r.Sent {
@@ -143,8 +141,8 @@ func underWay(records []Record) (spans []Span, from, to int64) {
 	return spans, from, to
 }
 
-// rates are what came in the time that was not touched, over that time: requests when
-// they ended, with their prompts, tokens when they came.
+// rates divides the counts of the untouched time by its length: requests and their prompts count at the end of the
+// request, tokens when they arrived.
 func (s *Summary) rates(ok []*Record, seconds float64, t overlap) {
 	if seconds <= 0 {
 		return
@@ -169,7 +167,7 @@ func (s *Summary) rates(ok []*Record, seconds float64, t overlap) {
 	s.Concurrency = busy / 1e9 / seconds
 }
 
-// successes returns them, and the failures by reason, the most frequent first.
+// successes returns the successful requests, and the failures by reason, the most frequent first.
 func successes(records []Record, embedding bool) (ok []*Record, failures []Failing) {
 	at := map[Failure]int{}
 	failures = []Failing{}
@@ -177,7 +175,7 @@ func successes(records []Record, embedding bool) (ok []*Record, failures []Faili
 		r := &records[i]
 		why := r.failure(embedding)
 		if why == "" && (r.Sent == Never || r.Done < r.Sent) {
-			why = Malformed // a record that contradicts itself is no success
+			why = Malformed // a contradictory record is not a success
 		}
 		if why == "" {
 			ok = append(ok, r)
@@ -213,8 +211,7 @@ func (s *Summary) count(ok []*Record) {
 	s.TextTokens = s.InputTokens - s.VisionTokens
 }
 
-// times are all latencies, by their names in JSON; gaps, which are pooled over requests,
-// have no value of one.
+// times returns all latencies by JSON name. Gaps are pooled over requests, so a single request has no value of them.
 func (s *Summary) times() []struct {
 	name string
 	to   *Stats
@@ -232,7 +229,7 @@ func (s *Summary) times() []struct {
 	}
 }
 
-// latencies that are one value a request.
+// latencies computes the latencies with one value per request.
 func (s *Summary) latencies(ok []*Record, t overlap) {
 	for _, f := range s.times() {
 		if f.of.of != nil {
@@ -241,7 +238,7 @@ func (s *Summary) latencies(ok []*Record, t overlap) {
 	}
 }
 
-// gaps between events and between tokens, pooled over requests.
+// gaps computes the gaps between events and between tokens, pooled over requests.
 func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 	n := 0
 	for _, r := range ok {
@@ -280,7 +277,7 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 		}
 	}
 	s.ChunkGap = chunk.stats()
-	if single { // a token in each event: the two are one
+	if single { // one token per event: both gaps are equal
 		s.TokenGap, s.ITL = s.ChunkGap, s.ChunkGap
 	} else {
 		for _, r := range ok {
@@ -293,7 +290,7 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 	}
 	if run.dividesGaps() {
 		s.ITL = s.TokenGap
-		if s.UnknownEvents > 0 { // it takes those for one token
+		if s.UnknownEvents > 0 { // SGLang counts them as one token
 			token = token[:0]
 			for _, r := range ok {
 				r.tokenGaps(1, each)

@@ -5,20 +5,18 @@ import (
 	"slices"
 )
 
-// Sweeps over time: how many requests run, how many tokens come, and when the
-// run is steady.
+// Sweeps over time: the number of running requests, the tokens received, and the steady part of the run.
 
-// maxBuckets bounds what a broken time can cost: 10⁷ seconds are 115 days.
+// maxBuckets limits the cost of an invalid time: 10⁷ seconds are 115 days.
 const maxBuckets = 10_000_000
 
-// change is where the number of running requests goes to running.
+// change is the moment at which the number of running requests changes to running.
 type change struct {
 	at      int64
 	running int
 }
 
-// running sweeps over stretches of time. Of what ends and begins in one moment
-// the ends come first, and the moment is one change.
+// running counts the spans in progress over time. At equal times ends precede starts, and all of them form one change.
 func running(spans []Span) []change {
 	starts, ends := make([]int64, len(spans)), make([]int64, len(spans))
 	for i, s := range spans {
@@ -54,28 +52,26 @@ func peakOf(c []change, t overlap) int {
 	return most
 }
 
-// Steady is the part of a run in which it was at its level: both ends are
-// trimmed, and by moments at which tokens came, not by requests.
+// Steady is the part of a run at its full level: both ends are trimmed, at moments when tokens arrived, rather than by
+// a number of requests.
 //
-// The level is the number of requests in decode (between their first and their
-// last token) such that half of all decode time was spent at that number or
-// below: request-seconds weigh, so that a long thin end does not pull it down.
-// The window runs from the first moment at which 90 % of the level decode to
-// the last. That is the time of the full batch if all requests come at once, the
-// time at the limit in a closed loop, and the time without the ramps of an open
-// loop. Where hardly any reply has two events (no streaming, embeddings),
-// requests under way stand in for those in decode.
+// The level is the number of requests in decode (between their first and their last token) such that half of all decode
+// time was spent at that number or below. It is weighted by request-seconds, so that a long, thin end does not lower
+// it. The window runs from the first to the last moment at which at least 90 % of the level decode. That is the time of
+// the full batch if all requests arrive at once, the time at the limit in a closed loop, and the time without the ramps
+// of an open loop. If hardly any reply has two events (no streaming, embeddings), requests in progress replace those in
+// decode.
 type Steady struct {
 	Span
 	Level    int     `json:"level"`    // requests in decode
-	Decode   bool    `json:"decode"`   // false: Level counts requests under way
-	Requests int     `json:"requests"` // ended in it
-	Tokens   float64 `json:"tokens"`   // came in it
+	Decode   bool    `json:"decode"`   // false: Level counts requests in progress
+	Requests int     `json:"requests"` // requests that ended in it
+	Tokens   float64 `json:"tokens"`   // tokens received in it
 
 	RequestRate float64 `json:"requests_per_s"`
 	OutputRate  float64 `json:"output_tokens_per_s"`
-	Running     float64 `json:"running"` // mean number of requests under way
-	// Of the requests that were sent in it: the burst of the start is not among them.
+	Running     float64 `json:"running"` // mean number of requests in progress
+	// TTFT of the requests sent in the window, which excludes the initial burst.
 	TTFT Stats `json:"ttft"`
 	TPOT Stats `json:"tpot"`
 	E2E  Stats `json:"e2e"`
@@ -83,8 +79,7 @@ type Steady struct {
 
 const steadyShare = 0.9
 
-// steadyWindow returns the window and the level that it holds; level 0: there is
-// none.
+// steadyWindow returns the window and its level; level 0: none.
 func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode bool) {
 	var spans []Span
 	for _, r := range records {
@@ -136,7 +131,7 @@ func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode boo
 	return w, atLevel, decode
 }
 
-// steady measures the steady window, without what was touched; nil: there is none.
+// steady measures the untouched part of the steady window; nil: none.
 func steady(records []*Record, t overlap) *Steady {
 	w, atLevel, decode := steadyWindow(records, t)
 	if atLevel == 0 || w.To <= w.From {
@@ -167,9 +162,8 @@ func steady(records []*Record, t overlap) *Steady {
 	return s
 }
 
-// eachToken calls f for each event with the tokens it brought. Where events do
-// not say, the request's tokens are spread evenly over them; where there are no
-// events, they come with the last byte.
+// eachToken calls f for each event with its number of tokens. If events carry no counts, the request's tokens are
+// spread evenly over them. Without events, they all arrive with the last byte.
 func eachToken(r *Record, f func(at int64, n float64)) {
 	known := true
 	for i := range r.Chunks {
@@ -192,7 +186,7 @@ func eachToken(r *Record, f func(at int64, n float64)) {
 	}
 }
 
-// peakRate is the most tokens in any second, wherever it begins, to 10 ms.
+// peakRate is the maximum number of tokens in any second, with the start varied in steps of 10 ms.
 func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 	eachSecond(records, from, to, func(begin, end int64, tokens float64) {
 		if !t.over(begin, end) {
@@ -202,10 +196,10 @@ func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 	return most
 }
 
-// secondStep is from the end of a second that is looked at to that of the next, ns.
+// secondStep is the distance between the ends of successive sliding seconds, in ns.
 const secondStep = int64(10_000_000)
 
-// eachSecond calls f with each second between from and to, by steps of 10 ms, and the tokens that came in it.
+// eachSecond calls f for each second between from and to, in steps of 10 ms, with the tokens received in it.
 func eachSecond(records []*Record, from, to int64, f func(begin, end int64, tokens float64)) {
 	if to <= from || (to-from)/secondStep >= maxBuckets {
 		return
@@ -229,10 +223,9 @@ func eachSecond(records []*Record, from, to int64, f func(begin, end int64, toke
 	}
 }
 
-// buckets are SGLang's peaks: token events, and requests that touch it, in each
-// second from the first sending on. A request counts in every second that it
-// touches, so its peak can exceed --max-concurrency. Seconds that were touched do not
-// count.
+// buckets returns SGLang's peaks: the most token events, and the most requests, in any of the seconds counted from the
+// first send. A request counts in every second that it overlaps, so the peak can exceed --max-concurrency. Touched
+// seconds do not count.
 func buckets(records []*Record, native bool, t overlap) (tokens float64, requests int) {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, r := range records {
@@ -279,8 +272,7 @@ func buckets(records []*Record, native bool, t overlap) (tokens float64, request
 	return tokens, requests
 }
 
-// spread shares n tokens out over the seconds: they come at equal distances
-// after a, the last at b.
+// spread distributes n tokens over the seconds: at equal distances after a, the last at b.
 func spread(a, b float64, n int64, add func(second int, n float64)) {
 	first, last := int(math.Floor(a)), int(math.Floor(b))
 	if first == last || b <= a {

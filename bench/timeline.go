@@ -2,21 +2,20 @@ package bench
 
 import "math"
 
-// Timeline is a run, or a stretch of it, in equal bins of time, for plots.
+// Timeline is a run, or a part of it, in equal time bins, for plots.
 type Timeline struct {
-	From    int64     `json:"from_ns"` // where the first bin begins, in the run's time
+	From    int64     `json:"from_ns"` // start of the first bin, in the run's time
 	Bin     int64     `json:"bin_ns"`  // length of a bin
-	Tokens  []float64 `json:"tokens"`  // that came in it
-	Busiest []float64 `json:"busiest"` // the most that came in any one second that ended in it
+	Tokens  []float64 `json:"tokens"`  // received in the bin
+	Busiest []float64 `json:"busiest"` // maximum over any one second that ended in the bin
 	Running []float64 `json:"running"`
-	Most    []int     `json:"most"`   // requests under way at one moment of it
+	Most    []int     `json:"most"`   // maximum of requests in progress
 	Decode  []float64 `json:"decode"` // mean number of requests between first and last token
-	Ended   []int     `json:"ended"`  // successes
+	Ended   []int     `json:"ended"`  // requests that succeeded
 	Failed  []int     `json:"failed"`
 }
 
-// NewTimeline cuts a run into at most n bins of a round length, 1, 2 or 5 times
-// a power of ten, and at least 1 ms.
+// NewTimeline divides a run into at most n bins of a round length: 1, 2 or 5 times a power of ten, and at least 1 ms.
 func NewTimeline(records []Record, run *Run, n int) *Timeline {
 	end := int64(0)
 	for i := range records {
@@ -25,7 +24,7 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 	return PartTimeline(records, run, Span{0, end}, n)
 }
 
-// PartTimeline cuts a stretch of a run so; its bins begin at multiples of their length.
+// PartTimeline divides a part of a run in the same way; its bins begin at multiples of their length.
 func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	t := &Timeline{Bin: 1_000_000}
 	part.To = max(part.From, part.To)
@@ -79,7 +78,7 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	eachSecond(ok, from, to, func(_, end int64, tokens float64) {
 		last := min(end-1, to) // the last seconds end after the run
 		since := last
-		if t.Bin < secondStep { // bins in which none ends have that which ends next
+		if t.Bin < secondStep { // bins in which no second ends take the value of the next one to end
 			since = min(end-secondStep, last)
 		}
 		for k := max(since-t.From, 0) / t.Bin; last >= t.From && k <= (last-t.From)/t.Bin && k < int64(bins); k++ {
@@ -89,14 +88,14 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	return t
 }
 
-// bin is that of a moment; ok is false outside of all.
+// bin returns the bin of a moment; ok is false outside all bins.
 func (t *Timeline) bin(at int64) (k int64, ok bool) {
 	k = (at - t.From) / t.Bin
 	return k, at >= t.From && k < int64(len(t.Tokens))
 }
 
-// cover adds the part of each bin that the stretch covers. Long stretches over
-// many bins are the rule, so this costs requests × bins; bins are few.
+// cover adds the part of each bin that the span covers. Most spans are long and cover many bins, so the cost is
+// requests × bins; bins are few.
 func (t *Timeline) cover(into []float64, from, to int64) {
 	from, to = from-t.From, to-t.From
 	for k := max(from, 0) / t.Bin; k < int64(len(into)) && k*t.Bin < to; k++ {
@@ -108,14 +107,12 @@ func (t *Timeline) cover(into []float64, from, to int64) {
 type Distribution struct {
 	Name   string    `json:"name"` // ttft, tpot, itl, e2e
 	N      int64     `json:"n"`
-	Shares []float64 `json:"shares"` // rising, the last 1
-	Values []float64 `json:"values"` // ns, of each share
+	Shares []float64 `json:"shares"` // ascending, the last 1
+	Values []float64 `json:"values"` // value at each share, ns
 }
 
-// Distributions are those of SGLang's four latencies, without what profiling windows
-// touched. Shares are dense where
-// values are rare: each further nine is cut into as many parts, down to one
-// sample.
+// Distributions returns SGLang's four latencies, excluding the time touched by profiling windows. Shares are dense in
+// the tail: each further nine is divided into as many parts, down to one sample.
 func Distributions(records []Record, run *Run) []Distribution {
 	ok, _ := successes(records, run.Embedding())
 	itl := make(sample, 0, len(ok))
@@ -148,7 +145,7 @@ func Distributions(records []Record, run *Run) []Distribution {
 		for _, x := range d.of {
 			dist.N += x.n
 		}
-		const parts = 45 // of each nine
+		const parts = 45 // per nine
 		for k := 0; ; k++ {
 			rest := math.Pow(10, -float64(k)/parts)
 			if rest < 1/float64(dist.N) {

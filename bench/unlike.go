@@ -10,34 +10,34 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Unlike is something in which two loads, or their servers, differ: what changed may come from that.
+// Unlike is a difference between two loads, or their servers, that may explain a change.
 type Unlike struct {
 	What string `json:"what"`
 	A    string `json:"a"`
 	B    string `json:"b"`
-	// Refuses: figures of such loads tell nothing of each other.
+	// Refuses means that figures of such loads are not comparable.
 	Refuses bool `json:"refuses"`
-	// Of is what differs: load, or server, which may be what is compared.
+	// Of is the side that differs: the load, or the server, which may be the object of the comparison.
 	Of string `json:"of"`
 }
 
-// String says it: "request rate: 4.0 against 8.0".
+// String describes the difference: "request rate: 4.0 against 8.0".
 func (u Unlike) String() string { return fmt.Sprintf("%s: %s against %s", u.What, u.A, u.B) }
 
-// Whose Unlike.Of is.
+// Values of Unlike.Of.
 const (
 	ofLoad   = "load"
 	ofServer = "server"
 )
 
-// unlikeLoads says in what the loads differ, the gravest first.
+// unlikeLoads lists the differences between the loads, the most serious first.
 func unlikeLoads(a, b *half) (out []Unlike) {
 	if len(a.load.Runs) == 0 || len(b.load.Runs) == 0 {
 		return nil
 	}
 	x, y := a.load.Runs[0].Run, b.load.Runs[0].Run
 	add := func(what string, u, v any, refuses bool) {
-		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" { // runs of older versions do not say all
+		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" { // older runs lack some
 			out = append(out, Unlike{what, u, v, refuses, ofLoad})
 		}
 	}
@@ -70,7 +70,7 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 	return append(out, UnlikeServers(x.ServerInfo, y.ServerInfo)...)
 }
 
-// mean is a number of tokens of a request that succeeded.
+// mean is the mean number of tokens per successful request.
 func (h *half) mean(of func(*Summary) int) float64 {
 	var sum, n float64
 	for _, s := range h.summaries {
@@ -79,11 +79,11 @@ func (h *half) mean(of func(*Summary) int) float64 {
 	return sum / max(n, 1)
 }
 
-// cachedAlike is by how much of their prompt tokens loads may differ in what came from the cache: what does is not computed,
-// so a first run and its repetition on the same server tell nothing of each other.
+// cachedAlike is the largest difference in cached share of prompt tokens between comparable loads. Cached tokens are
+// not computed, so a first run and its repetition on the same server are not comparable.
 const cachedAlike = 0.1
 
-// cached is the mean share of prompt tokens from the cache over the runs that tell; 0: none does.
+// cached is the mean share of prompt tokens from the cache over the runs that report it; 0: none does.
 func (h *half) cached() float64 {
 	var shares []float64
 	for _, s := range h.summaries {
@@ -97,7 +97,7 @@ func (h *half) cached() float64 {
 	return metric.Mean(shares)
 }
 
-// keys are those that both have.
+// keys returns the keys common to both.
 func keys(a, b map[string]any) (out []string) {
 	for key := range a {
 		if v, ok := b[key]; ok && v != nil && a[key] != nil {
@@ -108,14 +108,14 @@ func keys(a, b map[string]any) (out []string) {
 	return out
 }
 
-// passing are what a server says of itself that is no setting: it differs from start to start.
+// passing are server properties that are not settings: they differ from start to start.
 var passing = map[string]bool{
 	"host": true, "port": true, "nccl_port": true, "dist_init_addr": true, "status": true, "random_seed": true, "node_rank": true,
 	"max_total_num_tokens": true, "max_req_input_len": true, "base_gpu_id": true, "disaggregation_bootstrap_port": true, "uptime": true, "api_key": true, "admin_api_key": true,
 	"model_path": true, "tokenizer_path": true, "served_model_name": true, // the model is compared by its name
 }
 
-// UnlikeServers says which settings of two servers differ, by what they said of themselves.
+// UnlikeServers lists the settings in which two servers differ, according to their own descriptions.
 func UnlikeServers(a, b map[string]any) (out []Unlike) {
 	var names []string
 	for key := range maps.Keys(a) {
@@ -134,7 +134,7 @@ func UnlikeServers(a, b map[string]any) (out []Unlike) {
 	return out
 }
 
-// setting is a value as text; ok is false for what has parts, which are states.
+// setting returns a value as text; ok is false for composite values, which are states.
 func setting(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -154,7 +154,7 @@ func setting(v any) (text string, ok bool) {
 	return "", false
 }
 
-// refuse takes the verdict away where the loads are too unlike or badly timed, unless that is forced.
+// refuse withdraws the verdict if the loads are too different or badly timed, unless force is set.
 func (c *Comparison) refuse(force bool) {
 	c.Refused = !force && (len(c.Mistimed) > 0 || slices.ContainsFunc(c.Unlike, func(u Unlike) bool { return u.Refuses }))
 }

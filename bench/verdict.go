@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// names are what people call figures.
+// names are the human-readable names of figures.
 var names = map[string]string{
 	"ttft": "TTFT", "ttft_scheduled": "TTFT from scheduled", "tpot": "TPOT", "longest_gap": "longest gap", "e2e": "E2E",
 	"failed": "failed requests", "good": "requests in time", "request_throughput": "requests/s", "output_throughput": "output tokens/s",
@@ -19,7 +19,7 @@ var names = map[string]string{
 	"total_latency": "total latency", "overall_throughput": "tokens/s", "input_throughput": "prompt tokens/s", "total_throughput": "all tokens/s",
 }
 
-// Name is what people call the figure. Those of batches are all medians.
+// Name returns the human-readable name of the figure. Figures of batches are all medians.
 func (d *Diff) Name() string {
 	name := cmp.Or(names[d.Metric], d.Metric)
 	if d.Figure == "mean" || d.Batch != "" {
@@ -28,7 +28,8 @@ func (d *Diff) Name() string {
 	return name + ", " + d.Figure
 }
 
-// LimitNames are the figures that limits may name, of loads or of batches. A latency without a figure is its median.
+// LimitNames are the figures that limits may name, for loads or for batches. A latency without a figure means its
+// median.
 func LimitNames(batches bool) (out []string) {
 	if batches {
 		return []string{"prefill_latency", "prefill_throughput", "decode_latency", "decode_throughput", "total_latency", "overall_throughput",
@@ -44,7 +45,7 @@ func LimitNames(batches bool) (out []string) {
 	return out
 }
 
-// limited tells whether a limit is on a row.
+// limited reports whether a limit applies to a row.
 func (d *Diff) limited(l gate.Limit) bool {
 	name, figure, _ := strings.Cut(l.Name, ".")
 	if name == "throughput" {
@@ -56,8 +57,8 @@ func (d *Diff) limited(l gate.Limit) bool {
 	return d.Batch != "" || d.Figure == "mean" || d.Figure == cmp.Or(figure, "median")
 }
 
-// hold holds rows to a limit. As for the limit on all figures a change counts that chance does not explain, and of batches
-// that are measured once any.
+// hold applies a limit to the rows. As for the limit on all figures, only a significant change counts; for batches
+// measured once, any change.
 func (c *Comparison) hold(l gate.Limit) {
 	there, why := false, ""
 	for i := range c.Rows {
@@ -109,16 +110,16 @@ func (c *Comparison) hold(l gate.Limit) {
 
 const untested = " (not tested: too few samples)"
 
-// telling are the figures that a verdict names, the most telling first.
+// telling are the figures that a verdict names, the most important first.
 var telling = []string{
 	"ttft", "tpot", "e2e", "output_throughput", "failed", "good", "goodput", "request_throughput", "longest_gap",
 	"prefill_latency", "decode_latency", "total_latency", "overall_throughput", "total_throughput", "prefill_throughput", "decode_throughput",
 }
 
-// mostTold is how many figures a verdict names on each side.
+// mostTold is the maximum number of figures that a verdict names in each direction.
 const mostTold = 3
 
-// verdict is the answer in a sentence.
+// verdict summarises the comparison in a sentence.
 func (c *Comparison) verdict() string {
 	if c.Refused {
 		i := slices.IndexFunc(c.Unlike, func(u Unlike) bool { return u.Refuses })
@@ -158,13 +159,13 @@ func (c *Comparison) verdict() string {
 	}
 }
 
-// main tells whether a figure is one by which a load is judged.
+// main reports whether a figure is one of the main criteria for a load.
 func main(d *Diff) bool {
 	i := slices.Index(telling, d.Metric)
 	return i >= 0 && i < 4 && d.Figure != "p99"
 }
 
-// told names some of the rows, with both values.
+// told describes some of the rows, with both values.
 func told(rows []*Diff) string {
 	at := func(d *Diff) int {
 		if i := slices.Index(telling, d.Metric); i >= 0 {
@@ -176,7 +177,7 @@ func told(rows []*Diff) string {
 	slices.SortStableFunc(rows, func(x, y *Diff) int { return cmp.Compare(at(x), at(y)) })
 	var parts []string
 	for _, d := range rows {
-		// The 99th percentile follows its median, where there is that.
+		// A 99th percentile follows the median of its metric, if that is present.
 		if d.Figure == "p99" && slices.ContainsFunc(rows, func(o *Diff) bool { return o.Metric == d.Metric && o.Figure == "median" }) {
 			continue
 		}
@@ -198,7 +199,7 @@ func told(rows []*Diff) string {
 	return strings.Join(parts, ", ")
 }
 
-// changed is the change as text.
+// changed formats the change.
 func (d *Diff) changed() string {
 	text := metric.PercentChange(d.Change)
 	if d.Unit == Share { // a difference of shares
@@ -207,7 +208,7 @@ func (d *Diff) changed() string {
 	return text
 }
 
-// Text is a value of the unit.
+// Text formats a value in the unit.
 func (u Unit) Text(v float64) string {
 	switch u {
 	case NS:

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// stretched is the extent of what was recorded in one go, the profiler's window among it.
+// stretched returns the period that t covers as one stretch, including the profiler's window span.
 func stretched(t *Trace) Stretch {
 	s := Stretch{Path: t.Source.Path, Start: math.MaxInt64, End: math.MinInt64, Complete: t.Source.Complete}
 	for i := range t.Spans {
@@ -15,9 +15,8 @@ func stretched(t *Trace) Stretch {
 	return s
 }
 
-// JoinStretches makes one trace of those of one process that were recorded one after the
-// other. It is nil if they cannot be: they name different hosts, have no process in
-// common, or overlap in time. The parts are not to be used afterwards.
+// JoinStretches merges successive recordings of one process into one trace. It returns nil if they cannot be merged:
+// they name different hosts, have no process in common, or overlap in time. The parts must not be used afterwards.
 func JoinStretches(parts []*Trace) *Trace {
 	parts = slices.Clone(parts)
 	of := map[*Trace]Stretch{}
@@ -41,15 +40,15 @@ func JoinStretches(parts []*Trace) *Trace {
 	return t
 }
 
-// oneProcess tells whether a thread of one process is in both.
+// oneProcess reports whether a and b have a thread of the same process.
 func oneProcess(a, b *Trace) bool {
 	return slices.ContainsFunc(a.Tracks, func(x Track) bool {
 		return !x.GPU && x.PID != "" && slices.ContainsFunc(b.Tracks, func(y Track) bool { return !y.GPU && x.PID == y.PID })
 	})
 }
 
-// add takes over what a later recording has. Numbers that tie its spans together count
-// from the beginning in each recording at times, so they are moved out of the way.
+// add appends the contents of a later recording. Correlation and external ids may restart in each recording, so add
+// renumbers them.
 func (t *Trace) add(p *Trace) {
 	name := make([]StringID, p.Strings.Len())
 	for i := range name {
@@ -120,7 +119,7 @@ func (t *Trace) add(p *Trace) {
 	}
 }
 
-// byTrack brings together the spans of each track, which are in order within it.
+// byTrack groups the spans by track. Within a track they are already in order.
 func (t *Trace) byTrack() {
 	at := make([]int, len(t.Tracks)+1)
 	for i := range t.Spans {
@@ -138,9 +137,8 @@ func (t *Trace) byTrack() {
 	t.Spans = spans
 }
 
-// FindStretches tells the stretches of a trace that has them already, by the spans of the
-// profiler's windows; nil: there is one at most. What begins after one and before the next
-// is of the one before.
+// FindStretches returns the stretches of a trace that already contains several, found by the spans of the profiler's
+// windows. It returns nil if there is at most one. Spans that begin between two windows belong to the earlier stretch.
 func FindStretches(t *Trace) (out []Stretch) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == Window {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// CompareLabels orders names of ranks by their texts, and the numbers in them by their
-// values: "rank 2" stands before "rank 10".
+// CompareLabels orders rank labels by text, but compares the numbers in them by value: "rank 2" sorts before "rank 10".
 func CompareLabels(a, b string) int {
 	for a != "" && b != "" {
 		m, n := digits(a), digits(b)
@@ -27,8 +26,8 @@ func CompareLabels(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// LabelRuns shortens a list of ranks: three and more whose last number counts up by one
-// become "rank 2 to rank 7".
+// LabelRuns shortens a list of ranks: three or more labels whose last numbers are consecutive become "rank 2 to rank
+// 7".
 func LabelRuns(labels []string) (out []string) {
 	for len(labels) > 0 {
 		n := 1
@@ -45,7 +44,7 @@ func LabelRuns(labels []string) (out []string) {
 	return out
 }
 
-// follows tells whether the last number of b is one more than that of a, and all else the same.
+// follows reports whether the last number of b is one more than that of a and the rest is equal.
 func follows(a, b string) bool {
 	aHead, aNumber, aTail := lastNumber(a)
 	bHead, bNumber, bTail := lastNumber(b)
@@ -54,7 +53,7 @@ func follows(a, b string) bool {
 	return err == nil && err2 == nil && n == m+1 && aHead == bHead && aTail == bTail
 }
 
-// lastNumber cuts a text around the last number in it.
+// lastNumber splits s around its last number.
 func lastNumber(s string) (head, number, tail string) {
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	to := len(s)
@@ -68,5 +67,5 @@ func lastNumber(s string) (head, number, tail string) {
 	return s[:from], s[from:to], s[to:]
 }
 
-// digits is how many digits a text begins with.
+// digits returns the number of leading digits in s.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

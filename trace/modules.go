@@ -6,11 +6,9 @@ import (
 	"strings"
 )
 
-// modulePasses makes forward passes of the calls of modules: one is the outermost
-// call and what follows it, up to the end of the processor of logits. Calls that
-// no such end follows were cut by the window's end, or are of another module (the
-// encoder of images, say). A stage of a pipeline that gives no logits has calls
-// alone.
+// modulePasses builds forward passes from module calls: a pass is the outermost call and everything after it, up to the
+// end of the logits processor. Calls without such an end were cut by the window's end, or belong to another module (the
+// image encoder, say). A pipeline stage that computes no logits has calls alone.
 func modulePasses(calls, ends []Pass) []Pass {
 	calls, ends = outermostCalls(calls), outermost(ends)
 	if len(ends) == 0 {
@@ -38,9 +36,8 @@ func modulePasses(calls, ends []Pass) []Pass {
 	return passes
 }
 
-// outermostCalls is outermost, where a call that does not say its tokens has
-// those of the first one in it: vLLM calls its model with keywords, which markers
-// do not show.
+// outermostCalls is like outermost, but a call without a token count takes the count of the first call inside it: vLLM
+// calls its model with keyword arguments, which the markers do not show.
 func outermostCalls(calls []Pass) []Pass {
 	all := slices.Clone(calls)
 	kept := outermost(calls)
@@ -53,8 +50,8 @@ func outermostCalls(calls []Pass) []Pass {
 	return kept
 }
 
-// longestModule keeps the calls of the module that has most of the time: where a
-// window begins inside a call, those in it look like outermost ones.
+// longestModule keeps the calls of the module with the most time. If a window begins inside a call, its inner calls
+// look outermost.
 func longestModule(calls []Pass) []Pass {
 	took, longest := map[string]int64{}, ""
 	for i := range calls {
@@ -67,9 +64,8 @@ func longestModule(calls []Pass) []Pass {
 	return slices.DeleteFunc(calls, func(p Pass) bool { return p.Step.Mode != longest })
 }
 
-// readRequests finds how many requests each pass had, by the ids of the tokens
-// that it gives to each of them: they are the first that is copied to the host
-// after it. As many rows as requests is a decode pass, more are a prefill.
+// readRequests derives each pass's number of requests from the size of its sampled token ids, which are the first data
+// copied to the host after it. A pass with one row per request is a decode pass; a pass with more rows is a prefill.
 func readRequests(t *Trace, passes []Pass) {
 	bytes := make([]int64, len(passes))
 	copied := map[int64]int64{} // by correlation
@@ -78,19 +74,19 @@ func readRequests(t *Trace, passes []Pass) {
 			copied[s.Corr] = t.Ops[s.Detail].Bytes
 		}
 	}
-	for i := range t.Spans { // by track, and then in order
+	for i := range t.Spans { // ordered by track, then time
 		s := &t.Spans[i]
 		n, ok := copied[s.Corr]
 		if !ok || s.Corr == 0 || !s.Cat.Launch() {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(passes, s.Start, func(p Pass, start int64) int { return cmp.Compare(p.End, start) })
-		// Copies in the pass after are later than any of this one.
+		// Copies during the next pass come later than any copy of this one.
 		if at--; at >= 0 && bytes[at] == 0 && passes[at].Track == s.Track && (at+1 == len(passes) || s.Start < passes[at+1].Start) {
 			bytes[at] = n
 		}
 	}
-	// Ids are int64 with PyTorch's samplers, int32 with FlashInfer's.
+	// Token ids are int64 with PyTorch's samplers, int32 with FlashInfer's.
 	size, fits := int64(8), map[int64]int{}
 	for i, n := range bytes {
 		for _, s := range []int64{4, 8} {

@@ -10,8 +10,7 @@ import (
 // Severity grades a Note.
 type Severity uint8
 
-// Info is worth knowing, Warning casts doubt on some figures, Loss means that
-// part of the recording is not there.
+// Info is worth knowing, Warning casts doubt on some figures, Loss means that part of the recording is missing.
 const (
 	Info Severity = iota
 	Warning
@@ -20,48 +19,45 @@ const (
 
 func (s Severity) String() string { return [...]string{"info", "warning", "loss"}[min(s, 2)] }
 
-// Note is something that could not be used or had to be repaired. It is a fact
-// with its figures; Text alone says it in words.
+// Note reports data that could not be used or had to be repaired. It holds the figures; Text renders them.
 type Note struct {
 	Kind   NoteKind
-	Source string // file; "": of none, or of all
-	Count  int64  // of what the kind counts
-	// Names are what the kind speaks of: other files, ranks, the words of the
-	// program that recorded.
+	Source string // file; "" if the note concerns no single file
+	Count  int64  // number of items of the kind
+	// Names are the names that the note mentions: other files, ranks, or the recording program's own message.
 	Names []string
-	// Of a file that cannot be read to its end: bytes of decompressed text that
-	// are good, where that is in the file, and bytes of text that are lost.
+	// For a truncated file: bytes of decompressed text that are good, the corresponding position in the file, and bytes
+	// of text that are lost.
 	Offset, FileOffset, Lost int64
-	// What part of a capture is read, and where it ends; or how far apart two
-	// are. In ns.
+	// The part of a capture that is read, and the capture's end; or the distance between two captures. In ns.
 	From, To, End int64
 }
 
-// NoteKind says what a note is about.
+// NoteKind is the subject of a note.
 type NoteKind uint8
 
-// The kinds. Names of a note are said where a kind has any.
+// Note kinds. The comment beside a kind describes its Names, if any.
 const (
 	NoNote NoteKind = iota
 
-	// What package set leaves out.
+	// Inputs left out by package set.
 	NoteGivenTwice
-	NoteExportRead   // a report: Names[0] is its export, and newer
-	NoteReportRead   // an export: Names[0] is the report that it is of, and newer
-	NoteNotReadable  // no regular file, or without permission
-	NoteMergedFile   // its parts are there, too
-	NoteGraphCapture // of CUDA graphs, before serving
-	NoteNoRank       // of a process that has no rank
-	NoteTogether     // Count files of which nothing tells the rank
+	NoteExportRead   // a report; Names[0] is its newer export
+	NoteReportRead   // an export; Names[0] is the newer report it was made from
+	NoteNotReadable  // not a regular file, or no permission
+	NoteMergedFile   // its parts are present as well
+	NoteGraphCapture // a capture of CUDA graphs, before serving
+	NoteNoRank       // from a process without a rank
+	NotePlainName    // a trace without a rank in its name, beside traces with one
+	NoteTogether     // Count files without any sign of their rank
 
-	// What the readers of Chrome JSON could not use. Those that stand between
-	// the first and the last are listed in this order.
-	NoteEndsEarly     // Names[0] says why; Offset, FileOffset and Lost say where
-	NoteBrokenEvents  // skipped; Lost is their size, Offset that of the first
-	NoteQuotes        // unescaped ones, repaired
+	// Problems found by the readers of Chrome JSON. Kinds from the first to the last are listed in this order.
+	NoteEndsEarly     // Names[0] gives the reason; Offset, FileOffset and Lost the position
+	NoteBrokenEvents  // skipped; Lost is their size, Offset the position of the first
+	NoteQuotes        // unescaped quotes, repaired
 	NoteCleaned       // NaN, control characters, broken UTF-8
 	NoteTrailingBytes // after the last gzip member
-	NoteBase          // baseTimeNanoseconds is no time
+	NoteBase          // baseTimeNanoseconds is not a plausible time
 	NoteNeverEnded
 	NoteNeverBegun
 	NoteDaysAway
@@ -74,38 +70,38 @@ const (
 	NoteNoDur
 	NoteNoTime
 
-	// What the reader of Nsight Systems' exports could not use, or tells.
+	// Problems found by, and remarks of, the reader of Nsight Systems' exports.
 	NoteThreadsLeft
 	NoteProcessesLeft
 	NoteRowBackwards
 	NoteRowTime
-	NoteNsysLost // Names[0] is what nsys says
-	NoteNsysSaid // Names[0] is what nsys says
+	NoteNsysLost // Names[0] is nsys's message
+	NoteNsysSaid // Names[0] is nsys's message
 	NoteNoEpoch
 	NoteSchema     // Names[0] is its version
-	NoteTooLong    // From, To: what is read; End: the end of what was asked for
+	NoteTooLong    // From, To: the part read; End: the end of the requested part
 	NoteGraphs     // CUDA graphs recorded as a whole
-	NoteOpenRanges // NVTX ranges that were open at the end
+	NoteOpenRanges // NVTX ranges still open at the end
 	NoteGuestsLeft
 	NoteNoGPU
-	NoteApart // by End ns from the report Names[0]
+	NoteApart // End ns apart from the report Names[0]
 
-	// What a merge did.
-	NoteCategories // Names: those that are kept
+	// Notes of a merge.
+	NoteCategories // Names: the categories kept
 	NoteNoPython
 	NoteNoBase
-	NoteNotAligned // Names[0] says why
+	NoteNotAligned // Names[0] gives the reason
 	NoteDisagree
 	NoteAligned
 	NoteClamped
 
-	// Names: the stage in a file's name, and the steps of the other one that it holds.
+	// Names: the stage in a file's name, and the steps of the other stage found in it.
 	NoteStageName
 	NoteUneven // Count steps
 
-	// What a check found.
+	// Findings of a check.
 	NotePart          // Names: a part of a merged file, and its problem
-	NoteBases         // Count different ones
+	NoteBases         // Count different bases
 	NoteClocks        // Names: the ranks whose clocks cannot be right
 	NoteSameRecording // Names: two files, and their trace_id
 	NoteMoreSame
@@ -113,7 +109,7 @@ const (
 	numNoteKinds
 )
 
-// noteKinds says how bad each kind is, and words it; args are its figures.
+// noteKinds holds the severity and the text of each kind; args returns the text's arguments.
 var noteKinds = [numNoteKinds]struct {
 	severity Severity
 	text     string
@@ -128,6 +124,7 @@ var noteKinds = [numNoteKinds]struct {
 	NoteMergedFile:   {Info, "left out: a merged file, its parts are read instead", nil},
 	NoteGraphCapture: {Info, "left out: a CUDA graph capture, not a serving window", nil},
 	NoteNoRank:       {Info, "left out: it names no rank and has no steps and no GPU work (vLLM's API process writes such a trace)", nil},
+	NotePlainName:    {Info, "left out: a trace, but its name gives no rank, unlike the others here; give it by its path", nil},
 	NoteTogether:     {Warning, "%d files that name no ranks begin within a second of each other: taken for the ranks of one window", Note.count},
 
 	NoteEndsEarly: {Loss, "%s: readable up to byte %d of the text (byte %d of the file), %d bytes after it lost", func(n Note) []any {
@@ -206,10 +203,10 @@ func (n Note) names() (args []any) {
 func (n Note) list() []any  { return []any{strings.Join(n.Names, ", ")} }
 func (n Note) count() []any { return []any{n.Count} }
 
-// Severity grades the note: it follows from the kind.
+// Severity returns the severity of the note's kind.
 func (n Note) Severity() Severity { return noteKinds[n.Kind].severity }
 
-// Text says the note in words, without its source and, mostly, its count.
+// Text renders the note without its source and usually without its count.
 func (n Note) Text() string {
 	k := &noteKinds[n.Kind]
 	if k.args == nil {
@@ -218,7 +215,7 @@ func (n Note) Text() string {
 	return fmt.Sprintf(k.text, k.args(n)...)
 }
 
-// String is the text after the source.
+// String returns the source, if any, and the text.
 func (n Note) String() string {
 	if n.Source == "" {
 		return n.Text()
@@ -226,23 +223,22 @@ func (n Note) String() string {
 	return n.Source + ": " + n.Text()
 }
 
-// MarshalText makes a line of a note where JSON shows it.
+// MarshalText encodes a note in JSON as one line of text.
 func (n Note) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// Tally counts what is odd about many events: by kind and, where that has
-// one, name.
+// Tally counts irregularities over many events, by kind and, for some kinds, by name.
 type Tally map[Oddity]int64
 
-// Oddity is what a Tally counts.
+// Oddity is the key of a Tally.
 type Oddity struct {
 	Kind NoteKind
 	Name string
 }
 
-// Add counts n of a kind.
+// Add counts n irregularities of a kind.
 func (t Tally) Add(kind NoteKind, n int64) { t[Oddity{Kind: kind}] += n }
 
-// Notes are the counts, in the order of the kinds.
+// Notes returns the counts as notes, in the order of the kinds.
 func (t Tally) Notes(source string) (notes []Note) {
 	for o, count := range t {
 		n := Note{Kind: o.Kind, Source: source, Count: count}

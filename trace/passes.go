@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The rules that cut steps, in the order tried.
+// The rules that cut a trace into steps, in the order tried.
 const (
 	ByAnnotations = "forward annotations"
 	ByModules     = "calls of the outermost module"
@@ -17,22 +17,21 @@ const (
 	Uncut         = "none: the whole window is one step"
 )
 
-// Pass is one forward pass as the launching thread saw it. Its number is its
-// place in the list that Passes gives, from 0.
+// Pass is one forward pass as seen by the launching thread. Its number is its index in the result of Passes, from 0.
 type Pass struct {
 	Start, End int64 // ns since the epoch
 	Step       Step
 	Name       StringID
 	Track      TrackID
-	// Requests are the ids of the requests in it, separated by commas; "%2C" and
-	// "%25" stand for commas and per cent signs in them. 0: not said.
+	// Requests are the ids of the pass's requests, separated by commas; "%2C" and "%25" encode commas and per cent
+	// signs in them. 0: unknown.
 	Requests StringID
-	// Next is when a pass after it began that the window's end cut off; 0: not known.
+	// Next is the start of the following pass if the window's end cut that pass off; 0: unknown.
 	Next int64
 }
 
-// Passes cuts a trace into forward passes, in time order, and says by which
-// rule. Without any it gives none, by the rule Uncut.
+// Passes cuts a trace into forward passes, in time order, and returns the rule used. If it finds none, the rule is
+// Uncut.
 func Passes(t *Trace) ([]Pass, string) {
 	c := NewCutter(t.Source.Path)
 	for i := range t.Spans {
@@ -59,23 +58,22 @@ func Passes(t *Trace) ([]Pass, string) {
 	return nil, Uncut
 }
 
-// A Cutter finds the forward passes of a process by its annotations. The zero
-// value is ready for traces of language models.
+// Cutter finds the forward passes of a process from its annotations. The zero value is ready for traces of language
+// models.
 type Cutter struct {
-	diffusion bool // the process made pictures
+	diffusion bool // the process generated images
 
 	forward, calls, ends, alone []Pass
-	stage                       int64 // when the last stage of a pipeline began
+	stage                       int64 // start of the last pipeline stage
 }
 
-// NewCutter is a Cutter for a file, whose name may say that its process made
-// pictures, see [AskedSteps].
+// NewCutter returns a Cutter for a file, whose name may show that its process generated images; see [AskedSteps].
 func NewCutter(path string) (c Cutter) {
 	_, c.diffusion = AskedSteps(path)
 	return c
 }
 
-// Add looks at one annotation, whose name says what step it is, if any.
+// Add takes in one annotation. Its name determines the step, if it marks one.
 func (c *Cutter) Add(name string, p Pass) {
 	step, role := stepNamed(name)
 	switch p.Step = step; role {
@@ -94,8 +92,8 @@ func (c *Cutter) Add(name string, p Pass) {
 	}
 }
 
-// Passes gives them in time order, and the rule. Of nested ones the outermost
-// counts: a draft model's step is part of the target's.
+// Passes returns the passes in time order, and the rule used. Of nested passes the outermost counts: a draft model's
+// step is part of the target's.
 func (c *Cutter) Passes() ([]Pass, string) {
 	if c.forward = outermost(c.forward); len(c.forward) > 0 {
 		return c.forward, ByAnnotations
@@ -112,9 +110,8 @@ func (c *Cutter) Passes() ([]Pass, string) {
 	return nil, Uncut
 }
 
-// denoising tells which of a diffusion's ProfilerSteps are denoising steps: all
-// but a last one in which another stage begins. It began when the denoising
-// steps were over, and the end of the request ended it.
+// denoising marks the ProfilerSteps of a diffusion run that are denoising steps: all but a last one in which another
+// stage begins. That step began after the denoising steps, and the end of the request ended it.
 func (c *Cutter) denoising() {
 	for i := range c.alone {
 		if p := &c.alone[i]; i < len(c.alone)-1 || c.stage < p.Start {
@@ -123,7 +120,7 @@ func (c *Cutter) denoising() {
 	}
 }
 
-// RequestIDs reads a list of ids as [Pass] has it.
+// RequestIDs splits a list of ids encoded as in [Pass].
 func RequestIDs(list string) (ids []string) {
 	for id := range strings.SplitSeq(list, ",") {
 		if plain, err := url.PathUnescape(id); err == nil {
@@ -136,8 +133,7 @@ func RequestIDs(list string) (ids []string) {
 	return ids
 }
 
-// PassAt is the pass that holds a moment of the host, -1 for none. Passes do
-// not overlap.
+// PassAt returns the index of the pass that contains the host time at, or -1. Passes do not overlap.
 func PassAt(passes []Pass, at int64) int32 {
 	i, ok := slices.BinarySearchFunc(passes, at, func(p Pass, at int64) int { return cmp.Compare(p.Start, at) })
 	if !ok {
@@ -149,7 +145,7 @@ func PassAt(passes []Pass, at int64) int32 {
 	return int32(i)
 }
 
-// outermost orders passes by start and drops those that begin inside another.
+// outermost sorts passes by start and drops those that begin inside another.
 func outermost(passes []Pass) []Pass {
 	slices.SortFunc(passes, func(a, b Pass) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
@@ -164,7 +160,7 @@ func outermost(passes []Pass) []Pass {
 	return kept
 }
 
-// IsGraphLaunch tells the API calls that replay a graph.
+// IsGraphLaunch reports whether name is an API call that replays a graph.
 func IsGraphLaunch(name string) bool {
 	switch name {
 	case "cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaGraphLaunch_ptsz", "cuGraphLaunch_ptsz":

@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// Without any names, forward passes are told by what repeats: each gives tokens,
-// so that what is launched from one choice of tokens up to the next is a pass. A
-// stage of a pipeline that gives none passes its result on. All passes must look
-// as if that were so, else nothing is said.
+// Without any step names, forward passes are recognised by repetition: every pass samples tokens, so the launches from
+// one sampling to the next are a pass. A pipeline stage that samples no tokens sends its result on instead. Unless all
+// passes fit this pattern, none are reported.
 
 var (
 	choosing = regexp.MustCompile(`(?i)arg_?max|sampling_?from|top_?k_?top_?p|multinomial|gumbel|distribution_\w*exponential|(\b|_)sampl(e|er|ing)(\b|_)`)
@@ -18,29 +17,29 @@ var (
 
 const (
 	leastPasses  = 3
-	leastKernels = 8    // between one pass's end and the next's; kernels nearer to each other are of one end
-	alike        = 0.05 // by how much the numbers of kernels in like passes differ
+	leastKernels = 8    // between two pass ends; ends with fewer kernels between them count as one
+	alike        = 0.05 // relative difference in kernel count between similar passes
 )
 
-// launched is an API call that starts kernels; without recorded calls, a kernel.
+// launched is an API call that starts kernels; in a trace without API calls, a kernel.
 type launched struct {
 	start, end    int64
 	track         TrackID
 	kernels       int
-	blocks        int64 // of the grids
+	blocks        int64 // sum over the grids
 	graph         bool
 	chooses, sent bool
 	names         []StringID
 }
 
-// launches lists the calls with kernels in the order of their time; none where more
-// than a twentieth of the kernels lack theirs.
+// launches returns the calls that start kernels, in time order. It returns none if more than a twentieth of the kernels
+// have no call.
 func launches(t *Trace) []launched {
 	is, some := endings(t)
-	if !some { // most that is recorded of a process without passes: no list of it all is made
+	if !some { // true of most processes without passes; skips building the list
 		return nil
 	}
-	of := map[int64]int{} // correlation -> list
+	of := map[int64]int{} // correlation -> index in list
 	var list []launched
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -54,7 +53,7 @@ func launches(t *Trace) []launched {
 		case !ok || s.Corr == 0:
 			of[s.Corr] = len(list)
 			list = append(list, l)
-		case list[at].end-list[at].start < s.Dur: // a driver's call inside a runtime's
+		case list[at].end-list[at].start < s.Dur: // a driver call inside a runtime call
 			list[at] = l
 		}
 	}
@@ -91,15 +90,15 @@ func launches(t *Trace) []launched {
 	return list
 }
 
-// What a name may tell of the end of a pass.
+// Marks of names that may end a pass.
 const (
-	chooses = 1 << iota // a kernel
+	chooses = 1 << iota // a sampling kernel
 	sends
-	replays // a call that launches a graph
+	replays // a graph launch
 	known
 )
 
-// endings looks at the names of calls and kernels, and tells whether any ends a pass.
+// endings classifies the names of calls and kernels. some reports whether any of them ends a pass.
 func endings(t *Trace) (is []uint8, some bool) {
 	is = make([]uint8, t.Strings.Len())
 	for i := range t.Spans {
@@ -119,8 +118,7 @@ func endings(t *Trace) (is []uint8, some bool) {
 	return is, some
 }
 
-// patternPasses finds the passes by what ends each of them; nil: it cannot be told
-// surely.
+// patternPasses finds the passes by their last launch; nil if the result would be uncertain.
 func patternPasses(list []launched) []Pass {
 	for _, ends := range []func(*launched) bool{
 		func(l *launched) bool { return l.chooses },
@@ -133,8 +131,7 @@ func patternPasses(list []launched) []Pass {
 	return nil
 }
 
-// withReplays adds the passes that call no modules, since they are replays of
-// graphs, to those that do.
+// withReplays adds graph-replay passes, which call no modules, to the passes found by modules.
 func withReplays(calls []Pass, list []launched) []Pass {
 	all := slices.Clone(calls)
 	for _, p := range patternPasses(list) {
@@ -147,7 +144,7 @@ func withReplays(calls []Pass, list []launched) []Pass {
 	return all
 }
 
-// part is what one thread launches in a pass.
+// part is the launches of one thread in one pass.
 type part []launched
 
 func (p part) kernels() (n int) {
@@ -157,8 +154,8 @@ func (p part) kernels() (n int) {
 	return n
 }
 
-// cutAt divides what the thread that launches the ends launches. What follows the
-// last end belongs to a pass that the window cut.
+// cutAt splits the launches of the thread that launches the ends. Launches after the last end belong to a pass that the
+// window cut.
 func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
 	count := map[TrackID]int{}
 	var thread TrackID
@@ -190,8 +187,8 @@ func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
 	return parts
 }
 
-// cutOff tells whether a part is the rest of a pass that began before the window:
-// another one has all that it has, and more.
+// cutOff reports whether p is the rest of a pass that began before the window: a larger part contains at least 90 % of
+// p's kernels.
 func cutOff(p part, others []part) bool {
 	names := func(p part) map[StringID]int {
 		n := map[StringID]int{}
@@ -218,8 +215,8 @@ func cutOff(p part, others []part) bool {
 	return false
 }
 
-// regular tells whether parts are passes: enough of them, none much smaller than
-// the others, and most with others that have as many kernels.
+// regular reports whether the parts are passes: there are enough of them, none is much smaller than the others, and
+// most have about as many kernels as another.
 func regular(parts []part) bool {
 	if len(parts) < leastPasses {
 		return false
@@ -243,9 +240,8 @@ func regular(parts []part) bool {
 	return 2*like > len(parts)
 }
 
-// passesOf says of which kind each pass is. One that mostly is the replay of one
-// graph decodes, and others then are prefills; without graphs those whose grids
-// are clearly larger are prefills.
+// passesOf determines each pass's kind. A pass that is mostly the replay of one graph is a decode step, and the others
+// are then prefills. Without graphs, passes with clearly larger grids are prefills.
 func passesOf(parts []part) []Pass {
 	passes := make([]Pass, len(parts))
 	blocks := make([]int64, len(parts))
@@ -277,8 +273,8 @@ func passesOf(parts []part) []Pass {
 	return passes
 }
 
-// gap is the number that divides small ones from large ones, if the smallest of
-// these is at least twice the largest of those; 0: nothing divides them.
+// gap returns the smallest of the large numbers if the numbers fall into a small and a large group at least a factor of
+// 2 apart; otherwise 0.
 func gap(of []int64) (limit int64) {
 	sorted := slices.Sorted(slices.Values(of))
 	best := 2.0
@@ -290,10 +286,9 @@ func gap(of []int64) (limit int64) {
 	return limit
 }
 
-// graphPasses takes each launch of a large graph as the beginning of a decode
-// pass; what is launched until the next belongs to it, unless that is as much as
-// a pass of its own. Small graphs are pieces of passes, as are all where there are
-// many to a choice of tokens.
+// graphPasses treats each launch of a large graph as the start of a decode pass. Launches before the next one belong to
+// the pass, unless they are big enough to be a pass of their own. Small graphs are pieces of passes. So are all graphs
+// if there are many per sampling.
 func graphPasses(t *Trace, list []launched) []Pass {
 	most, graphs, chosen := 0, 0, 0
 	for i := range list {
@@ -306,7 +301,7 @@ func graphPasses(t *Trace, list []launched) []Pass {
 	}
 	large := func(l *launched) bool { return l.graph && 2*l.kernels >= most }
 	var passes []Pass
-	after := 0 // kernels since the last of them
+	after := 0 // kernels since the last pass began
 	close := func(at, end int64) {
 		n := len(passes) - 1
 		if n < 0 {
@@ -317,7 +312,7 @@ func graphPasses(t *Trace, list []launched) []Pass {
 			passes[n].End = at
 		}
 	}
-	replayed := int64(0) // the end of the last launch of a graph
+	replayed := int64(0) // end of the last graph launch
 	for i := range list {
 		l := &list[i]
 		if !large(l) {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Rank places one process in the parallel layout of a server. A coordinate
-// below zero is absent: the layout does not have that dimension.
+// Rank is the position of one process in the parallel layout of a server. A negative coordinate is absent: the layout
+// does not have that dimension.
 type Rank struct {
 	TP, DP, PP, EP int
 }
 
-// NoRank has no coordinate at all.
+// NoRank has no coordinates.
 var NoRank = Rank{TP: -1, DP: -1, PP: -1, EP: -1}
 
-// String writes the coordinates that are present as SGLang's trace merger
-// does, without brackets: "TP00-DP01"; "Unknown" when there is none.
+// String formats the coordinates that are present as SGLang's trace merger does, without brackets: "TP00-DP01";
+// "Unknown" if there are none.
 func (r Rank) String() string {
 	var b strings.Builder
 	for _, c := range [...]struct {
@@ -39,8 +39,7 @@ func (r Rank) String() string {
 	return b.String()
 }
 
-// Compare orders ranks as SGLang's merger sorts files: by DP, EP, PP, TP,
-// absent coordinates counting as 0.
+// Compare orders ranks as SGLang's merger sorts files: by DP, EP, PP, TP; absent coordinates count as 0.
 func (r Rank) Compare(o Rank) int {
 	for _, d := range [...]int{
 		max(r.DP, 0) - max(o.DP, 0), max(r.EP, 0) - max(o.EP, 0),
@@ -53,7 +52,7 @@ func (r Rank) Compare(o Rank) int {
 	return 0
 }
 
-// ParseRank reads what Rank.String writes.
+// ParseRank parses the output of Rank.String.
 func ParseRank(s string) (Rank, bool) {
 	r := NoRank
 	if s == "" {
@@ -71,7 +70,7 @@ func ParseRank(s string) (Rank, bool) {
 	return r, true
 }
 
-// set stores one coordinate; it refuses unknown keys and repetitions.
+// set stores one coordinate. It reports false for unknown or repeated keys.
 func (r *Rank) set(key string, n int) bool {
 	var at *int
 	switch key {
@@ -93,19 +92,18 @@ func (r *Rank) set(key string, n int) bool {
 	return true
 }
 
-// FileName is what the name of a profiler trace says of its content.
+// FileName is the information encoded in the name of a profiler trace.
 type FileName struct {
-	ID     string // profile id with its prefix: what the files of one window share
+	ID     string // profile id with its prefix, shared by the files of one window
 	Rank   Rank
 	Stage  string // EXTEND, DECODE, prefill, decode; "" when the window was not split by stage
-	Merged bool   // a merged-ID file: never a rank of its own
-	// Wrote is when the file was written, ns since the epoch, by a name that ends in that time, as torch's and
-	// vLLM's do; 0: the name does not say. Such names have no window in their ID: those of all windows share it.
+	Merged bool   // a merged-ID file, which never has a rank of its own
+	// Wrote is the time at which the file was written, in ns since the epoch, from a name that ends in it, as torch's
+	// and vLLM's do; 0: unknown. The ID of such a name does not identify a window: the files of all windows share it.
 	Wrote int64
 }
 
-// String is the name that SGLang gives such a file, or that of a merged one. A
-// rank without any coordinate is left out of it.
+// String returns SGLang's name for the file or for a merged file. It omits a rank without coordinates.
 func (n FileName) String() string {
 	const suffix = ".trace.json.gz"
 	if n.Merged {
@@ -132,20 +130,19 @@ func (n FileName) String() string {
 	return s + suffix
 }
 
-// The names SGLang writes, section 1.6 of its contract:
-// [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
+// Names written by SGLang, section 1.6 of its contract: [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
 var (
 	sglangName = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
 	mergedName = regexp.MustCompile(`^merged-(.*)$`)
-	// Its diffusion: ID-N_steps-global-rankR, or full_stages (multimodal_gen/runtime/utils/profiler.py).
+	// SGLang diffusion: ID-N_steps-global-rankR, or full_stages (multimodal_gen/runtime/utils/profiler.py).
 	diffusionName = regexp.MustCompile(`^(.+-(?:\d{1,9}_steps|full_stages))-global-rank(\d{1,9})$`)
 	// Newer vLLM (get_worker_rank_suffix): [PREFIX_]dp0_pp0_tp0_dcp0_ep0_rank0.
 	vllmWorker = regexp.MustCompile(`(?:^|[-_.])dp(\d{1,9})_pp(\d{1,9})_tp(\d{1,9})_dcp\d{1,9}_ep(\d{1,9})(?:_rank\d{1,9})?$`)
 	vllmRank   = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
-	// nsys -o PREFIX-%q{RANK}, and prefill_0 and decode_0 of srtctl's workers. A
-	// number after a dot is nsys's own: of the ranges it recorded.
+	// nsys -o PREFIX-%q{RANK}, and srtctl's workers prefill_0 and decode_0. nsys itself appends a number after a dot:
+	// the index of the recorded range.
 	reportRank = regexp.MustCompile(`^(.+?)[-_](\d{1,3})$`)
-	// OUTPUT-window-N of stepscope nsys run: each window is of a time of its own.
+	// OUTPUT-window-N from stepscope nsys run: each window covers a different period.
 	reportWindow = regexp.MustCompile(`^(.+?)(-window-\d{1,9})$`)
 	torchWorker  = regexp.MustCompile(`^(.+)\.(\d{10,20})$`)
 )
@@ -156,7 +153,7 @@ var traceSuffixes = []string{
 	".json.gz", ".json.zst", ".json",
 }
 
-// TraceSuffix is the part of a base name that marks a profiler trace, or "".
+// TraceSuffix returns the ending of a base name that marks a profiler trace, or "".
 func TraceSuffix(base string) string {
 	return firstSuffix(base, traceSuffixes...)
 }
@@ -170,21 +167,19 @@ func firstSuffix(base string, suffixes ...string) string {
 	return ""
 }
 
-// IsReport tells a report of Nsight Systems by its name: .nsys-rep, and .qdrep before 2021.4, which
-// nsys still reads.
+// IsReport reports whether path names a report of Nsight Systems: .nsys-rep, or .qdrep before 2021.4, which nsys still
+// reads.
 func IsReport(path string) bool {
 	return strings.HasSuffix(path, ".nsys-rep") || strings.HasSuffix(path, ".qdrep")
 }
 
-// ReportSuffix is the part of a base name that marks a report of Nsight
-// Systems (nsys) or its export, or "".
+// ReportSuffix returns the ending of a base name that marks a report of Nsight Systems (nsys) or its export, or "".
 func ReportSuffix(base string) string {
 	return firstSuffix(base, ".nsys-rep", ".qdrep", ".sqlite")
 }
 
-// ParseFileName reads the identity in the base name of a trace file or a
-// report. It reports false when the name has no rank in it; ID is then the name
-// without its ending, so that such a file stands alone.
+// ParseFileName reads the identity of a trace file or a report from its base name. It reports false if the name
+// contains no rank; ID is then the name without its ending, so that the file is grouped with no other.
 func ParseFileName(base string) (FileName, bool) {
 	report := ReportSuffix(base)
 	stem := strings.TrimSuffix(base, TraceSuffix(base)+report)
@@ -207,8 +202,8 @@ func ParseFileName(base string) (FileName, bool) {
 		return name, ok
 	}
 	name := FileName{ID: stem, Rank: NoRank}
-	// torch's handler and vLLM write WORKER.TIME_NS, a time of its own for
-	// each rank, so the worker without its rank is what they share.
+	// torch's handler and vLLM write WORKER.TIME_NS with a different time for each rank, so ranks share only the worker
+	// name without its rank.
 	worker := stem
 	if m := torchWorker.FindStringSubmatch(stem); m != nil {
 		worker = m[1]
@@ -226,7 +221,7 @@ func ParseFileName(base string) (FileName, bool) {
 	}
 	if m := reportRank.FindStringSubmatch(stem); m != nil && report != "" {
 		switch name.Rank.TP = coordinate(m[2]); m[1] {
-		case "window": // what it counts are windows
+		case "window": // a window number, not a rank
 			return FileName{ID: stem, Rank: NoRank}, false
 		case "prefill", "decode":
 			name.ID, name.Stage = "workers", m[1]
@@ -238,8 +233,8 @@ func ParseFileName(base string) (FileName, bool) {
 	return name, false
 }
 
-// AskedSteps tells how many steps the profiler of a diffusion program of SGLang's was asked for, by the name of the file:
-// the steps of a profiler in it are denoising steps. steps is 0 for all stages.
+// AskedSteps returns the number of steps requested from the profiler of an SGLang diffusion program, as found in the
+// name of the file. The profiler steps in such a file are denoising steps. steps is 0 for all stages.
 func AskedSteps(path string) (steps int, diffusion bool) {
 	base := filepath.Base(path)
 	m := diffusionName.FindStringSubmatch(strings.TrimSuffix(base, TraceSuffix(base)))
@@ -247,12 +242,11 @@ func AskedSteps(path string) (steps int, diffusion bool) {
 		return 0, false
 	}
 	id, _ := strings.CutSuffix(m[1], "_steps")
-	steps, _ = strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:]) // no number: full_stages
+	steps, _ = strconv.Atoi(id[strings.LastIndexByte(id, '-')+1:]) // full_stages has no number
 	return steps, true
 }
 
-// nanoseconds is the time since the epoch that digits tell, be they those of seconds, ms,
-// us or ns; 0: none of this century.
+// nanoseconds converts a time since the epoch in s, ms, us or ns to ns; 0: not a time of this century.
 func nanoseconds(digits string) int64 {
 	n, err := strconv.ParseInt((digits + "000000000")[:19], 10, 64)
 	if err != nil || len(digits) > 19 {

@@ -1,30 +1,30 @@
 package trace
 
-// Reference is what decode steps of a server took while nothing recorded them, beside
-// which those of a window say what recording cost.
+// Reference is the decode step time of a server while nothing recorded it. Comparing the steps of a window with it
+// gives the cost of recording.
 type Reference struct {
-	From  string `json:"from"`  // one of the ways below
-	Batch int    `json:"batch"` // requests in decode around the window; 0: not known
-	// Upper: steps of prefill between could not be left out, so that steps took less.
+	From  string `json:"from"`  // one of the sources below
+	Batch int    `json:"batch"` // requests in decode around the window; 0: unknown
+	// Upper means that the times include prefill steps in between, so that true step times are lower.
 	Upper bool       `json:"upper,omitempty"`
-	Paces []StepTime `json:"decode"` // by the number of requests
+	Paces []StepTime `json:"decode"` // by batch size
 }
 
-// Pace is how long decode steps of one size took, by the median.
+// StepTime is the median duration of decode steps at one batch size.
 type StepTime struct {
-	Batch  int   `json:"batch"` // requests in a step, of all data-parallel ranks together; 0: not known
-	N      int   `json:"n"`     // steps, or means of several, that Median is of
+	Batch  int   `json:"batch"` // requests in a step, over all data-parallel ranks; 0: unknown
+	N      int   `json:"n"`     // number of steps, or of means of several steps, behind Median
 	Median int64 `json:"median_ns"`
-	Low    int64 `json:"low_ns"` // of the median's interval
+	Low    int64 `json:"low_ns"` // confidence interval of the median
 	High   int64 `json:"high_ns"`
 }
 
-// Where references come from.
+// Sources of references.
 const (
-	FromTokens   = "tokens"   // the times between the tokens of a load
-	FromCounters = "counters" // what the server counts
-	FromUser     = "given"    // by the user
+	FromTokens   = "tokens"   // inter-token times of a load
+	FromCounters = "counters" // the server's counters
+	FromUser     = "given"    // given by the user
 )
 
-// ReferenceFile is the name of a file with a Reference, beside the traces of a window.
+// ReferenceFile is the name of a file with a Reference, stored beside the traces of a window.
 const ReferenceFile = "reference.json"

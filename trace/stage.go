@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// HeldStage is the stage of a trace of a window by stage: what its file's name says,
-// unless its steps, counted by kind, are all of the other stage. SGLang 0.5.11 has written
-// prefill steps into files named DECODE. what then says what it holds; "": the name is
-// right, or nothing speaks against it.
+// HeldStage returns the stage of a trace captured by stage: the one in its file name, unless its steps, counted by
+// kind, all belong to the other stage. SGLang 0.5.11 has written prefill steps into files named DECODE. In that case
+// the second result lists the steps found; it is "" if nothing contradicts the name.
 func HeldStage(named string, steps map[string]int) (stage, what string) {
-	// Batches of both stages are prefill's.
+	// Mixed batches count as prefill.
 	prefill, decode := steps[Prefill.String()]+steps[Mixed.String()], steps[Decode.String()]
 	switch strings.ToLower(named) {
 	case "extend", "prefill":

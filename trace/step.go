@@ -7,45 +7,43 @@ import (
 	"strings"
 )
 
-// Step is what an annotation's name says of one forward pass.
+// Step is the information in the name of a forward pass's annotation.
 type Step struct {
 	Kind   StepKind
-	Mode   string // as the server names it: EXTEND, DECODE, TARGET_VERIFY, …
-	Batch  int    // requests; -1: not said
-	Tokens int    // new tokens; -1: not said
-	Index  int    // of a denoising step, from 0
+	Mode   string // the server's own name: EXTEND, DECODE, TARGET_VERIFY, …
+	Batch  int    // requests; -1: unknown
+	Tokens int    // new tokens; -1: unknown
+	Index  int    // index of a denoising step, from 0
 
 	Context, Generation Lengths
 }
 
-// Lengths are sums over the requests of one phase in a step: of the new tokens
-// (Q, attention's queries), of all tokens that these attend to (K, its keys),
-// and of squares and products of both, with which attention's work grows. 0: not
-// said.
+// Lengths are sums over the requests of one phase in a step. Q counts the new tokens (attention's queries), K all
+// tokens they attend to (its keys). QQ and QK sum their squares and products, to which attention's work is
+// proportional. 0: unknown.
 type Lengths struct{ Requests, Q, K, QQ, QK int }
 
 // StepKind is the phase a step belongs to.
 type StepKind uint8
 
-// Prefill has new context, decode one token a request, mixed both. Training
-// style steps (ProfilerStep) are OtherStep.
+// Prefill steps process new context, decode steps one token a request, mixed steps both. Training-style steps
+// (ProfilerStep) are OtherStep.
 const (
 	OtherStep StepKind = iota
 	Prefill
 	Decode
 	Mixed
 	IdleStep
-	Denoising // of a diffusion model
+	Denoising // a step of a diffusion model
 )
 
 func (k StepKind) String() string {
 	return [...]string{"other", "prefill", "decode", "mixed", "idle", "denoising"}[min(k, Denoising)]
 }
 
-// ParseStep recognises the names that cut a trace into steps, such as SGLang's
-// "step[DECODE bs=16]", vLLM's "execute_context_2(6144)_generation_3(3)" and
-// "ProfilerStep#3", and calls of modules that may be one. Warm-up runs and graph
-// captures are no steps.
+// ParseStep recognises names that mark steps, such as SGLang's "step[DECODE bs=16]", vLLM's
+// "execute_context_2(6144)_generation_3(3)" and "ProfilerStep#3", and calls of modules that may be steps. Warm-up runs
+// and graph captures are not steps.
 func ParseStep(name string) (Step, bool) {
 	s, role := stepNamed(name)
 	return s, role >= calls
@@ -72,7 +70,7 @@ func stepNamed(name string) (Step, role) {
 	return n.step(mode, said), n.role
 }
 
-// said are the numbers of a name, in the order of numbers; -1: not said.
+// said holds the values found in a name, indexed as numbers; -1: absent.
 type said [len(numbers)]int
 
 var unsaid = func() (s said) {
@@ -82,8 +80,8 @@ var unsaid = func() (s said) {
 	return s
 }()
 
-// setAll takes in a list of names with their numbers: "bs=2 toks=7", "sq7sk9".
-// A number alone is of new tokens, and one behind it after _ of their squares.
+// setAll parses a list of names with their numbers: "bs=2 toks=7", "sq7sk9". A number without a name counts new tokens,
+// and one after "_" is the sum of their squares.
 func (s *said) setAll(phase, list string) {
 	digit := func(r rune) bool { return r >= '0' && r <= '9' }
 	for list != "" {
@@ -106,7 +104,7 @@ func (s *said) set(number, value string) {
 	}
 }
 
-// step works out what follows from the mode and the numbers of a name.
+// step derives a Step from the mode and the numbers of a name.
 func (n *stepName) step(mode string, said said) Step {
 	lengths := func(s []int) Lengths {
 		return Lengths{max(s[0], 0), max(s[1], 0), max(s[2], 0), max(s[3], 0), max(s[4], 0)}
@@ -134,7 +132,7 @@ func (n *stepName) step(mode string, said said) Step {
 	case s.Tokens >= 0:
 	case g[1] >= 0:
 		s.Tokens = s.Context.Q + g[1]
-	case c[1] >= 0: // and a token for each request that generates
+	case c[1] >= 0: // plus one token for each request in decode
 		s.Tokens = c[1] + s.Generation.Requests
 	case s.Kind == Decode:
 		s.Tokens = s.Batch

@@ -8,38 +8,35 @@ import (
 	"strings"
 )
 
-// All that is known of the names of steps stands in this table: reading them,
-// cutting steps, redacting traces and pinning rows for Perfetto work from it.
-// docs/formats/steps.md shows each row by examples, which the test reads.
+// This table holds all knowledge of step names: parsing, cutting steps, redacting traces and pinning rows for Perfetto
+// are based on it. docs/formats/steps.md shows examples of each row, which the test reads.
 
-// A stepName is one form of the names by which servers mark their forward
-// passes and what goes on around them.
+// stepName is one form of the names with which servers mark their forward passes and the work around them.
 type stepName struct {
-	// glob takes every name of the form, and few others: in SQLite, in Perfetto,
-	// and by its beginning as the gate that most names fail at once.
+	// glob matches every name of the form, and few others: in SQLite, in Perfetto, and, by its literal prefix, as a
+	// first filter that rejects most names at once.
 	glob string
-	// pattern is of the whole name. Its groups are called after what they hold:
-	// one of numbers, the mode, fields (a list of NUMBER=VALUE), or the sums of
-	// a phase.
+	// pattern matches the whole name. Its groups are named after their content: one of numbers, the mode, fields (a
+	// list of NUMBER=VALUE), or the sums of a phase.
 	pattern string
 	role    role
-	kind    StepKind // unless the mode, or the requests of both phases, tell
+	kind    StepKind // unless the mode, or the requests of both phases, determine it
 	mode    string   // unless a group holds it
-	stays   string   // pattern of the names that a redacted trace may show
+	stays   string   // pattern of the names that may stay in a redacted trace
 
-	re, plain *regexp.Regexp // of pattern and stays
-	prefix    string         // of the glob
+	re, plain *regexp.Regexp // compiled pattern and stays
+	prefix    string         // literal prefix of glob
 }
 
-// role is what annotations of a name do for cutting a trace into steps.
+// role is the part that a name's annotations play in cutting a trace into steps.
 type role uint8
 
 const (
 	noStep    role = iota
 	around         // spans around forward passes, or between them
-	ends           // the last module that a forward pass calls
-	calls          // modules; the outermost call is a forward pass in a trace that has no steps
-	cutsAlone      // steps of a trace that has no others
+	ends           // the last module called by a forward pass
+	calls          // modules; the outermost call is a forward pass in a trace without steps
+	cutsAlone      // steps, if a trace has no others
 	cuts
 )
 
@@ -47,26 +44,25 @@ const (
 	every  = `.*`
 	fields = `(?P<fields>(?: [a-z_]+=\d+)*)`
 	sums   = `\d+(?:_\d+)?|(?:[a-z]+\d+)+`
-	// A part of a module's path that is no number in a list.
+	// A component of a module's path that is not an index in a list.
 	inNoList = `[^.']*[^.'\d][^.']*`
 	atom     = `\[bs=(?P<bs>\d+)(?:/\d+)? tok=(?P<toks>\d+)\b.*\]`
-	// Of ATOM's names those with numbers alone stay, and with lists of them, which
-	// may be cut short.
+	// ATOM's names stay if they contain only numbers or lists of numbers, which may be truncated.
 	atomPlain = `[a-z]+\[bs=[\d/]+ tok=\d+(?: [a-z_]+=(?:[\d./]+|\[[\d, ]*\](?:\.\.\.\+\d+)?))*\]`
 )
 
 // stepNames are tried in this order.
 var stepNames = []stepName{
-	// SGLang's model runner. The bs of the graph of a draft loop is padded.
+	// SGLang's model runner. The bs of a draft loop's graph is padded.
 	{glob: "step[[]DRAFT_LOOP raw*", pattern: `step\[(?P<mode>DRAFT_LOOP) raw_bs=(?P<bs>\d+)(?: [a-z_]+=\d+)*\]`, role: cuts, stays: every},
 	{glob: "step[[]*", pattern: `step\[(?P<mode>[A-Z_][A-Z_0-9]*)` + fields + `\]`, role: cuts, stays: every},
 	{glob: "draft step[[]*", pattern: `draft step\[(?P<mode>[A-Z_][A-Z_0-9]*)` + fields + `\]`, role: cuts, stays: every},
-	// SGLang's scheduler, and the stages and steps of its diffusion.
+	// SGLang's scheduler, and the stages and steps of SGLang diffusion.
 	{glob: "scheduler.*", pattern: `scheduler\.[a-z_]{1,40}`, role: around, stays: every},
 	{glob: "STAGE *", pattern: `STAGE (?P<stage>\w*[Ss]tage\w*)`, role: around, stays: every},
 	{glob: "stage_*", pattern: `stage_(?P<stage>\w*[Ss]tage\w*)`, role: around, stays: every},
 	{glob: "denoising_step_[0-9]*", pattern: `denoising_step_(?P<index>\d+)_t[\d.e+-]+`, role: cuts, kind: Denoising, mode: "denoising_step", stays: every},
-	// vLLM, with all sums if it is asked for details; and as of 2025-08.
+	// vLLM, with all sums if details are enabled; and the form of 2025-08.
 	{glob: "execute_[0-9c]*", pattern: `execute_(?:\d+_)?context_(?P<c>\d+)\((?P<c_sums>` + sums + `)\)_generation_(?P<g>\d+)\((?P<g_sums>` + sums + `)\)`, role: cuts, stays: every},
 	{glob: "execute_new_[0-9]*", pattern: `execute_new_(?P<c>\d+)_cached_(?P<g>\d+)`, role: cuts, mode: "new+cached", stays: every},
 	// TensorRT-LLM's PyTorch backend.
@@ -74,19 +70,18 @@ var stepNames = []stepName{
 	// ATOM.
 	{glob: "prefill[[]*", pattern: `prefill` + atom, role: cuts, kind: Prefill, mode: "prefill", stays: atomPlain},
 	{glob: "decode[[]*", pattern: `decode` + atom, role: cuts, kind: Decode, mode: "decode", stays: atomPlain},
-	// Ranges of NVTX that say no more than a mode.
+	// NVTX ranges that contain only a mode.
 	{glob: "[A-Z][A-Z]* step [0-9]*", pattern: `(?P<mode>` + strings.Join(slices.Sorted(maps.Keys(modes)), "|") + `) step \d+`, role: cuts, stays: every},
-	// SGLang's and vLLM's layer-wise NVTX markers: of modules that are in no list of layers and have no parameters of
-	// their own, as the model without its head. The processor of logits comes after it. Their paths say whose they are,
-	// so redacting has a rule of its own for them.
+	// SGLang's and vLLM's layer-wise NVTX markers: of modules outside lists of layers and without parameters of their
+	// own, such as the model without its head. The logits processor comes after it. The module paths reveal the model,
+	// so redaction has a separate rule for them.
 	{glob: "{'Module': '*logits_processor'*", pattern: `\{'Module': '[^']*\blogits_processor'.*`, role: ends},
 	{glob: "{'Module': '*", pattern: `\{'Module': '(?P<mode>` + inNoList + `(?:\.` + inNoList + `)*)'(?:, 'Inputs': \[\[(?P<toks>\d+).*)?\}`, role: calls},
 	// PyTorch's profiler with a schedule.
 	{glob: "ProfilerStep*", pattern: `ProfilerStep#?\s*(?P<index>\d+)`, role: cutsAlone, mode: "ProfilerStep", stays: every},
 }
 
-// modes are SGLang's. A pass of a draft model, or one that verifies its tokens,
-// is a part of decoding.
+// modes are SGLang's. A pass of a draft model, or one that verifies draft tokens, is part of decoding.
 var modes = map[string]StepKind{
 	"EXTEND": Prefill, "PREFILL": Prefill, "SPLIT_PREFILL": Prefill, "DLLM_EXTEND": Prefill,
 	"DECODE": Decode, "TARGET_VERIFY": Decode, "VERIFY": Decode,
@@ -95,13 +90,12 @@ var modes = map[string]StepKind{
 	"IDLE":  IdleStep,
 }
 
-// numbers are what groups and fields are called: requests, new tokens, the
-// index of a denoising step; of context (c) and generation (g) requests and the
-// sums of Lengths.
+// numbers are the names of groups and fields: requests, new tokens, the index of a denoising step; then, for context
+// (c) and generation (g), requests and the sums of Lengths.
 var numbers = [...]string{"bs", "toks", "index", "c", "c_sq", "c_sk", "c_sqsq", "c_sqsk", "g", "g_sq", "g_sk", "g_sqsq", "g_sqsk"}
 
-// gate has, by the first letter of a name, the forms that it may have: a trace
-// has millions of names, few of them steps.
+// gate lists, by the first byte of a name, the forms it may have. A trace has millions of names, but few of them are
+// steps.
 var gate = func() (gate [256][]*stepName) {
 	literal, first := regexp.MustCompile(`^(?:\[\[\]|[^*[])*`), regexp.MustCompile(`^(?:\[.[^\]]*\]|.)`)
 	for i := range stepNames {
@@ -117,7 +111,7 @@ var gate = func() (gate [256][]*stepName) {
 	return gate
 }()
 
-// find gives the form of a name and what its groups hold; nil: it has none.
+// find returns the form of a name and the contents of its groups, or nil if no form matches.
 func find(name string, least role) (*stepName, []string) {
 	if name == "" {
 		return nil, nil
@@ -132,15 +126,13 @@ func find(name string, least role) (*stepName, []string) {
 	return nil, nil
 }
 
-// StepNameStays tells the names of steps and of what goes on around them that
-// say nothing of the server's users.
+// StepNameStays reports whether a name marks a step, or work around one, and reveals nothing about the server's users.
 func StepNameStays(name string) bool {
 	n, _ := find(name, around)
 	return n != nil && n.plain.MatchString(name)
 }
 
-// StageOf gives the stage of a diffusion pipeline that a span goes around, by
-// the name under which it is registered; "": none.
+// StageOf returns the registered name of the diffusion pipeline stage that a span encloses, or "".
 func StageOf(name string) string {
 	n, groups := find(name, around)
 	if n == nil {
@@ -152,8 +144,8 @@ func StageOf(name string) string {
 	return ""
 }
 
-// StepGlobs are patterns for SQLite's GLOB of the names in the table, without
-// those of modules, which a step has hundreds of.
+// StepGlobs returns patterns for SQLite's GLOB that match the names in the table, except those of modules, since each
+// step has hundreds.
 func StepGlobs() (globs []string) {
 	for i := range stepNames {
 		if n := &stepNames[i]; n.role != calls && n.role != ends {

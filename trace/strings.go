@@ -2,17 +2,16 @@ package trace
 
 import "hash/maphash"
 
-// Strings is a string table. Interning goes by the bytes given, so a reader
-// can intern raw text and unescape only what is new.
+// Strings is a string table. It interns raw bytes, so a reader can intern escaped text and unescape only new entries.
 type Strings struct {
 	list  []string
 	slots []uint32 // open addressing; 0 is free, else id+1
-	used  int      // slots that are not free
-	hash  []uint32 // of list[i], so that growing needs no rehash
+	used  int      // slots in use
+	hash  []uint32 // hash of list[i], so that growing needs no rehash
 	seed  maphash.Seed
 }
 
-// Len counts the distinct strings, the empty one included.
+// Len returns the number of distinct strings, including the empty one.
 func (t *Strings) Len() int {
 	if len(t.list) == 0 {
 		return 1
@@ -20,7 +19,7 @@ func (t *Strings) Len() int {
 	return len(t.list)
 }
 
-// Get is the text of an id; ids that were never given out are empty.
+// Get returns the text of an id, or "" for an id that was never assigned.
 func (t *Strings) Get(id StringID) string {
 	if int(id) >= len(t.list) {
 		return ""
@@ -28,7 +27,7 @@ func (t *Strings) Get(id StringID) string {
 	return t.list[id]
 }
 
-// Intern gives b's id, the same for the same bytes. It allocates only when b is new.
+// Intern returns b's id; equal bytes have equal ids. It allocates only when b is new.
 func (t *Strings) Intern(b []byte) StringID {
 	if len(b) == 0 {
 		return 0
@@ -52,9 +51,8 @@ func (t *Strings) Intern(b []byte) StringID {
 	return StringID(id)
 }
 
-// Replace changes the text of an id: a reader that interns escaped text puts
-// the plain text in its place once all is read. Find goes by the new text, and
-// gives one of the ids if several have it. Id 0 stays empty.
+// Replace changes the text of an id: a reader that interns escaped text replaces it with the plain text at the end.
+// Find uses the new text and returns one of the ids if several have it. Id 0 stays empty.
 func (t *Strings) Replace(id StringID, s string) {
 	if id == 0 {
 		return

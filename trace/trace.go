@@ -1,50 +1,48 @@
-// Package trace is the timeline of one process of a server: what its CPU
-// threads and its GPU streams did, when, and what launched what.
+// Package trace represents the timeline of one server process: the work of its CPU threads and GPU streams, with times,
+// and the link from each launch to the work it started.
 //
-// A Trace is a table. Spans are pointer-free structs in one flat slice, names
-// live in one string table, and all times are int64 nanoseconds since the Unix
-// epoch on the clock of the host that recorded them. Units and clocks are
-// converted by the readers (package read); nothing here knows a file format.
+// A Trace is a table. Spans are pointer-free structs in one flat slice, names are in one string table, and all times
+// are int64 nanoseconds since the Unix epoch on the clock of the recording host. The readers (package read) convert
+// units and clocks; this package does not depend on any file format.
 package trace
 
-// Trace is one rank's recording.
+// Trace is the recording of one rank.
 type Trace struct {
 	Source  Source
 	Strings Strings
 	Tracks  []Track
 	Spans   []Span // sorted by track, start, longest first: a parent precedes its children
 	Ops     []Op   // GPU work; Span.Detail of a span with Cat.OnGPU() indexes it
-	Comms   []Comm // what collectives carried; indexed by Op.Comm
-	Moves   []Move // what copies of keys and values carried; see Op.Move
+	Comms   []Comm // arguments of collectives; indexed by Op.Comm
+	Moves   []Move // arguments of KV cache copies; see Op.Move
 	Shapes  []Shape
 	Memory  []MemoryPoint // in the order recorded
 	Notes   []Note
-	// Stretches are the times that were recorded, in order, where there are several:
-	// a window by stage has one of prefill and one of decode. Nothing is known of the
-	// time between them. nil: one, of all.
+	// Stretches are the recorded periods, in order, if there are several: a window by stage has one of prefill and one
+	// of decode. Nothing is known about the time between them. nil: the trace is one period.
 	Stretches []Stretch
 }
 
-// Stretch is a time of one rank that was recorded in one go.
+// Stretch is a period during which one rank was recorded without interruption.
 type Stretch struct {
 	Path       string
-	Start, End int64 // ns since the epoch; every event of the stretch is in it
-	Complete   bool  // false: its file ends early
+	Start, End int64 // ns since the epoch; all events of the stretch are inside
+	Complete   bool  // false: its file is truncated
 }
 
-// Source says where a trace comes from: every figure leads back to it.
+// Source describes the origin of a trace, so that every figure can be traced back to it.
 type Source struct {
 	Path      string
-	Host      string // host_name of the file; "" when it does not say
+	Host      string // host_name of the file; "" if absent
 	TraceID   string
 	Rank      Rank
 	Stage     string
 	Device    string // name of the GPU that has work, from deviceProperties
-	HasGPU    bool   // the file lists one, with work or without
+	HasGPU    bool   // the file lists a GPU, with or without work
 	World     World
-	BaseNS    int64 // what the file's timestamps count from, ns since the epoch; 0: the file does not say
+	BaseNS    int64 // zero of the file's timestamps, ns since the epoch; 0: unknown
 	WithStack bool
-	Complete  bool // false: the file ends early; Notes say where
+	Complete  bool // false: the file is truncated; Notes give the position
 	Bytes     int64
 	Events    int64
 }
@@ -58,22 +56,21 @@ type TrackID uint32
 // Track is one row: a CPU thread or a GPU stream.
 type Track struct {
 	PID, TID string // as in the file, without quotes
-	Name     string // thread name, when the file has one
+	Name     string // thread name, if the file has one
 	GPU      bool
-	Device   int32 // GPU rows: device index, -1 else
+	Device   int32 // GPU rows: device index, else -1
 	Stream   int64 // GPU rows: stream id
 }
 
-// Category says what kind of work a span is. The zero value is Other.
+// Category is the kind of work of a span. The zero value is Other.
 type Category uint8
 
-// The categories of the Kineto format (ActivityType names), plus Other for
-// those that no analysis looks at.
+// Categories of the Kineto format (ActivityType names), and Other for categories that no analysis uses.
 const (
 	Other Category = iota
 	CPUOp
 	UserAnnotation
-	GPUAnnotation // a CPU annotation's shadow on a GPU row: not work
+	GPUAnnotation // a CPU annotation mirrored on a GPU row; not work
 	PythonFunction
 	Runtime // CUDA or HIP runtime API call
 	Driver  // CUDA driver API call
@@ -81,9 +78,9 @@ const (
 	Memcpy
 	Memset
 	Sync
-	Overhead // what the profiler or the driver took beside the calls: its name says which
-	Window   // the "Trace" span: what the profiler recorded
-	NoCore   // a software device could have gone on, but no core of its host ran it
+	Overhead // other time taken by the profiler or the driver; the name gives the reason
+	Window   // the "Trace" span: the recorded period
+	NoCore   // a software device was ready but had no host core to run on
 	numCategories
 )
 
@@ -92,10 +89,10 @@ var categoryNames = [numCategories]string{
 	"cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "overhead", "Trace", "no_core",
 }
 
-// NoCoreName is the name by which a file tells NoCore from other overhead.
+// NoCoreName is the span name that distinguishes NoCore from other overhead in a file.
 const NoCoreName = "Waiting for a core"
 
-// String is the category's name in a Kineto file.
+// String returns the category's name in a Kineto file.
 func (c Category) String() string {
 	if c < numCategories {
 		return categoryNames[c]
@@ -103,10 +100,10 @@ func (c Category) String() string {
 	return "invalid"
 }
 
-// OnGPU tells work that a device did: kernels, copies and memsets.
+// OnGPU reports whether c is work of a device: kernels, copies and memsets.
 func (c Category) OnGPU() bool { return c == Kernel || c == Memcpy || c == Memset }
 
-// Launch tells the API calls that may start GPU work.
+// Launch reports whether c is an API call that may start GPU work.
 func (c Category) Launch() bool { return c == Runtime || c == Driver }
 
 // Span is one interval on one track.
@@ -114,31 +111,30 @@ type Span struct {
 	Start int64 // ns since the epoch
 	Dur   int64 // ns, never negative
 	Corr  int64 // correlation of a launch and the GPU work it started; 0: none
-	Ext   int64 // External id: the innermost op that was open; 0: none
+	Ext   int64 // External id: the innermost open op; 0: none
 	Name  StringID
 	Track TrackID
-	// Detail indexes Ops (GPU work) or Shapes (CPU ops with recorded shapes), or
-	// is the StringID of the requests in a step (user annotations, see
-	// Pass.Requests); -1: nothing more is known.
+	// Detail indexes Ops (GPU work) or Shapes (CPU ops with recorded shapes), or is the StringID of a step's requests
+	// (user annotations, see Pass.Requests); -1: no details.
 	Detail int32
 	Cat    Category
 }
 
-// End is the first instant after the span.
+// End returns the first instant after the span.
 func (s *Span) End() int64 { return s.Start + s.Dur }
 
-// Op is what a file says of one kernel, copy or memset.
+// Op holds the details of one kernel, copy or memset.
 type Op struct {
 	Grid, Block [3]int32
 	Bytes       int64 // copies and memsets
 	Comm        int32 // indexes Comms; -1: not a collective, or no arguments recorded
-	Move        int32 // Moves[Move-1]; 0: not said, or no copy from one server to another
+	Move        int32 // Moves[Move-1]; 0: unknown, or not a copy between servers
 }
 
-// Move says whose keys and values a copy took from a prefill to a decode server.
+// Move identifies the request whose KV cache a copy moved from a prefill to a decode server.
 type Move struct {
-	Requests StringID // ids as in Pass.Requests, those of the server that wrote the trace
-	Room     int64    // by which both servers know the request; 0: not said
+	Requests StringID // ids as in Pass.Requests, assigned by the server that wrote the trace
+	Room     int64    // the id that both servers use for the request; 0: unknown
 }
 
 // Comm holds the arguments of a collective as Kineto records them.
@@ -158,7 +154,7 @@ type Shape struct {
 type MemoryPoint struct {
 	Time                int64 // ns since the epoch
 	Bytes               int64 // negative: a free
-	Allocated, Reserved int64 // totals of the device after it
+	Allocated, Reserved int64 // device totals after it
 	GPU                 bool
 	Device              int32
 }

@@ -2,16 +2,16 @@ package trace
 
 import "encoding/json"
 
-// World is the process group a file describes in distributedInfo.
+// World is the process group described by a file's distributedInfo.
 type World struct {
 	Known bool
 	Rank  int   // -1 when absent
 	Size  int   // 0 when absent
-	RTT   int64 // ns there and back between the file's host and that of rank 0, as stepscope's nodes measure it; 0: not said
+	RTT   int64 // round trip between the file's host and rank 0's, in ns, as measured by stepscope's nodes; 0: unknown
 }
 
-// ParseWorld reads distributedInfo, whose members may be missing. What is no JSON
-// object is not Known.
+// ParseWorld reads distributedInfo, whose members may be missing. Text that is not a JSON object gives a World that is
+// not Known.
 func ParseWorld(text []byte) World {
 	var d struct {
 		Rank  *int            `json:"rank"`
@@ -24,7 +24,7 @@ func ParseWorld(text []byte) World {
 	var clock struct {
 		RTT int64 `json:"rtt_ns"`
 	}
-	_ = json.Unmarshal(d.Clock, &clock) // another's may be anything
+	_ = json.Unmarshal(d.Clock, &clock) // other programs may store anything here
 	w := World{Known: true, Rank: -1, Size: d.Size, RTT: max(clock.RTT, 0)}
 	if d.Rank != nil {
 		w.Rank = *d.Rank

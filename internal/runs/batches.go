@@ -12,11 +12,10 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// BatchesFile is what a benchmark of batches measured, a bench.Batch a line.
+// BatchesFile holds the results of a benchmark of batches, one bench.Batch per line.
 const BatchesFile = "batches.jsonl"
 
-// AddBatch appends what came of a batch. It is there, and named in the manifest,
-// whatever becomes of the process after it.
+// AddBatch appends the result of a batch and lists the file in the manifest. Both survive a later crash of the process.
 func (r *Run) AddBatch(b *bench.Batch) error {
 	f := File{Path: BatchesFile, Kind: KindBatches, Format: "jsonl"}
 	to, err := r.place(&f)
@@ -51,14 +50,13 @@ func appendLine(to string, v any) error {
 	st, err := f.Stat()
 	if err == nil {
 		if _, err = f.Write(append(text, '\n')); err != nil {
-			f.Truncate(st.Size()) // the next line begins where this one did
+			f.Truncate(st.Size()) // remove the partial line
 		}
 	}
 	return errors.Join(err, f.Close())
 }
 
-// Batches reads what came of the batches of a run. With [ErrCut] come those before
-// the place where the file was cut.
+// Batches reads the batch results of a run. With [ErrCut] it returns those before the truncation.
 func (r *Run) Batches() ([]bench.Batch, error) {
 	f, err := os.Open(r.Path(BatchesFile))
 	if err != nil {

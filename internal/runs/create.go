@@ -14,22 +14,20 @@ import (
 	"time"
 )
 
-// Hidden directories beside the runs: those not yet complete enough to be one,
-// and those no longer.
+// Prefixes of hidden directories beside the runs: runs being created, and runs being removed.
 const (
 	newPrefix  = ".new-"
 	gonePrefix = ".rm-"
 )
 
-// minSpace is what a run takes however small it is.
+// minSpace is the space required for even the smallest run, in bytes.
 const minSpace = 8 << 20
 
-// Create begins a run in root, which is made if need be. It fails when nothing
-// can be written there, or when less than want bytes are free: better now than
-// after the load.
+// Create begins a run in root, and makes root if necessary. It fails if root is not writable or has less than want
+// bytes free, so that this shows before the load rather than after it.
 //
-// The run is the caller's until Finish. If the process ends before, the run is
-// there with all it has, and shows as Broken.
+// The caller owns the run until Finish. If the process ends earlier, the run remains with everything written so far,
+// and its status is Broken.
 func Create(root string, about About, want int64) (*Run, error) {
 	return create(root, about, want, time.Now)
 }
@@ -53,8 +51,7 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 	if err != nil {
 		return nil, err
 	}
-	// Prompts and replies are nobody else's business; who wants to share runs
-	// makes the directory so.
+	// Prompts and replies are private. To share runs, create the directory beforehand.
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, err
 	}
@@ -72,8 +69,8 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 		Machine: Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0)},
 	}, now: now}
 
-	// A run appears whole, with its lock and manifest, by one rename. That
-	// fails if the name is taken, since a directory with a run is not empty.
+	// A run appears complete, with lock and manifest, by a single rename. The rename fails if the name is taken, since
+	// the directory of a run is not empty.
 	for try := 0; ; try++ {
 		r.m.Created = now().UTC()
 		r.m.ID = newID(r.m.Created, about.Kind)
@@ -92,7 +89,7 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 	return r, nil
 }
 
-// appear fills the new directory and gives it its name.
+// appear fills the new directory and renames it into place.
 func (r *Run) appear(dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -115,8 +112,8 @@ func (r *Run) appear(dir string) (err error) {
 	return err
 }
 
-// sweep removes what processes that died while they made or removed a run left
-// behind; whatever does not work waits for the next time.
+// sweep removes the remains of processes that died while creating or removing a run. Failures are left for the next
+// time.
 func sweep(root string, now time.Time) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -128,7 +125,7 @@ func sweep(root string, now time.Time) {
 		case strings.HasPrefix(e.Name(), gonePrefix):
 			os.RemoveAll(dir)
 		case strings.HasPrefix(e.Name(), newPrefix):
-			// One takes milliseconds to make; clocks of file servers differ by more.
+			// Creating a run takes milliseconds; clocks of file servers may be off by much more.
 			if st, err := e.Info(); err == nil && now.Sub(st.ModTime()) > 24*time.Hour && !held(filepath.Join(dir, lockFile)) {
 				os.RemoveAll(dir)
 			}

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Ids are 20261122-142233-bench-a1b2: the time in UTC, so that names sort by
-// time wherever the runs were made; the kind; and a number that makes it
-// unique and is enough to type.
+// Ids look like 20261122-142233-bench-a1b2: the UTC time, so that names sort by time wherever the runs were made; the
+// kind; and a number that makes the id unique and suffices as a reference.
 var (
 	idPattern   = regexp.MustCompile(`^(\d{8}-\d{6})-([a-z][a-z0-9-]*)-[0-9a-f]{4}$`)
 	kindPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
@@ -21,7 +20,7 @@ func newID(now time.Time, kind string) string {
 	return fmt.Sprintf("%s-%s-%04x", now.UTC().Format(idTime), kind, rand.Uint32()>>16)
 }
 
-// parseID reads the time and kind in an id.
+// parseID returns the time and kind in an id.
 func parseID(id string) (at time.Time, kind string, ok bool) {
 	m := idPattern.FindStringSubmatch(id)
 	if m == nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Import puts a run that has ended, made elsewhere, among those of root, under its own id, and returns where. Files are
-// shared with the original where the file system can; a run that is there already is left as it is.
+// Import adds a finished run made elsewhere to root under its own id, and returns its directory. It links files to the
+// original where the file system allows. If root already has the run, Import leaves it as it is.
 func Import(root, dir string) (string, error) {
 	if _, err := openDir(dir); err != nil {
 		return "", err
@@ -22,7 +22,7 @@ func Import(root, dir string) (string, error) {
 	if _, err := os.Stat(to); err == nil {
 		return to, nil
 	}
-	defer os.RemoveAll(tmp) // what is left of it
+	defer os.RemoveAll(tmp) // no-op after the rename
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func Import(root, dir string) (string, error) {
 			return os.MkdirAll(at, 0o755)
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s is no regular file", path)
-		case d.Name() == manifestFile || d.Name() == lockFile: // these are rewritten in place
+		case d.Name() == manifestFile || d.Name() == lockFile: // these are rewritten in place, so not linked
 		case os.Link(path, at) == nil:
 			return nil
 		}

@@ -28,15 +28,14 @@ type Entry struct {
 	Backend string    `json:"backend"`
 	URL     string    `json:"url"`
 	Numbers []Number  `json:"numbers"`
-	Load    bool      `json:"load"`              // it has the requests of a load
-	Traces  int       `json:"traces"`            // files of ranks
-	Size    int64     `json:"size"`              // bytes of all files
-	Problem string    `json:"problem,omitempty"` // why it failed, or cannot be read
+	Load    bool      `json:"load"`              // has the requests of a load
+	Traces  int       `json:"traces"`            // number of trace files
+	Size    int64     `json:"size"`              // total bytes of all files
+	Problem string    `json:"problem,omitempty"` // reason for a failure or for being unreadable
 }
 
-// List tells the runs in a directory, newest first; none if there is no such
-// directory. It reads all manifests, several at once: a thousand runs take
-// about a tenth of a second (BenchmarkList).
+// List returns the runs in a directory, newest first; none if the directory does not exist. It reads all manifests
+// concurrently: a thousand runs take about a tenth of a second (BenchmarkList).
 func List(root string) ([]Entry, error) {
 	ids, err := scan(root)
 	if err != nil {
@@ -58,8 +57,8 @@ func List(root string) ([]Entry, error) {
 	return list, nil
 }
 
-// scan finds the runs in a directory by their ids: what has a manifest, and what
-// is named as a run and should have one.
+// scan returns the ids of the runs in a directory: subdirectories with a manifest, and those named like a run, which
+// should have one.
 func scan(root string) (ids []string, err error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +69,7 @@ func scan(root string) (ids []string, err error) {
 		if strings.HasPrefix(id, ".") {
 			continue
 		}
-		// Not e.IsDir: runs may be links to where there is more space.
+		// Not e.IsDir: a run may be a symbolic link to another disk.
 		if st, err := os.Stat(filepath.Join(root, id)); err != nil || !st.IsDir() {
 			continue
 		}
@@ -84,7 +83,7 @@ func scan(root string) (ids []string, err error) {
 	return ids, nil
 }
 
-// entry makes the entry of a run from its files.
+// entry builds a run's list entry from its files.
 func entry(dir string) Entry {
 	id := filepath.Base(dir)
 	r, err := openDir(dir)
@@ -101,7 +100,7 @@ func entry(dir string) Entry {
 		ID: id, Kind: m.Kind, Tool: m.Tool, Status: r.status, Created: m.Created.UTC(), Ended: m.Ended.UTC(), Tags: m.Tags,
 		Model: m.Model, Backend: m.Backend, URL: m.URL, Numbers: m.Numbers, Load: r.Loaded(), Traces: len(r.Traces()), Size: r.size(), Problem: m.Error,
 	}
-	// Lists, never null.
+	// Non-nil, so that JSON has [] rather than null.
 	e.Tags, e.Numbers = append([]string{}, e.Tags...), append([]Number{}, e.Numbers...)
 	if e.Status == Broken {
 		e.Problem = "its process ended before the run did"
@@ -109,7 +108,7 @@ func entry(dir string) Entry {
 	return e
 }
 
-// size is that of all files, as far as they can be seen.
+// size is the total size of all accessible files.
 func (r *Run) size() (sum int64) {
 	files, _ := r.OnDisk()
 	for _, f := range files {

@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// Listing is some of the runs below a root, newest first.
+// Listing is a selection of the runs below a root, newest first.
 type Listing struct {
 	Format int     `json:"format"`
 	Dir    string  `json:"dir"`
-	Total  int     `json:"total"` // with those that were left out
+	Total  int     `json:"total"` // including runs left out
 	Runs   []Entry `json:"runs"`
 }
 
-// Print writes it for people.
+// Print writes the list for people.
 func (l *Listing) Print(w io.Writer) error {
 	rows := [][]string{{"ID", "WHEN", "WHAT", "MODEL", "STATUS", "KEY NUMBERS"}}
 	for _, r := range l.Runs {
@@ -41,7 +41,7 @@ func (l *Listing) Print(w io.Writer) error {
 	return err
 }
 
-// tail shortens a text from its start: paths tell more by their end.
+// tail shortens a path from its start, since its end is the more informative part.
 func tail(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return "…" + string(r[len(r)-most+1:])
@@ -51,7 +51,7 @@ func tail(s string, most int) string {
 
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// figure is a number with its unit, about four digits of it; counts are whole.
+// figure formats a number with its unit to about four digits. Counts stay whole.
 func figure(n Number) string {
 	decimals := 3
 	if (n.Unit == "" || n.Unit == "req") && n.Value == math.Trunc(n.Value) {

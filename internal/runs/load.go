@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Named opens the run that a word means which may also be a path of other files: an id
-// or a part of one, "last", or a run's directory. nil: it is no run.
+// Named opens the run that ref names, if any: an id or a part of one, "last", or a run's directory. It returns nil for
+// other paths, which may name other files.
 func Named(root, ref string) (*Run, error) {
 	if _, err := os.Stat(ref); err == nil {
 		if _, err := os.Stat(filepath.Join(ref, manifestFile)); err != nil {
@@ -25,16 +25,16 @@ func Named(root, ref string) (*Run, error) {
 	return run, err
 }
 
-// has tells whether a run, which may be nil, has files of a kind.
+// has reports whether a run, which may be nil, has files of a kind.
 func (r *Run) has(kind Kind) bool { return r != nil && len(r.Files(kind)) > 0 }
 
-// Loaded tells whether the run, which may be nil, has the requests of a load.
+// Loaded reports whether the run, which may be nil, has the requests of a load.
 func (r *Run) Loaded() bool { return r.has(KindRecords) }
 
-// Batched tells whether the run, which may be nil, is of a benchmark of batches.
+// Batched reports whether the run, which may be nil, is a benchmark of batches.
 func (r *Run) Batched() bool { return r.has(KindBatches) }
 
-// Traces are the files of the run's ranks, whether they are still there or not.
+// Traces returns the trace files in the manifest, including missing ones.
 func (r *Run) Traces() (paths []string) {
 	for _, f := range r.Files(KindTrace) {
 		paths = append(paths, r.Path(f.Path))
@@ -50,7 +50,7 @@ func (r *Run) TracesDir() string {
 	return r.Path("traces")
 }
 
-// Reports are the reports that nsys run left.
+// Reports returns the reports written by nsys run.
 func (r *Run) Reports() (paths []string) {
 	for _, f := range r.Files(Nsys) {
 		if f.Format == "nsys-rep" {
@@ -60,7 +60,7 @@ func (r *Run) Reports() (paths []string) {
 	return paths
 }
 
-// Load reads the load of the run, each repetition apart.
+// Load reads the load of the run, with its repetitions separate.
 func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 	l := bench.Load{ID: r.ID()}
 	var all []*bench.Run
@@ -73,8 +73,7 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 		}
 		l.Runs = append(l.Runs, bench.Measured{Run: run})
 	}
-	// Records of one repetition follow those of the one before: a request that was
-	// there already begins the next.
+	// The records of the repetitions follow one another: a request seen before starts the next repetition.
 	type place struct{ index, turn int }
 	at, seen := 0, map[place]bool{}
 	for rec, err := range r.Records() {
@@ -109,7 +108,7 @@ func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}
 	var err error
 	if r.has(KindServerArgs) {
-		_ = r.ReadJSON(KindServerArgs, &out.Server) // of what cannot be read nothing is said
+		_ = r.ReadJSON(KindServerArgs, &out.Server) // unreadable arguments are ignored
 	}
 	out.Batches, err = r.Batches()
 	if errors.Is(err, ErrCut) {
@@ -119,7 +118,7 @@ func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	return out, err
 }
 
-// Compare sets another run of the same benchmark against this one, which is the base.
+// Compare compares another run of the same benchmark with this one, which is the base.
 func (r *Run) Compare(say *progress.Console, other *Run, opt bench.CompareOptions) (*bench.Comparison, error) {
 	if !r.Batched() {
 		a, err := r.Load(say)

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lock is the kernel's, so it ends with its process however that ends, and
-// holds between hosts where the file system has such (NFS does).
+// Locks are the kernel's: they end with the process however it ends, and hold between hosts if the file system supports
+// that (NFS does).
 
-// lock locks a file of that name, for this process alone, or says ErrRunning. A
-// file system without locks gives one that nobody sees.
+// lock takes the exclusive lock on a file, or returns ErrRunning. On a file system without locks it returns a lock that
+// has no effect.
 func lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -27,7 +27,7 @@ func lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
-// held tells whether a process has the lock; true where that cannot be known.
+// held reports whether a process holds the lock; true if that is unknown.
 func held(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {

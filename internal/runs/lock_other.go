@@ -4,7 +4,7 @@ package runs
 
 import "io"
 
-// Without flock a run that says it is running is believed.
+// Without flock, a manifest with status running is trusted.
 
 func lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 

@@ -16,24 +16,24 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Manifest says what a run directory holds.
+// Manifest lists the contents of a run directory.
 type Manifest struct {
 	Format int    `json:"format"` // 1
-	ID     string `json:"id"`     // as created; the directory's name is what counts
+	ID     string `json:"id"`     // as created; the directory's name takes precedence
 	About
 	Status  Status    `json:"status"`
-	Error   string    `json:"error,omitempty"` // why it failed
+	Error   string    `json:"error,omitempty"` // reason for a failure
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Machine Machine   `json:"machine"`
 	PID     int       `json:"pid"`
 
 	Files   []File   `json:"files"`
-	Numbers []Number `json:"numbers,omitempty"` // the most telling first
-	Notes   []string `json:"notes,omitempty"`   // what is missing or was lost, for people
+	Numbers []Number `json:"numbers,omitempty"` // the most important first
+	Notes   []string `json:"notes,omitempty"`   // missing or lost data, for people
 }
 
-// About is what was run.
+// About describes the command and its subject.
 type About struct {
 	Kind     string            `json:"kind"`           // part of the id: bench, profile, generate, demo
 	Tool     string            `json:"tool"`           // the verb: "bench serving"
@@ -42,82 +42,82 @@ type About struct {
 	Model    string            `json:"model,omitempty"`
 	Backend  string            `json:"backend,omitempty"`
 	URL      string            `json:"url,omitempty"`
-	PlanHash string            `json:"plan_hash,omitempty"` // runs of equal plans asked for the same
+	PlanHash string            `json:"plan_hash,omitempty"` // equal for runs that made the same requests
 	Versions map[string]string `json:"versions,omitempty"`  // of stepscope, the server, …
 }
 
-// Status is how a run stands.
+// Status is the state of a run.
 type Status string
 
-// The statuses. Broken is never written: it is a run said to be running whose
-// process is gone, or one whose manifest cannot be read.
+// Values of Status. Broken is never written: it means that a running run's process is gone, or that the manifest cannot
+// be read.
 const (
 	Running     Status = "running"
 	Complete    Status = "complete"
-	Interrupted Status = "interrupted" // by its user; what it has is whole
+	Interrupted Status = "interrupted" // by the user; the data so far is intact
 	Failed      Status = "failed"
 	Broken      Status = "broken"
 )
 
-// Machine is where the client ran.
+// Machine is the client's host.
 type Machine struct {
 	Host string `json:"host"`
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
-	CPUs int    `json:"cpus"` // that it may use
+	CPUs int    `json:"cpus"` // available to the client
 }
 
 // Number is one key figure of a run. It must be finite.
 type Number struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	Unit  string  `json:"unit,omitempty"` // as in "ms", "tok/s"
+	Unit  string  `json:"unit,omitempty"` // such as "ms", "tok/s"
 }
 
 // File is one file of a run.
 type File struct {
-	Path   string `json:"path"` // in the run directory, with slashes
+	Path   string `json:"path"` // relative to the run directory, with slashes
 	Kind   Kind   `json:"kind"`
 	Format string `json:"format,omitempty"` // "json", "jsonl.zst", "kineto.json.gz", "pftrace", "html", "text"
-	Size   int64  `json:"size"`             // bytes; set by the store
-	Count  int64  `json:"count,omitempty"`  // of its records, where it has such
+	Size   int64  `json:"size"`             // in bytes; set by this package
+	Count  int64  `json:"count,omitempty"`  // number of records, if it holds records
 
-	Host   string `json:"host,omitempty"`   // where it was made
+	Host   string `json:"host,omitempty"`   // host that produced it
 	Source string `json:"source,omitempty"` // its path or address there
 	Rank   *Rank  `json:"rank,omitempty"`
-	Role   string `json:"role,omitempty"`   // of a server in disaggregated serving: prefill, decode
-	Stage  string `json:"stage,omitempty"`  // of a window split by stage: EXTEND, DECODE
-	Window string `json:"window,omitempty"` // of several that were recorded one after the other: the batch
+	Role   string `json:"role,omitempty"`   // server's role in disaggregated serving: prefill, decode
+	Stage  string `json:"stage,omitempty"`  // stage of a window split by stage: EXTEND, DECODE
+	Window string `json:"window,omitempty"` // for successive recordings: the batch recorded
 }
 
-// Kind is what a file is for.
+// Kind is the purpose of a file.
 type Kind string
 
-// The kinds. Others may come; a reader passes over those it does not know.
+// Kinds of files. Readers skip kinds they do not know, so new ones may be added.
 const (
 	KindRun        Kind = "run"     // bench.Run
 	KindRecords    Kind = "records" // bench.Record, one a line
 	KindSummary    Kind = "summary"
 	KindTrace      Kind = "trace"  // of one rank
-	KindMerged     Kind = "merged" // of several
+	KindMerged     Kind = "merged" // of several ranks
 	KindReport     Kind = "report"
 	KindLog        Kind = "log"
-	KindMetrics    Kind = "metrics" // what servers said of themselves meanwhile
+	KindMetrics    Kind = "metrics" // servers' metrics during the run
 	KindServerArgs Kind = "server_args"
 	KindBatches    Kind = "batches" // bench.Batch, one a line
-	KindFigures    Kind = "figures" // of a load of pictures, or as SGLang's client writes them
+	KindFigures    Kind = "figures" // of an image load, or in the format of SGLang's client
 )
 
-// Nsys is the kind of a run under Nsight Systems, of its files, and their directory.
+// Nsys is the kind of a run under Nsight Systems and of its files, and the name of their directory.
 const Nsys = "nsys"
 
-// Derived tells that the file was computed of others and may be deleted.
+// Derived reports whether the file was computed from others, so that it may be deleted.
 func (f *File) Derived() bool { return strings.HasPrefix(f.Path, derivedDir+"/") }
 
-// Rank is a place in the parallel layout; absent coordinates are left out.
+// Rank is a position in the parallel layout. JSON omits absent coordinates.
 type Rank trace.Rank
 
-// At is a rank for File.Rank.
+// At converts a rank for File.Rank.
 func At(r trace.Rank) *Rank { return (*Rank)(&r) }
 
 type rankJSON struct {
@@ -158,7 +158,7 @@ func (r *Rank) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// maxManifest bounds what is read of a manifest: a file takes some 300 bytes.
+// maxManifest limits the size of a manifest that is read: a file entry takes about 300 bytes.
 const maxManifest = 64 << 20
 
 func readManifest(dir string) (m Manifest, err error) {
@@ -178,8 +178,8 @@ func readManifest(dir string) (m Manifest, err error) {
 	return m, err
 }
 
-// parseManifest reads a manifest. Runs come from other machines and people
-// too, so its paths must not lead out of its directory.
+// parseManifest parses a manifest. It may come from another machine or person, so its paths must not lead out of the
+// run directory.
 func parseManifest(text []byte) (m Manifest, err error) {
 	if len(text) > maxManifest {
 		return m, fmt.Errorf("over %d MB", maxManifest>>20)
@@ -207,8 +207,8 @@ func parseManifest(text []byte) (m Manifest, err error) {
 	return m, nil
 }
 
-// checkPath tells whether p may name a file in a run directory: it stays
-// inside, whatever the system, and is none of the store's own.
+// checkPath returns an error unless p may name a file in a run directory: it stays inside on every operating system and
+// is not reserved by this package.
 func checkPath(p string) error {
 	local, err := filepath.Localize(p)
 	if err != nil || local != filepath.Clean(local) || strings.ContainsAny(p, `\:`) || path.Clean(p) != p || p == "." {
@@ -220,8 +220,8 @@ func checkPath(p string) error {
 	return nil
 }
 
-// Inside tells whether the files that the manifest names lie in the run's directory also after symbolic links are
-// followed. It is for who opens runs for others, by their ids.
+// Inside returns an error unless all files in the manifest are inside the run's directory even after symbolic links are
+// followed. It is for programs that serve runs to others by id.
 func (r *Run) Inside() error {
 	root, err := filepath.EvalSymlinks(r.dir)
 	if err != nil {
@@ -242,8 +242,8 @@ func (r *Run) Inside() error {
 	return nil
 }
 
-// write puts the manifest in place of the one before. It is on the disk before
-// it is seen, so a machine that loses its power has the one or the other.
+// write replaces the manifest. The new one is synced to disk before the rename, so a power failure leaves one or the
+// other intact.
 func (m *Manifest) write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Open reads a run: by its id, by a start or the last part of it that no other
-// has, "last" for the newest, or the path of its directory, wherever that is.
+// Open opens a run by its id, by a unique prefix or suffix of it, by "last" for the newest, or by the path of its
+// directory.
 func Open(root, ref string) (*Run, error) {
 	dir, err := find(root, ref)
 	if err != nil {
@@ -54,8 +54,8 @@ func find(root, ref string) (string, error) {
 	return filepath.Abs(ref)
 }
 
-// Find tells the directory of the run in root that has this id, or the only one
-// whose id begins or ends so. Its manifest may be unreadable.
+// Find returns the directory of the run in root with this id, or of the only one whose id has this prefix or suffix.
+// Its manifest may be unreadable.
 func Find(root, ref string) (string, error) {
 	ids, err := scan(root)
 	if err != nil {
@@ -93,7 +93,7 @@ func Find(root, ref string) (string, error) {
 
 func openDir(dir string) (*Run, error) {
 	r := &Run{dir: dir}
-	// Twice: the run may end between the look at the manifest and that at its lock.
+	// Twice: the run may end between reading its manifest and checking its lock.
 	for range 2 {
 		var err error
 		if r.m, err = readManifest(dir); err != nil {
@@ -108,15 +108,14 @@ func openDir(dir string) (*Run, error) {
 	return r, nil
 }
 
-// Found is a file as it is on disk.
+// Found is a file of a run, as found on disk.
 type Found struct {
 	File
-	Missing  bool `json:"missing,omitempty"`  // the manifest names it, but it is not there
-	Unlisted bool `json:"unlisted,omitempty"` // it is there, but the manifest does not name it
+	Missing  bool `json:"missing,omitempty"`  // in the manifest, but absent
+	Unlisted bool `json:"unlisted,omitempty"` // present, but not in the manifest
 }
 
-// OnDisk lists the files that the manifest names and those that are there. A
-// run that was killed has files that it did not come to name.
+// OnDisk lists the files in the manifest and those present. A killed run has files that are not yet in its manifest.
 func (r *Run) OnDisk() ([]Found, error) {
 	there := map[string]int64{}
 	err := filepath.WalkDir(r.dir+string(filepath.Separator), func(name string, d fs.DirEntry, err error) error {
@@ -149,16 +148,15 @@ func (r *Run) OnDisk() ([]Found, error) {
 	return found, err
 }
 
-// Remove deletes the directory of a run, at once for all who list. One that is
-// being written is refused with [ErrRunning] unless forced.
+// Remove deletes the directory of a run. It disappears from listings at once. A run still being written is refused with
+// [ErrRunning] unless force is set.
 func Remove(dir string, force bool) error {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {
 		if _, _, ok := parseID(filepath.Base(dir)); !ok {
 			return fmt.Errorf("%w: %s", ErrNotFound, dir)
 		}
 	}
-	// Not the lock itself: to make one needs a directory that may be written,
-	// which rename says better.
+	// Test the lock instead of taking it: taking it needs a writable directory, and rename reports that problem better.
 	if m, err := readManifest(dir); !force && held(filepath.Join(dir, lockFile)) && (err != nil || m.Status == Running) {
 		return fmt.Errorf("run %s: %w", filepath.Base(dir), ErrRunning)
 	}

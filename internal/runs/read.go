@@ -18,8 +18,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Records reads the records of a run, one at a time. Those of a run that was
-// killed are read as far as they were written, and end with [ErrCut].
+// Records iterates over the records of a run. For a killed run it yields those written, and ends with [ErrCut].
 func (r *Run) Records() iter.Seq2[*bench.Record, error] {
 	return func(yield func(*bench.Record, error) bool) {
 		f, count, err := r.openRecords()
@@ -49,13 +48,13 @@ func (r *Run) Records() iter.Seq2[*bench.Record, error] {
 	}
 }
 
-// openRecords finds the records, and how many there must be at least.
+// openRecords opens the records, and returns the minimum number expected.
 func (r *Run) openRecords() (f *os.File, count int64, err error) {
 	if files := r.Files(KindRecords); len(files) > 0 {
 		f, err = os.Open(r.Path(files[0].Path))
 		return f, files[0].Count, err
 	}
-	// The second: killed between the end of the records and that of the manifest.
+	// The second name: the run was killed after completing the records, before the manifest.
 	for _, name := range []string{RecordsFile + partSuffix, RecordsFile} {
 		if f, err = os.Open(r.Path(name)); !errors.Is(err, fs.ErrNotExist) {
 			return f, 0, err
@@ -64,8 +63,7 @@ func (r *Run) openRecords() (f *os.File, count int64, err error) {
 	return nil, 0, fmt.Errorf("run %s has no records: %w", r.ID(), fs.ErrNotExist)
 }
 
-// readRecords reads what a RecordWriter writes. Its memory is that of one
-// record, whatever the file says.
+// readRecords reads the output of a RecordWriter. It holds one record in memory at a time, whatever the file contains.
 func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
 	return func(yield func(*bench.Record, error) bool) {
 		zr, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
@@ -97,7 +95,7 @@ func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
 	}
 }
 
-// wholeLine splits lines that end; the one that does not is lost.
+// wholeLine splits the input into lines, and drops a last line without a newline.
 func wholeLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil

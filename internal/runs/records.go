@@ -15,20 +15,18 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Records are JSON, one a line, compressed in zstd frames that each hold whole
-// lines and are written with one call. So a process may be killed at any time,
-// and the disk may fill up: the frames written until then are a valid file.
+// Records are JSON, one per line, in zstd frames. Each frame holds whole lines and is written in one call. If the
+// process is killed or the disk fills up, the frames written until then are a valid file.
 
 const (
-	frameSize = 1 << 20         // bytes of JSON in a frame
-	frameTime = 2 * time.Second // most a record waits for others, as long as some come
-	// maxLine bounds one record: about four million events of a stream.
+	frameSize = 1 << 20         // in bytes of JSON
+	frameTime = 2 * time.Second // longest wait of a record for more, while records arrive
+	// maxLine limits the size of one record, in bytes: about four million events of a stream.
 	maxLine = 256 << 20
 )
 
-// RecordWriter writes the records of a run; any goroutine may use it. It works
-// in the calls of Add, a few milliseconds each megabyte: keep it off the path
-// that takes times.
+// RecordWriter writes the records of a run. It is safe for concurrent use. Its work happens inside Add and takes a few
+// milliseconds per megabyte, so call Add off the timing-critical path.
 type RecordWriter struct {
 	run *Run
 	now func() time.Time
@@ -39,14 +37,14 @@ type RecordWriter struct {
 	line  *json.Encoder
 	lines bytes.Buffer
 	frame []byte
-	due   time.Time // when lines are written, however few
-	whole int64     // bytes of whole frames
-	count int64     // records in them and in lines
-	err   error     // of writing; nothing is written after it
+	due   time.Time // deadline for writing the buffered lines
+	whole int64     // bytes of whole frames written
+	count int64     // records, including buffered ones
+	err   error     // first write error; nothing is written after it
 	done  bool
 }
 
-// recordFile is what an *os.File can do.
+// recordFile is the part of *os.File used here.
 type recordFile interface {
 	io.WriteCloser
 	Truncate(size int64) error
@@ -76,10 +74,10 @@ func (r *Run) WriteRecords() (*RecordWriter, error) {
 }
 
 func newRecordWriter(f recordFile, now func() time.Time) *RecordWriter {
-	// Without workers of its own: the cores belong to the load.
+	// No encoder goroutines: the cores belong to the load.
 	zw, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
-		panic(err) // our options are wrong
+		panic(err) // the options are invalid
 	}
 	w := &RecordWriter{f: f, zw: zw, now: now}
 	w.line = json.NewEncoder(&w.lines)
@@ -87,7 +85,7 @@ func newRecordWriter(f recordFile, now func() time.Time) *RecordWriter {
 	return w
 }
 
-// Add writes one record. It is kept no longer than the call.
+// Add writes one record. It does not retain rec.
 func (w *RecordWriter) Add(rec *bench.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +96,7 @@ func (w *RecordWriter) Add(rec *bench.Record) error {
 		return w.err
 	}
 	before := w.lines.Len()
-	if err := w.line.Encode(rec); err != nil { // writes nothing then
+	if err := w.line.Encode(rec); err != nil { // an error leaves the buffer unchanged
 		return fmt.Errorf("record %d: %w", rec.Index, err)
 	}
 	if n := w.lines.Len() - before; n > maxLine {
@@ -115,7 +113,7 @@ func (w *RecordWriter) Add(rec *bench.Record) error {
 	return w.err
 }
 
-// Flush writes what waits to become a frame.
+// Flush writes the buffered lines as a frame.
 func (w *RecordWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,19 +128,19 @@ func (w *RecordWriter) flush() {
 	w.frame = w.zw.EncodeAll(w.lines.Bytes(), w.frame[:0])
 	if _, err := w.f.Write(w.frame); err != nil {
 		w.err = fmt.Errorf("write records: %w", err)
-		// Half a frame goes; should that not work, the reader ends before it.
+		// Remove the partial frame. If that fails, readers stop before it.
 		_ = w.f.Truncate(w.whole)
 		return
 	}
 	w.whole += int64(len(w.frame))
 	w.lines.Reset()
-	if w.lines.Cap() > 4*frameSize { // one huge record
+	if w.lines.Cap() > 4*frameSize { // after one huge record
 		w.lines = bytes.Buffer{}
 	}
 }
 
-// Close ends the records and names them in the manifest. After an error of
-// writing, what came before it stays beside that name, for Records to read.
+// Close ends the records and lists them in the manifest. After a write error, the frames before it keep the temporary
+// name, from which Records reads them.
 func (w *RecordWriter) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

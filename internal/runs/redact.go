@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Runs are shown to others, so what command lines hold of secrets is left out.
-// Flags must have their full names, since a short form may be anything.
+// Runs are shown to others, so secrets are removed from command lines. Flags must have their full names, since a short
+// form is ambiguous.
 var (
 	secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(api[-_]?key|password|secret|bearer|credential|(access|auth|hf|api)[-_]?token)[a-z0-9_-]*$`)
 	headerFlag = regexp.MustCompile(`^(-H|--[a-z_-]*headers?)$`)
@@ -15,12 +15,11 @@ var (
 
 const hidden = "***"
 
-// redact hides the values of flags that carry secrets, the values of HTTP
-// headers, and passwords in URLs.
+// redact hides the values of secret flags, the values of HTTP headers, and passwords in URLs.
 func redact(args []string) []string {
 	out := make([]string, len(args))
-	var hide func(string) string // the values of the last flag
-	first := false               // the next one is a value, whatever it looks like
+	var hide func(string) string // hides the values of the last flag
+	first := false               // the next argument is a value, whatever its form
 	for i, a := range args {
 		switch name, value, joined := strings.Cut(a, "="); {
 		case hide != nil && (first || !strings.HasPrefix(a, "-")):
@@ -43,7 +42,7 @@ func redact(args []string) []string {
 	return out
 }
 
-// hideHeader keeps the name of "Name: value" or "Name=value".
+// hideHeader keeps the name in "Name: value" or "Name=value".
 func hideHeader(h string) string {
 	if i := strings.IndexAny(h, ":="); i >= 0 {
 		return h[:i+1] + hidden

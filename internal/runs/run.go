@@ -16,17 +16,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Run is one run directory. One that [Create] made is written until Finish, by
-// any number of goroutines; one that [Open] found is read, and may get derived
-// files.
+// Run is one run directory. A run made by [Create] is open for writing until Finish, by any number of goroutines. A run
+// found by [Open] is read-only, except for derived files.
 type Run struct {
 	dir    string
-	status Status // of an opened run: with Broken told from Running
+	status Status // of an opened run: Broken instead of a stale Running
 	now    func() time.Time
 
 	mu      sync.Mutex
 	m       Manifest
-	lock    io.Closer // held while the run is ours to write
+	lock    io.Closer // held while this process may write the run
 	records *RecordWriter
 }
 
@@ -36,10 +35,10 @@ func (r *Run) ID() string { return filepath.Base(r.dir) }
 // Dir is the run's directory.
 func (r *Run) Dir() string { return r.dir }
 
-// Path is where a file of the run lies; name has slashes.
+// Path returns the path of a file in the run; name has slashes.
 func (r *Run) Path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
-// Manifest is what the run says of itself.
+// Manifest returns a copy of the run's manifest.
 func (r *Run) Manifest() Manifest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +47,7 @@ func (r *Run) Manifest() Manifest {
 	return m
 }
 
-// Status tells how the run stands, or stood when it was opened.
+// Status returns the run's status, for an opened run as of its opening.
 func (r *Run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +57,7 @@ func (r *Run) Status() Status {
 	return r.m.Status
 }
 
-// Files lists the files of some kinds, all if none is given.
+// Files returns the files of some kinds, or all files if none is given.
 func (r *Run) Files(kinds ...Kind) (files []File) {
 	for _, f := range r.Manifest().Files {
 		if len(kinds) == 0 || slices.Contains(kinds, f.Kind) {
@@ -68,14 +67,13 @@ func (r *Run) Files(kinds ...Kind) (files []File) {
 	return files
 }
 
-// Update changes what the manifest says: about, numbers, notes. Files and status
-// have methods of their own. The manifest on disk is as it was, or as it is now.
+// Update changes the descriptive part of the manifest: about, numbers, notes. Files and status have their own methods.
+// The manifest on disk is replaced atomically.
 func (r *Run) Update(change func(*Manifest)) error {
 	return r.update(true, func(m *Manifest) error { change(m); return nil })
 }
 
-// update needs the lock of the run. A finished run has it for a moment only,
-// for its derived files.
+// update changes the manifest under the run's lock. For a finished run it takes the lock briefly, to add derived files.
 func (r *Run) update(evidence bool, change func(*Manifest) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +109,7 @@ func (r *Run) ended() error {
 	return fmt.Errorf("run %s has ended: only files under %s/ can be added", r.ID(), derivedDir)
 }
 
-// waitLock waits for a lock that others have for milliseconds.
+// waitLock waits for a lock that others hold for milliseconds.
 func waitLock(name string) (l io.Closer, err error) {
 	for range 200 {
 		if l, err = lock(name); !errors.Is(err, ErrRunning) {
@@ -122,10 +120,9 @@ func waitLock(name string) (l io.Closer, err error) {
 	return l, err
 }
 
-// AddFile names a file in the manifest. Its content comes from another file,
-// linked where that is possible and else copied; with from "" it lies at
-// f.Path already. Evidence is there once: a second file of the name is an error.
-// A derived file takes the place of the one before.
+// AddFile adds a file to the manifest. Its content is linked or, failing that, copied from another file; with from ""
+// it is already at f.Path. Evidence is written once: a second file of the same name is an error. A derived file
+// replaces an earlier one.
 func (r *Run) AddFile(f File, from string) error {
 	if err := r.bring(&f, from); err != nil {
 		return fmt.Errorf("run %s: %w", r.ID(), err)
@@ -144,14 +141,14 @@ func (r *Run) AddFile(f File, from string) error {
 	})
 }
 
-// bring gets the content of a file to its place.
+// bring links or copies the content of a file to its place.
 func (r *Run) bring(f *File, from string) error {
 	to, err := r.place(f)
 	if err != nil {
 		return err
 	}
 	if from != "" {
-		// A link to a symbolic link would be one.
+		// A hard link to a symbolic link would itself be symbolic.
 		if from, err = filepath.EvalSymlinks(from); err != nil {
 			return err
 		}
@@ -180,7 +177,7 @@ func (r *Run) bring(f *File, from string) error {
 	return err
 }
 
-// place checks the name of a file and makes its directory.
+// place checks the name of a file and creates its directory.
 func (r *Run) place(f *File) (string, error) {
 	if err := checkPath(f.Path); err != nil {
 		return "", err
@@ -198,7 +195,7 @@ func (r *Run) place(f *File) (string, error) {
 	return to, os.MkdirAll(filepath.Dir(to), 0o777)
 }
 
-// fresh refuses to write evidence again.
+// fresh returns an error if the evidence f already exists.
 func (r *Run) fresh(f *File, to string) error {
 	if _, err := os.Lstat(to); err == nil && !f.Derived() {
 		return fmt.Errorf("%s: %w", f.Path, fs.ErrExist)
@@ -206,7 +203,7 @@ func (r *Run) fresh(f *File, to string) error {
 	return nil
 }
 
-// mayBe refuses what is no regular file.
+// mayBe returns an error unless name is a regular file.
 func mayBe(name string) error {
 	st, err := os.Lstat(name)
 	if err == nil && !st.Mode().IsRegular() {
@@ -227,7 +224,7 @@ func copyFile(from, to string) error {
 	})
 }
 
-// Write makes a file and names it in the manifest. It is whole or absent.
+// Write creates a file and adds it to the manifest. The file appears complete or not at all.
 func (r *Run) Write(f File, fill func(io.Writer) error) error {
 	to, err := r.place(&f)
 	if err == nil {
@@ -261,7 +258,7 @@ func (r *Run) WriteJSON(f File, v any) error {
 	})
 }
 
-// ReadJSON reads the only file of a kind into v.
+// ReadJSON decodes the only file of a kind into v.
 func (r *Run) ReadJSON(kind Kind, v any) error {
 	files := r.Files(kind)
 	if len(files) == 0 {
@@ -277,10 +274,9 @@ func (r *Run) ReadJSON(kind Kind, v any) error {
 	return nil
 }
 
-// Finish ends the writing of a run, with what went wrong if anything did. The
-// first call counts, so that a deferred one can stand for all that was not
-// thought of. A run that failed, or was interrupted, before it had anything to keep
-// is removed: what went wrong its command says.
+// Finish ends the writing of a run and records the cause of a failure, if any. Only the first call counts, so a
+// deferred call can cover unexpected exits. A run that failed or was interrupted before it had any data is removed; its
+// command reports the cause.
 func (r *Run) Finish(status Status, cause error) error {
 	first, err := r.finish(status, cause)
 	if first && err == nil && status != Complete && r.empty() {
@@ -289,20 +285,20 @@ func (r *Run) Finish(status Status, cause error) error {
 	return err
 }
 
-// empty tells whether there is nothing but, perhaps, what a server was started with.
+// empty reports whether the run has no files except, perhaps, a server's arguments.
 func (r *Run) empty() bool {
 	found, err := r.OnDisk()
 	return err == nil && !slices.ContainsFunc(found, func(f Found) bool { return !f.Missing && f.Kind != KindServerArgs })
 }
 
-// finish is Finish of what is to be kept; first: no call came before.
+// finish is Finish without the removal of an empty run. first reports whether it is the first call.
 func (r *Run) finish(status Status, cause error) (first bool, err error) {
 	r.mu.Lock()
 	records := r.records
 	r.mu.Unlock()
 	var cut error
 	if records != nil {
-		cut = records.Close() // nothing, if the caller has closed it
+		cut = records.Close() // a no-op if the caller has closed it
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -326,7 +322,7 @@ func (r *Run) finish(status Status, cause error) (first bool, err error) {
 		r.status = Broken
 		err = fmt.Errorf("finish run %s: %w", r.ID(), err)
 	}
-	r.lock.Close() // nothing was written to it
+	r.lock.Close() // nothing was written to it, so an error is harmless
 	r.lock = nil
 	if err == nil {
 		err = cut

@@ -18,7 +18,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Shown is all that is known of a run, for people and for machines.
+// Shown is the complete description of a run, for people and for machines.
 type Shown struct {
 	Format   int             `json:"format"`
 	ID       string          `json:"id"`
@@ -30,7 +30,7 @@ type Shown struct {
 	Batches  []bench.Batch   `json:"batches,omitempty"`
 }
 
-// Show gathers it. What is missing or broken is said.
+// Show collects the description. It includes missing and broken parts.
 func (r *Run) Show(say *progress.Console) *Shown {
 	s := &Shown{Format: 1, ID: r.ID(), Dir: r.Dir(), Status: r.Status(), Manifest: r.Manifest(), Files: []Found{}}
 	files, err := r.OnDisk()
@@ -54,7 +54,7 @@ func (r *Run) Show(say *progress.Console) *Shown {
 	return s
 }
 
-// Print writes it for people.
+// Print writes the description for people.
 func (s *Shown) Print(w io.Writer) error {
 	title, head, batches := batchRows(s.Batches)
 	return errors.Join(
@@ -66,7 +66,7 @@ func (s *Shown) Print(w io.Writer) error {
 	)
 }
 
-// facts are what a run says of itself, a line each.
+// facts returns the run's properties, one per row.
 func (s *Shown) facts() (rows [][]string) {
 	m := &s.Manifest
 	fact := func(name, value string) {
@@ -84,7 +84,7 @@ func (s *Shown) facts() (rows [][]string) {
 	fact("run", s.ID)
 	fact("status", status)
 	fact("when", when(m.Created))
-	if !m.Ended.IsZero() && m.Kind != "profile" { // a window is kept when it has closed
+	if !m.Ended.IsZero() && m.Kind != "profile" { // the run of a profile is created after its window closes
 		fact("took", metric.Duration(m.Ended.Sub(m.Created).Nanoseconds()))
 	}
 	fact("what", m.Tool)
@@ -110,7 +110,7 @@ func numberRows(numbers []Number) (rows [][]string) {
 	return rows
 }
 
-// batchRows are the batches of a run, a line each, with the figures that any has.
+// batchRows returns one row per batch, with a column for each figure that any batch has.
 func batchRows(batches []bench.Batch) (title string, head []string, rows [][]string) {
 	var names []string
 	for _, b := range batches {
@@ -162,7 +162,7 @@ func fileRows(files []Found) (rows [][]string) {
 	return rows
 }
 
-// scalars are the plain members of a JSON object, in its order.
+// scalars returns the scalar members of a JSON object, in its order.
 func scalars(text []byte) (rows [][]string) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -189,7 +189,7 @@ func scalars(text []byte) (rows [][]string) {
 	return rows
 }
 
-// CommandLine is a command line that a shell takes back.
+// CommandLine quotes a command line for a shell.
 func CommandLine(args []string) string {
 	quoted := slices.Clone(args)
 	for i, a := range quoted {

@@ -4,7 +4,7 @@ package runs
 
 import "golang.org/x/sys/unix"
 
-// FreeSpace tells how many bytes the user may still write in a directory.
+// FreeSpace returns the number of bytes that the user may still write in a directory.
 func FreeSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

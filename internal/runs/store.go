@@ -1,11 +1,10 @@
-// Package runs keeps runs: what a command measured, in a self-describing
-// directory of its own. docs/formats/run.md describes the files.
+// Package runs stores runs: each command's measurements, in a self-describing directory of their own.
+// docs/formats/run.md describes the files.
 //
-// [Create] begins a run, [Open] reads one back, [List] shows all. The
-// directories are all there is: nothing is kept beside them.
+// [Create] begins a run, [Open] opens one, [List] lists all. There is no state outside the run directories.
 //
-// Evidence (records, traces, logs, the summary) is written once and never edited.
-// What was computed of it lies under derived/, and can be deleted.
+// Evidence (records, traces, logs, the summary) is written once and never changed. Results computed from it are under
+// derived/, and can be deleted.
 package runs
 
 import (
@@ -16,27 +15,27 @@ import (
 	"runtime"
 )
 
-// Names in a run directory, besides those that its manifest gives.
+// Reserved names in a run directory, in addition to the files in its manifest.
 const (
 	manifestFile = "manifest.json"
-	lockFile     = ".lock" // locked as long as the run is being written
+	lockFile     = ".lock" // locked while the run is being written
 	derivedDir   = "derived"
 
-	// RecordsFile are the requests of a load.
+	// RecordsFile holds the requests of a load.
 	RecordsFile = "records.jsonl.zst"
-	// partSuffix marks records that are being written, or never were to the end.
+	// partSuffix marks records that are being written or were never completed.
 	partSuffix = ".part"
 )
 
-// Errors that callers tell apart.
+// Errors for callers to test with errors.Is.
 var (
 	ErrNotFound = errors.New("no such run")
 	ErrRunning  = errors.New("the run is being written")
 	ErrCut      = errors.New("the records end early")
 )
 
-// DefaultRoot is the directory that holds the user's runs:
-// $XDG_DATA_HOME/stepscope/runs, or its place on a system without that.
+// DefaultRoot is the directory of the user's runs: $XDG_DATA_HOME/stepscope/runs, or the equivalent on systems without
+// that variable.
 func DefaultRoot() (string, error) {
 	home, err := dataHome(runtime.GOOS, os.Getenv)
 	if err != nil {
@@ -45,8 +44,7 @@ func DefaultRoot() (string, error) {
 	return filepath.Join(home, "stepscope", "runs"), nil
 }
 
-// dataHome follows the XDG base directory specification, by which a relative
-// path counts as not set.
+// dataHome follows the XDG base directory specification, which ignores relative paths.
 func dataHome(system string, getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir, nil

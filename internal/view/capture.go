@@ -22,45 +22,45 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A Capture is one profiling window, read and explained once for all views. Nothing of it changes, so any number of
-// requests may look at it.
+// Capture is one profiling window, read and explained once for all views. It is immutable, so requests may use it
+// concurrently.
 type Capture struct {
-	ID      string         // in addresses of the page
-	Traces  []*trace.Trace // of the ranks of Aligned, in their order; nil of a window that was summarised
+	ID      string         // used in the page's addresses
+	Traces  []*trace.Trace // in the order of Aligned's ranks; nil for a summarised window
 	Report  *result.Report
 	Aligned *match.Aligned
-	// Timeline is all ranks side by side. It is begun with the capture; who asks waits for it.
+	// Timeline returns the timeline of all ranks. Its computation starts with the capture; callers wait for it.
 	Timeline func() (*timeline.Timeline, error)
 	Kernels  *kernels.Work
-	Role     string // of its server: prefill, decode; "": it does both
-	// Servers are those that were recorded together, this one among them; none: it is the only one.
+	Role     string // role of its server: prefill, decode; "": both
+	// Servers are the captures recorded together, including this one; none: this is the only one.
 	Servers []Beside
-	// Load is the run whose load it was recorded under; "": none.
+	// Load is the run during whose load the window was recorded; "": none.
 	Load string
-	// Perfetto hands the capture to Perfetto; nil: it cannot be.
+	// Perfetto opens the capture in Perfetto; nil: not possible.
 	Perfetto HandOver
 
 	worth *worth.Window
-	again sync.Mutex // held by who runs steps again
+	again sync.Mutex // held while steps are replayed
 }
 
-// Beside is one of several servers that were recorded together.
+// Beside is one of several servers recorded together.
 type Beside struct {
-	ID    string `json:"id"` // of its capture
+	ID    string `json:"id"` // id of its capture
 	Title string `json:"title"`
-	Name  string `json:"-"` // its own
+	Name  string `json:"-"` // name of the server
 	Role  string `json:"-"`
 }
 
-// HandOver gives a capture to Perfetto, until it is closed.
+// HandOver serves a capture to Perfetto until it is closed.
 type HandOver interface {
-	// Handler answers a page whose path ends in a slash, and what that asks for below. To make it may take minutes: ctx
-	// bounds the wait alone.
+	// Handler serves a page whose path ends in a slash, and the files below it. Creating it may take minutes: ctx
+	// limits only the wait.
 	Handler(ctx context.Context) (http.Handler, error)
 	Close()
 }
 
-// NewCapture explains a window that was read.
+// NewCapture explains a window.
 func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool) (*Capture, error) {
 	opt := read.Options()
 	opt.Force = force
@@ -73,11 +73,11 @@ func NewCapture(id string, read *window.Capture, rules *kernel.Rules, force bool
 	c.Traces = inOrder(c.Aligned, read.Traces)
 	c.Kernels = kernels.New(c.Aligned, c.Traces)
 	c.Timeline = sync.OnceValues(func() (*timeline.Timeline, error) { return timeline.New(c.Traces, c.Aligned, c.Report) })
-	go c.Timeline() // of a large capture it takes seconds: it is there, mostly, when the page asks for it
+	go c.Timeline() // takes seconds for a large capture; usually done before the page asks for it
 	return c, nil
 }
 
-// inOrder gives the traces of ranks in the order of these, which are without what was given twice.
+// inOrder returns the traces in the order of a's ranks, which exclude duplicates.
 func inOrder(a *match.Aligned, traces []*trace.Trace) (out []*trace.Trace) {
 	at := 0
 	for _, r := range a.Ranks {
@@ -93,22 +93,22 @@ func inOrder(a *match.Aligned, traces []*trace.Trace) (out []*trace.Trace) {
 	return out
 }
 
-// Head is what the page knows of a capture before it asks for any view.
+// Head is the information about a capture that the page needs before it asks for any view.
 type Head struct {
 	ID    string   `json:"id"`
 	Title string   `json:"title"`
 	Ranks []string `json:"ranks"`
 	Steps int      `json:"steps"`
 	Span  int64    `json:"span_ns"`
-	Kinds []string `json:"kinds"` // of steps, the most frequent first
-	// Groups are what kernels can be added up by.
+	Kinds []string `json:"kinds"` // kinds of steps, the most frequent first
+	// Groups are the available groupings of kernels.
 	Groups []kernels.Group `json:"groups"`
 	Beside []Beside        `json:"beside"` // see Capture.Servers
-	Load   string          `json:"load"`   // see Capture
-	Map    string          `json:"map"`    // the measure that a map of ranks and steps begins with
+	Load   string          `json:"load"`   // see Capture.Load
+	Map    string          `json:"map"`    // initial measure of the heatmap of ranks and steps
 }
 
-// Title is what a capture is called.
+// Title returns the title of a capture.
 func (c *Capture) Title() string {
 	if i := slices.IndexFunc(c.Servers, func(b Beside) bool { return b.ID == c.ID }); i >= 0 {
 		return c.Servers[i].Title
@@ -133,18 +133,19 @@ func (c *Capture) head() Head {
 	return h
 }
 
-// mostOpened is how many runs stay open beside what was given: a capture of a million events is some 100 MB.
+// mostOpened is the number of opened runs kept in addition to the given captures: a capture of a million events takes
+// about 100 MB.
 const mostOpened = 3
 
-// captures are those that were given, and runs that the page asked for.
+// captures holds the given captures, and runs opened by the page.
 type captures struct {
 	open func(context.Context, string) (*Capture, error)
 
 	mu     sync.Mutex
-	given  int // of all, those that stay
+	given  int // the first of all, which are never evicted
 	all    []*Capture
-	means  map[string]string // the captures' own ids, by those that they were opened by
-	single sync.Mutex        // one is opened at a time: each takes all processors
+	means  map[string]string // capture ids by the ids used to open them
+	single sync.Mutex        // serialises opening, since each uses all processors
 }
 
 func newCaptures(given []*Capture, open func(context.Context, string) (*Capture, error)) *captures {
@@ -156,11 +157,11 @@ func newCaptures(given []*Capture, open func(context.Context, string) (*Capture,
 	return s
 }
 
-// SplitID takes apart the id of a capture of one of several servers, RUN:SERVER; several is false for that of a capture that
-// is the only one.
+// SplitID splits the id RUN:SERVER of a capture of one of several servers. several is false for the id of a single
+// capture.
 func SplitID(id string) (run, server string, several bool) { return strings.Cut(id, ":") }
 
-// find gives a capture that is there; an empty id is the first. One that was opened becomes the newest.
+// find returns a loaded capture, the first for an empty id. An opened capture becomes the most recent.
 func (s *captures) find(id string) *Capture {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +182,7 @@ func (s *captures) find(id string) *Capture {
 	return c
 }
 
-// get gives a capture, and opens the run of that id if it is none that is there.
+// get returns a capture, and opens the run with that id if it is not loaded.
 func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	if c := s.find(id); c != nil {
 		return c, nil
@@ -191,7 +192,7 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	}
 	s.single.Lock()
 	defer s.single.Unlock()
-	if c := s.find(id); c != nil { // somebody else's turn has opened it
+	if c := s.find(id); c != nil { // another request has opened it meanwhile
 		return c, nil
 	}
 	c, err := s.open(ctx, id)
@@ -202,7 +203,7 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 		s.mu.Lock()
 		s.means[id] = c.ID
 		s.mu.Unlock()
-		if was := s.find(c.ID); was != nil { // it was there by its own id
+		if was := s.find(c.ID); was != nil { // loaded already under its own id
 			release([]*Capture{c})
 			return was, nil
 		}
@@ -219,14 +220,14 @@ func (s *captures) get(ctx context.Context, id string) (*Capture, error) {
 	return c, nil
 }
 
-// close lets all go.
+// close releases all captures.
 func (s *captures) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	release(s.all)
 }
 
-// release removes what hand-overs of captures hold outside of memory.
+// release closes the hand-overs of captures, which hold resources outside memory.
 func release(all []*Capture) {
 	for _, c := range all {
 		if c.Perfetto != nil {
@@ -235,7 +236,7 @@ func release(all []*Capture) {
 	}
 }
 
-// of makes a handler of one capture's: the parameter c says which.
+// of makes a handler from one for a single capture, which the parameter c selects.
 func (s *Server) of(answer func(*Capture, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		c, err := s.captures.get(r.Context(), r.FormValue("c"))

@@ -19,21 +19,21 @@ import (
 	"github.com/stepscope/stepscope/internal/view/timeline"
 )
 
-// Exported is what a page lacks that is a file by itself.
+// Exported describes the limits of an exported page.
 type Exported struct {
-	LeftOut     []string `json:"left_out"`     // in sentences
-	KernelRanks bool     `json:"kernel_ranks"` // kernels of each rank are there, not only those of all
-	WhatIf      []string `json:"whatif"`       // the settings that are answered, one at a time
+	LeftOut     []string `json:"left_out"`     // missing parts, in sentences
+	KernelRanks bool     `json:"kernel_ranks"` // includes kernels per rank, not only for all ranks
+	WhatIf      []string `json:"whatif"`       // available settings, one at a time
 }
 
-// LeastExport is the smallest bound of an exported page's size, in bytes.
+// LeastExport is the smallest permitted size limit of an exported page, in bytes.
 const LeastExport = 1_000_000
 
-// The shares of an exported page that views may take beyond what they begin with; the timeline has what they leave.
+// Maximum shares of an exported page for views, in addition to their initial content. The timeline gets the rest.
 const kernelShare, whatIfShare = 0.15, 0.1
 
-// Export writes the views of a capture as one page that needs no server and loads nothing, of at most so many bytes: what
-// the page asks for stands in it. What does not fit is left out, and said.
+// Export writes the views of a capture as one standalone page of at most most bytes. The page contains the answers to
+// its own requests, so it needs no server. Export omits content that does not fit, and reports it.
 func Export(ctx context.Context, w io.Writer, c *Capture, version string, most int) (*Exported, error) {
 	s := New(Options{Given: []*Capture{c}, Version: version})
 	x := &exporting{ctx: ctx, s: s, c: c, pack: &pack{left: most - pageBytes()}, out: &Exported{LeftOut: []string{}, WhatIf: []string{}}}
@@ -49,7 +49,7 @@ func Export(ctx context.Context, w io.Writer, c *Capture, version string, most i
 	return x.out, err
 }
 
-// exporting is a page while it is put together.
+// exporting is a page under construction.
 type exporting struct {
 	ctx  context.Context
 	s    *Server
@@ -58,7 +58,7 @@ type exporting struct {
 	out  *Exported
 }
 
-// ask has the server's own answer to a question of the page.
+// ask returns the server's answer to a request of the page.
 func (x *exporting) ask(path string, v url.Values) (a timeline.Answer, err error) {
 	if err := x.ctx.Err(); err != nil {
 		return a, err
@@ -81,7 +81,7 @@ func (x *exporting) start() error {
 	return err
 }
 
-// session is what the page begins with, once all is known.
+// session adds the page's initial state, once everything else is known.
 func (x *exporting) session() error {
 	x.lack("Benchmark runs, servers that run and other captures are not part of a page by itself.")
 	a, err := x.ask("session", nil)
@@ -94,14 +94,14 @@ func (x *exporting) session() error {
 	return nil
 }
 
-// kernels puts in tables and flame graphs: those of all ranks, and those of each rank if there is room.
+// kernels adds tables and flame graphs: for all ranks, and for each rank if space permits.
 func (x *exporting) kernels() error {
 	of := func(ranks []string) (answers []timeline.Answer, err error) {
 		for _, rank := range ranks {
 			for _, kind := range append([]string{""}, x.c.head().Kinds...) {
 				for _, by := range x.c.Kernels.Groups() {
 					for _, path := range []string{"kernels", "flame"} {
-						if path == "flame" && by == kernels.Kernel { // there it is by class
+						if path == "flame" && by == kernels.Kernel { // the flame graph by class covers this
 							continue
 						}
 						v := url.Values{"by": {string(by)}}
@@ -146,7 +146,7 @@ func (x *exporting) kernels() error {
 	return nil
 }
 
-// whatIf puts in what steps would take with one thing otherwise.
+// whatIf adds the predicted step times for single changes.
 func (x *exporting) whatIf() error {
 	a, err := x.ask("whatif", nil)
 	if err != nil {
@@ -180,7 +180,7 @@ func (x *exporting) whatIf() error {
 				}
 				a, err := x.ask("whatif", url.Values{"set": {what + "=" + to}})
 				if own, ok := errors.AsType[errStatus](err); ok && own.status == http.StatusBadRequest {
-					continue // the rank has nothing of that part
+					continue // the rank lacks that part
 				}
 				if err != nil {
 					return err
@@ -202,11 +202,11 @@ func (x *exporting) whatIf() error {
 	return nil
 }
 
-// alone is of how many ranks of n what-ifs are answered: those of each are some fifty runs of all steps on all ranks, and
-// at 256 ranks a run is a quarter of a second.
+// alone returns the number of ranks, out of n, that get predictions of their own. Each rank takes about fifty replays of
+// all steps on all ranks; at 256 ranks a replay takes a quarter of a second.
 func alone(n int) int { return min(n, max(1, min(16, 512/n))) }
 
-// foremost are ranks that may be changed alone: those that findings are about, and then the others.
+// foremost returns the ranks to offer for single changes: first those with findings, then the others.
 func (x *exporting) foremost(n int) (ranks []int) {
 	for i := range x.c.Report.Findings {
 		ranks = append(ranks, x.c.Report.Findings[i].Ranks...)
@@ -254,14 +254,14 @@ func (x *exporting) timeline() error {
 	return nil
 }
 
-// What is put in place of the addresses that a served page loads.
+// Replacements for the addresses that a served page loads.
 var (
 	styleLink  = []byte(`<link rel="stylesheet" href="app.css">`)
 	scriptLink = []byte(`<script src="app.js" defer></script>`)
 	bodyEnd    = []byte("</body>")
 )
 
-// exportedPage is the served page with all that it loads, and answers, in it.
+// exportedPage is the served page with its resources and the answers inlined.
 func exportedPage(answers []byte) []byte {
 	script := file("ui/dist/app.js")
 	sum := sha256.Sum256(script)
@@ -278,5 +278,5 @@ func exportedPage(answers []byte) []byte {
 	return page
 }
 
-// pageBytes is how long an exported page is without answers.
+// pageBytes is the length of an exported page without answers.
 func pageBytes() int { return len(exportedPage(nil)) }

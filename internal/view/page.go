@@ -13,20 +13,20 @@ import (
 //go:embed ui/index.html ui/dist
 var files embed.FS
 
-// file is one of them.
+// file returns one of the embedded files.
 func file(name string) []byte {
 	text, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // the binary was built without its own files
+		panic(err) // the binary was built without its embedded files
 	}
 	return text
 }
 
-// policy lets the page load what this server has and nothing else, and run no script that stands in a document.
+// policy lets the page load resources only from this server, and blocks inline scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// headers go with every reply.
+// headers adds headers to every reply.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -57,10 +57,11 @@ func pages() (routes []httpguard.Route) {
 	return routes
 }
 
-// keyCookie is the cookie that brings the key: a browser asks for pages without headers of our choice.
+// keyCookie is the cookie that carries the API key, since a browser cannot send custom headers when it requests a page.
 const keyCookie = "stepscope-key"
 
-// keyed takes the key from the address that was printed into a cookie, and from the cookie to where front looks for it.
+// keyed moves the key from the printed address into a cookie, and copies it from the cookie to the header that front
+// checks.
 func keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if key := r.URL.Query().Get("key"); key != "" && r.URL.Path == "/" {

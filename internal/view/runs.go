@@ -7,12 +7,12 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// runRow is a run of the list, with what of it can be shown.
+// runRow is a run in the list, with the views available for it.
 type runRow struct {
 	ID      string        `json:"id"`
 	Kind    string        `json:"kind"`
 	Status  runs.Status   `json:"status"`
-	Created int64         `json:"created_ms"` // since the epoch
+	Created int64         `json:"created_ms"` // ms since the epoch
 	Tags    []string      `json:"tags"`
 	Model   string        `json:"model"`
 	Backend string        `json:"backend"`
@@ -23,7 +23,7 @@ type runRow struct {
 	Load    bool          `json:"load"`
 }
 
-// list tells the runs, newest first.
+// list returns the runs, newest first.
 func (s *Server) list(*http.Request) (any, error) {
 	out := struct {
 		Runs []runRow `json:"runs"`

@@ -1,8 +1,8 @@
-// Package view shows captures and runs in a browser: it serves one page on loopback, and what the page draws.
+// Package view shows captures and runs in a browser. It serves one page on loopback, and the data that the page draws.
 //
-// Go decides, TypeScript draws: handlers send what is to be shown in ready shapes, numbers in nanoseconds and bytes,
-// arrays never null; the page (ui/) turns them into pictures and holds all that it shows in its address. Nothing else
-// is served than what was given on the command line and the runs of one directory.
+// Go prepares the data, TypeScript draws it: handlers send data ready for display, with numbers in nanoseconds and
+// bytes and arrays never null. The page (ui/) draws it and keeps its whole state in its address. The server provides
+// only the captures given on the command line and the runs of one directory.
 package view
 
 import (
@@ -27,24 +27,24 @@ import (
 	"github.com/stepscope/stepscope/internal/view/load"
 )
 
-// Options say what is shown, and to whom.
+// Options configure a Server.
 type Options struct {
-	Given []*Capture        // the first is shown at first; none: the list of runs is
-	Root  string            // where runs are; "": nowhere
-	Run   *runs.Run         // the benchmark run that is shown at first, wherever it is; nil: none
-	Say   *progress.Console // is told of what runs lack
-	Live  *live.Live        // servers that run; nil: none
-	// Open opens another capture: of a run, by its id, or of one of several servers of a run, by the id that Capture.Servers
-	// gives it. Of such a run it opens the first that can be shown.
+	Given []*Capture        // the first is shown initially; none: the list of runs is
+	Root  string            // directory of the runs; "": none
+	Run   *runs.Run         // the benchmark run shown initially, from any directory; nil: none
+	Say   *progress.Console // receives warnings about incomplete runs
+	Live  *live.Live        // running servers; nil: none
+	// Open opens another capture by the id of its run, or, for one of a run's servers, by its id in Capture.Servers.
+	// For a run with several servers it opens the first that can be shown.
 	Open func(ctx context.Context, id string) (*Capture, error)
-	// Perfetto: captures have a button that hands them over, see Capture.Perfetto.
+	// Perfetto adds a button to open a capture in Perfetto, see Capture.Perfetto.
 	Perfetto bool
 	Version  string
-	APIKey   string // beyond loopback; see front
+	APIKey   string // required beyond loopback; see front
 	Log      *slog.Logger
 }
 
-// Server answers the page.
+// Server serves the page and its data.
 type Server struct {
 	Options
 	front    *httpguard.Front
@@ -52,21 +52,21 @@ type Server struct {
 	loads    *load.Views
 }
 
-// New makes a server of what there is to show.
+// New returns a server.
 func New(o Options) *Server {
 	s := &Server{Options: o, captures: newCaptures(o.Given, o.Open)}
 	s.loads = &load.Views{Root: o.Root, Given: o.Run, Say: o.Say, Recorded: s.recorded}
 	s.front = &httpguard.Front{
 		APIKey: o.APIKey, Log: o.Log, BodyTimeout: 20 * time.Second, MaxBodyBytes: httpguard.MostControl,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) {
-			text, _ := json.Marshal(map[string]string{"error": message}) // a string always can
+			text, _ := json.Marshal(map[string]string{"error": message}) // a map of strings always encodes
 			httpguard.WriteJSON(w, status, text)
 		},
 	}
 	return s
 }
 
-// recorded gives what each server of a run recorded.
+// recorded yields the recording of each server of a run.
 func (s *Server) recorded(ctx context.Context, run *runs.Run) iter.Seq2[load.Recorded, error] {
 	return func(yield func(load.Recorded, error) bool) {
 		c, err := s.captures.get(ctx, run.ID())
@@ -90,7 +90,7 @@ func (s *Server) recorded(ctx context.Context, run *runs.Run) iter.Seq2[load.Rec
 	}
 }
 
-// answers are those to what the page asks for below /api/.
+// answers are the handlers of requests below /api/.
 func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 	all := map[string]func(*http.Request) (any, error){
 		"session":         s.session,
@@ -106,7 +106,7 @@ func (s *Server) answers() map[string]func(*http.Request) (any, error) {
 	return all
 }
 
-// routes are those of the page, and of what it asks for.
+// routes are the routes of the page and its data.
 func (s *Server) routes() []httpguard.Route {
 	routes := pages()
 	for path, answer := range s.answers() {
@@ -121,7 +121,7 @@ func (s *Server) routes() []httpguard.Route {
 	return routes
 }
 
-// handOver gives a capture to Perfetto.
+// handOver serves a capture to Perfetto.
 func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 	c, err := s.captures.get(r.Context(), r.PathValue("c"))
 	var handler http.Handler
@@ -138,17 +138,17 @@ func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// Handler is all of it.
+// Handler serves all routes.
 func (s *Server) Handler() http.Handler {
 	mux := s.front.Mux(s.routes(), func(r *http.Request) string { return "there is no " + r.URL.Path })
 	return headers(s.front.Guard(keyed(mux)))
 }
 
-// Serve answers on ln until ctx ends, and a capture under way has been closed. What captures hold is let go then.
+// Serve serves on ln until ctx ends and a capture in progress has been stopped. It then releases all captures.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer s.captures.close()
 	if s.Live != nil {
-		ctx, cancel := context.WithCancel(ctx) // of the servers, also where the listener fails
+		ctx, cancel := context.WithCancel(ctx) // also ends Live if the listener fails
 		var live sync.WaitGroup
 		live.Go(func() { s.Live.Run(ctx) })
 		defer live.Wait()
@@ -157,21 +157,21 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return s.front.Serve(ctx, ln, s.Handler(), func(hs *http.Server) { hs.Close() })
 }
 
-// Session is what the page begins with.
+// Session is the page's initial state.
 type Session struct {
 	Version  string `json:"version"`
 	Captures []Head `json:"captures"`
-	Opened   string `json:"opened"`   // the capture that was asked for, by its own id; "": none was
-	Runs     bool   `json:"runs"`     // there may be some to open
-	Run      string `json:"run"`      // the benchmark run to begin with; "": none
-	Live     bool   `json:"live"`     // there are servers that run
-	Perfetto bool   `json:"perfetto"` // captures can be handed over
-	// Exported is what a page by itself lacks; nil: there is a server behind it.
+	Opened   string `json:"opened"`   // id of the requested capture; "": none
+	Runs     bool   `json:"runs"`     // there may be runs to open
+	Run      string `json:"run"`      // the initial benchmark run; "": none
+	Live     bool   `json:"live"`     // there are running servers
+	Perfetto bool   `json:"perfetto"` // captures can be opened in Perfetto
+	// Exported describes the limits of a standalone page; nil: a server is behind the page.
 	Exported *Exported `json:"exported"`
 }
 
-// session tells what was given, and the run that the parameter "open" names. What others have opened meanwhile is not in
-// it, so that an address shows the same whatever was looked at before.
+// session returns the given captures, and the run named by the parameter "open". It excludes captures opened by other
+// requests, so that an address always shows the same content.
 func (s *Server) session(r *http.Request) (any, error) {
 	heads, opened := []Head{}, ""
 	for _, c := range s.Given {
@@ -193,18 +193,18 @@ func (s *Server) session(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// errStatus is an error with the status that it is sent with.
+// errStatus is an error with its HTTP status.
 type errStatus struct {
 	status int
 	error
 }
 
-// bad is a request that asks for what there is not.
+// bad returns an error for an invalid request.
 func bad(format string, args ...any) error {
 	return errStatus{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
-// json sends what answer gives as JSON, bytes as they are.
+// json sends the result of answer as JSON; bytes are sent unchanged.
 func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := answer(r)
@@ -225,7 +225,7 @@ func (s *Server) json(answer func(*http.Request) (any, error)) http.HandlerFunc 
 	}
 }
 
-// refuse says what is wrong, with the status that belongs to it.
+// refuse sends an error with its HTTP status.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	if own, ok := errors.AsType[errStatus](err); ok {

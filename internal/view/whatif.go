@@ -11,24 +11,24 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/worth"
 )
 
-// WhatIf is what steps would take with some settings; see result.WhatIf.
+// WhatIf holds the predicted step times under some settings; see result.WhatIf.
 type WhatIf struct {
 	Known       bool            `json:"known"`
-	Why         string          `json:"why"` // it is not
+	Why         string          `json:"why"` // reason for the lack of a prediction
 	Off         float64         `json:"off_median"`
 	OffP90      float64         `json:"off_p90"`
 	Unexplained float64         `json:"unexplained"`
 	Parts       []whatIfPart    `json:"parts"`
 	Rows        []whatIfRow     `json:"rows"`
 	Lengths     []whatIfLengths `json:"lengths"`
-	Command     string          `json:"command"` // asks the same; "": nothing is changed
+	Command     string          `json:"command"` // the equivalent command; "": no changes
 }
 
-// whatIfPart is what may be set.
+// whatIfPart is one part of a step that settings may change.
 type whatIfPart struct {
-	ID    string  `json:"id"` // as settings name it
+	ID    string  `json:"id"` // as in settings
 	Share float64 `json:"share"`
-	Peers bool    `json:"peers"` // of a rank it may be as that of the others
+	Peers bool    `json:"peers"` // one rank may be set to match the others
 }
 
 type whatIfRow struct {
@@ -39,13 +39,13 @@ type whatIfRow struct {
 
 type whatIfLengths struct {
 	Ranks []int   `json:"ranks"`
-	Steps []int   `json:"steps"` // those that are compared
+	Steps []int   `json:"steps"` // the compared steps
 	Was   []int64 `json:"was"`
 	Would []int64 `json:"would"`
-	Ends  []int64 `json:"end_ns"` // when each ended as recorded, since the capture's origin
+	Ends  []int64 `json:"end_ns"` // recorded end of each step, relative to the capture's origin
 }
 
-// whatIf answers settings, each in a parameter "set" as whatif --set takes it.
+// whatIf answers a request for settings, each in a parameter "set" in the syntax of whatif --set.
 func (s *Server) whatIf(c *Capture, r *http.Request) (any, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, bad("%v", err)
@@ -53,10 +53,10 @@ func (s *Server) whatIf(c *Capture, r *http.Request) (any, error) {
 	return c.WhatIf(r.Form["set"])
 }
 
-// mostSettings bounds the work of one question.
+// mostSettings limits the work of one request.
 const mostSettings = 50
 
-// WhatIf runs the steps again with settings.
+// WhatIf replays the steps with settings.
 func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 	if len(texts) > mostSettings {
 		return nil, bad("%d settings: give %d at most", len(texts), mostSettings)
@@ -102,7 +102,8 @@ func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 	return out, nil
 }
 
-// parts are what sliders may change: those of the critical path with their shares, and the classes of kernels that ran.
+// parts returns the parts offered as sliders: those of the critical path with their shares, and the classes of kernels
+// that ran.
 func (c *Capture) parts() (parts []whatIfPart) {
 	share := func(causes ...string) (sum float64) {
 		for _, row := range c.Report.Path.Rows {

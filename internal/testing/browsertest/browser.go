@@ -1,4 +1,5 @@
-// Package browsertest shows pages to a headless Chromium, for tests: it opens them, asks them, and takes pictures.
+// Package browsertest drives a headless Chromium in tests: it opens pages, evaluates scripts in them, and takes
+// screenshots.
 package browsertest
 
 import (
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// Start starts a headless browser without a network, and ends it with the test.
+// Start starts a headless browser without network access, and stops it at the end of the test.
 func Start(t *testing.T, pipes []*os.File, args ...string) {
 	t.Helper()
 	if testing.Short() {
@@ -46,7 +47,7 @@ func Start(t *testing.T, pipes []*os.File, args ...string) {
 	t.Cleanup(func() {
 		cmd.Cancel()
 		cmd.Wait()
-		// The helpers still write to the profile while they end, which t.TempDir would count as a failure.
+		// The helpers still write to the profile while they end; t.TempDir would report that as a failure.
 		for range 50 {
 			if os.RemoveAll(home) == nil {
 				break
@@ -56,7 +57,7 @@ func Start(t *testing.T, pipes []*os.File, args ...string) {
 	})
 }
 
-// A Tab is one page of a browser, driven by the DevTools protocol over a pipe: messages are JSON, ended by a zero byte.
+// Tab is one page of a browser, driven by the DevTools protocol over a pipe: messages are JSON, ended by a zero byte.
 type Tab struct {
 	t       *testing.T
 	out     *os.File
@@ -81,7 +82,7 @@ func Open(t *testing.T, url string, args ...string) *Tab {
 	}
 	b := &Tab{t: t, out: ourOut, answers: map[int]chan json.RawMessage{}}
 	var reader sync.WaitGroup
-	t.Cleanup(func() { // runs after the browser was ended
+	t.Cleanup(func() { // runs after the browser has stopped
 		ourOut.Close()
 		ourIn.Close()
 		reader.Wait()
@@ -98,25 +99,25 @@ func Open(t *testing.T, url string, args ...string) *Tab {
 	b.session = attached.SessionID
 	b.Call("Runtime.enable", nil, nil)
 	b.Call("Log.enable", nil, nil)
-	b.Call("Page.enable", nil, nil) // else no script is put into new documents
+	b.Call("Page.enable", nil, nil) // otherwise new documents get no script
 	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": labels}, nil)
 	b.Show(url)
 	return b
 }
 
-// Show goes to another page.
+// Show navigates to another page.
 func (b *Tab) Show(url string) {
 	b.t.Helper()
 	b.Call("Page.navigate", map[string]any{"url": url}, nil)
 }
 
-// Size makes the page's window so many CSS pixels wide and high.
+// Size sets the page's viewport, in CSS pixels.
 func (b *Tab) Size(width, height int) {
 	b.t.Helper()
 	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
-// Scheme shows the page in light or in dark.
+// Scheme sets the page's colour scheme, light or dark.
 func (b *Tab) Scheme(scheme string) {
 	b.t.Helper()
 	b.Call("Emulation.setEmulatedMedia", map[string]any{
@@ -124,16 +125,16 @@ func (b *Tab) Scheme(scheme string) {
 	}, nil)
 }
 
-// Picture is a PNG of the page: of what is in the window, or of all of it.
+// Picture returns a PNG of the viewport, or with whole of the whole page.
 func (b *Tab) Picture(whole bool) []byte {
 	b.t.Helper()
-	b.Call("Page.bringToFront", nil, nil) // a page behind another is not drawn
+	b.Call("Page.bringToFront", nil, nil) // a page in the background is not drawn
 	var shot struct{ Data []byte }
 	b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": whole}, &shot)
 	return shot.Data
 }
 
-// PDF is the page printed.
+// PDF returns the page as printed.
 func (b *Tab) PDF() []byte {
 	b.t.Helper()
 	var printed struct{ Data []byte }
@@ -206,8 +207,8 @@ func (b *Tab) Call(method string, params, result any) {
 	}
 }
 
-// Eval returns the string that a JavaScript expression has in the page, or the promise that it gives. With gesture it
-// counts as a person's click.
+// Eval returns the string value of a JavaScript expression in the page; it awaits a promise. With gesture it counts as
+// a user's click.
 func (b *Tab) Eval(expression string, gesture bool) string {
 	b.t.Helper()
 	var got struct {
@@ -233,14 +234,14 @@ func (b *Tab) Wait(expression string) {
 	}
 }
 
-// Console is what the page's scripts and the browser complained of.
+// Console returns the messages and errors of the page's scripts and the browser.
 func (b *Tab) Console() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.log...)
 }
 
-// Shoot writes a picture of the page in light and in dark to dir, if there is one.
+// Shoot writes screenshots of the page in light and in dark to dir, if dir is not empty.
 func (b *Tab) Shoot(dir, name string) {
 	b.t.Helper()
 	if dir == "" {
@@ -254,7 +255,7 @@ func (b *Tab) Shoot(dir, name string) {
 	}
 }
 
-// Module is a module of TypeScript as a script that gives it a name, for pages that lack it.
+// Module returns a TypeScript module as a script that binds it to a name, for pages without it.
 func Module(t *testing.T, path, name string) string {
 	t.Helper()
 	out, err := exec.Command("go", "tool", "esbuild", path, "--bundle", "--format=iife", "--global-name="+name, "--log-level=error").Output()
@@ -264,8 +265,8 @@ func Module(t *testing.T, path, name string) string {
 	return string(out)
 }
 
-// Units runs the files below dir whose names end in .test.ts by node's own test runner. They are tests of functions that
-// need no page.
+// Units runs the files below dir whose names end in .test.ts with node's own test runner. They test functions that need
+// no page.
 func Units(t *testing.T, dir string) {
 	t.Helper()
 	node, err := exec.LookPath("node")

@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// labels notes the texts that plots draw, by canvas: each draw of all of it sets the size before, or fills the whole canvas.
+// labels is a script that records the texts that plots draw, by canvas. A full redraw sets the canvas's size or fills
+// it first, which clears the record.
 const labels = `{
 const {fillText, fillRect} = CanvasRenderingContext2D.prototype;
 const height = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, "height");
@@ -26,8 +27,9 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 window.labelled = true;
 }`
 
-// misfits are what cannot be read as the page is now: a page wider than its window, texts that their element cuts off, and
-// labels of plots outside of them or on top of each other. What ends in dots may be cut off, if its tip has all of it.
+// misfits is a script that lists illegible content of the page as it is: a page wider than its window,
+// texts clipped by their element, and plot labels that overlap or are outside their plot. Text with an ellipsis may be
+// clipped if its tooltip shows it in full.
 const misfits = `
 const out = [], root = document.scrollingElement;
 if (!window.labelled) out.push("labels of plots were not recorded, so nothing is known of them");
@@ -50,14 +52,14 @@ for (const c of document.querySelectorAll("canvas")) {
 }
 return out;`
 
-// Misfits are what cannot be read of the page as it is now.
+// Misfits returns the illegible content of the page in its present state.
 func (b *Tab) Misfits() []string {
 	b.t.Helper()
 	return b.Told("(() => {" + misfits + "})()")
 }
 
-// Barriers are the serious faults that axe-core, the source of which STEPSCOPE_AXE names, finds in the page: what keeps
-// people from using it. Without a source there are none.
+// Barriers returns the serious accessibility faults that axe-core finds in the page. The environment variable
+// STEPSCOPE_AXE names its source; without it the result is empty.
 func (b *Tab) Barriers() []string {
 	b.t.Helper()
 	path := os.Getenv("STEPSCOPE_AXE")
@@ -74,7 +76,7 @@ func (b *Tab) Barriers() []string {
 		.concat(r.passes.length < 10 ? "hardly anything to judge" : []))`)
 }
 
-// Told are the texts that an expression gives, or the promise that it is.
+// Told returns the texts that an expression evaluates to; it awaits a promise.
 func (b *Tab) Told(expression string) (texts []string) {
 	b.t.Helper()
 	got := b.Eval("Promise.resolve("+expression+").then(JSON.stringify)", false)

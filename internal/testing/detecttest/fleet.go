@@ -1,6 +1,5 @@
-// Package detecttest makes series of servers that never ran: data-parallel ranks which serve requests
-// that come at random, and what a sample a second would have seen of them. What goes wrong, and from
-// when on, is known.
+// Package detecttest simulates time series of servers: data-parallel ranks serve requests that arrive at random, and
+// are sampled once a second. The fault and its start are known.
 package detecttest
 
 import (
@@ -11,61 +10,61 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Routing is how requests are dealt out to ranks.
+// Routing is the assignment of requests to ranks.
 type Routing int
 
-// The routings.
+// Kinds of routing.
 const (
 	Random Routing = iota
 	RoundRobin
 	LeastLoaded
 )
 
-// Fleet is a server. Its ranks decode all of their requests together, a token each a step; a step takes
+// Fleet is a simulated server. Each of its ranks decodes all its requests together, one token per step. A step takes
 // Step·(1 + requests/64). A request's prompt is computed before its first token.
 type Fleet struct {
 	Seed    uint64
 	Ranks   int
-	Load    float64 // requests under way on a rank, about
+	Load    float64 // approximate number of requests in progress per rank
 	Routing Routing
-	Tokens  float64       // of a reply, the mean of a geometric distribution
-	Step    time.Duration // of a decode step of one request
-	Most    int           // requests that a rank runs at once; others wait
+	Tokens  float64       // mean tokens of a reply, geometrically distributed
+	Step    time.Duration // base time of a decode step
+	Most    int           // limit on running requests per rank; others queue
 
-	// What goes wrong from the second From on, up to Until (0: for good).
+	// The fault, from the second From up to Until (0: to the end).
 	From, Until float64
-	Skew        float64 // rank 1 gets so many times the requests of another
-	Slow        float64 // rank 1 takes so many times as long for a step
-	AllSlow     float64 // all ranks do
-	Surge       float64 // so many times as many requests come
-	Stall       float64 // rank 1 makes nothing for so long at the beginning of each second, s
+	Skew        float64 // factor on the requests of rank 1
+	Slow        float64 // factor on the step time of rank 1
+	AllSlow     float64 // factor on the step time of all ranks
+	Surge       float64 // factor on the rate of requests
+	Stall       float64 // pause of rank 1 at the beginning of each second, s
 
-	// What is not wrong, but disturbs.
-	Bursts  bool    // three times as many requests in two seconds of each minute
-	Ramp    float64 // the load grows to so many times itself over the series; 0: it does not
-	Restart float64 // at this second the server starts again; 0: it does not
-	Missing float64 // share of samples that do not come
-	Hole    float64 // from this second on none comes for half a minute; 0: there is none
-	Stale   bool    // gauges are as old as SGLang's, which counts when it computes prompts, and else every 40 steps
+	// Disturbances that are not faults.
+	Bursts  bool    // triple rate of requests in two seconds of each minute
+	Ramp    float64 // factor by which the load grows over the series; 0: constant
+	Restart float64 // second at which the server restarts; 0: never
+	Missing float64 // share of samples lost
+	Hole    float64 // second from which half a minute of samples is lost; 0: none
+	Stale   bool    // gauges as stale as SGLang's, updated at each prefill, else every 40 steps
 }
 
 type request struct{ left float64 }
 
 type rank struct {
 	running []request
-	queue   []float64 // when each came
+	queue   []float64 // arrival times
 	made    float64   // tokens
-	shown   float64   // requests, at the last time that they were counted
-	steps   float64   // since then
-	before  float64   // the same, of the sample before
+	shown   float64   // running requests at the last gauge update
+	steps   float64   // steps since then
+	before  float64   // shown at the previous sample
 }
 
 const (
-	tick       = 0.05 // s
-	countEvery = 40   // steps: SGLang's --decode-log-interval
+	tick       = 0.05 // in s
+	countEvery = 40   // in steps: SGLang's --decode-log-interval
 )
 
-// Play gives samples, second by second; nil where none came.
+// Play calls sample for each second, with nil for a lost sample.
 func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
 	rng := rand.New(rand.NewPCG(f.Seed, 7))
 	ranks := make([]rank, f.Ranks)
@@ -127,7 +126,7 @@ func (f *Fleet) Play(seconds int, sample func(second int, l *signals.Live)) {
 	}
 }
 
-// step is how long a rank takes for one, s.
+// step returns the step time of a rank, in s.
 func (f *Fleet) step(rank, batch int, wrong bool) float64 {
 	took := f.Step.Seconds() * (1 + float64(batch)/64)
 	if wrong && f.Slow > 0 && rank == 1 {
@@ -139,7 +138,7 @@ func (f *Fleet) step(rank, batch int, wrong bool) float64 {
 	return took
 }
 
-// arrive deals out the requests of a tick.
+// arrive distributes the requests of a tick.
 func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wrong bool, end float64) {
 	life := f.Tokens * f.step(0, int(f.Load), false)
 	rate := f.Load * float64(f.Ranks) / life
@@ -152,9 +151,9 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 	if wrong && f.Surge > 0 {
 		rate *= f.Surge
 	}
-	extra := 0.0 // of all requests, those that rank 1 gets beyond its share
+	extra := 0.0 // rate of requests to rank 1 above its share
 	if wrong && f.Skew > 1 {
-		// The others get what they got; rank 1 gets Skew times that.
+		// The rate of the others is unchanged; rank 1 gets Skew times as many.
 		extra = rate / float64(f.Ranks) * (f.Skew - 1)
 	}
 	for range poisson(rng, rate*tick) {
@@ -179,11 +178,11 @@ func (f *Fleet) arrive(rng *rand.Rand, ranks []rank, next *int, now float64, wro
 	}
 }
 
-// serve runs a rank for a tick, in which it stands still for a while.
+// serve simulates a rank for a tick, including a pause of still seconds.
 func (f *Fleet) serve(rng *rand.Rand, r *rank, now, step, still float64, ttft, itl *signals.Histogram) {
 	came := false
 	for ; len(r.queue) > 0 && len(r.running) < f.Most; came = true {
-		// The first token comes with the next step, and a prefill as long as four of them.
+		// The first token takes the next step plus a prefill as long as four steps.
 		observe(ttft, boundsTTFT, now-r.queue[0]+5*step*(0.8+0.4*rng.Float64()), 1)
 		r.queue = r.queue[1:]
 		r.running = append(r.running, request{1 + math.Floor(rng.ExpFloat64()*(f.Tokens-1))})

@@ -125,7 +125,7 @@ func cancelled(t *testing.T, e server.Engine) {
 	idle(t, e)
 }
 
-// idle waits until a flush says that nothing runs.
+// idle waits until a flush reports an idle engine.
 func idle(t *testing.T, e server.Engine) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

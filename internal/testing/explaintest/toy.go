@@ -1,4 +1,4 @@
-// Package explaintest makes small traces by hand, for tests of those who explain them.
+// Package explaintest builds small traces by hand, for tests of their analysis.
 package explaintest
 
 import (
@@ -8,8 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Toy builds small traces by hand. Times are ns; thread 0 launches, streams
-// are 1 and up.
+// Toy builds small traces by hand. Times are in ns; thread 0 launches, streams are numbered from 1.
 type Toy struct {
 	T    *trace.Trace
 	corr int64
@@ -38,7 +37,7 @@ func (y *Toy) Step(start, end int64) *Toy {
 	return y
 }
 
-// Launch records a call, and gives its correlation.
+// Launch records a call, and returns its correlation id.
 func (y *Toy) Launch(name string, start, end int64) int64 {
 	y.corr++
 	y.Span(trace.Runtime, 0, name, start, end).Corr = y.corr
@@ -54,7 +53,7 @@ func (y *Toy) Op(cat trace.Category, name string, corr int64, stream int, start,
 	return y
 }
 
-// Run is a kernel with its launch: the call begins at asked and takes 10 ns.
+// Run records a kernel and its launch: the call begins at asked and takes 10 ns.
 func (y *Toy) Run(name string, asked, start, end int64, grid int32) *Toy {
 	return y.Op(trace.Kernel, name, y.Launch("cudaLaunchKernel", asked, asked+10), 1, start, end, grid)
 }

@@ -1,8 +1,6 @@
-// Package fakeengine is an engine without a model, for tests of what stands in
-// front of one: it steps at a set pace, prefills before it decodes, has a queue
-// with a bound, a prefix cache, a KV cache that can be full, profile windows that
-// count forward steps, and channels it never waits for. Its tokens are bytes of a
-// text that is given or made from the prompt.
+// Package fakeengine is an engine without a model, for tests of servers. It steps at a set pace and prefills before it
+// decodes. It has a bounded queue, a prefix cache, a KV cache that can fill up, and profile windows that count forward
+// steps. It never blocks on a channel. Its tokens are the bytes of a text that is given or derived from the prompt.
 package fakeengine
 
 import (
@@ -17,10 +15,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// Options say how the engine behaves. The zero value answers at once.
+// Options configure the engine. The zero value answers at once.
 type Options struct {
-	Pace       time.Duration                    // of one forward step
-	Reply      func(prompt string) string       // default: words made from the prompt
+	Pace       time.Duration                    // duration of a forward step
+	Reply      func(prompt string) string       // default: words derived from the prompt
 	MaxRunning int                              // default 64
 	MaxQueue   int                              // default 1024
 	Capacity   int                              // KV tokens, default 1<<20
@@ -30,7 +28,7 @@ type Options struct {
 	Trap       func(r *api.Request) *api.Finish // ends a request before its first token
 }
 
-// Engine is the fake.
+// Engine is the fake engine.
 type Engine struct {
 	o       Options
 	wake    chan struct{}
@@ -86,7 +84,7 @@ func (e *Engine) Close() {
 	<-e.stopped
 }
 
-// words makes a text that depends on the prompt only.
+// words returns a text that depends only on the prompt.
 func words(prompt string) string {
 	list := []string{"step", "rank", "the", "late", "café", "kernel", "a", "stream", "waits", "日本"}
 	h := uint32(2166136261)
@@ -132,7 +130,7 @@ func (e *Engine) poke() {
 	}
 }
 
-// loop makes forward steps while there is work.
+// loop runs forward steps while there is work.
 func (e *Engine) loop(ctx context.Context) {
 	defer close(e.stopped)
 	for {
@@ -167,8 +165,7 @@ func (e *Engine) loop(ctx context.Context) {
 	}
 }
 
-// step is one forward step: a prefill when something waits and fits, else a
-// decode.
+// step is one forward step: a prefill if a waiting request fits, else a decode.
 func (e *Engine) step() {
 	gone := func(s *slot) bool {
 		if s.ctx.Err() != nil {
@@ -212,7 +209,7 @@ func (e *Engine) step() {
 	}
 }
 
-// advance makes one token; s.n < 0 marks the end.
+// advance produces one token; s.n < 0 marks the end.
 func (e *Engine) advance(s *slot, first bool) {
 	p := s.r.Params
 	ev := api.Event{Token: api.NoToken, Cached: s.cached, DPRank: max(0, s.r.DPRank)}
@@ -272,8 +269,7 @@ func top(id int32, n int) []api.Logprob {
 	return out
 }
 
-// lookup returns how many leading tokens of ids are cached; the last token is
-// always computed.
+// lookup returns the number of cached leading tokens of ids; the last token is always computed.
 func (e *Engine) lookup(ids []int32) int {
 	best := 0
 	for _, s := range e.seen {
@@ -300,7 +296,7 @@ func (e *Engine) used() (sum int) {
 	return sum
 }
 
-// FlushCache waits until nothing runs.
+// FlushCache waits until the engine is idle.
 func (e *Engine) FlushCache(ctx context.Context) error {
 	for {
 		e.mu.Lock()
@@ -349,14 +345,14 @@ func (e *Engine) Info() server.Info {
 // Tokenizer returns the byte tokenizer.
 func (e *Engine) Tokenizer() server.Tokenizer { return Tokenizer{} }
 
-// Healthy returns what SetHealth set.
+// Healthy returns the error given to SetHealth.
 func (e *Engine) Healthy() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.unhealthy
 }
 
-// SetHealth makes the engine ill, or well again with nil.
+// SetHealth makes the engine unhealthy, or healthy with nil.
 func (e *Engine) SetHealth(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -370,7 +366,7 @@ func (e *Engine) Submitted() []*api.Request {
 	return slices.Clone(e.submitted)
 }
 
-// Busy returns how many requests the engine holds.
+// Busy returns the number of requests in the engine.
 func (e *Engine) Busy() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -53,7 +53,7 @@ func (w *window) before(e *Engine, prefill bool) {
 	}
 }
 
-// file is the name of a window's file.
+// file returns the name of a window's file.
 func file(r *api.ProfileRequest) string {
 	name := r.ID + "-TP-0.trace.json.gz"
 	if r.Prefix != "" {

@@ -22,7 +22,7 @@ var specials = map[int32]string{BOS: "<s>", EOS: "</s>", Start: "<|im_start|>", 
 // Tokenizer has one token for each byte.
 type Tokenizer struct{}
 
-// Encode gives special tokens written out in the text their ids.
+// Encode converts a text to ids. With special it converts the names of special tokens in the text to their ids.
 func (Tokenizer) Encode(text string, special bool) ([]int32, error) {
 	var ids []int32
 	if special {
@@ -79,7 +79,7 @@ func (s *stream) Push(id int32) string {
 	if !utf8.FullRune(s.held) {
 		return ""
 	}
-	// One more byte may both show an earlier one to be broken and stand alone.
+	// Another byte may both show an earlier one to be invalid and be complete by itself.
 	return s.Flush()
 }
 

@@ -1,4 +1,4 @@
-// Package loadtest makes small benchmark runs, for tests of what shows them.
+// Package loadtest makes small benchmark runs, for tests of their display.
 package loadtest
 
 import (
@@ -16,7 +16,7 @@ const (
 	start = int64(1_763_750_000_000_000_000) // of the run and of the trace, ns since the epoch
 )
 
-// reply is a request that was sent, and got events with text, at these times in ms.
+// reply returns a record of a request with its send time, and the times of its events with text, in ms.
 func reply(id string, sent int64, events ...int64) bench.Record {
 	r := bench.Record{
 		ID: id, Scheduled: sent * ms, Released: sent * ms, Sent: sent * ms, First: events[0] * ms, Last: events[len(events)-1] * ms, Done: events[len(events)-1] * ms,
@@ -29,7 +29,7 @@ func reply(id string, sent int64, events ...int64) bench.Record {
 	return r
 }
 
-// Sample is a load of four requests; steps were recorded from 0 to 200 ms:
+// Sample returns a load of four requests; steps were recorded from 0 to 200 ms:
 //
 //	a  sent at -, tokens at 11 41 111 151: in the decode steps
 //	b  sent at 2, its prefill at 12 … 30
@@ -44,7 +44,7 @@ func Sample() []bench.Record {
 	return records
 }
 
-// Trace is that of Sample's server.
+// Trace returns the trace of Sample's server.
 func Trace() *trace.Trace {
 	t := &trace.Trace{Source: trace.Source{Host: "here", Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}, Tracks: make([]trace.Track, 3)}
 	add := func(cat trace.Category, from, to int64, name string, track trace.TrackID, corr int64, ids string) {
@@ -69,7 +69,7 @@ func Trace() *trace.Trace {
 	return t
 }
 
-// Keep makes a run of records, which a window touched from 90 to 210 ms.
+// Keep stores records as a run. With traces, the run also has a trace and a profiling window from 90 to 210 ms.
 func Keep(t *testing.T, root string, records []bench.Record, traces bool) *runs.Run {
 	t.Helper()
 	r, err := runs.Create(root, runs.About{Kind: "bench", Tool: "bench serving", Tags: []string{"first"}}, 0)

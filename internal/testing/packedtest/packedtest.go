@@ -1,4 +1,4 @@
-// Package packedtest unpacks what testdata holds, for tests.
+// Package packedtest decompresses files of testdata, for tests.
 package packedtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Read gives the text of a file, which its first bytes say is gzip, zstd or neither.
+// Read returns the text of a file. It detects gzip and zstd by the first bytes.
 func Read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -41,7 +41,7 @@ func Read(t testing.TB, path string) []byte {
 	return text
 }
 
-// File unpacks a .zst file into a folder of the test, and gives the path there.
+// File decompresses a .zst file into a temporary directory of the test, and returns its path there.
 func File(t testing.TB, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".zst"))

@@ -8,11 +8,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Copy is a copy of the traces that can be damaged.
+// Copy returns a copy of the traces that may be modified.
 func Copy(ts []*trace.Trace) []*trace.Trace { return clone(ts) }
 
-// Clock sets a rank's clock off by ns at the first span, and has it gain
-// drift ns a ns from then on.
+// Clock offsets a rank's clock by ns at the first span, and makes it drift by drift ns per ns from there.
 func Clock(t *trace.Trace, ns int64, drift float64) {
 	if len(t.Spans) == 0 {
 		return
@@ -33,7 +32,7 @@ func Clock(t *trace.Trace, ns int64, drift float64) {
 	sortSpans(t)
 }
 
-// DropLaunches loses a share of the calls that launch; 1: all.
+// DropLaunches removes a share of the launch calls; 1: all.
 func DropLaunches(t *trace.Trace, share float64, seed uint64) {
 	on := map[int64]bool{}
 	for i := range t.Spans {
@@ -56,8 +55,8 @@ func DropLaunches(t *trace.Trace, share float64, seed uint64) {
 	})
 }
 
-// Keep leaves the steps from first to last, and what lies outside of all steps
-// between them: what a window would hold that opened and closed there.
+// Keep keeps the steps from first to last, and events outside all steps between them: the content of a window that
+// opened and closed there.
 func Keep(t *trace.Trace, first, last int) {
 	r := prep.Trace(t, nil)
 	from, to := r.Steps[first].Start, r.Steps[last].End
@@ -84,7 +83,7 @@ func Keep(t *trace.Trace, first, last int) {
 	t.Spans = kept
 }
 
-// Rename gives other names to GPU work; the name that rename gives may be the same.
+// Rename renames GPU work; rename may return the same name.
 func Rename(t *trace.Trace, rename func(name string) string) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat.OnGPU() {
@@ -95,7 +94,7 @@ func Rename(t *trace.Trace, rename func(name string) string) {
 	}
 }
 
-// Insert adds a span to a trace, a frame that a thread was in, say.
+// Insert adds a span to a trace, such as a frame around part of a thread.
 func Insert(t *trace.Trace, s trace.Span) {
 	t.Spans = append(t.Spans, s)
 	sortSpans(t)

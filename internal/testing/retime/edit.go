@@ -2,8 +2,7 @@ package retime
 
 import "slices"
 
-// Pause makes the launching thread of a rank stand still for a while at the
-// beginning of a step.
+// Pause pauses the launching thread of a rank at the beginning of a step.
 func (m *Model) Pause(rank, step int, ns int64) {
 	for _, p := range m.Moments {
 		if p.prev != nil && p.Rank == rank && p.prev.Name == StepBegins && p.prev.Step == step {
@@ -14,7 +13,7 @@ func (m *Model) Pause(rank, step int, ns int64) {
 	panic("retime: no such step")
 }
 
-// Period is the median time from one step's beginning to the next, of all ranks.
+// Period returns the median time from the start of one step to the next, over all ranks.
 func (m *Model) Period() int64 {
 	var all []int64
 	for _, threads := range m.threads {
@@ -38,8 +37,7 @@ func (m *Model) Period() int64 {
 	return all[len(all)/2]
 }
 
-// PauseAt makes the launching thread of a rank stand still at a time of its trace,
-// in whatever it does then.
+// PauseAt pauses the launching thread of a rank at a time in its trace, whatever it is doing.
 func (m *Model) PauseAt(rank int, at, ns int64) {
 	at += offset(m.ranks[rank])
 	for _, p := range m.threads[rank][m.main[rank]] {
@@ -51,8 +49,7 @@ func (m *Model) PauseAt(rank int, at, ns int64) {
 	panic("retime: the thread is over by then")
 }
 
-// Stretch makes the ops that are chosen, but for the collectives of several
-// ranks, take longer or less long.
+// Stretch scales the durations of the chosen ops, except collectives of several ranks.
 func (m *Model) Stretch(factor float64, choose func(o *Op) bool) {
 	for _, o := range m.Ops {
 		if o.Meet == nil && choose(o) {
@@ -61,7 +58,7 @@ func (m *Model) Stretch(factor float64, choose func(o *Op) bool) {
 	}
 }
 
-// Add makes an op run once more after itself, by the same launch.
+// Add repeats an op directly after itself, from the same launch.
 func (m *Model) Add(o *Op, name string) *Op {
 	c := *o
 	detail := *o.trace
@@ -85,11 +82,10 @@ func (m *Model) Add(o *Op, name string) *Op {
 	return &c
 }
 
-// Leave makes an op of a collective end later, on its rank alone: it leaves later than
-// the others, as by a slow link.
+// Leave delays the end of a collective's op on its rank alone, as a slow link would.
 func (m *Model) Leave(o *Op, ns int64) { o.tail += ns }
 
-// Recorded is from when to when the launching thread of a rank is in its trace.
+// Recorded returns the time range of a rank's launching thread in its trace.
 func (m *Model) Recorded(rank int) (first, last int64) {
 	list, off := m.threads[rank][m.main[rank]], offset(m.ranks[rank])
 	return list[0].at - off, list[len(list)-1].at - off

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// What a moment is besides a call.
+// Names of moments other than calls.
 const (
 	ThreadBegins = "thread begins"
 	ThreadEnds   = "thread ends"
@@ -22,8 +22,7 @@ const (
 	GoesOn       = "goes on from hosts"
 )
 
-// addHost lists the moments of a rank's threads that launch or wait. It gives
-// those of its calls.
+// addHost lists the moments of a rank's threads that launch or wait, and returns those of its calls.
 func (m *Model) addHost(i int, r *match.Rank) []*Moment {
 	t := m.traces[i]
 	off := offset(r)
@@ -57,7 +56,7 @@ func (m *Model) addHost(i int, r *match.Rank) []*Moment {
 	for s := range r.Steps {
 		if st := &r.Steps[s]; st.Name != "" {
 			add(st.Track, st.Start, StepBegins)
-			// The step is over: what comes then is no part of it.
+			// Moments at the end of the step are not part of it.
 			add(st.Track, st.End-1, StepEnds)
 		}
 	}
@@ -105,13 +104,13 @@ func sorted(threads map[trace.TrackID][]*Moment) []trace.TrackID {
 	return out
 }
 
-// rankOf orders moments of one time.
+// rankOf orders moments with equal times.
 func rankOf(p *Moment) int {
 	return slices.Index([]string{ThreadBegins, Returns, GoesOn, StepEnds, StepBegins, Arrives, Blocks, ThreadEnds}, p.Name)
 }
 
-// blocked lists when threads may wait for the device: in synchronisations, and in
-// copies that return when they are done.
+// blocked lists the intervals in which threads may wait for the device: synchronisations, and copies that return on
+// completion.
 func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	out := map[trace.TrackID][]prep.Interval{}
 	for track, list := range r.Blocked {
@@ -137,9 +136,8 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	return out
 }
 
-// addWaits finds what each return from a blocking call waited for: the last op
-// that was launched before and had ended by then. One that waits for an event
-// waits for what was launched last before an event was recorded.
+// addWaits finds the work that each return from a blocking call waited for: the last op launched before and finished by
+// then. A call that waits for an event waits for the last op launched before an event was recorded.
 func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 	lastOf := map[*Moment]*Op{}
 	for _, o := range ops {
@@ -163,7 +161,7 @@ func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 			var best *Op
 			for c := len(calls) - 1; c >= 0; c-- {
 				call := calls[c]
-				// A copy that blocks is launched by the very call that waits.
+				// A blocking copy is launched by the same call that waits for it.
 				if o := lastOf[call]; call.at < ret.at && o != nil && o.end <= ret.at && (best == nil || o.end > best.end) {
 					if !onEvent || events.recordedAfter(calls, c, begins.at) {
 						best = o
@@ -177,9 +175,9 @@ func (m *Model) addWaits(i int, r *match.Rank, ops []*Op, calls []*Moment) {
 	}
 }
 
-// eventCalls are a thread's calls that record events, and when it waits for one.
+// eventCalls holds a thread's event records and its waits for events.
 type eventCalls struct {
-	records []int64 // in order
+	records []int64 // in time order
 	waits   map[int64]bool
 }
 
@@ -201,8 +199,7 @@ func (m *Model) eventCalls(i int, r *match.Rank, track trace.TrackID) *eventCall
 	return e
 }
 
-// recordedAfter tells whether an event was recorded between a call and the next
-// that launches, and before a moment.
+// recordedAfter reports whether an event was recorded between a call and the next launch, and before a moment.
 func (e *eventCalls) recordedAfter(calls []*Moment, c int, before int64) bool {
 	k, _ := slices.BinarySearch(e.records, calls[c].at)
 	if k == len(e.records) || e.records[k] >= before {
@@ -211,7 +208,7 @@ func (e *eventCalls) recordedAfter(calls []*Moment, c int, before int64) bool {
 	return c+1 == len(calls) || e.records[k] <= calls[c+1].at
 }
 
-// move is where a moment of a thread went.
+// move returns the new time of a moment of a thread.
 func move(list []*Moment, at int64) int64 {
 	k, _ := slices.BinarySearchFunc(list, at, func(p *Moment, at int64) int { return cmp.Compare(p.at, at) })
 	switch {

@@ -2,8 +2,7 @@ package retime
 
 import "github.com/stepscope/stepscope/internal/explain/match"
 
-// addHostMeets has threads that wait in collectives of hosts go on once those that they wait
-// for have arrived.
+// addHostMeets makes threads that wait in host collectives continue once the ranks they wait for have arrived.
 func (m *Model) addHostMeets(d *match.Domain) {
 	for i := range d.Hosts {
 		h := &d.Hosts[i]

@@ -1,15 +1,12 @@
-// Package retime makes of a real capture what it would have been had something
-// been otherwise: a rank's kernels slower, its host paused, a link worse. Tests
-// thereby know what an analysis must find.
+// Package retime modifies a real capture as if something had been different: a rank's kernels slower, its host paused,
+// a link worse. Tests thereby know the correct result of an analysis.
 //
-// New ties each moment of a capture to those it waited for: a host thread goes
-// from call to call; a call launches GPU work; an op begins when it is launched,
-// the op before it on its stream has ended, and the op of another stream that it
-// seems to wait for has; a collective ends once it has begun on all ranks; a
-// blocking call returns when the work is done that it waits for. Between two
-// moments lies what was recorded. Time beyond what a moment is known to wait for
-// stays with it (Op.Late), and a moment that had time to spare may lose it: so
-// what is slowed down delays others as it would have on the real machine.
+// New links each moment of a capture to the moments it waited for. A host thread goes from call to call. A call
+// launches GPU work. An op begins when three conditions hold: it has been launched, the previous op on its stream has
+// ended, and so has the op on another stream that it seems to wait for. A collective ends once it has begun on all
+// ranks. A blocking call returns when the work that it waits for is done. Intervals between two moments keep their
+// recorded lengths. Unexplained delay stays with a moment (Op.Late), and a moment with slack may lose it, so a slowdown
+// delays others as it would have on the real machine.
 package retime
 
 import (
@@ -23,29 +20,29 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Lags that a moment had no part in deciding are taken to be at most these, ns.
+// Upper limits on lags that were hidden behind other delays, in ns.
 const (
 	streamLag = 2_000  // from the end of an op to the start of the next on its stream
-	launchLag = 20_000 // from a call to the start of its work; of a graph: from the call's end
+	launchLag = 20_000 // from a call to the start of its work; for a graph: from the call's end
 	returnLag = 20_000 // from the end of the work to the return of a call that waits for it
-	callTime  = 10_000 // that a blocking call takes when nothing is left to wait for
-	otherLag  = 20_000 // an op that ended so shortly before on another stream is waited for
-	noise     = 3_000  // later than this needs an explanation
+	callTime  = 10_000 // duration of a blocking call without anything to wait for
+	otherLag  = 20_000 // how recently an op on another stream must have ended to be waited for
+	noise     = 3_000  // longer delays need an explanation
 )
 
-// Model is a capture whose parts can be changed before Run puts times to them.
+// Model is a capture that can be modified before Run computes its times.
 type Model struct {
 	Ops     []*Op     // by rank, then as recorded
-	Moments []*Moment // by rank and thread, then in order
-	Meets   []*Meet   // the collectives of several ranks
+	Moments []*Moment // by rank and thread, then in time order
+	Meets   []*Meet   // collectives of several ranks
 	Steps   int       // in the capture's numbering
 	Kinds   []trace.StepKind
 	traces  []*trace.Trace
 	ranks   []*match.Rank
-	threads []map[trace.TrackID][]*Moment // of each rank
-	main    []trace.TrackID               // the thread of each rank that launches most
-	arrive  []map[int32]*Moment           // of each rank: where it arrives at a collective of hosts, by that
-	leave   []map[int32]*Moment           // and where its main thread goes on, if it waits
+	threads []map[trace.TrackID][]*Moment // by rank
+	main    []trace.TrackID               // each rank's thread with most launches
+	arrive  []map[int32]*Moment           // by rank and host collective: its arrival
+	leave   []map[int32]*Moment           // the same: the continuation of its main thread, if it waits
 }
 
 // Op is one kernel, copy or memset.
@@ -54,39 +51,38 @@ type Op struct {
 	Name       string
 	Class      kernel.Class
 	InGraph    bool
-	Dur        int64 // of a Meet: not used
-	Late       int64 // from when all is done that it is known to wait for, to its start
+	Dur        int64 // unused for a Meet
+	Late       int64 // delay after the end of all known waits
 	Meet       *Meet // nil: no other rank takes part
 
 	trace            *trace.Op // grid and bytes
 	span             int32
 	track            trace.TrackID
-	start, end       int64 // first as recorded, then as re-timed
-	prev, other      *Op   // on its stream, and on another
+	start, end       int64 // first as recorded, then re-timed
+	prev, other      *Op   // on its stream; on another
 	gap, wait        int64 // from their ends to the start
 	call             *Moment
 	lag              int64 // from the call to the start
-	tail             int64 // of a Meet: how much later than elsewhere it ends on this rank
+	tail             int64 // for a Meet: its end on this rank minus the earliest end
 	corr             int64
 	added            bool
 	beganAt, endedAt int64 // as recorded
 }
 
-// Moment is a point of a host thread: it calls, returns from waiting, or begins
-// or ends a step.
+// Moment is a point in a host thread: a call, the return from a wait, or the beginning or end of a step.
 type Moment struct {
 	Rank, Step int
-	Name       string // of the call, or what else it is
-	Gap        int64  // from the moment before
-	Returns    bool   // from a call that waits for the device; Gap is the least that this takes
+	Name       string // name of the call, or the kind of moment
+	Gap        int64  // from the previous moment
+	Returns    bool   // from a call that waits for the device; Gap is then the minimum duration
 
 	at, now int64 // as recorded; as re-timed
 	prev    *Moment
-	forOp   *Op       // waited for; nil: nothing known
+	forOp   *Op       // op waited for; nil: unknown
 	lag     int64     // from its end
-	forHost []*Moment // arrivals at a collective of hosts that are waited for
+	forHost []*Moment // arrivals at a host collective that are waited for
 	hostLag int64     // from the last of them
-	late    int64     // beyond both
+	late    int64     // unexplained delay
 	pauses  []pause
 }
 
@@ -97,22 +93,22 @@ type pause struct{ at, ns int64 }
 type Meet struct {
 	Step     int
 	Op       string
-	Transfer int64 // from when the last rank has come to when the first leaves
+	Transfer int64 // from the last arrival to the first end
 	InGraph  bool
 	Of       []*Op
 }
 
-// SetGrid scales the grid of an op: more or less work.
+// SetGrid scales the grid of an op, and thereby its amount of work.
 func (o *Op) SetGrid(factor float64) {
 	if o.trace != nil {
 		o.trace.Grid[0] = max(1, int32(float64(o.trace.Grid[0])*factor))
 	}
 }
 
-// Grid is how many blocks the op has in its first dimension.
+// Grid returns the number of blocks in the first dimension of the op's grid.
 func (o *Op) Grid() int32 { return o.trace.Grid[0] }
 
-// New models a capture, and leaves it as it is.
+// New builds a model of a capture. It does not modify ts.
 func New(ts []*trace.Trace) *Model {
 	m := &Model{traces: clone(ts)}
 	ranks := make([]*prep.Rank, len(ts))
@@ -136,7 +132,7 @@ func New(ts []*trace.Trace) *Model {
 	return m
 }
 
-// offset is what is added to a rank's clock.
+// offset returns the correction of a rank's clock.
 func offset(r *match.Rank) int64 {
 	if len(r.Ops) > 0 {
 		return r.Shift.At(r.Ops[len(r.Ops)/2].Start)
@@ -144,7 +140,7 @@ func offset(r *match.Rank) int64 {
 	return r.Shift.At(0)
 }
 
-// stepOf is a step of the rank in the capture's numbering.
+// stepOf returns a step of the rank in the capture's numbering.
 func stepOf(r *match.Rank, step int32) int {
 	if step < 0 {
 		return -1
@@ -152,7 +148,7 @@ func stepOf(r *match.Rank, step int32) int {
 	return int(step) + r.First
 }
 
-// addDevice lists a rank's ops with what they wait for.
+// addDevice lists a rank's ops with their waits.
 func (m *Model) addDevice(i int, r *match.Rank, names *prep.Names, calls []*Moment) []*Op {
 	t, off := m.traces[i], offset(r)
 	last := map[trace.TrackID]*Op{}
@@ -191,7 +187,7 @@ func (m *Model) addDevice(i int, r *match.Rank, names *prep.Names, calls []*Mome
 	return all
 }
 
-// ready is when all is done that an op is known to wait for, as recorded.
+// ready returns the recorded time at which all known waits of an op were over.
 func (o *Op) ready() int64 {
 	at := int64(-1 << 62)
 	if o.prev != nil {
@@ -206,7 +202,7 @@ func (o *Op) ready() int64 {
 	return at
 }
 
-// waitForOther finds the op of another stream that ended just before.
+// waitForOther finds the op on another stream that ended just before.
 func (o *Op) waitForOther(before []*Op) {
 	for _, p := range before {
 		if p.track != o.track && p.end <= o.start && p.end > o.start-otherLag && (o.other == nil || p.end > o.other.end) {
@@ -215,7 +211,7 @@ func (o *Op) waitForOther(before []*Op) {
 	}
 }
 
-// usualLags is how long after each call its work begins on an idle device.
+// usualLags returns, for each call, the usual delay to the start of its work on an idle device.
 func usualLags(r *match.Rank, calls []*Moment) []int64 {
 	by := map[string][]int64{}
 	for c := range r.Calls {
@@ -239,7 +235,7 @@ func usualLags(r *match.Rank, calls []*Moment) []int64 {
 	return out
 }
 
-// addMeets ties the ops of collectives together.
+// addMeets links the ops of collectives.
 func (m *Model) addMeets(d *match.Domain, byRank [][]*Op) {
 	for k := range d.Matches {
 		at := &d.Matches[k]
@@ -259,7 +255,7 @@ func (m *Model) addMeets(d *match.Domain, byRank [][]*Op) {
 	}
 }
 
-// settle gives every moment the time that nothing explains.
+// settle computes the unexplained delay of every moment.
 func (m *Model) settle() {
 	for _, o := range m.Ops {
 		if ready := o.ready(); ready > -1<<62 {
@@ -292,7 +288,7 @@ func clone(ts []*trace.Trace) []*trace.Trace {
 	return out
 }
 
-// stringsOf copies a trace's strings, ids and all.
+// stringsOf copies a trace's strings with their ids.
 func stringsOf(t *trace.Trace) (s trace.Strings) {
 	for id := 1; id < t.Strings.Len(); id++ {
 		s.Intern(fmt.Append(nil, "\x00", id))
@@ -301,7 +297,7 @@ func stringsOf(t *trace.Trace) (s trace.Strings) {
 	return s
 }
 
-// sortSpans puts a trace's spans in the order that a Trace promises.
+// sortSpans sorts a trace's spans in the order required of a Trace.
 func sortSpans(t *trace.Trace) {
 	slices.SortStableFunc(t.Spans, func(a, b trace.Span) int {
 		return cmp.Or(cmp.Compare(a.Track, b.Track), cmp.Compare(a.Start, b.Start), cmp.Compare(b.Dur, a.Dur))

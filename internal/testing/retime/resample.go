@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// Resample makes a healthy window of a capture: what each rank's host needs in a
-// step, what its device does, and what a transfer takes, are drawn at random from
-// what was measured on all ranks. Between them there is no difference but chance.
+// Resample makes a healthy window from a capture: host times and device times of each rank's steps and transfer times
+// are drawn at random from those measured on all ranks. Differences between ranks are then only due to chance.
 //
-// It comes from a like step of any rank, in which the same happens in the same order,
-// so that a slow step is as slow as it once was. Where not all ranks have such a step,
-// each part comes by itself, from those at its place in steps of the kind.
+// Times come from a similar step of any rank, with the same events in the same order, so that slow steps are as slow as
+// recorded. If not all ranks have such a step, each part is drawn separately, from parts at the same position in steps
+// of that kind.
 //
-// What hosts say to each other is in no trace. Where nothing else holds them together
-// from step to step, they drift apart as they would not on the real machine.
+// Traces do not show communication between hosts. If nothing else synchronises the hosts from step to step, they drift
+// apart more than on the real machine.
 func (m *Model) Resample(random *rand.Rand) {
 	m.resampleHosts(random)
 	m.resampleDevices(random)
 	m.resampleMeets(random)
 }
 
-// like collects what is alike, to draw from.
+// like groups similar samples to draw from.
 type like[T any] struct {
 	of    map[string][]T
 	ranks map[string][]int
@@ -38,15 +37,15 @@ func (l like[T]) add(key string, rank int, x T) {
 	}
 }
 
-// everywhere tells whether all ranks have it.
+// everywhere reports whether all ranks have samples for key.
 func (l like[T]) everywhere(key string, ranks int) bool { return len(l.ranks[key]) == ranks }
 
 func (l like[T]) draw(key string, random *rand.Rand) T {
 	return l.of[key][random.IntN(len(l.of[key]))]
 }
 
-// stepLike is the kind of a step, and whether it is the first of a row of its kind,
-// which has more to do everywhere.
+// stepLike identifies the kind of a step, and whether it is the first in a sequence of its kind, since the first has
+// more work on all ranks.
 func (m *Model) stepLike(step int) string {
 	if step < 0 {
 		return "outside "
@@ -54,8 +53,7 @@ func (m *Model) stepLike(step int) string {
 	return fmt.Sprintf("%v %v ", m.Kinds[step], step == 0 || m.Kinds[step-1] != m.Kinds[step])
 }
 
-// resampleHosts draws what hosts need, from the beginning of each step to that of
-// the next.
+// resampleHosts draws the host times, from the start of each step to the next.
 func (m *Model) resampleHosts(random *rand.Rand) {
 	type need struct{ gap, late, lag int64 }
 	blocks, single := newLike[[]need](), newLike[need]()
@@ -73,7 +71,7 @@ func (m *Model) resampleHosts(random *rand.Rand) {
 			parts = append(parts, part)
 		}
 	}
-	places := make([][]string, len(parts)) // of each moment, what and where it is in its step
+	places := make([][]string, len(parts)) // by moment: its name and position in its step
 	for i, part := range parts {
 		part = slices.DeleteFunc(part, func(p *Moment) bool { return p.prev == nil })
 		var key strings.Builder
@@ -110,8 +108,7 @@ func (m *Model) resampleHosts(random *rand.Rand) {
 	}
 }
 
-// resampleDevices draws how long ops take and how long after what they wait for
-// they begin.
+// resampleDevices draws durations of ops, and their delays after the moments they wait for.
 func (m *Model) resampleDevices(random *rand.Rand) {
 	type took struct{ dur, late, gap, wait, lag int64 }
 	of := func(o *Op) took { return took{o.Dur, o.Late, o.gap, o.wait, o.lag} }
@@ -130,7 +127,7 @@ func (m *Model) resampleDevices(random *rand.Rand) {
 		}
 		return key.String()
 	}
-	each := func(visit func(rank int, part []*Op)) { // in order, so that a seed gives one window
+	each := func(visit func(rank int, part []*Op)) { // in a fixed order, so that the seed determines the window
 		for rank := range m.ranks {
 			for step := -1; step < m.Steps; step++ {
 				visit(rank, parts[[2]int{rank, step}])
@@ -164,8 +161,7 @@ func (m *Model) resampleDevices(random *rand.Rand) {
 	})
 }
 
-// resampleMeets draws what transfers take, and by how much later one rank leaves
-// than another.
+// resampleMeets draws transfer times, and by how much later one rank leaves than another.
 func (m *Model) resampleMeets(random *rand.Rand) {
 	type took struct {
 		transfer int64

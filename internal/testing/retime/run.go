@@ -7,15 +7,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// edge says that a moment is no sooner than lag after another. Moments of the
-// devices and the hosts are numbered together.
+// edge means that a moment occurs at least lag after another. Device and host moments share one numbering.
 type edge struct {
 	from, to int32
 	lag      int64
 }
 
-// Run puts times to all that the capture holds, and gives the traces. The model
-// is used up.
+// Run computes all times and returns the traces. The model must not be used afterwards.
 func (m *Model) Run() ([]*trace.Trace, error) {
 	if err := m.time(); err != nil {
 		return nil, err
@@ -27,10 +25,9 @@ func (m *Model) Run() ([]*trace.Trace, error) {
 	return m.traces, nil
 }
 
-// time computes when everything happens: what waits for nothing is where it was,
-// all else follows in the order of who waits for whom.
+// time computes all times: moments without waits stay in place, and the others follow in topological order.
 func (m *Model) time() error {
-	number := make(map[*Op]int32, len(m.Ops)) // of its start; its end is the next
+	number := make(map[*Op]int32, len(m.Ops)) // number of its start; its end is the next
 	host := make(map[*Moment]int32, len(m.Moments))
 	var at, add []int64
 	for _, o := range m.Ops {
@@ -45,7 +42,7 @@ func (m *Model) time() error {
 		at, add = append(at, p.at), append(add, p.late)
 	}
 	var edges []edge
-	began := make(map[*Meet]int32, len(m.Meets)) // when the last has come
+	began := make(map[*Meet]int32, len(m.Meets)) // all ranks have arrived
 	for _, meet := range m.Meets {
 		began[meet] = int32(len(at))
 		at, add = append(at, 0), append(add, 0)
@@ -95,8 +92,8 @@ func (m *Model) time() error {
 	return nil
 }
 
-// longest makes of at, where things begin that wait for nothing, when everything
-// happens: add after the last that it waits for.
+// longest turns at, the start times of moments without predecessors, into the times of all moments: the maximum over
+// predecessors plus add.
 func longest(edges []edge, at, add []int64) error {
 	waits := make([]int32, len(at))
 	first := make([]int32, len(at)+1)
@@ -138,14 +135,14 @@ func longest(edges []edge, at, add []int64) error {
 	return nil
 }
 
-// rewrite puts the times into a rank's trace.
+// rewrite stores the new times in a rank's trace.
 func (m *Model) rewrite(i int, t *trace.Trace) {
 	off := offset(m.ranks[i])
 	main := m.threads[i][m.main[i]]
 	host := func(track trace.TrackID, at int64) int64 {
 		list := m.threads[i][track]
 		if len(list) == 0 {
-			list = main // what launches nothing keeps pace with what does
+			list = main // threads without launches move with the main thread
 		}
 		return move(list, at+off) - off
 	}
@@ -189,14 +186,14 @@ func (m *Model) rewrite(i int, t *trace.Trace) {
 	}
 }
 
-// onDevice moves the shadow of an annotation with the ops under it.
+// onDevice moves a mirrored annotation with the ops under it.
 func onDevice(ops []*Op, start, end int64) (int64, int64) {
 	from, _ := slices.BinarySearchFunc(ops, start, func(o *Op, at int64) int { return int(min(max(o.beganAt-at, -1), 1)) })
 	to := from
 	for to < len(ops) && ops[to].beganAt < end {
 		to++
 	}
-	if from == to { // nothing under it
+	if from == to { // no ops under it
 		if from == len(ops) {
 			from--
 		}

@@ -8,9 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Wide is what a capture of one tensor-parallel group would have been with n ranks: they
-// are copies of those it has, in turns, all in the same collectives. What differs between
-// copies is up to Resample.
+// Wide extends a capture of one tensor-parallel group to n ranks: copies of its ranks in turn, all in the same
+// collectives. Resample makes the copies differ.
 func Wide(ts []*trace.Trace, n int) []*trace.Trace {
 	var list []string
 	for i := range n {
@@ -36,8 +35,8 @@ func Wide(ts []*trace.Trace, n int) []*trace.Trace {
 	return out
 }
 
-// Straggler is a capture with n ranks, no two of them alike, of which the host of one is
-// late by ns in each step from one on.
+// Straggler returns a capture with n different ranks. The host of rank late is delayed by ns in each step from step
+// from on.
 func Straggler(ts []*trace.Trace, n, late, from int, ns int64) ([]*trace.Trace, error) {
 	m := New(Wide(ts, n))
 	m.Resample(rand.New(rand.NewPCG(uint64(n), 1)))

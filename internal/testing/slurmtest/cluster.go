@@ -1,7 +1,6 @@
-// Package slurmtest runs a real Slurm for tests: Debian's slurm-wlm, a controller
-// and several nodes on this host. Each node has a network, a host name, processes
-// and mounts of its own, as a machine of a cluster has: two nodes may serve on one
-// port, they know each other by name, and neither sees the other's processes.
+// Package slurmtest runs a real Slurm for tests: Debian's slurm-wlm, with a controller and several nodes on this host.
+// Each node has its own network, host name, processes and mounts, like a machine of a cluster. Two nodes can serve on
+// the same port, they reach each other by name, and neither sees the other's processes.
 package slurmtest
 
 import (
@@ -15,38 +14,37 @@ import (
 	"time"
 )
 
-// Options are what a cluster is like; the zero value is three nodes with four GPUs.
+// Options describe a cluster; the zero value is three nodes with four GPUs.
 type Options struct {
 	Nodes int // named node1, node2 and so on
-	GPUs  int // of each node, which nobody opens
-	// Tmpfs are directories over each of which every node mounts a file system of
-	// its own, empty, so that nodes share nothing there. TmpfsSize bounds those of a
-	// node, by its number, in mount's words ("4m"): a disk that gets full.
+	GPUs  int // per node; never opened
+	// Tmpfs are directories over which every node mounts its own empty file system, so that nodes share nothing there.
+	// TmpfsSize limits the size on some nodes, by node number, in mount's syntax ("4m"), to simulate a full disk.
 	Tmpfs     []string
 	TmpfsSize map[int]string
-	// LostAfter is how long the controller waits for a silent node, 30 s by default.
+	// LostAfter is the time after which the controller gives up a silent node, 30 s by default.
 	LostAfter time.Duration
-	// Containers makes sbatch and srun take pyxis's options. Mounts are real, images
-	// are not: programs are the host's, and SLURMTEST_IMAGE tells a task its image.
+	// Containers makes sbatch and srun accept pyxis's options. Mounts are real, images are not: programs are the
+	// host's, and SLURMTEST_IMAGE holds the image of a task.
 	Containers bool
 }
 
 // Cluster is a Slurm that runs until its test ends.
 type Cluster struct {
 	t     testing.TB
-	dir   string // holds all of it
-	tag   string // the name of its bridge, with which those of the nodes' links begin
-	net   string // the first three numbers of its addresses
+	dir   string // directory of all its files
+	tag   string // name of its bridge, and prefix of the names of the nodes' links
+	net   string // first three numbers of its addresses
 	nodes []*Node
 	keeper
 }
 
-// needs are the programs without which there is no cluster.
+// needs are the programs that a cluster requires.
 var needs = []string{"munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo", "scontrol", "ip", "unshare", "nsenter", "mount"}
 
-// Start brings a cluster up and waits until its nodes take jobs. Where that cannot
-// be, the test is skipped; it fails instead if STEPSCOPE_SLURM is set. With the
-// test ends the cluster, of which nothing stays behind, whatever becomes of the test.
+// Start starts a cluster and waits until its nodes accept jobs. If that is impossible, the test is skipped; with
+// STEPSCOPE_SLURM set, it fails instead. The cluster ends with the test and leaves nothing behind, even if the test
+// crashes.
 func Start(t testing.TB, opts Options) *Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -90,7 +88,7 @@ func Start(t testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// impossible says why there can be no cluster here.
+// impossible returns the reason for which a cluster cannot run here, or "".
 func (c *Cluster) impossible(opts Options) string {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		return "a Slurm for tests needs Linux, and root for the namespaces of its nodes"
@@ -118,10 +116,10 @@ func (c *Cluster) skip(why string) {
 	c.t.Skip(why)
 }
 
-// searched is PATH with the directories of the daemons, which users need not have.
+// searched is PATH plus the directories of the daemons, which a user's PATH may lack.
 func searched() string { return os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin" }
 
-// program is the path of a program, or nothing.
+// program returns the path of a program, or "".
 func program(name string) string {
 	for _, dir := range filepath.SplitList(searched()) {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(path) {
@@ -131,13 +129,13 @@ func program(name string) string {
 	return ""
 }
 
-// Env is what a program's environment needs to talk to this cluster.
+// Env is the environment for programs that talk to this cluster.
 func (c *Cluster) Env() []string {
 	return []string{"SLURM_CONF=" + c.file("etc/slurm.conf"), "PATH=" + searched()}
 }
 
-// Command is a command on the host, which talks to this cluster and has nothing of
-// a job that the test itself may run in.
+// Command is a command on the host that talks to this cluster. Its environment excludes variables of a job in which the
+// test itself may run.
 func (c *Cluster) Command(name string, args ...string) *exec.Cmd {
 	if path := program(name); path != "" && !strings.Contains(name, "/") {
 		name = path
@@ -152,7 +150,7 @@ func (c *Cluster) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// output is what a command on the host says, which must not fail.
+// output returns the output of a command on the host. A failure fails the test.
 func (c *Cluster) output(name string, args ...string) string {
 	c.t.Helper()
 	out, err := c.Command(name, args...).CombinedOutput()

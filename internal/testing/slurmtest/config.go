@@ -13,8 +13,7 @@ import (
 	"text/template"
 )
 
-// makeDir makes the directory that holds a cluster. Its path is short: that of a
-// socket in it may have 107 bytes.
+// makeDir creates the cluster's directory. Its path is short, since the path of a socket in it is limited to 107 bytes.
 func (c *Cluster) makeDir() (err error) {
 	if c.dir, err = os.MkdirTemp("", "slurmtest"); err == nil && len(c.dir) > 80 {
 		os.RemoveAll(c.dir)
@@ -30,7 +29,7 @@ func (c *Cluster) makeDir() (err error) {
 	return err
 }
 
-// configure writes what the programs of the cluster read.
+// configure writes the configuration files of the cluster's programs.
 func (c *Cluster) configure(o Options) error {
 	var conf strings.Builder
 	err := template.Must(template.ParseFS(files, "testdata/slurm.conf")).Execute(&conf, map[string]any{
@@ -73,7 +72,7 @@ func (c *Cluster) configure(o Options) error {
 	return errors.Join(err, os.WriteFile(c.file("key/munge.key"), []byte(rand.Text()+rand.Text()), 0o600))
 }
 
-// tmpfs lists what a node mounts, as testdata/node.sh reads it.
+// tmpfs lists a node's mounts in the format of testdata/node.sh.
 func (c *Cluster) tmpfs(dirs []string, size string) (lines string, err error) {
 	if size != "" {
 		size = ",size=" + size
@@ -90,8 +89,8 @@ func (c *Cluster) tmpfs(dirs []string, size string) (lines string, err error) {
 	return lines, nil
 }
 
-// cgroupPlugin is that which needs no cgroups. slurmd starts one although nothing
-// here uses it, and the one that it would choose ends it where it finds none.
+// cgroupPlugin returns the plugin that needs no cgroups. slurmd loads one although nothing here uses it, and its
+// default exits if there are no cgroups.
 func (c *Cluster) cgroupPlugin() string {
 	said, _ := c.Command("slurmd", "-V").Output()
 	if m := regexp.MustCompile(`(\d+)\.\d+`).FindSubmatch(said); m != nil {
@@ -102,7 +101,7 @@ func (c *Cluster) cgroupPlugin() string {
 	return "cgroup/v1"
 }
 
-// buildPlugin compiles the stand-in for pyxis.
+// buildPlugin compiles the substitute for pyxis.
 func (c *Cluster) buildPlugin() error {
 	body, err := files.ReadFile("testdata/pyxis.c")
 	if err != nil {

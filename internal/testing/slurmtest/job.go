@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// Job is what Slurm says of a job now: of an array, of a task that has not ended, if
-// there is one, else of one that did not complete.
+// Job returns Slurm's present state of a job. For an array it is the state of a task that has not ended, or else of one
+// that did not complete.
 func (c *Cluster) Job(id string) slurm.State {
 	c.t.Helper()
 	all := slurm.ParseJobs(c.output("scontrol", "--oneliner", "show", "job", id))
@@ -26,8 +26,7 @@ func (c *Cluster) Job(id string) slurm.State {
 	return all[0]
 }
 
-// Wait waits until a job has ended, if it is an array with all its tasks. One that has
-// not by the limit fails the test.
+// Wait waits until a job has ended, including all tasks of an array. It fails the test at the time limit.
 func (c *Cluster) Wait(id string, limit time.Duration) slurm.State {
 	c.t.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {

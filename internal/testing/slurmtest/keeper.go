@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// keeper is the process that starts a cluster and ends it. It does so when the
-// pipe from this process closes, so also when a test is killed and no Cleanup runs.
+// keeper is the process that starts and stops a cluster. It stops the cluster when the pipe from this process closes,
+// so also when the test is killed and no Cleanup runs.
 type keeper struct {
 	process *exec.Cmd
 	hold    io.Closer
@@ -24,7 +24,7 @@ type keeper struct {
 //go:embed testdata/*.sh testdata/slurm.conf testdata/pyxis.c
 var files embed.FS
 
-// keep starts the keeper: testdata/keeper.sh, which says what it starts.
+// keep starts the keeper, testdata/keeper.sh.
 func (c *Cluster) keep() error {
 	log, err := os.Create(c.file("log/keeper.err"))
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Cluster) keep() error {
 	defer log.Close()
 	cmd := c.Command("sh", c.file("keeper.sh"), c.dir, c.tag, c.net, fmt.Sprint(len(c.nodes)))
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what interrupts the test does not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // interrupts of the test do not reach it
 	hold, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -43,14 +43,14 @@ func (c *Cluster) keep() error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // its log has the result
 		close(ended)
 	}()
 	c.keeper = keeper{cmd, hold, ended}
 	return nil
 }
 
-// stop ends the cluster and waits until nothing of it is left.
+// stop stops the cluster and waits until nothing of it is left.
 func (c *Cluster) stop() {
 	if c.t.Failed() && c.process != nil {
 		c.t.Logf("slurmtest: logs of the cluster:\n%s", c.logs())
@@ -64,14 +64,14 @@ func (c *Cluster) stop() {
 			return
 		}
 	}
-	// The keeper did this, unless it never ran.
+	// Usually the keeper has done this already, unless it never ran.
 	if c.tag != "" {
 		_ = c.Command("ip", "link", "del", c.tag).Run()
 	}
 	os.RemoveAll(c.dir)
 }
 
-// untilReady waits until nodes can have jobs.
+// untilReady waits until nodes accept jobs.
 func (c *Cluster) untilReady(limit time.Duration, nodes ...*Node) {
 	c.t.Helper()
 	var names []string
@@ -89,11 +89,10 @@ func (c *Cluster) untilReady(limit time.Duration, nodes ...*Node) {
 	}
 }
 
-// ready are the states in which a node takes jobs; one that does not respond has a
-// sign behind its state.
+// ready matches the states in which a node accepts jobs. The state of an unresponsive node has a suffix.
 var ready = regexp.MustCompile(`(?m)^(idle|mixed|allocated|completing)$`)
 
-// logs are the last lines of each log.
+// logs returns the last lines of each log.
 func (c *Cluster) logs() string {
 	var b strings.Builder
 	paths, _ := filepath.Glob(c.file("log/*"))

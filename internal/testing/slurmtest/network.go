@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// takeNetwork makes the bridge between the nodes, with addresses that are meant for
-// tests (RFC 2544). Only one cluster can have made a bridge of that name, which so
-// says whose the addresses are.
+// takeNetwork creates the bridge between the nodes, with addresses reserved for tests (RFC 2544). Bridge names are
+// unique, so creating the bridge also reserves its addresses.
 func (c *Cluster) takeNetwork() error {
 	err := errors.New("no network for a cluster: 256 have one")
 	for i := range 256 {
@@ -33,11 +32,11 @@ func (c *Cluster) ip(args ...string) error {
 	return nil
 }
 
-// hosts is what nodes have as /etc/hosts.
+// hosts returns the content of the nodes' /etc/hosts.
 func (c *Cluster) hosts() string {
 	text := "127.0.0.1 localhost\n" + c.net + ".254 controller"
 	if name, err := os.Hostname(); err == nil {
-		text += " " + name // srun on the host says that it waits there
+		text += " " + name // srun listens on the host under this name
 	}
 	for _, n := range c.nodes {
 		text += fmt.Sprintf("\n%s %s", n.Addr, n.Name)

@@ -14,13 +14,13 @@ import (
 type Node struct {
 	Name, Addr string
 	cluster    *Cluster
-	first      *os.Process // its process 1, as the host numbers it
+	first      *os.Process // its process 1, as numbered by the host
 }
 
-// Node is the node of a number from 1 on.
+// Node returns a node by number, from 1.
 func (c *Cluster) Node(i int) *Node { return c.nodes[i-1] }
 
-// find learns which process is the first of a node.
+// find finds the first process of a node.
 func (n *Node) find() error {
 	text, err := os.ReadFile(n.cluster.file("run/" + n.Name))
 	if err != nil {
@@ -30,15 +30,15 @@ func (n *Node) find() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.Name, err)
 	}
-	// A handle of the process, so that nobody is hit who gets its number later.
+	// A process handle, so that a later process with the same number is never hit.
 	n.first, err = os.FindProcess(pid)
 	return err
 }
 
-// up says whether a node's processes are there.
+// up reports whether a node's processes are running.
 func (n *Node) up() bool { return n.first.Signal(syscall.Signal(0)) == nil }
 
-// Command is a command on this node, in the directory in which the test began.
+// Command is a command on this node, in the test's initial directory.
 func (n *Node) Command(name string, args ...string) *exec.Cmd {
 	n.cluster.t.Helper()
 	if !n.up() {
@@ -48,8 +48,8 @@ func (n *Node) Command(name string, args ...string) *exec.Cmd {
 	return n.cluster.Command("nsenter", append(inside, args...)...)
 }
 
-// Kill is a crash of the node: all of its processes are gone, and its network. The
-// controller finds out by itself (Options.LostAfter).
+// Kill simulates a crash of the node: all its processes and its network disappear. The controller detects that by
+// itself (Options.LostAfter).
 func (n *Node) Kill() {
 	n.cluster.t.Helper()
 	_ = n.first.Kill()
@@ -60,13 +60,13 @@ func (n *Node) Kill() {
 	}
 }
 
-// Down tells the controller that the node is down: what ran there ends.
+// Down reports the node to the controller as down: its jobs end.
 func (n *Node) Down() {
 	n.cluster.t.Helper()
 	n.cluster.output("scontrol", "update", "nodename="+n.Name, "state=down", "reason=test")
 }
 
-// Resume tells the controller that the node may be used again, and waits until it is.
+// Resume returns the node to service, and waits until it is ready.
 func (n *Node) Resume() {
 	n.cluster.t.Helper()
 	n.cluster.output("scontrol", "update", "nodename="+n.Name, "state=resume")

@@ -1,6 +1,6 @@
-// Package sqlitedb opens SQLite databases by SQLite itself, as a driver in pure
-// Go. It is for tests and benchmarks: the driver takes as long to compile as a
-// quarter of the program, which reads and writes databases by sqlitefile.
+// Package sqlitedb opens SQLite databases with SQLite itself, through a pure Go driver. It is for tests and benchmarks:
+// the driver takes as long to compile as a quarter of the program. The program itself reads and writes databases with
+// sqlitefile.
 package sqlitedb
 
 import (
@@ -10,10 +10,10 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite" of database/sql
 )
 
-// Open opens the database file at path; it is made when it is first written.
-// The pragmas, as in "busy_timeout(5000)", are set on each connection.
+// Open opens the database file at path, which is created at the first write. The pragmas, such as "busy_timeout(5000)",
+// are set on each connection.
 func Open(path string, pragmas ...string) (*sql.DB, error) {
-	// As an address, so that a question mark in the path stays part of it.
+	// Passed as a URL, so that a question mark in the path stays part of it.
 	address := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	if len(pragmas) > 0 {
 		address.RawQuery = url.Values{"_pragma": pragmas}.Encode()

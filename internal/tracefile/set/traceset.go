@@ -6,6 +6,7 @@ package set
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -97,6 +99,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var plain []dated // JSON whose name shows neither a rank nor a trace: its content decides
 	leave := func(path string, why trace.NoteKind) {
 		notes = append(notes, trace.Note{Kind: why, Source: path, Count: 1})
 	}
@@ -121,7 +124,16 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		case report && !Exported(path):
 			// Other databases may lie beside traces.
 		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
-			// truth.json, manifest.json: other JSON may lie beside traces.
+			plain = append(plain, d)
+		default:
+			found = append(found, d)
+		}
+	}
+	for _, d := range plain {
+		switch {
+		case !isTrace(d.Path): // truth.json, manifest.json: other JSON may lie beside traces.
+		case len(found) > 0 && found[0].Named:
+			leave(d.Path, trace.NotePlainName)
 		default:
 			found = append(found, d)
 		}
@@ -139,6 +151,29 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		}
 	}
 	return found, notes, nil
+}
+
+// mostHead limits the text that isTrace reads, bytes.
+const mostHead = 16 << 20
+
+// isTrace reports whether a JSON file has an event with a phase and a time near its beginning.
+func isTrace(path string) bool {
+	src, err := chromejson.Open(path)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	s := chromejson.NewScanner(io.LimitReader(src, mostHead))
+	defer s.Close()
+	for {
+		kind, err := s.Next()
+		if err != nil {
+			return false
+		}
+		if e := &s.Event; kind == chromejson.EventToken && e.Ph != 0 && e.TS.Present() {
+			return true
+		}
+	}
 }
 
 // ByRank returns the files of the set grouped by rank. A window by stage has one file per rank and stage. In reports,

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// sums are what a query comes to, by node of a tree.
+// sums are the results of a query, by node of a tree.
 type sums struct {
 	self  []int64 // ns
-	total []int64 // with what is below
-	count []int64 // of kernels, with what is below
+	total []int64 // including descendants
+	count []int64 // kernels, including descendants
 	steps int
 }
 
-// sum adds up what is asked for.
+// sum evaluates a query.
 func (w *Work) sum(t *tree, q Query) *sums {
 	s := &sums{self: make([]int64, len(t.parent)), count: make([]int64, len(t.parent)), steps: w.steps(q)}
 	for _, r := range w.ranks(q) {
@@ -26,32 +26,32 @@ func (w *Work) sum(t *tree, q Query) *sums {
 		}
 	}
 	s.total = slices.Clone(s.self)
-	for n := len(t.parent) - 1; n > 0; n-- { // a child stands behind its parent
+	for n := len(t.parent) - 1; n > 0; n-- { // a child comes after its parent
 		s.total[t.parent[n]] += s.total[n]
 		s.count[t.parent[n]] += s.count[n]
 	}
 	return s
 }
 
-// Flame is a tree to draw: nodes by their places, the root first, each behind its parent, the larger of siblings first.
-// Total and Other are ns over all Steps, Other of the capture that this one is compared with.
+// Flame is a flame graph. Nodes are in an order with the root first and every parent before its children; of siblings
+// the larger comes first. Total and Other are in ns over all Steps; Other is from the capture compared with.
 type Flame struct {
 	Names   []string `json:"names"`
-	Full    []string `json:"full"`   // whole names, "" where they are the same
-	Class   []string `json:"class"`  // of a name: that of its kernels, "" of all else
+	Full    []string `json:"full"`   // full names, "" if the same as Names
+	Class   []string `json:"class"`  // class of the kernels with a name, "" for other names
 	Kernel  []bool   `json:"kernel"` // by node
 	Parent  []int32  `json:"parent"` // -1: the root
-	Name    []int32  `json:"name"`   // in Names
+	Name    []int32  `json:"name"`   // index in Names
 	Total   []int64  `json:"total"`
 	Count   []int64  `json:"count"`
-	Steps   int      `json:"steps"` // of all ranks together
-	Other   []int64  `json:"other"` // none: it is compared with nothing
+	Steps   int      `json:"steps"` // over all ranks
+	Other   []int64  `json:"other"` // empty if there is no other capture
 	Steps2  int      `json:"other_steps"`
-	LeftOut int      `json:"left_out"` // nodes too small to be seen
+	LeftOut int      `json:"left_out"` // nodes too small to show
 }
 
-// The smallest node that is sent, of the whole, and how many at most: below it nothing can be seen or clicked, and what is
-// zoomed into shows the shares of what is there.
+// leastShare is the smallest node sent, as a share of the whole, and mostNodes the maximum number of nodes. Smaller
+// nodes would be too small to see or click; zooming in shows the shares of the nodes sent.
 const (
 	leastShare = 5e-5
 	mostNodes  = 20_000
@@ -59,15 +59,15 @@ const (
 
 // merged is a node of one capture or of both.
 type merged struct {
-	name         string // as in both
-	a, b         int32  // -1: it is not there
+	name         string // common to both
+	a, b         int32  // -1: absent
 	total, other int64
 	count        int64
-	weight       float64 // the larger of both, of a step
+	weight       float64 // the larger of both, per step
 	children     []*merged
 }
 
-// Flame gives the tree of a query, beside that of another capture if there is one.
+// Flame evaluates a query as a flame graph, next to another capture if there is one.
 func (w *Work) Flame(q Query, against *Work) *Flame {
 	t := w.tree(q.By)
 	s := w.sum(t, q)
@@ -87,7 +87,7 @@ func (w *Work) Flame(q Query, against *Work) *Flame {
 		parent int32
 	}
 	queue := []item{{root, -1}}
-	for len(queue) > 0 { // breadth first, so that what is cut off is what lies deep
+	for len(queue) > 0 { // breadth first, so that the limit removes the deepest nodes
 		x := queue[0]
 		queue = queue[1:]
 		if len(f.Parent) >= mostNodes || x.parent >= 0 && x.node.weight < whole*leastShare {
@@ -130,7 +130,7 @@ func (m *merged) size() int {
 	return n
 }
 
-// join makes one tree of two: nodes are the same by their names on the way from the root.
+// join merges two trees: nodes are equal if the names on the path from the root are.
 func join(t *tree, s *sums, t2 *tree, s2 *sums) *merged {
 	type key struct {
 		parent *merged

@@ -11,25 +11,25 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/tables"
 )
 
-// Table is the rows of a query, the largest first.
+// Table holds the rows of a query, the largest first.
 type Table struct {
 	Rows   []Row `json:"rows"`
-	Total  int64 `json:"total_ns"` // of all rows
-	Steps  int   `json:"steps"`    // of all ranks together
+	Total  int64 `json:"total_ns"` // sum of all rows
+	Steps  int   `json:"steps"`    // over all ranks
 	Total2 int64 `json:"other_total_ns"`
-	Steps2 int   `json:"other_steps"` // 0: it is compared with nothing
+	Steps2 int   `json:"other_steps"` // 0: there is no other capture
 }
 
 // Row is one class, kernel, op, layer or frame.
 type Row struct {
-	Name  string `json:"name"` // as it is shown
-	Full  string `json:"full"` // "": the same
+	Name  string `json:"name"` // for display
+	Full  string `json:"full"` // full name; "": the same
 	Class string `json:"class"`
-	Count int64  `json:"count"` // kernels
+	Count int64  `json:"count"` // number of kernels
 	Total int64  `json:"total_ns"`
-	Self  int64  `json:"self_ns"` // of ops, layers and frames: launched by it and nothing inside it
+	Self  int64  `json:"self_ns"` // ops, layers and frames: launched directly, not by a nested one
 
-	// Of kernels alone.
+	// For kernels only.
 	Median int64   `json:"median_ns"`
 	P99    int64   `json:"p99_ns"`
 	Min    int64   `json:"min_ns"`
@@ -37,18 +37,18 @@ type Row struct {
 	TFLOPs float64 `json:"tflop_s"`
 	GBs    float64 `json:"gb_s"`
 	Spread float64 `json:"rank_spread"`
-	Only   string  `json:"only_rank"` // the one of several ranks that runs it; "": more than one do
+	Only   string  `json:"only_rank"` // the only one of several ranks that runs it; "": more than one
 
-	// The same in the capture that it is compared with.
+	// Values of the capture compared with.
 	Count2  int64 `json:"other_count"`
 	Total2  int64 `json:"other_total_ns"`
 	Self2   int64 `json:"other_self_ns"`
 	Median2 int64 `json:"other_median_ns"`
 
-	same string // the name as it is in both
+	same string // name that identifies the row in both captures
 }
 
-// Table gives the rows of a query, beside those of another capture if there is one.
+// Table evaluates a query as a table, next to another capture if there is one.
 func (w *Work) Table(q Query, against *Work) *Table {
 	out := &Table{Rows: w.rows(q), Steps: w.steps(q)}
 	if against != nil {
@@ -71,7 +71,7 @@ func (w *Work) Table(q Query, against *Work) *Table {
 	return out
 }
 
-// rows are those of one capture.
+// rows returns the rows of one capture.
 func (w *Work) rows(q Query) []Row {
 	switch q.By {
 	case Class, Kernel:
@@ -80,7 +80,7 @@ func (w *Work) rows(q Query) []Row {
 	return w.nodeRows(q)
 }
 
-// kernelRows come from the tables that analyze has, of the ranks asked for.
+// kernelRows takes the rows of the selected ranks from the tables of analyze.
 func (w *Work) kernelRows(q Query) []Row {
 	classes, kernels := tables.Kernels(&match.Aligned{Ranks: w.ranks(q), Names: w.a.Names})
 	kind := cmp.Or(q.Kind, "all")
@@ -112,7 +112,7 @@ func kernelRow(k *result.KernelRow) Row {
 	return r
 }
 
-// nodeRows add up the nodes of each name that is no kernel's. What calls itself counts once.
+// nodeRows sums the non-kernel nodes of each name. Recursive calls count once.
 func (w *Work) nodeRows(q Query) []Row {
 	t := w.tree(q.By)
 	s := w.sum(t, q)
@@ -137,7 +137,7 @@ func (w *Work) nodeRows(q Query) []Row {
 			rows[i].Count += s.count[n]
 		}
 	}
-	for n := int32(1); n < int32(len(t.parent)); n++ { // kernels stand directly below who launched them
+	for n := int32(1); n < int32(len(t.parent)); n++ { // kernels are children of their launchers
 		if s.self[n] > 0 {
 			if i, ok := at[t.name[t.parent[n]]]; ok {
 				rows[i].Self += s.self[n]
@@ -147,7 +147,7 @@ func (w *Work) nodeRows(q Query) []Row {
 	return rows
 }
 
-// beside joins the rows of two captures by their names; what the second alone has comes with nothing of the first.
+// beside joins the rows of two captures by name. Rows only in b get zero values for a.
 func beside(a, b []Row) []Row {
 	at := make(map[string]int, len(a))
 	for i := range a {

@@ -1,6 +1,6 @@
-// Package kernels adds up the GPU work of a capture for the viewer: as a table and as a flame graph, by class and kernel,
-// by the CPU op, the layer or the Python function that launched it, and beside that of another capture. Times are
-// nanoseconds summed over ranks and steps; who shows them divides by the steps that they are of.
+// Package kernels sums the GPU work of a capture for the viewer. Its results are a table and a flame graph, by class
+// and kernel, or by the CPU op, the layer or the Python function that launched the work, optionally next to another
+// capture. Times are nanoseconds summed over ranks and steps; callers divide by the number of steps.
 package kernels
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Group is by what work is added up.
+// Group is a grouping of work.
 type Group string
 
-// The groups.
+// Groupings of work.
 const (
-	Class  Group = "class"  // of kernels, and below it kernels by name and grid
+	Class  Group = "class"  // class of kernels, then kernels by name and grid
 	Kernel Group = "kernel" // kernels by name
-	Op     Group = "op"     // the CPU ops and annotations that launched it
-	Layer  Group = "layer"  // layers and modules, as layer-wise markers tell them
-	Frame  Group = "frame"  // Python's functions that launched it
+	Op     Group = "op"     // launching CPU ops and annotations
+	Layer  Group = "layer"  // layers and modules, from layer-wise markers
+	Frame  Group = "frame"  // launching Python functions
 )
 
-// Groups are those that a capture can be asked for.
+// Groups returns the groupings available for the capture.
 func (w *Work) Groups() []Group {
 	groups := []Group{Class, Kernel}
 	if w.traces != nil {
@@ -43,28 +43,28 @@ func (w *Work) Groups() []Group {
 	return groups
 }
 
-// Work is the GPU work of one capture. It may be asked by several at the same time.
+// Work is the GPU work of one capture. It is safe for concurrent use.
 type Work struct {
 	a      *match.Aligned
-	traces []*trace.Trace // of the ranks of a, in their order; nil of a window that was summarised
+	traces []*trace.Trace // in the order of a's ranks; nil for a summarised window
 
 	mu    sync.Mutex
 	trees map[Group]*tree
 }
 
-// New makes it of a capture's ranks and their traces.
+// New builds the work of a capture from its ranks and their traces.
 func New(a *match.Aligned, traces []*trace.Trace) *Work {
 	return &Work{a: a, traces: traces, trees: map[Group]*tree{}}
 }
 
-// Query says what is asked for.
+// Query selects and groups work.
 type Query struct {
 	By   Group
 	Rank int    // index; -1: all
-	Kind string // of steps; "": all
+	Kind string // kind of steps; "": all
 }
 
-// Check says what is wrong with a query of this capture.
+// Check returns an error if a query is invalid for this capture.
 func (w *Work) Check(q Query) error {
 	if !slices.Contains(w.Groups(), q.By) {
 		why := map[Group]string{
@@ -80,7 +80,7 @@ func (w *Work) Check(q Query) error {
 	return nil
 }
 
-// ranks are those that a query is about.
+// ranks returns the ranks selected by a query.
 func (w *Work) ranks(q Query) []*match.Rank {
 	if q.Rank < 0 {
 		return w.a.Ranks
@@ -88,7 +88,7 @@ func (w *Work) ranks(q Query) []*match.Rank {
 	return w.a.Ranks[q.Rank : q.Rank+1]
 }
 
-// steps counts the steps of a query, of all its ranks together.
+// steps counts the selected steps over all selected ranks.
 func (w *Work) steps(q Query) (n int) {
 	for _, r := range w.ranks(q) {
 		for i := range r.Steps {
@@ -100,29 +100,29 @@ func (w *Work) steps(q Query) (n int) {
 	return n
 }
 
-// takes tells whether work of a step is part of what is asked for.
+// takes reports whether the query selects work of a step.
 func (q *Query) takes(r *match.Rank, step int32) bool {
 	return q.Kind == "" || prep.KindName(r.KindAt(step)) == q.Kind
 }
 
-// tree is all paths to GPU work: node 0 is the root.
+// tree holds all paths to GPU work: node 0 is the root.
 type tree struct {
 	parent []int32
-	name   []int32 // in names
+	name   []int32 // index in names
 	names  []string
-	kernel []bool           // by node: it is a kernel
-	class  map[int32]string // of the names of kernels
-	of     [][]int32        // by rank and op: its node
+	kernel []bool           // by node: is a kernel
+	class  map[int32]string // class of each kernel name
+	of     [][]int32        // by rank and op: node
 
 	byName map[string]int32
-	byPath map[[2]int32]int32 // parent and name
+	byPath map[[2]int32]int32 // key: parent and name
 }
 
 func newTree() *tree {
 	return &tree{parent: []int32{-1}, name: []int32{0}, kernel: []bool{false}, names: []string{""}, class: map[int32]string{}, byName: map[string]int32{"": 0}, byPath: map[[2]int32]int32{}}
 }
 
-// short is a node's name as it is shown: that of a kernel without what only a compiler wants to know.
+// short is a node's name for display: for a kernel, without details that matter only to a compiler.
 func (t *tree) short(node int32) string {
 	name := t.names[t.name[node]]
 	if t.kernel[node] {
@@ -131,7 +131,7 @@ func (t *tree) short(node int32) string {
 	return name
 }
 
-// same is a node's name as it is in another capture of the same code.
+// same is a node's name as found in any capture of the same code.
 func (t *tree) same(node int32) string {
 	name := t.names[t.name[node]]
 	if t.kernel[node] {
@@ -140,7 +140,7 @@ func (t *tree) same(node int32) string {
 	return name
 }
 
-// id numbers a name.
+// id returns the number of a name.
 func (t *tree) id(name string) int32 {
 	n, ok := t.byName[name]
 	if !ok {
@@ -151,7 +151,7 @@ func (t *tree) id(name string) int32 {
 	return n
 }
 
-// child is the node of a name below another.
+// child returns the child of parent with a name.
 func (t *tree) child(parent, name int32) int32 {
 	key := [2]int32{parent, name}
 	n, ok := t.byPath[key]
@@ -163,7 +163,7 @@ func (t *tree) child(parent, name int32) int32 {
 	return n
 }
 
-// below is the node at the end of a path of names.
+// below returns the node at the end of a path of names.
 func (t *tree) below(node int32, names ...string) int32 {
 	for _, name := range names {
 		node = t.child(node, t.id(name))
@@ -171,7 +171,7 @@ func (t *tree) below(node int32, names ...string) int32 {
 	return node
 }
 
-// tree gives the paths of a group, made once.
+// tree returns the tree of a grouping. It builds each tree once.
 func (w *Work) tree(by Group) *tree {
 	if by == Kernel {
 		by = Class
@@ -182,7 +182,7 @@ func (w *Work) tree(by Group) *tree {
 		return t
 	}
 	t := newTree()
-	kernels := make([]int32, len(w.a.Names.List)) // their names in the tree
+	kernels := make([]int32, len(w.a.Names.List)) // index of each kernel name in the tree
 	for i, name := range w.a.Names.List {
 		kernels[i] = t.id(columns.Clean(name))
 		t.class[kernels[i]] = string(w.a.Names.Class[i].Group())
@@ -224,14 +224,15 @@ func (w *Work) tree(by Group) *tree {
 	return t
 }
 
-// NotRecorded is where work stands whose launch the trace lacks; NoLayer where that of no layer does.
+// NotRecorded holds work whose launch is missing from the trace, NoLayer work outside all modules, NoOp work outside
+// all ops or functions.
 const (
 	NotRecorded = "(launch not recorded)"
 	NoLayer     = "(in no module)"
 	NoOp        = "(in none)"
 )
 
-// layer is the node of a range of a module: its layer, and the modules around it from the outermost on.
+// layer returns the node of a module's range: its layer, and the enclosing modules within that layer, outermost first.
 func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	if at < 0 {
 		return t.below(0, NoLayer)
@@ -241,7 +242,7 @@ func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	layer := int32(-1)
 	for ; at >= 0; at = r.Ranges[at].Parent {
 		mod := &m.Modules[r.Ranges[at].Module]
-		if layer >= 0 && mod.Layer != layer { // what is around the layer is the same for all
+		if layer >= 0 && mod.Layer != layer { // modules around the layer are the same for all layers
 			break
 		}
 		if kind := m.Groups[mod.Group].Kind; kind != "" {
@@ -257,7 +258,7 @@ func (w *Work) layer(t *tree, r *match.Rank, at int32) int32 {
 	return t.below(0, path...)
 }
 
-// launchers gives the node of each call: the spans that were open around it on its thread.
+// launchers returns the node of each call, from the spans open around it on its thread.
 func launchers(t *tree, r *match.Rank, tr *trace.Trace, by Group) []int32 {
 	nodes := make([]int32, len(r.Calls))
 	callAt := make(map[int32]int32, len(r.Calls)) // by span
@@ -265,15 +266,15 @@ func launchers(t *tree, r *match.Rank, tr *trace.Trace, by Group) []int32 {
 		callAt[r.Calls[i].Span] = int32(i)
 		nodes[i] = -1
 	}
-	names := make([]int32, tr.Strings.Len()) // in t, + 1
+	names := make([]int32, tr.Strings.Len()) // index in t + 1
 	type open struct {
 		end   int64
 		track trace.TrackID
 		name  trace.StringID
-		node  int32 // -1: nobody asked for it yet
+		node  int32 // -1: not resolved yet
 	}
 	var stack []open
-	// resolve is the node of the innermost open span.
+	// resolve returns the node of the innermost open span.
 	resolve := func() int32 {
 		if len(stack) == 0 {
 			return t.below(0, NoOp)
@@ -308,7 +309,7 @@ func launchers(t *tree, r *match.Rank, tr *trace.Trace, by Group) []int32 {
 		}
 	}
 	for i, at := range nodes {
-		if at < 0 { // its span is not in the trace that was kept
+		if at < 0 { // its span is not in the trimmed trace
 			nodes[i] = t.below(0, NotRecorded)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// The states of a capture.
+// States of a capture.
 const (
 	recording = "recording"
 	done      = "done"
@@ -25,22 +25,22 @@ const (
 
 const (
 	mostSteps = 10_000
-	mostLines = 40                     // that are kept of what a capture says
-	look      = 250 * time.Millisecond // how often it is asked how far it is
+	mostLines = 40                     // maximum number of messages kept
+	look      = 250 * time.Millisecond // polling interval of its progress
 )
 
-// Capture is a window that is recorded, or was.
+// Capture is a window in progress or finished.
 type Capture struct {
-	N     int      `json:"n"` // the how manieth, from 1
+	N     int      `json:"n"` // sequence number, from 1
 	Steps int      `json:"steps"`
 	State string   `json:"state"`
-	Lines []string `json:"lines"` // what it has said
-	Now   []string `json:"now"`   // how far each server is
-	Run   string   `json:"run"`   // that it is kept as, once it is done
+	Lines []string `json:"lines"` // messages so far
+	Now   []string `json:"now"`   // progress of each server
+	Run   string   `json:"run"`   // id of its run, once it is done
 	Error string   `json:"error"`
 }
 
-// capture is one with its work.
+// capture is a Capture with its state in progress.
 type capture struct {
 	cancel   context.CancelFunc
 	progress torch.Progress
@@ -49,7 +49,7 @@ type capture struct {
 	Capture
 }
 
-// now is how it is.
+// now returns a snapshot of the capture.
 func (c *capture) now() *Capture {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *capture) now() *Capture {
 	return &out
 }
 
-// Write takes lines of what is said.
+// Write appends lines of messages.
 func (c *capture) Write(text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *capture) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// begin starts a capture, if none is under way: {"steps": 10}.
+// begin starts a capture, unless one is in progress: {"steps": 10}.
 func (l *Live) begin(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ Steps int }
 	switch err := json.NewDecoder(io.LimitReader(r.Body, 4096)).Decode(&asked); {
@@ -109,7 +109,7 @@ func (l *Live) begin(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusAccepted, c.now())
 }
 
-// stop ends the capture that is under way: its profilers are stopped, and nothing is kept.
+// stop ends the capture in progress: its profilers are stopped, and nothing is kept.
 func (l *Live) stop(w http.ResponseWriter, _ *http.Request) {
 	l.mu.Lock()
 	c := l.capture
@@ -122,7 +122,7 @@ func (l *Live) stop(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusAccepted, c.now())
 }
 
-// take records, and tells all pages how far it is.
+// take records a window, and reports its progress to all pages.
 func (l *Live) take(ctx context.Context, c *capture) {
 	defer c.cancel()
 	over := make(chan struct{})

@@ -8,25 +8,25 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// A page may also show servers that somebody else follows, who then tells of them: what was seen ([Live.Sees]), and
-// what was found in it ([Live.Marks]), which pages get as events "mark".
+// A page may also show servers followed by another component. That component passes in its samples ([Live.Sees]) and
+// its findings ([Live.Marks]), which pages receive as events "mark".
 
-// mostMarks is how many a page that comes later is told of.
+// mostMarks is the maximum number of marks sent to a new page.
 const mostMarks = 200
 
-// Mark is something that happened: the beginning or the end of what a rule looks for, a capture, what it showed.
+// Mark is an event: the beginning or the end of an alarm, a capture, or its result.
 type Mark struct {
-	Server  string `json:"server"` // its name, or that of several
+	Server  string `json:"server"` // name of the server, or of several
 	Kind    string `json:"kind"`
-	At      int64  `json:"at_ms"`    // since the epoch
-	After   int64  `json:"after_ms"` // of a beginning: it lies between this
-	Onset   int64  `json:"onset_ms"` // and this; 0: it is no beginning
-	Rank    string `json:"rank"`     // that stands out; ""
+	At      int64  `json:"at_ms"`    // ms since the epoch
+	After   int64  `json:"after_ms"` // earliest time of a beginning
+	Onset   int64  `json:"onset_ms"` // latest time; 0: not a beginning
+	Rank    string `json:"rank"`     // the outlying rank; ""
 	Text    string `json:"text"`
-	Capture string `json:"capture"` // that can be opened, by this id; ""
+	Capture string `json:"capture"` // id of a capture to open; ""
 }
 
-// Sees takes what went on in a server up to a moment, or why nothing is known.
+// Sees adds a sample of a server at a moment, or the error of taking it.
 func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 	if i < 0 {
 		i = len(l.servers)
 		l.servers = append(l.servers, &server{Name: name, at: i})
-		l.publish(event{"hello", l.first()}) // pages begin anew, with this one
+		l.publish(event{"hello", l.first()}) // pages start over with the new server
 	}
 	s := l.servers[i]
 	x := &Sample{Server: i, At: at.UnixMilli(), Ranks: []Rank{}}
@@ -48,7 +48,7 @@ func (l *Live) Sees(name string, at time.Time, now *signals.Live, err error) {
 	l.keep(s, x)
 }
 
-// Marks takes something that happened.
+// Marks adds an event.
 func (l *Live) Marks(m *Mark) {
 	for _, text := range []*string{&m.Server, &m.Rank, &m.Text} {
 		*text = columns.Clean(*text)

@@ -1,7 +1,7 @@
-// Package live shows servers while they run, to any number of pages at once, and records windows of them.
+// Package live shows running servers to any number of pages, and records windows of them.
 //
-// Servers are asked only while somebody looks on. What they said, and how far a capture is, goes to the pages as
-// server-sent events: "hello" with all that is known, then "sample" and "capture".
+// Servers are queried only while a page is open. Samples and the progress of captures go to the pages as server-sent
+// events: "hello" with the complete state, then "sample" and "capture".
 package live
 
 import (
@@ -22,31 +22,32 @@ import (
 
 const (
 	every    = time.Second
-	patience = 10 * time.Second // that a server may take to answer
-	kept     = 600              // samples of a server that a page that comes later is shown: ten minutes and more
-	mostLook = 32               // pages that look on at once
+	patience = 10 * time.Second // time limit of a server's answer
+	kept     = 600              // samples of a server kept for new pages: at least ten minutes
+	mostLook = 32               // maximum number of open pages
 )
 
-// Options say what is shown.
+// Options configure a Live.
 type Options struct {
 	Targets []torch.Target
-	// Tails are the logs of targets, by their places, whose batch lines tell what a server does not tell itself; nil: there
-	// is none. A target without a URL has nothing but its log.
+	// Tails are the logs of targets, by index. Their batch lines add data that a server does not report itself; nil:
+	// none. A target without a URL has only its log.
 	Tails map[int]*signals.Tail
-	// Record records so many forward steps of all targets and keeps them as a run, whose id it gives. It ends early, and
-	// leaves no profiler recording, when its context does. nil: nothing can be recorded.
+	// Record records the given number of forward steps of all targets as a run, and returns its id. When ctx ends it
+	// returns early, with all profilers stopped. nil: recording is not possible.
 	Record func(ctx context.Context, steps int, say *progress.Console, p *torch.Progress) (run string, err error)
-	// Watched: somebody else follows the servers, so often, and tells of them; there are no Targets. 0: nobody does.
+	// Watched is the sampling interval of another component that follows the servers and passes in their samples;
+	// Targets is then empty. 0: none.
 	Watched time.Duration
 }
 
-// A reader takes samples of one server.
+// reader samples one server.
 type reader interface {
 	Read(ctx context.Context) (*signals.Sample, error)
 	Forget()
 }
 
-// Live shows servers. Run it for as long as it is served.
+// Live shows servers. Run must be running while its routes are served.
 type Live struct {
 	servers []*server
 	record  func(context.Context, int, *progress.Console, *torch.Progress) (string, error)
@@ -55,27 +56,27 @@ type Live struct {
 
 	mu      sync.Mutex
 	pages   []chan event
-	looked  chan struct{} // closed when a page comes that finds none
+	looked  chan struct{} // closed when the first page opens
 	ctx     context.Context
 	capture *capture
 	marks   []*Mark
-	work    sync.WaitGroup // captures
+	work    sync.WaitGroup // captures in progress
 }
 
-// server is one that is shown.
+// server is one server shown.
 type server struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 	Role string `json:"role"`
 
-	at      int           // its place
-	reader  reader        // nil: there is but a log
-	tail    *signals.Tail // nil: there is none
+	at      int           // its index
+	reader  reader        // nil: only a log
+	tail    *signals.Tail // nil: no log
 	last    *signals.Sample
-	samples []*Sample // the last of them; under Live.mu
+	samples []*Sample // the latest ones; guarded by Live.mu
 }
 
-// New shows servers, which are not asked before Run.
+// New returns a Live. It queries no server before Run.
 func New(o Options) *Live {
 	l := &Live{record: o.Record, every: cmp.Or(o.Watched, every), watched: o.Watched > 0, looked: make(chan struct{})}
 	for i, t := range o.Targets {
@@ -92,7 +93,7 @@ func New(o Options) *Live {
 	return l
 }
 
-// Routes are those of the page: what goes on, and the start and the end of a capture.
+// Routes are the routes of the page: the event stream, and the start and stop of a capture.
 func (l *Live) Routes() []httpguard.Route {
 	return []httpguard.Route{
 		httpguard.At("GET", "/api/live", httpguard.Key, l.stream),
@@ -101,7 +102,7 @@ func (l *Live) Routes() []httpguard.Route {
 	}
 }
 
-// Run asks the servers while a page looks on, until ctx ends and a capture under way has been closed.
+// Run queries the servers while a page is open, until ctx ends and a capture in progress has been stopped.
 func (l *Live) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -116,7 +117,7 @@ func (l *Live) Run(ctx context.Context) {
 	l.work.Wait()
 }
 
-// follow takes samples of a server.
+// follow samples a server.
 func (l *Live) follow(ctx context.Context, s *server) {
 	if s.tail != nil {
 		defer s.tail.Follow(ctx)()
@@ -141,7 +142,7 @@ func (l *Live) follow(ctx context.Context, s *server) {
 	}
 }
 
-// someone waits until a page looks on; false: ctx has ended.
+// someone waits until a page is open. It returns false when ctx ends.
 func (l *Live) someone(ctx context.Context) bool {
 	for {
 		l.mu.Lock()
@@ -160,16 +161,16 @@ func (l *Live) someone(ctx context.Context) bool {
 	}
 }
 
-// tell keeps a sample and hands it to all pages.
+// tell stores a sample and sends it to all pages.
 func (l *Live) tell(s *server, x *Sample) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.keep(s, x)
 }
 
-// keep is tell for who holds the lock.
+// keep is like tell, but the caller holds the lock.
 func (l *Live) keep(s *server, x *Sample) {
-	// Of a watch that looks more often than that, one of each second is kept, and the last.
+	// If samples arrive more often than every, keep one per second and the latest.
 	if n := len(s.samples); l.every < every && n > 1 && s.samples[n-1].At-s.samples[n-2].At < every.Milliseconds() {
 		s.samples = s.samples[:n-1]
 	}
@@ -179,13 +180,14 @@ func (l *Live) keep(s *server, x *Sample) {
 	l.publish(event{"sample", x})
 }
 
-// event is one for pages.
+// event is an event for pages.
 type event struct {
 	name string
-	data any // as JSON
+	data any // encoded as JSON
 }
 
-// publish hands an event to all pages; one that takes none is let go, and comes again by itself. The lock is held.
+// publish sends an event to all pages. A page whose buffer is full is disconnected, and reconnects by itself. The
+// caller holds the lock.
 func (l *Live) publish(e event) {
 	l.pages = slices.DeleteFunc(l.pages, func(page chan event) bool {
 		select {
@@ -198,18 +200,18 @@ func (l *Live) publish(e event) {
 	})
 }
 
-// hello is what a page that comes is told at first.
+// hello is the first event sent to a new page.
 type hello struct {
 	Servers []*server `json:"servers"`
 	Every   int64     `json:"every_ms"`
-	Samples []*Sample `json:"samples"` // of all servers, each in its order
-	Records bool      `json:"records"` // windows can be recorded
-	Capture *Capture  `json:"capture"` // the last; null: there was none
-	Watched bool      `json:"watched"` // somebody follows the servers, whoever looks on
-	Marks   []*Mark   `json:"marks"`   // in the order of time
+	Samples []*Sample `json:"samples"` // of all servers, in time order per server
+	Records bool      `json:"records"` // recording is possible
+	Capture *Capture  `json:"capture"` // the latest; null: none
+	Watched bool      `json:"watched"` // servers are followed even while no page is open
+	Marks   []*Mark   `json:"marks"`   // in time order
 }
 
-// first is what a page is told at first. The lock is held.
+// first returns the state for a new page. The caller holds the lock.
 func (l *Live) first() *hello {
 	first := &hello{Servers: slices.Clone(l.servers), Every: l.every.Milliseconds(), Samples: []*Sample{}, Records: l.record != nil, Watched: l.watched, Marks: slices.Clone(l.marks)}
 	for _, s := range l.servers {
@@ -227,7 +229,7 @@ func (l *Live) first() *hello {
 	return first
 }
 
-// enter lets a page look on; nil: too many do.
+// enter adds a page; nil: too many are open.
 func (l *Live) enter() (page chan event, first *hello) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,7 +245,7 @@ func (l *Live) enter() (page chan event, first *hello) {
 	return page, first
 }
 
-// leave lets a page go.
+// leave removes a page.
 func (l *Live) leave(page chan event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,7 +254,7 @@ func (l *Live) leave(page chan event) {
 	}
 }
 
-// refuse answers with an error.
+// refuse replies with an error.
 func refuse(w http.ResponseWriter, status int, message string) {
 	reply(w, status, map[string]string{"error": message})
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Sample is how a server stood at one moment, and what went on since the one before. What it does not tell is null.
+// Sample is the state of a server at one moment, with the rates since the previous sample. Unknown values are null.
 type Sample struct {
 	Server    int        `json:"server"`
-	At        int64      `json:"at_ms"` // since the epoch
-	Error     string     `json:"error"` // why nothing is known; ""
+	At        int64      `json:"at_ms"` // ms since the epoch
+	Error     string     `json:"error"` // why there is no data; ""
 	Restarted bool       `json:"restarted"`
 	Ranks     []Rank     `json:"ranks"`
-	Tokens    *float64   `json:"tokens"` // generated a second, of all ranks
-	TTFT      *Quantiles `json:"ttft"`   // of the requests that had it since the sample before
+	Tokens    *float64   `json:"tokens"` // generated per second, over all ranks
+	TTFT      *Quantiles `json:"ttft"`   // of first tokens since the previous sample
 	ITL       *Quantiles `json:"itl"`
 }
 
@@ -24,36 +24,36 @@ type Rank struct {
 	DP      int      `json:"dp"`
 	Running *float64 `json:"running"` // requests
 	Queued  *float64 `json:"queued"`
-	Tokens  *float64 `json:"tokens"`  // generated a second
-	Prefill *float64 `json:"prefill"` // prompt tokens computed a second
-	Usage   *float64 `json:"usage"`   // part of the KV cache
+	Tokens  *float64 `json:"tokens"`  // generated per second
+	Prefill *float64 `json:"prefill"` // prompt tokens computed per second
+	Usage   *float64 `json:"usage"`   // share of the KV cache in use
 }
 
-// Quantiles are those of a latency, in ns.
+// Quantiles are quantiles of a latency, in ns.
 type Quantiles struct {
 	N   float64 `json:"n"`
 	P50 float64 `json:"p50_ns"`
 	P99 float64 `json:"p99_ns"`
 }
 
-// sample makes one of what the server's reader gave.
+// sample converts a reading of the server.
 func (s *server) sample(now *signals.Sample, err error) *Sample {
 	out := &Sample{Server: s.at, At: time.Now().UnixMilli(), Ranks: []Rank{}}
 	if err != nil {
-		s.reader.Forget() // it may be another one when it is back
+		s.reader.Forget() // another server may answer next time
 		s.last, out.Error = nil, columns.Clean(err.Error())
 		return out
 	}
 	was := s.last
 	if s.last = now; was == nil {
-		was = now // nothing but gauges is known of the first
+		was = now // the first sample has only gauges
 	}
 	l := signals.Between(was, now)
 	out.fill(l)
 	return out
 }
 
-// fill takes what went on since the sample before.
+// fill adds the values since the previous sample.
 func (x *Sample) fill(l *signals.Live) {
 	for i := range l.Ranks {
 		f := &l.Ranks[i]
@@ -62,7 +62,7 @@ func (x *Sample) fill(l *signals.Live) {
 	x.Restarted, x.Tokens, x.TTFT, x.ITL = l.Restarted, known(l.Tokens), quantiles(&l.TTFT), quantiles(&l.ITL)
 }
 
-// known is a value that JSON can have.
+// known returns nil for values that JSON cannot represent.
 func known(v float64) *float64 {
 	if !signals.Known(v) {
 		return nil

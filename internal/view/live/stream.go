@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	idle  = 15 * time.Second // after so long without an event a comment says that the stream is there
-	write = 20 * time.Second // that a page may take to take an event
+	idle  = 15 * time.Second // time without an event before a keep-alive comment is sent
+	write = 20 * time.Second // time limit for a page to accept an event
 )
 
-// stream is what goes on, as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// stream sends server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 func (l *Live) stream(w http.ResponseWriter, r *http.Request) {
 	page, first := l.enter()
 	if page == nil {
@@ -51,7 +51,7 @@ func (l *Live) stream(w http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // of our own types
+		panic(err) // all values are of this package's types
 	}
 	httpguard.WriteJSON(w, status, text)
 }

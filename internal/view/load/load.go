@@ -1,5 +1,5 @@
-// Package load answers what the viewer asks of benchmark runs: the figures and plots of a run, its requests one by one,
-// what each of them waited for in the steps that were recorded meanwhile, and how it compares with another run.
+// Package load answers the viewer's requests about benchmark runs: the figures and plots of a run, its individual
+// requests, their waiting in the recorded steps, and the comparison with another run.
 package load
 
 import (
@@ -23,39 +23,39 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Recorded is what one server recorded while it was loaded.
+// Recorded is the recording of one server under load.
 type Recorded struct {
-	Name, Role string // as waits.NewServer takes them
-	Capture    string // its id in addresses of the page
+	Name, Role string // as for waits.NewServer
+	Capture    string // its id in the page's addresses
 	Traces     []*trace.Trace
 	Report     *result.Report
 }
 
-// Views answers for the runs of one directory.
+// Views serves the runs of one directory.
 type Views struct {
-	Root  string            // "": there is none
-	Given *runs.Run         // another run, wherever it is; nil: none
-	Say   *progress.Console // is told of what runs lack
-	// Recorded reads what the servers of a run recorded, one after the other. Of one that cannot be read the name comes
-	// with the error.
+	Root  string            // "": none
+	Given *runs.Run         // a run from any other directory; nil: none
+	Say   *progress.Console // receives warnings about incomplete runs
+	// Recorded yields the recordings of a run's servers in turn. A server that cannot be read comes with its name and
+	// the error.
 	Recorded func(ctx context.Context, run *runs.Run) iter.Seq2[Recorded, error]
 
 	mu  sync.Mutex
-	all []*opened // the one that was asked for last is the last
+	all []*opened // most recently used last
 }
 
-// mostOpened is how many runs stay in memory: the one that is shown, and what it is compared with.
+// mostOpened is the number of runs kept in memory: the one shown, and those it is compared with.
 const mostOpened = 3
 
-// Answers are what may be asked, by paths below /api/. Parameters: run (its id), rep (a repetition, from 0; the last if it
-// is left out), and those of each.
+// Answers are the handlers, by paths below /api/. Parameters: run (its id), rep (a repetition, from 0; by default the
+// last), and those of each handler.
 func (v *Views) Answers() map[string]func(*http.Request) (any, error) {
 	return map[string]func(*http.Request) (any, error){
 		"load": v.page, "load/runs": v.list, "load/timeline": v.timeline, "load/requests": v.requests, "load/request": v.request, "load/steps": v.steps, "load/step": v.step, "load/compare": v.compare,
 	}
 }
 
-// list is of all runs with a load, the newest first.
+// list returns all runs with a load, newest first.
 func (v *Views) list(*http.Request) (any, error) {
 	if v.Root == "" {
 		return []runs.Entry{}, nil
@@ -64,20 +64,20 @@ func (v *Views) list(*http.Request) (any, error) {
 	return slices.DeleteFunc(all, func(e runs.Entry) bool { return !e.Load }), err
 }
 
-// opened is a run that was read.
+// opened is a run that has been read.
 type opened struct {
 	run  *runs.Run
 	load bench.Load
 	slo  bench.SLO
 
-	mu        sync.Mutex // of what follows
+	mu        sync.Mutex // guards the fields below
 	summaries map[int]*bench.Summary
 	rows      map[int]*rows
 	joined    *joined
-	joinErr   error // why there is none; "nothing was recorded" among others
+	joinErr   error // why there is none, such as that nothing was recorded
 }
 
-// open reads a run, or takes the one that was read before.
+// open returns a run, from memory if it has been read before.
 func (v *Views) open(r *http.Request, name string) (*opened, error) {
 	dir, err := v.find(r.FormValue(name))
 	if err != nil {
@@ -113,7 +113,7 @@ func (v *Views) open(r *http.Request, name string) (*opened, error) {
 	return o, nil
 }
 
-// find tells where the run of an id is; no path leads to others.
+// find returns the directory of a run by its id. Paths are not accepted, so other directories are out of reach.
 func (v *Views) find(id string) (dir string, err error) {
 	switch {
 	case v.Given != nil && id == v.Given.ID():
@@ -124,7 +124,7 @@ func (v *Views) find(id string) (dir string, err error) {
 	return runs.Find(v.Root, id)
 }
 
-// objectives are those that the run was judged by.
+// objectives returns the run's own objectives.
 func objectives(run *runs.Run) (bench.SLO, error) {
 	var kept []bench.Summary
 	if err := run.ReadJSON(runs.KindSummary, &kept); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ type rep struct {
 	m *bench.Measured
 }
 
-// repOf is that which a request means.
+// repOf returns the repetition selected by a request.
 func (v *Views) repOf(r *http.Request) (*rep, error) {
 	o, err := v.open(r, "run")
 	if err != nil {
@@ -159,7 +159,7 @@ func (v *Views) repOf(r *http.Request) (*rep, error) {
 	return &rep{o, int(n), &o.load.Runs[n]}, nil
 }
 
-// summary is that of the repetition, as the run's own objectives judge it.
+// summary returns the summary of the repetition, with the run's own objectives.
 func (r *rep) summary() *bench.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +171,8 @@ func (r *rep) summary() *bench.Summary {
 	return s
 }
 
-// number is a parameter from 0 to below a limit, and what it is if it is left out.
+// number parses a parameter from 0 to below, exclusive. The default is absent; if that is negative, the parameter is
+// required.
 func number(r *http.Request, name string, absent, below int64) (int64, error) {
 	text := r.FormValue(name)
 	if text == "" && absent >= 0 {
@@ -184,22 +185,22 @@ func number(r *http.Request, name string, absent, below int64) (int64, error) {
 	return n, nil
 }
 
-// joined is a run beside the steps of its servers.
+// joined is a run joined with the steps of its servers.
 type joined struct {
 	*waits.Joined
 	slow     *waits.Result
 	lanes    []waits.Lane
-	captures map[string]captured // of each server, by its name
-	lacks    []string            // servers that could not be read, and why
+	captures map[string]captured // by server name
+	lacks    []string            // servers that could not be read, with the reasons
 }
 
-// captured is where in a server's capture its steps are found.
+// captured locates a server's steps in its capture.
 type captured struct {
 	id     string
-	origin int64 // when its time begins, ns since the epoch
+	origin int64 // zero of its time, ns since the epoch
 }
 
-// join reads what was recorded and lays the requests beside it, once. The lock is held.
+// join reads the recordings and joins the requests with them, once. The caller holds the lock.
 func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 	if o.joined != nil || o.joinErr != nil {
 		return o.joined, o.joinErr
@@ -210,7 +211,7 @@ func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 	}
 	j := &joined{captures: map[string]captured{}}
 	var servers []*waits.Server
-	var failed error // of the first that could not be read
+	var failed error // of the first server that could not be read
 	opt := waits.Options{Host: o.run.Manifest().Machine.Host}
 	for s, err := range v.Recorded(ctx, o.run) {
 		if ctx.Err() != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
-// mostRows is how many requests one answer has.
+// mostRows is the maximum number of requests in one answer.
 const mostRows = 6_000
 
-// Requests are bars, in columns: one request each, in the run's time, in rows that no two share at a time.
+// Requests are requests as bars, in columns, in the run's time. The bars in one row do not overlap.
 type Requests struct {
-	Rows    int     `json:"rows"`  // of all requests of the run
-	Of      int     `json:"of"`    // requests that were under way in the time that was asked for
-	Index   []int   `json:"index"` // their places in the records
+	Rows    int     `json:"rows"`  // for all requests of the run
+	Of      int     `json:"of"`    // number of requests in progress in the selected time
+	Index   []int   `json:"index"` // indices of the records
 	Row     []int   `json:"row"`
 	Sent    []int64 `json:"sent"`
 	First   []int64 `json:"first"` // -1: never
@@ -32,11 +32,11 @@ type Requests struct {
 	Touched []bool  `json:"touched"` // by the captured window
 }
 
-// rows are the bars of a repetition.
+// rows holds the bars of a repetition.
 type rows struct {
 	n     int
-	order []int // records by the time of sending, those that were sent
-	row   []int // of each in order
+	order []int // the sent records by send time
+	row   []int // row of each in order
 }
 
 // freeRows are rows without a request, the lowest first.
@@ -53,8 +53,8 @@ func (f *freeRows) Pop() any {
 	return x
 }
 
-// pack gives each request the lowest row that is free when it is sent: there are as many rows as requests were under way
-// at one moment.
+// pack assigns to each request the lowest row that is free at its send time. The number of rows is the maximum number
+// of requests in progress.
 func pack(records []bench.Record) *rows {
 	p := &rows{}
 	for i := range records {
@@ -63,7 +63,7 @@ func pack(records []bench.Record) *rows {
 		}
 	}
 	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(records[a].Sent, records[b].Sent) })
-	ends := slices.Clone(p.order) // those under way end in this order
+	ends := slices.Clone(p.order) // by end time
 	slices.SortStableFunc(ends, func(a, b int) int { return cmp.Compare(records[a].Done, records[b].Done) })
 	of, free := map[int]int{}, &freeRows{}
 	for _, i := range p.order {
@@ -101,7 +101,7 @@ func (v *Views) requests(req *http.Request) (any, error) {
 		r.rows[r.n] = p
 	}
 	r.mu.Unlock()
-	var in []int // of p.order
+	var in []int // indices in p.order
 	for k, i := range p.order {
 		if rec := &r.m.Records[i]; rec.Sent <= part.To && rec.Done >= part.From {
 			in = append(in, k)
@@ -123,7 +123,7 @@ func (v *Views) requests(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// fewer takes every so manieth of a list, so that it has no more than may be shown.
+// fewer thins out a list evenly to at most mostRows.
 func fewer(list []int) []int {
 	if len(list) <= mostRows {
 		return list
@@ -135,33 +135,33 @@ func fewer(list []int) []int {
 	return out
 }
 
-// Request is all that is known of one request.
+// Request holds all data about one request.
 type Request struct {
-	Index   int           `json:"index"` // its place in the records
+	Index   int           `json:"index"` // index of its record
 	ID      string        `json:"id"`
 	Turn    int           `json:"turn"`
-	Moments []Moment      `json:"moments"` // in their order
-	Facts   [][2]string   `json:"facts"`   // names and texts
-	Failure string        `json:"failure"` // "": it succeeded
+	Moments []Moment      `json:"moments"` // in time order
+	Facts   [][2]string   `json:"facts"`   // names and values
+	Failure string        `json:"failure"` // "": success
 	Error   string        `json:"error"`
-	Events  []int64       `json:"events"` // with text
-	TTFT    *Waited       `json:"ttft"`   // null: its first token did not come in a recorded window
-	Gaps    []Waited      `json:"gaps"`   // the longest that did, the longest first
-	Steps   []waits.Place `json:"steps"`  // recorded ones that it was in
-	With    []Other       `json:"with"`   // other requests that were in these, the most often met first
-	Why     string        `json:"why"`    // why nothing is known of its steps; ""
+	Events  []int64       `json:"events"` // times of events with text
+	TTFT    *Waited       `json:"ttft"`   // null: its first token did not arrive in a recorded window
+	Gaps    []Waited      `json:"gaps"`   // the longest recorded ones, longest first
+	Steps   []waits.Place `json:"steps"`  // its recorded steps
+	With    []Other       `json:"with"`   // other requests in these steps, the most frequent first
+	Why     string        `json:"why"`    // why its steps are unknown; ""
 }
 
-// Moment is one in the life of a request.
+// Moment is a named time of a request.
 type Moment struct {
 	Name string `json:"name"`
 	At   int64  `json:"at"` // in the run's time
 }
 
-// Waited is a TTFT or a time between two events, and what it was waited for.
+// Waited is a TTFT or a time between two events, and its parts.
 type Waited struct {
-	Event int               `json:"event"` // with text, from 0: the one that was waited for
-	At    int64             `json:"at"`    // when it came
+	Event int               `json:"event"` // the event waited for: index among those with text
+	At    int64             `json:"at"`    // its arrival
 	NS    int64             `json:"ns"`
 	Parts []report.WaitPart `json:"parts"`
 	Place string            `json:"place"` // server and rank
@@ -222,7 +222,7 @@ func (v *Views) request(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// wait fills in what the recorded steps tell of record i.
+// wait adds the data of the recorded steps to record i's request.
 func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	waited := func(c *waits.Case) Waited {
 		return Waited{c.Event, c.At, c.NS, report.WaitParts(&c.Wait), report.ServedBy(c)}
@@ -254,7 +254,7 @@ func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	}
 }
 
-// facts are what is known of a request beside its times.
+// facts returns the properties of a request other than its times.
 func facts(r *bench.Record) [][2]string {
 	out := [][2]string{{"prompt", tokens(r.PromptLen)}, {"output", tokens(r.OutputLen) + ", of " + tokens(r.AskedLen) + " at most"}}
 	add := func(there bool, name, text string) {

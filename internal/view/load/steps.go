@@ -10,10 +10,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
-// Steps are those that servers recorded while a load ran.
+// Steps holds the steps recorded by servers during a load.
 type Steps struct {
-	By    string   `json:"steps_by"` // how it is known which request was in which: request ids, time
-	Rep   int      `json:"rep"`      // the repetition that they are of
+	By    string   `json:"steps_by"` // how requests were matched to steps: request ids, time
+	Rep   int      `json:"rep"`      // the repetition recorded
 	Kinds []string `json:"kinds"`
 	Names []string `json:"names"`
 	Lanes []Lane   `json:"lanes"`
@@ -22,18 +22,18 @@ type Steps struct {
 	Notes []string `json:"notes"`
 }
 
-// Lane is one data-parallel rank of a server; its steps in columns, in the run's time.
+// Lane is one data-parallel rank of a server, with its steps in columns, in the run's time.
 type Lane struct {
 	Server  string       `json:"server"`
-	Capture string       `json:"capture"` // in which its ranks are
+	Capture string       `json:"capture"` // id of the capture that has its ranks
 	DP      int          `json:"dp_rank"`
 	Windows []bench.Span `json:"windows"`
 	From    []int64      `json:"from"`
 	To      []int64      `json:"to"`
-	Kind    []int        `json:"kind"`  // in Steps.Kinds
-	Name    []int        `json:"name"`  // in Steps.Names
-	Batch   []int        `json:"batch"` // requests of the load that were in it
-	// Shift leads to the capture's time: what is at a run's time of 0.
+	Kind    []int        `json:"kind"`  // index in Steps.Kinds
+	Name    []int        `json:"name"`  // index in Steps.Names
+	Batch   []int        `json:"batch"` // number of the load's requests in the step
+	// Shift converts to the capture's time: it is the capture time at run time 0.
 	Shift int64 `json:"shift"`
 }
 
@@ -42,8 +42,8 @@ type Slow struct {
 	N     int               `json:"n"`
 	P99   int64             `json:"p99_ns"`
 	Below bool              `json:"below"`
-	Cases []int             `json:"cases"` // the requests of each, by their places in the records, the slowest first
-	Parts []report.WaitPart `json:"parts"` // of all cases together
+	Cases []int             `json:"cases"` // record index of each request, slowest first
+	Parts []report.WaitPart `json:"parts"` // summed over all cases
 }
 
 func (v *Views) steps(req *http.Request) (any, error) {
@@ -94,18 +94,18 @@ func (v *Views) steps(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// Step is one of a lane, and who was in it.
+// Step lists the requests in one step of a lane.
 type Step struct {
 	With []Met `json:"with"`
 }
 
 // Met is a request of the load.
 type Met struct {
-	Index int    `json:"index"` // its place in the records
+	Index int    `json:"index"` // index of its record
 	ID    string `json:"id"`
 }
 
-// step tells who was in a step: parameters lane and step.
+// step lists the requests in a step: parameters lane and step.
 func (v *Views) step(req *http.Request) (any, error) {
 	o, err := v.open(req, "run")
 	if err != nil {
@@ -132,7 +132,7 @@ func (v *Views) step(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// index gives each text of a list one place.
+// index assigns consecutive numbers to distinct texts.
 type index map[string]int
 
 func (x index) of(text string, list *[]string) int {

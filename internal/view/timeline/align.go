@@ -9,30 +9,29 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// Ways to lay ranks beside each other.
+// Ways to align ranks.
 const (
-	ByWall       = "wall"       // as the clocks say
-	ByStep       = "step"       // each rank is moved so that one step begins at the same place on all
-	ByCollective = "collective" // so that all come to one collective at the same place
+	ByWall       = "wall"       // by wall clock
+	ByStep       = "step"       // each rank is shifted so that one step begins at the same place on all
+	ByCollective = "collective" // each rank is shifted so that all arrive at one collective at the same place
 	ByStretch    = "stretched"  // see stretch.go
 )
 
-// Alignment says how ranks lie beside each other. Those that are moved keep the pace of their clocks: alignment hides
-// no lateness but what it says that it took out.
+// Alignment is the placement of ranks relative to each other. It shifts ranks without changing the rate of their
+// clocks. The only lateness that it hides is the shift itself, which it reports.
 type Alignment struct {
 	By   string `json:"by"`
-	Step int    `json:"step"` // that they are aligned at; -1
+	Step int    `json:"step"` // step aligned at; -1
 	At   int64  `json:"at_ns"`
-	What string `json:"what"` // the operation of the collective
-	// Moved is what is added to the times of each rank. What they are moved to is the rank with the median arrival, so
-	// that a rank that comes late is the one that moves far. Known tells ranks that have the step or the collective;
-	// others stay.
+	What string `json:"what"` // operation of the collective
+	// Moved is added to the times of each rank. Ranks are moved to the one with the median arrival, so that a late rank
+	// is the one that moves far. Known marks ranks that have the step or the collective; others stay.
 	Moved []int64 `json:"moved_ns"`
 	Known []bool  `json:"known"`
 }
 
-// Align aligns ranks by a step of the capture's numbering, or by the collective whose last arrival is nearest to a time
-// on the wall clock; ranks that have no part in it by the nearest of their own.
+// Align aligns ranks by a step of the capture's numbering, or by the collective whose last arrival is nearest to a wall
+// clock time. Ranks outside that collective are aligned by the nearest of their own.
 func (t *Timeline) Align(by string, step int, at int64) (*Alignment, error) {
 	a := &Alignment{By: by, Step: -1, Moved: make([]int64, len(t.ranks)), Known: make([]bool, len(t.ranks))}
 	switch by {
@@ -57,13 +56,13 @@ func (t *Timeline) Align(by string, step int, at int64) (*Alignment, error) {
 	return a, nil
 }
 
-// arrival is when a rank came.
+// arrival is the time at which a rank arrived.
 type arrival struct {
 	rank int
 	at   int64
 }
 
-// moveTo moves ranks to the one with the median arrival, and gives that.
+// moveTo moves ranks to the one with the median arrival, and returns that arrival.
 func (a *Alignment) moveTo(ranks []arrival) int64 {
 	slices.SortStableFunc(ranks, func(x, y arrival) int { return cmp.Compare(x.at, y.at) })
 	to := ranks[(len(ranks)-1)/2].at
@@ -73,7 +72,7 @@ func (a *Alignment) moveTo(ranks []arrival) int64 {
 	return to
 }
 
-// alignCollective moves ranks to collectives near a time, the nearest first.
+// alignCollective aligns ranks at collectives near a time, the nearest first.
 func (t *Timeline) alignCollective(at int64, a *Alignment) {
 	type near struct {
 		d *match.Domain
@@ -109,11 +108,11 @@ func (t *Timeline) alignCollective(at int64, a *Alignment) {
 	}
 }
 
-// nearby is how many collectives before and after a time are looked at: groups take turns.
+// nearby is the number of collectives examined before and after a time: groups take turns.
 const nearby = 64
 
-// Moved says how far moments of ranks were moved by stretching, in n equal parts of [from, to) of the stretched axis: the
-// farthest of each part. Nothing is after the last collective or before the first but a constant.
+// Moved returns the shift of each rank by stretching, in n equal parts of [from, to) of the stretched axis: the maximum
+// in each part. Before the first and after the last collective, the shift is constant.
 func (t *Timeline) Moved(ranks []int, from, to int64, n int) [][]int64 {
 	out := make([][]int64, len(ranks))
 	for i, rank := range ranks {

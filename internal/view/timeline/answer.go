@@ -10,30 +10,31 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// Head is what the page asks for once.
+// Head is the data that the page requests once.
 type Head struct {
 	Epoch    uint32    `json:"epoch"`
-	From     int64     `json:"from_ns"` // when the first span begins
-	To       int64     `json:"to_ns"`   // and the last one ends
+	From     int64     `json:"from_ns"` // start of the first span
+	To       int64     `json:"to_ns"`   // end of the last span
 	Ranks    []string  `json:"ranks"`
 	Rows     []Row     `json:"rows"`
 	Classes  []string  `json:"classes"`
-	Names    int       `json:"names"` // how many there are
-	Block    int       `json:"block"` // of names that are asked for together
+	Names    int       `json:"names"` // number of names
+	Block    int       `json:"block"` // number of names per request
 	Steps    []Step    `json:"steps"`
 	Replicas []Replica `json:"replicas"` // none: all ranks step together
 	Measures []Measure `json:"measures"`
-	Measure  string    `json:"measure"` // to begin with
-	// Stretch tells whether ranks share collectives, without which there is nothing to stretch between.
+	Measure  string    `json:"measure"` // initial measure
+	// Stretch reports whether ranks share collectives. Without them the stretched axis is undefined.
 	Stretch bool `json:"stretch"`
-	// Levels are those that an exported page has, whose tiles are all there; none: a server is asked.
+	// Levels are the zoom levels with all their tiles in an exported page; none: a server provides tiles.
 	Levels []int `json:"levels"`
-	// Of such a page, too: alignments by collectives are there, and sums of so many steps, from the first on.
+	// For an exported page: whether it has alignments by collectives, and the number of steps with sums, from the first
+	// on.
 	Collectives bool `json:"collectives"`
 	Summed      int  `json:"summed"`
 }
 
-// Head gives it.
+// Head returns the timeline's head.
 func (t *Timeline) Head() *Head {
 	h := &Head{
 		Epoch: t.epoch, From: t.from, To: t.to, Ranks: []string{}, Rows: append([]Row{}, t.rows...), Classes: Classes,
@@ -46,8 +47,8 @@ func (t *Timeline) Head() *Head {
 	return h
 }
 
-// Answer answers what a page asks for below /api/timeline/: JSON of what it gives, or bytes as they are. Errors are the
-// asker's.
+// Answer answers a request below /api/timeline/, with a value to encode as JSON or with raw bytes. Its errors are the
+// client's.
 func (t *Timeline) Answer(what string, v url.Values) (any, error) {
 	for _, a := range answers {
 		if a.what == what {
@@ -128,7 +129,7 @@ var answers = []struct {
 	{"heat", func(t *Timeline, q *question) (any, error) { return t.Heat(q.v.Get("measure")) }},
 }
 
-// inOwnTime gives what an interval that is shown is on a rank's wall clock.
+// inOwnTime returns a function that converts a displayed interval to a rank's wall clock.
 func (t *Timeline) inOwnTime(a *Alignment, from, to int64) func(rank int) Interval {
 	return func(rank int) Interval {
 		if a.By == ByStretch {
@@ -139,10 +140,10 @@ func (t *Timeline) inOwnTime(a *Alignment, from, to int64) func(rank int) Interv
 	}
 }
 
-// farthest is the largest time that is one: a sum of a few does not overflow.
+// farthest is the limit on times, so that sums of a few do not overflow.
 const farthest = 1 << 60
 
-// question reads what is asked for; the first that is wrong is kept.
+// question parses the parameters of a request, and keeps the first error.
 type question struct {
 	v   url.Values
 	err error
@@ -156,7 +157,7 @@ func (q *question) number(name string, least, most int64) int64 {
 	return n
 }
 
-// times are from and to.
+// times returns from and to.
 func (q *question) times() (from, to int64) {
 	from, to = q.number("from", -farthest, farthest), q.number("to", -farthest, farthest)
 	if to <= from && q.err == nil {
@@ -165,7 +166,7 @@ func (q *question) times() (from, to int64) {
 	return from, to
 }
 
-// list reads numbers below n with commas between, as 1,4-7; none given: all of them.
+// list parses numbers below n separated by commas, such as 1,4-7; the default is all of them.
 func (q *question) list(name string, n int) (out []int) {
 	text := q.v.Get(name)
 	if text == "" {
@@ -198,7 +199,7 @@ func (q *question) list(name string, n int) (out []int) {
 	return slices.Compact(out)
 }
 
-// rows are those that are asked for, or all that are pinned.
+// rows returns the requested rows; the default is all pinned rows.
 func (q *question) rows(t *Timeline) (out []int) {
 	if q.v.Get("rows") != "" {
 		return q.list("rows", len(t.rows))
@@ -211,7 +212,7 @@ func (q *question) rows(t *Timeline) (out []int) {
 	return out
 }
 
-// alignment reads align, with step or at as it wants.
+// alignment parses align, with step or at if it requires one.
 func (q *question) alignment(t *Timeline) *Alignment {
 	by := q.v.Get("align")
 	var step, at int64

@@ -8,46 +8,47 @@ import (
 	"slices"
 )
 
-// An Answer is what is answered to what a page asks for, as Answer gives it.
+// Answer is a request and its answer, as returned by Timeline.Answer.
 type Answer struct {
-	What string // below /api/timeline/, its parameters in the order of their names
-	Of   any    // bytes as they are, or what becomes JSON
+	What string // path below /api/timeline/, with its parameters sorted by name
+	Of   any    // raw bytes, or a value to encode as JSON
 }
 
-// A Pack takes the answers to all that a page may ask for that has no server behind it.
+// Pack stores the answers to all requests of a page without a server.
 type Pack interface {
-	// Add takes some answers if it has so many bytes left after them; else it takes none of them.
+	// Add stores the answers if at least leave bytes are then left; otherwise it stores none of them.
 	Add(leave int, answers ...Answer) bool
-	// Left is how many bytes of the pack are left.
+	// Left returns the number of bytes left.
 	Left() int
 }
 
-// Exported says what of a timeline found room.
+// Exported describes the part of a timeline that was exported.
 type Exported struct {
-	Finest int  // level of tiles: a column of pixels is 2^Finest ns
-	All    int  // spans that there are
-	Drawn  int  // that tiles draw one by one; others are parts of strips
-	Told   int  // of which the page can tell what is known
-	Summed int  // steps, from the first on, that are summed up
-	Met    bool // ranks can be aligned by collectives
+	Finest int  // finest level of tiles: a pixel column is 2^Finest ns
+	All    int  // number of spans
+	Drawn  int  // spans drawn individually; others only in strips
+	Told   int  // spans with their details
+	Summed int  // steps with sums, from the first on
+	Met    bool // has alignments by collectives
 }
 
-// The shares of a pack that tiles may take, and of the rest alignments and then sums; and how many tiles of a level the page
-// can hold.
+// The share of a pack for tiles; of the rest, that for alignments, and then that for sums. mostTiles is the number of
+// tiles per level that the page can hold.
 const (
 	tileShare   = 0.6
 	meetShare   = 0.2
 	sumShare    = 0.3
 	mostTiles   = 64_000
-	mostMoves   = 2_000_000 // of ranks in alignments
+	mostMoves   = 2_000_000 // shifts of ranks in alignments
 	spansAtOnce = 64
 	stepsAtOnce = 8
 )
 
-// Export puts a timeline into a pack: what the page begins with, tiles level by level down to the finest that there is
-// room for (asked for as tiles?level=12), alignments by collectives, sums of steps, and what is known of spans that are
-// drawn one by one: those of the pinned rows first, of them the longest. Of finer levels there are the tiles that show more than the coarser ones. At least what the
-// page begins with and the coarsest tiles are taken, whatever room there is.
+// Export writes a timeline to a pack: the initial data, tiles, alignments by collectives, sums of steps, and the
+// details of individually drawn spans. Tiles range from the coarsest level to the finest that fits (requested as
+// tiles?level=12); finer levels have only tiles that show more than the coarser ones. Details of pinned rows come
+// first, and of these the longest spans. The initial data and the coarsest tiles are always included, even if they do
+// not fit.
 func (t *Timeline) Export(p Pack) (*Exported, error) {
 	e := &Exported{}
 	head := t.Head()
@@ -66,14 +67,14 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 		first = append(first, Answer{"heat?measure=" + m.ID, cells})
 	}
 	for n := range t.report.Steps {
-		if a, err := t.Align(ByStep, n, 0); err == nil { // a step that no rank has is none to align at
+		if a, err := t.Align(ByStep, n, 0); err == nil { // a step that no rank has cannot be aligned at
 			first = append(first, Answer{fmt.Sprintf("align?align=%s&step=%d", ByStep, n), a})
 		}
 	}
 	p.Add(math.MinInt, first...)
 
 	coarsest := 0
-	for (t.to-t.from)>>coarsest > Columns/4 { // all of it in a narrow window, with room beside it
+	for (t.to-t.from)>>coarsest > Columns/4 { // the whole timeline in a narrow window, with a margin
 		coarsest++
 	}
 	leave := without(p, tileShare)
@@ -102,12 +103,12 @@ func (t *Timeline) Export(p Pack) (*Exported, error) {
 	return e, t.tell(p, e)
 }
 
-// without is what is to be left of a pack by those who may take a part of what is left now.
+// without returns the number of bytes to leave so that only a part of the remaining space is used.
 func without(p Pack, part float64) (leave int) { return int(float64(p.Left()) * (1 - part)) }
 
-// Collectives are alignments by all collectives that ranks may have met in; none, if they are of too many ranks.
+// Collectives holds the alignments by all collectives that are possible; empty if they would contain too many shifts.
 type Collectives struct {
-	Last []int64      `json:"last_ns"` // arrival at each
+	Last []int64      `json:"last_ns"` // last arrival at each
 	At   []*Alignment `json:"at"`
 }
 
@@ -133,7 +134,7 @@ func (t *Timeline) collectives() *Collectives {
 	return out
 }
 
-// sum puts sums of what the pinned rows hold in each step into a pack, from the first step on as far as there is room.
+// sum adds sums over the pinned rows for each step, from the first on, as far as space permits.
 func (t *Timeline) sum(p Pack, head *Head, e *Exported) error {
 	leave := without(p, sumShare)
 	for steps := range slices.Chunk(head.Steps, stepsAtOnce) {
@@ -162,7 +163,7 @@ func (t *Timeline) sum(p Pack, head *Head, e *Exported) error {
 	return nil
 }
 
-// whole is all tiles of a level in which there may be anything.
+// whole returns all tiles of a level that may contain spans.
 func (t *Timeline) whole(level int) *Query {
 	q := &Query{Level: level}
 	from, to := int32(t.from>>level/Columns), int32((t.to-1)>>level/Columns)
@@ -177,7 +178,7 @@ func (t *Timeline) whole(level int) *Query {
 	return q
 }
 
-// finer is the tiles of the next level that show what those of a query do not: the others' spans are all drawn by theirs.
+// finer returns the tiles of the next level that show more than q's. Tiles of q that are already complete are skipped.
 func (t *Timeline) finer(q *Query) *Query {
 	next := &Query{Level: q.Level - 1}
 	q.Each(func(p Place) {
@@ -194,7 +195,7 @@ func (t *Timeline) finer(q *Query) *Query {
 	return next
 }
 
-// tell puts what is known of spans into a pack.
+// tell adds the details of spans.
 func (t *Timeline) tell(p Pack, e *Exported) error {
 	type place struct {
 		rank   int

@@ -11,17 +11,17 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A Measure is what the heat map of ranks and steps shows.
+// Measure is a quantity shown in the heatmap of ranks and steps.
 type Measure struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Unit   string `json:"unit"`   // ns or count
-	Beyond bool   `json:"beyond"` // what counts is how far a rank is from the median rank of the step
+	Beyond bool   `json:"beyond"` // significant is the distance from the step's median rank
 
 	of func(s *result.Step, r *result.StepRank) float64
 }
 
-// Measures are those that there are.
+// Measures are the available measures.
 var Measures = []Measure{
 	{"work", "own work", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Compute) }},
 	{"host", "host gap", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.HostGap) }},
@@ -30,7 +30,7 @@ var Measures = []Measure{
 	{"length", "length of the step", "ns", true, func(_ *result.Step, r *result.StepRank) float64 { return float64(r.Period) }},
 }
 
-// Telling is the measure in which the worst late rank of a capture stands out.
+// Telling returns the measure in which the worst late rank of a capture is most visible.
 func Telling(rep *result.Report) string {
 	for i := range rep.Findings {
 		if f := &rep.Findings[i]; f.Kind == result.Straggler && f.Cause == result.CauseHost {
@@ -42,8 +42,8 @@ func Telling(rep *result.Report) string {
 	return "work"
 }
 
-// Heat gives a measure of all ranks and steps as float32: the values, rank after rank, and after them the median rank's
-// of each step. NaN is a step that a rank does not have, or that says no such thing.
+// Heat returns a measure of all ranks and steps as float32: the values, rank by rank, followed by the median rank's
+// value in each step. NaN marks a step that a rank does not have, or a value that is missing.
 func (t *Timeline) Heat(measure string) ([]byte, error) {
 	at := slices.IndexFunc(Measures, func(m Measure) bool { return m.ID == measure })
 	if at < 0 {

@@ -1,26 +1,25 @@
 package timeline
 
-// A lane is the spans of one row and depth, which do not overlap, in time order, as columns. Times are ns since the
-// capture's origin, on the clock of all ranks.
+// lane holds the spans of one row and depth as columns, in time order. They do not overlap. Times are ns since the
+// capture's origin, on the common clock of the ranks.
 //
-// What is asked of it for each pixel column of a picture takes a time that hardly depends on how many spans are in the
-// column: where a moment lies is read from a table of equal intervals, sums up to every 16th span give how much of an
-// interval is covered, and a pyramid of the longest span of each 16, 256, 4096, … gives which one is seen. That is 2
-// bytes a span beside the columns.
+// Lookups for a pixel column are nearly independent of the number of spans in the column. A table of equal intervals
+// locates a moment, and sums up to every 16th span give the covered part of an interval. A pyramid with the longest of
+// every 16, 256, 4096, … spans gives the visible span. The index takes 2 bytes per span in addition to the columns.
 type lane struct {
 	rank       int
 	start, end []int64
-	span       []int32 // of the rank's trace
+	span       []int32 // index in the rank's trace
 	class      []uint8
-	wait       []int64 // of collectives: ns from the start until the last rank had come; nil: the lane has none
+	wait       []int64 // collectives: ns from the start to the last rank's arrival; nil: no collectives
 
 	covered, waited []int64  // up to each fan-th span
-	longest         [][]node // level k: of each fan^(k+1) spans the longest, the first of equals
-	counts          []int32  // how many spans begin before each interval of 2^width ns
+	longest         [][]node // level k: the longest of each fan^(k+1) spans, of equals the first
+	counts          []int32  // number of spans that begin before each interval of 2^width ns
 	width           uint
 }
 
-// node is a span of the lane, and how long it is, so that the columns need not be looked at.
+// node is a span of the lane with its duration, so that lookups need not touch the columns.
 type node struct {
 	dur  int64
 	span int32
@@ -28,10 +27,10 @@ type node struct {
 
 var none = node{-1, -1}
 
-// fan is how many children a node of the pyramid has.
+// fan is the number of children of a node in the pyramid.
 const fan = 16
 
-// index makes what is found quickly. The columns are whole.
+// index builds the index of a lane whose columns are complete.
 func (l *lane) index() {
 	n := len(l.start)
 	blocks := (n + fan - 1) / fan
@@ -67,7 +66,7 @@ func (l *lane) index() {
 	l.count()
 }
 
-// count fills the table of intervals: one for each half a fan of spans.
+// count fills the table of intervals, with one interval per fan/2 spans.
 func (l *lane) count() {
 	n := len(l.start)
 	if n == 0 {
@@ -87,7 +86,7 @@ func (l *lane) count() {
 	}
 }
 
-// node is the longest span under the k-th node of a level; -1 is the level of the spans.
+// node returns the longest span under the k-th node of a level; level -1 is the spans themselves.
 func (l *lane) node(level, k int) node {
 	if level < 0 {
 		return node{l.end[k] - l.start[k], int32(k)}
@@ -95,7 +94,7 @@ func (l *lane) node(level, k int) node {
 	return l.longest[level][k]
 }
 
-// longer is the longer one of two spans, a of equals.
+// longer returns the longer of two spans, a if they are equal.
 func longer(a, b node) node {
 	if b.dur > a.dur {
 		return b
@@ -103,7 +102,7 @@ func longer(a, b node) node {
 	return a
 }
 
-// longestOf is the longest span from i to before j, the first of equals.
+// longestOf returns the longest span from i to before j, of equals the first.
 func (l *lane) longestOf(i, j int) node {
 	left, right := none, none
 	for level := -1; i < j; level++ {
@@ -145,7 +144,7 @@ func (l *lane) before(at int64) int {
 	return from
 }
 
-// coveredTo is how much of the time up to a moment is covered, i spans having begun before it.
+// coveredTo returns the covered time up to at, before which i spans begin.
 func (l *lane) coveredTo(at int64, i int) (sum int64) {
 	if i == 0 {
 		return 0
@@ -158,7 +157,7 @@ func (l *lane) coveredTo(at int64, i int) (sum int64) {
 	return sum + min(l.end[i-1], at) - l.start[i-1]
 }
 
-// waitedTo is how much of it was waiting for other ranks.
+// waitedTo returns the part of it spent waiting for other ranks.
 func (l *lane) waitedTo(at int64, i int) (sum int64) {
 	if i == 0 || l.wait == nil {
 		return 0
@@ -171,8 +170,8 @@ func (l *lane) waitedTo(at int64, i int) (sum int64) {
 	return sum + min(l.wait[i-1], at-l.start[i-1])
 }
 
-// overlapping are the spans from i to before j that have any part in [from, to): those without length count where
-// they begin.
+// overlapping returns the range of spans, i to before j, that overlap [from, to). A span of length 0 belongs to the
+// interval in which it begins.
 func (l *lane) overlapping(from, to int64) (i, j int) {
 	i, j = l.before(from), l.before(to)
 	if i > 0 && l.end[i-1] > from {
@@ -181,7 +180,7 @@ func (l *lane) overlapping(from, to int64) (i, j int) {
 	return i, j
 }
 
-// coveredIn is how much of [from, to) is covered.
+// coveredIn returns the covered part of [from, to).
 func (l *lane) coveredIn(from, to int64) int64 {
 	return l.coveredTo(to, l.before(to)) - l.coveredTo(from, l.before(from))
 }

@@ -8,27 +8,27 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// names numbers the names of spans over all ranks. The page asks for them block by block, each once.
+// names numbers the span names of all ranks. The page requests them in blocks, each once.
 type names struct {
 	full  []string // as in the traces
-	label []string // as shown
+	label []string // for display
 	of    map[named]uint32
 }
 
-// named tells GPU work and what is on the host apart: only names of kernels have a short form.
+// named is a name of GPU work or of host work: only kernel names have a short form.
 type named struct {
 	name string
 	gpu  bool
 }
 
 const (
-	nameBlock = 256 // names that are asked for together
-	mostLabel = 160 // characters of a label: no more of it fits where it is drawn
+	nameBlock = 256 // names per request
+	mostLabel = 160 // maximum characters of a label: longer ones do not fit where they are drawn
 )
 
 func newNames() names { return names{of: map[named]uint32{}} }
 
-// id numbers a name.
+// id returns the number of a name.
 func (n *names) id(name string, gpu bool) uint32 {
 	key := named{name, gpu}
 	id, ok := n.of[key]
@@ -51,7 +51,7 @@ func (t *Timeline) addName(r *rank, s *trace.Span) {
 	}
 }
 
-// nameOf is the number of a span's name. The span is in a lane.
+// nameOf returns the number of a span's name. The span must be in a lane.
 func (r *rank) nameOf(span int32) uint32 {
 	s := &r.t.Spans[span]
 	return r.namesOf(s)[s.Name] - 1
@@ -64,14 +64,14 @@ func (r *rank) namesOf(s *trace.Span) []uint32 {
 	return r.name
 }
 
-// Names are the labels of a block of names, from block·256 on; none beyond the last.
+// Names returns the labels of a block of names, starting at block·256; none beyond the last.
 func (t *Timeline) Names(block int) []string {
 	from := min(max(block, 0), len(t.names.label)/nameBlock+1) * nameBlock
 	from = min(from, len(t.names.label))
 	return append([]string{}, t.names.label[from:min(from+nameBlock, len(t.names.label))]...)
 }
 
-// like tells of each name whether it holds a text, in any case.
+// like marks the names that contain text, ignoring case, and counts them.
 func (n *names) like(text string) (is []bool, some int) {
 	is = make([]bool, len(n.full))
 	text = strings.ToLower(text)

@@ -5,40 +5,40 @@ import (
 	"slices"
 )
 
-// Sum is what spans of one name come to in an interval.
+// Sum adds up the spans of one name in an interval.
 type Sum struct {
 	Name  string `json:"name"`
-	ID    uint32 `json:"id"` // in the names
+	ID    uint32 `json:"id"` // index of the name
 	Class uint8  `json:"class"`
 	GPU   bool   `json:"gpu"`
-	Count int    `json:"count"`    // of spans that have a part in the interval
-	Total int64  `json:"total_ns"` // of what lies in it
-	Self  int64  `json:"self_ns"`  // without the spans nested in them
+	Count int    `json:"count"`    // spans that overlap the interval
+	Total int64  `json:"total_ns"` // of their parts inside the interval
+	Self  int64  `json:"self_ns"`  // excluding nested spans
 	Wait  int64  `json:"wait_ns"`
-	Max   int64  `json:"max_ns"` // the longest span, in full
+	Max   int64  `json:"max_ns"` // full duration of the longest span
 	Link  Link   `json:"longest"`
-	Ranks []int  `json:"ranks"` // that have any
-	// Least and Most are the rank with the least total and that with the most, of those that were asked for.
+	Ranks []int  `json:"ranks"` // ranks with such spans
+	// Least and Most are the selected ranks with the smallest and the largest total.
 	Least   int   `json:"least"`
 	Most    int   `json:"most"`
 	LeastNS int64 `json:"least_ns"`
 	MostNS  int64 `json:"most_ns"`
 }
 
-// Table is what an interval holds.
+// Table holds the sums of an interval.
 type Table struct {
 	From int64 `json:"from_ns"`
 	To   int64 `json:"to_ns"`
-	Sums []Sum `json:"sums"` // by self time, the largest first
-	All  int   `json:"all"`  // names that there are: of more than mostSums the rest is left out
+	Sums []Sum `json:"sums"` // by self time, largest first
+	All  int   `json:"all"`  // number of names; sums beyond mostSums are left out
 }
 
 const mostSums = 500
 
-// Interval is [From, To) of the time of one rank.
+// Interval is [From, To) in the time of one rank.
 type Interval struct{ From, To int64 }
 
-// Range sums up rows, of each rank in its own interval.
+// Range sums the spans in rows, for each rank over its own interval.
 func (t *Timeline) Range(rows []int, of func(rank int) Interval) *Table {
 	type key struct {
 		name  uint32

@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// Ribbon is a collective on all its ranks: from the first arrival to the last one ranks wait, ever more of them; then it
-// is a transfer, until the last rank has left.
+// Ribbon is a collective on all its ranks. From the first to the last arrival ranks wait; after that it transfers,
+// until the last rank leaves.
 type Ribbon struct {
 	Domain int    `json:"domain"`
-	Index  int    `json:"index"` // of the domain's collectives: known by both
+	Index  int    `json:"index"` // index among the domain's collectives; with Domain identifies it
 	Op     string `json:"op"`
 	Step   int    `json:"step"`
 	First  int64  `json:"first_ns"` // arrival
 	Last   int64  `json:"last_ns"`
 	End    int64  `json:"end_ns"`
-	Late   Link   `json:"late"` // the kernel of the rank that came last
+	Late   Link   `json:"late"` // the kernel of the last rank to arrive
 	Ranks  int    `json:"ranks"`
 	Wait   int64  `json:"wait_ns"` // summed over ranks
-	// Arrivals are those of all ranks in order, or of mostArrivals of them evenly: how many wait at a time.
+	// Arrivals are the sorted arrivals of all ranks, or an even sample of mostArrivals. They show how many ranks wait
+	// at a time.
 	Arrivals []int64 `json:"arrivals_ns"`
 }
 
 // Ribbons are the collectives of an interval.
 type Ribbons struct {
 	Ribbons []Ribbon `json:"ribbons"` // in time order
-	All     int      `json:"all"`     // that there are: those with the longest waits are given
+	All     int      `json:"all"`     // total number; only those with the longest waits are listed
 }
 
 const (
@@ -33,14 +34,14 @@ const (
 	mostRibbons  = 400
 )
 
-// meeting is when the ranks of a collective came and left.
+// meeting holds the times at which the ranks of a collective arrived and left.
 type meeting struct {
 	first, last, left int64
 	wait              int64 // summed over ranks
 	possible          bool
 }
 
-// meet sums up all collectives, which are in the order of their last arrivals.
+// meet computes the meetings of all collectives, which are in order of their last arrivals.
 func (t *Timeline) meet() {
 	for _, d := range t.a.Domains {
 		of := make([]meeting, len(d.Matches))
@@ -58,7 +59,7 @@ func (t *Timeline) meet() {
 	}
 }
 
-// Ribbons gives the collectives that have a part in [from, to) on the wall clock, at most so many.
+// Ribbons returns at most most collectives that overlap [from, to) on the wall clock.
 func (t *Timeline) Ribbons(from, to int64, most int) *Ribbons {
 	type place struct{ domain, index int }
 	var all []place
@@ -106,7 +107,7 @@ func (t *Timeline) ribbon(domain, index int) Ribbon {
 	return out
 }
 
-// Parts are the kernels of a collective on its ranks, in the order of the ranks.
+// Parts returns the kernels of a collective, in rank order.
 func (t *Timeline) Parts(domain, index int) []Link {
 	out := []Link{}
 	if domain < 0 || domain >= len(t.a.Domains) || index < 0 || index >= len(t.a.Domains[domain].Matches) {

@@ -12,40 +12,40 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Row is what one stream or thread of a rank did. It has a lane for each depth of nesting.
+// Row is the work of one stream or thread of a rank. It has a lane for each depth of nesting.
 type Row struct {
-	Rank    int    `json:"rank"` // in the capture's ranks
+	Rank    int    `json:"rank"` // index in the capture's ranks
 	Role    string `json:"role"`
 	Name    string `json:"name"`
-	Pinned  bool   `json:"pinned"` // shown together with those of the other ranks; others are folded
-	Lane    int    `json:"lane"`   // the first of its lanes
+	Pinned  bool   `json:"pinned"` // shown together with those of other ranks; others are folded
+	Lane    int    `json:"lane"`   // index of its first lane
 	Lanes   int    `json:"lanes"`
-	Deeper  int    `json:"deeper"` // spans that lie deeper than the last lane
+	Deeper  int    `json:"deeper"` // spans nested too deep for the last lane
 	Spans   int    `json:"spans"`
-	Classes []int  `json:"classes"` // that its spans have
+	Classes []int  `json:"classes"` // classes of its spans
 
 	track trace.TrackID
 }
 
-// The roles of rows, in their order.
+// Roles of rows, in display order.
 const (
-	RoleCompute  = "compute"       // the stream on which most is computed
-	RoleComm     = "communication" // that with most collectives, if it is another
+	RoleCompute  = "compute"       // the stream with most computation
+	RoleComm     = "communication" // the stream with most collectives, if another
 	RoleLaunch   = "launches"      // the thread that launches steps
 	RoleStream   = "stream"
-	RoleRanges   = "ranges" // annotations as a stream's row repeats them
+	RoleRanges   = "ranges" // annotations mirrored on a stream
 	RoleThread   = "thread"
-	RolePython   = "python"   // Python's frames of a thread
-	RoleProfiler = "profiler" // what it took itself, and its window
+	RolePython   = "python"   // a thread's Python frames
+	RoleProfiler = "profiler" // the profiler's overhead and its window
 )
 
 var roles = []string{RoleCompute, RoleComm, RoleLaunch, RoleStream, RoleRanges, RoleThread, RolePython, RoleProfiler}
 
-// mostLanes bounds how deep spans are shown.
+// mostLanes limits the displayed depth of nesting.
 const mostLanes = 400
 
-// Classes name what the colours of spans say: what a kernel does, what a thread is at. A span's class is the place in
-// this list; 0 is nothing.
+// Classes are the meanings of the span colours: the kind of a kernel, or the activity of a thread. A span's class is an
+// index in this list; 0 is none.
 var Classes = func() []string {
 	list := []string{""}
 	for _, g := range kernel.Groups() {
@@ -54,7 +54,7 @@ var Classes = func() []string {
 	return append(list, "step", "range", "CPU op", "API call", "launch", "waits for the GPU", "Python", "profiler", "no core", "other on the host")
 }()
 
-// The classes of what is no GPU work: places in Classes.
+// Classes of everything that is not GPU work, as indices in Classes.
 const (
 	classGroups = 1 // the first of kernel.Groups
 	classStep   = iota + 9
@@ -69,7 +69,7 @@ const (
 	classOther
 )
 
-// groupClass is the class of a kernel.Class.
+// groupClass is the class of each kernel.Class.
 var groupClass = func() (of [kernel.Memset + 1]uint8) {
 	for c := range of {
 		of[c] = uint8(classGroups + slices.Index(kernel.Groups(), kernel.Class(c).Group()))
@@ -77,7 +77,7 @@ var groupClass = func() (of [kernel.Memset + 1]uint8) {
 	return of
 }()
 
-// addRank makes a rank's rows and lanes.
+// addRank builds a rank's rows and lanes.
 func (t *Timeline) addRank(at int) {
 	r := t.ranks[at]
 	r.link()
@@ -125,14 +125,14 @@ func (t *Timeline) addRank(at int) {
 	}
 }
 
-// part is some spans of a track, which get a row of their own.
+// part is a subset of a track's spans that gets its own row.
 type part struct {
 	role  string
 	takes func(c trace.Category) bool
 }
 
-// parts are the rows of a track: annotations that GPU rows repeat are no work, and Python's frames would hide
-// the rest of a thread below them.
+// parts splits a track into rows: annotations mirrored on GPU rows are not work, and Python frames would push the rest
+// of a thread out of view.
 func (r *rank) parts(track trace.TrackID) []part {
 	isRange := func(c trace.Category) bool { return c == trace.GPUAnnotation }
 	isFrame := func(c trace.Category) bool { return c == trace.PythonFunction }
@@ -145,7 +145,7 @@ func (r *rank) parts(track trace.TrackID) []part {
 	}
 }
 
-// rowName is a track's name.
+// rowName returns a track's name.
 func (r *rank) rowName(track trace.TrackID) string {
 	k := &r.t.Tracks[track]
 	name := columns.Clean(k.Name)
@@ -160,8 +160,8 @@ func (r *rank) rowName(track trace.TrackID) string {
 	return name
 }
 
-// lanesOf takes spans of a track, from i to before j, into lanes, each into the first that is free: what is nested lies
-// a lane below, and so does what overlaps. It fills in the row; nil: there are no spans.
+// lanesOf distributes spans i to before j of a track over lanes. Each span goes to the first free lane, so nested and
+// overlapping spans go below. lanesOf also completes the row. It returns nil if there are no spans.
 func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, row *Row) (lanes []*lane) {
 	for ; i < j; i++ {
 		s := &r.t.Spans[i]
@@ -201,7 +201,7 @@ func (t *Timeline) lanesOf(r *rank, i, j int, takes func(trace.Category) bool, r
 	return lanes
 }
 
-// waits takes in how long collectives waited.
+// waits stores the waiting times of collectives.
 func (l *lane) waits(r *rank) {
 	for i, span := range l.span {
 		op := r.op(span)
@@ -215,7 +215,7 @@ func (l *lane) waits(r *rank) {
 	}
 }
 
-// pin gives the rows that matter their roles.
+// pin assigns roles to the main rows and pins them.
 func (r *rank) pin(rows []Row) {
 	compute, comm, launches := map[trace.TrackID]int64{}, map[trace.TrackID]int64{}, map[trace.TrackID]int64{}
 	for i := range r.Ops {
@@ -228,7 +228,7 @@ func (r *rank) pin(rows []Row) {
 	for i := range r.Calls {
 		launches[r.Calls[i].Track]++
 	}
-	if len(launches) == 0 { // nothing was launched as far as is recorded: what has steps, or most spans
+	if len(launches) == 0 { // no launches recorded: use the thread with the steps, or else with most spans
 		for i := range r.Steps {
 			launches[r.Steps[i].Track]++
 		}
@@ -257,7 +257,7 @@ func (r *rank) pin(rows []Row) {
 	pin(launches, RoleThread, RoleLaunch)
 }
 
-// link makes what leads from spans to what explaining made of them.
+// link builds the maps from spans to the ops and calls of the analysis.
 func (r *rank) link() {
 	r.opOf = make([]int32, len(r.t.Ops))
 	for i := range r.opOf {
@@ -273,7 +273,7 @@ func (r *rank) link() {
 	slices.SortFunc(r.callOf, func(a, b spanAt) int { return int(a.span - b.span) })
 }
 
-// class is what the colour of a span says.
+// class returns the class of a span.
 func (r *rank) class(span int32) uint8 {
 	s := &r.t.Spans[span]
 	switch s.Cat {
@@ -309,7 +309,7 @@ func (r *rank) class(span int32) uint8 {
 	return classOther
 }
 
-// blocks tells a call in which its thread waits for the device.
+// blocks reports whether s is a call in which its thread waits for the device.
 func (r *rank) blocks(s *trace.Span) bool {
 	in := r.Blocked[s.Track]
 	i, ok := slices.BinarySearchFunc(in, s.Start, func(x prep.Interval, at int64) int { return cmp.Compare(x.Start, at) })

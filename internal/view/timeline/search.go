@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Found is what a search comes to.
+// Found is the result of a search.
 type Found struct {
-	Names []FoundName `json:"names"`    // those with most time, at most mostFound of All
-	All   int         `json:"all"`      // names that hold the text
-	IDs   []uint32    `json:"ids"`      // of the names found, at most mostIDs: the page marks their spans
-	Next  *Link       `json:"next"`     // the first span after the time asked for, or before it, on any of the rows
-	Spans int         `json:"spans"`    // with such names
-	Total int64       `json:"total_ns"` // of all
+	Names []FoundName `json:"names"`    // those with the most time, at most mostFound of All
+	All   int         `json:"all"`      // number of matching names
+	IDs   []uint32    `json:"ids"`      // matching names, at most mostIDs: the page highlights their spans
+	Next  *Link       `json:"next"`     // the first match after the given time, or before it, on any of the rows
+	Spans int         `json:"spans"`    // matching spans
+	Total int64       `json:"total_ns"` // of all matches
 }
 
-// FoundName is a name that holds the text.
+// FoundName is a matching name.
 type FoundName struct {
 	Name  string `json:"name"`
 	ID    uint32 `json:"id"`
@@ -29,8 +29,8 @@ const (
 	mostIDs   = 20_000
 )
 
-// Search finds spans whose names hold a text, in any case, on some rows, and the first that begins after a time, or with
-// back the last that begins before it.
+// Search finds spans on some rows whose names contain text, ignoring case. It also returns the first match that begins
+// after a time, or with back the last that begins before it.
 func (t *Timeline) Search(text string, rows []int, after int64, back bool) *Found {
 	out := &Found{Names: []FoundName{}, IDs: []uint32{}}
 	if text == "" {

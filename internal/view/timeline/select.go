@@ -13,19 +13,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Link is a span that another one leads to.
+// Link refers to a related span.
 type Link struct {
 	Rank  int    `json:"rank"`
 	Span  int32  `json:"span"`
-	Lane  int32  `json:"lane"` // -1: it is in none
+	Lane  int32  `json:"lane"` // -1: in no lane
 	Label string `json:"label"`
 	Start int64  `json:"start_ns"`
 	Dur   int64  `json:"dur_ns"`
-	// Stretched is from when to when it is on the stretched axis.
+	// Stretched is its start and end on the stretched axis.
 	Stretched [2]int64 `json:"stretched_ns"`
 }
 
-// Selected is all that is known of a span.
+// Selected holds all details of a span.
 type Selected struct {
 	Link
 	Name     string `json:"name"` // in full
@@ -35,42 +35,43 @@ type Selected struct {
 	StepName string `json:"step_name"`
 	Layer    string `json:"layer"`
 	Args     []Arg  `json:"args"`
-	Wait     int64  `json:"wait_ns"` // of a collective, until the last rank had come
-	Last     int    `json:"last"`    // which rank that was; -1: no collective, or not known
-	// Launch is the call that started GPU work, Launched what a call started: the first MostLaunched of Launches.
+	Wait     int64  `json:"wait_ns"` // of a collective, until the last rank arrived
+	Last     int    `json:"last"`    // the last rank to arrive; -1: not a collective, or unknown
+	// Launch is the call that started GPU work. Launched lists the first MostLaunched of the Launches ops that a call
+	// started.
 	Launch   *Link  `json:"launch"`
-	Delay    int64  `json:"delay_ns"` // from the end of the launch to the start on the device; negative: before it returned
+	Delay    int64  `json:"delay_ns"` // from launch end to device start; negative: started before the call returned
 	Launched []Link `json:"launched"`
 	Launches int    `json:"launches"`
-	Around   []Link `json:"around"` // what the span, or its launch, is in: the innermost first, then Python's frames
+	Around   []Link `json:"around"` // spans around the span or its launch: the innermost first, then Python frames
 
-	Counterparts []Counterpart `json:"counterparts"` // on all other ranks; none: there is no sense in any
+	Counterparts []Counterpart `json:"counterparts"` // on all other ranks; empty if counterparts make no sense
 }
 
-// Arg is what the file says of a span.
+// Arg is a property of a span in the file.
 type Arg struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Counterpart is what another rank ran in its place, see match.Counterparts.
+// Counterpart is the corresponding work of another rank, see match.Counterparts.
 type Counterpart struct {
 	Link
-	Why   match.Unmatched `json:"why"`   // "": it is there
+	Why   match.Unmatched `json:"why"`   // "": found
 	Other bool            `json:"other"` // another kernel in the same place
 	Grid  string          `json:"grid"`
-	// Longer, Later and Delayed are its duration, its start, and its launch delay beyond those of the selected span.
-	// Of a collective both starts are arrivals.
+	// Longer, Later and Delayed are its duration, start and launch delay minus those of the selected span. For a
+	// collective, starts are arrivals.
 	Longer  int64 `json:"longer_ns"`
 	Later   int64 `json:"later_ns"`
 	Delayed int64 `json:"delayed_ns"`
 	Delays  bool  `json:"delays"` // both launches were recorded
 }
 
-// MostLaunched is how many ops of a launch are named; a graph has thousands.
+// MostLaunched is the maximum number of ops listed for a launch; a graph has thousands.
 const MostLaunched = 50
 
-// mostAround is how many spans around one are named.
+// mostAround is the maximum number of enclosing spans listed.
 const mostAround = 24
 
 func (t *Timeline) link(rank int, span int32) Link {
@@ -87,8 +88,8 @@ func (t *Timeline) link(rank int, span int32) Link {
 	return l
 }
 
-// Hit is the longest span of a lane that has a part in an interval of the wall clock, nil: none has. It is what a column
-// of the lane's strip shows.
+// Hit returns the longest span of a lane that overlaps an interval of the wall clock, or nil. It is the one visible in
+// that column of the lane's strip.
 func (t *Timeline) Hit(lane int, from, to int64) *Link {
 	l := t.lanes[lane]
 	i, j := l.overlapping(from, to)
@@ -100,7 +101,7 @@ func (t *Timeline) Hit(lane int, from, to int64) *Link {
 	return &link
 }
 
-// Beside is the span after another one on its lane, or before it; nil: there is none.
+// Beside returns the span after a given one on its lane, or before it; nil: none.
 func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	if err := t.has(rank, span); err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	l := t.lanes[lane]
 	start, _ := t.bounds(t.ranks[rank], span)
 	i := l.before(start)
-	for i < len(l.span) && l.span[i] != span { // some may begin together
+	for i < len(l.span) && l.span[i] != span { // several may begin at the same time
 		i++
 	}
 	if i++; back {
@@ -125,7 +126,7 @@ func (t *Timeline) Beside(rank int, span int32, back bool) (*Link, error) {
 	return &link, nil
 }
 
-// has tells whether there is a span.
+// has returns an error if there is no such span.
 func (t *Timeline) has(rank int, span int32) error {
 	if rank < 0 || rank >= len(t.ranks) || span < 0 || int(span) >= len(t.ranks[rank].t.Spans) {
 		return fmt.Errorf("there is no span %d of rank %d", span, rank)
@@ -133,7 +134,7 @@ func (t *Timeline) has(rank int, span int32) error {
 	return nil
 }
 
-// Select tells of a span.
+// Select returns the details of a span.
 func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
 	if err := t.has(rank, span); err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func (t *Timeline) Select(rank int, span int32) (*Selected, error) {
 	return out, nil
 }
 
-// layer names an op's layer.
+// layer returns the name of an op's layer.
 func (t *Timeline) layer(r *rank, op int32) string {
 	if t.a.Marks == nil {
 		return ""
@@ -197,7 +198,7 @@ func (t *Timeline) layer(r *rank, op int32) string {
 	return columns.Clean(fmt.Sprintf("%s.%d", l.Stack, l.N))
 }
 
-// waiting says of a collective who came last.
+// waiting adds a collective's waiting time and the last rank to arrive.
 func (t *Timeline) waiting(rank int, op int32, out *Selected) {
 	r := t.ranks[rank]
 	if r.Match[op] < 0 {
@@ -213,7 +214,7 @@ func (t *Timeline) waiting(rank int, op int32, out *Selected) {
 	}
 }
 
-// domainOf are the ranks that a rank shares collectives with.
+// domainOf returns the domain of ranks with which a rank shares collectives.
 func (t *Timeline) domainOf(rank int) *match.Domain {
 	for _, d := range t.a.Domains {
 		if slices.Contains(d.Ranks, t.a.Ranks[rank]) {
@@ -223,7 +224,7 @@ func (t *Timeline) domainOf(rank int) *match.Domain {
 	return &match.Domain{}
 }
 
-// launched lists what a call started.
+// launched lists the ops that a call started.
 func (t *Timeline) launched(rank int, call int32, out *Selected) {
 	r := t.ranks[rank]
 	c := &r.Calls[call]
@@ -239,7 +240,7 @@ func (t *Timeline) launched(rank int, call int32, out *Selected) {
 	}
 }
 
-// counterparts fills in the spans of other ranks that belong to an op, or its launch.
+// counterparts adds the corresponding spans of other ranks for an op, or for its launch.
 func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(rank int, op int32) int32) {
 	r := t.ranks[rank]
 	t.pairing.Do(func() { t.pairs = t.a.Counterparts() })
@@ -263,7 +264,7 @@ func (t *Timeline) counterparts(rank int, op int32, out *Selected, spanOf func(r
 	}
 }
 
-// sameStep are the annotations of a step on the other ranks.
+// sameStep adds the annotations of a step on the other ranks.
 func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
 	r := t.ranks[rank]
 	for at, other := range t.ranks {
@@ -285,7 +286,7 @@ func (t *Timeline) sameStep(rank int, step int32, out *Selected) {
 	}
 }
 
-// stepSpan is the annotation of a step, -1: the step was cut by other means.
+// stepSpan returns the annotation of a step; -1: the step was not cut by annotations.
 func (r *rank) stepSpan(n int) int32 {
 	st := &r.Steps[n]
 	from, _ := slices.BinarySearchFunc(r.t.Spans, st, func(s trace.Span, st *prep.Step) int {
@@ -299,7 +300,7 @@ func (r *rank) stepSpan(n int) int32 {
 	return -1
 }
 
-// around are the spans that one is in, on its row and among the frames of Python of its thread.
+// around returns the spans that enclose a span, on its row and among its thread's Python frames.
 func (t *Timeline) around(rank int, span int32) []Link {
 	out := []Link{}
 	r := t.ranks[rank]
@@ -329,7 +330,7 @@ func (t *Timeline) around(rank int, span int32) []Link {
 	return out
 }
 
-// rowOf is the row of a lane.
+// rowOf returns the row of a lane.
 func (t *Timeline) rowOf(lane int) *Row {
 	i, ok := slices.BinarySearchFunc(t.rows, lane, func(r Row, lane int) int { return cmp.Compare(r.Lane, lane) })
 	if !ok {
@@ -342,7 +343,7 @@ func gridOf(r *rank, op int32) string {
 	return sizes(r.t.Ops[r.t.Spans[r.Ops[op].Span].Detail].Grid)
 }
 
-// sizes writes a grid or a block; "": it was not recorded.
+// sizes formats a grid or a block; "": not recorded.
 func sizes(of [3]int32) string {
 	if of == [3]int32{} {
 		return ""
@@ -350,7 +351,7 @@ func sizes(of [3]int32) string {
 	return fmt.Sprintf("%d × %d × %d", of[0], of[1], of[2])
 }
 
-// args are what the file says of a span beside its name and its times.
+// args returns the properties of a span in the file, other than its name and times.
 func (t *Timeline) args(r *rank, s *trace.Span) []Arg {
 	out := []Arg{}
 	add := func(name, value string) {

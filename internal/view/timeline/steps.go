@@ -12,19 +12,19 @@ import (
 type Step struct {
 	Kind  string `json:"kind"`
 	Name  string `json:"name"`
-	Start int64  `json:"start_ns"` // of the first rank; of a step that no rank has 0, as is End
-	End   int64  `json:"end_ns"`   // when the last rank's next one starts
+	Start int64  `json:"start_ns"` // earliest start over ranks; 0, as is End, if no rank has the step
+	End   int64  `json:"end_ns"`   // latest start of a rank's next step
 	Slow  bool   `json:"slow"`
 }
 
-// A Replica is ranks that step together, where others step by themselves.
+// Replica is a group of ranks that step together, while others step independently.
 type Replica struct {
 	Name  string `json:"name"`
 	Ranks []int  `json:"ranks"`
-	Steps []Step `json:"steps"` // by the capture's numbers, up to its last one
+	Steps []Step `json:"steps"` // indexed by the capture's numbering, up to the group's last step
 }
 
-// steps are those of all ranks.
+// steps returns the steps of all ranks.
 func (t *Timeline) steps() []Step {
 	out := []Step{}
 	for i := range t.report.Steps {
@@ -41,8 +41,8 @@ func (t *Timeline) steps() []Step {
 	return out
 }
 
-// replicas are those that do not step together; none where all do. Step n of one has nothing to do with step n of
-// another but its number.
+// replicas returns the groups of ranks that step independently; none if all step together. Steps of equal number in two
+// groups are unrelated.
 func (t *Timeline) replicas() []Replica {
 	groups := t.a.Replicas()
 	if len(groups) < 2 {
@@ -59,7 +59,7 @@ func (t *Timeline) replicas() []Replica {
 	return out
 }
 
-// nameOf names a replica: by its data-parallel rank where no rank of another replica has that, else by its ranks.
+// nameOf returns a replica's name: its data-parallel rank if no rank of another replica has it, else its ranks.
 func (t *Timeline) nameOf(ranks []int) string {
 	first, last := t.ranks[ranks[0]], t.ranks[ranks[len(ranks)-1]]
 	dp := first.Source.Rank.DP
@@ -76,7 +76,7 @@ func (t *Timeline) nameOf(ranks []int) string {
 	return columns.Clean(first.Label + "–" + last.Label)
 }
 
-// addSteps adds those of a rank of a replica.
+// addSteps adds the steps of a rank to its replica.
 func (t *Timeline) addSteps(to *Replica, r *match.Rank) {
 	for i := range r.Steps {
 		s, n := &r.Steps[i], i+r.First

@@ -7,15 +7,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// The stretched axis takes out what ranks wait for each other: every matched collective begins on it when its last rank
-// came, and ends when its last rank left, on all ranks alike. Between, a rank's time is stretched or squeezed in
-// proportion, so that what ranks did between two collectives stands side by side from end to end. By how much a moment
-// was moved is the lateness that it hides, and is shown beside it.
+// The stretched axis removes waiting between ranks: on all ranks a matched collective begins when its last rank
+// arrived, and ends when its last rank left. Between collectives, each rank's time is scaled linearly, so that the work
+// of the ranks between two collectives lines up. The shift of a moment equals the lateness hidden, and is shown beside
+// the axis.
 
-// Knots are moments of a rank that have a fixed place on the stretched axis. They grow on both sides.
+// knots are moments of a rank with a fixed place on the stretched axis. Both columns increase.
 type knots struct{ own, shown []int64 }
 
-// stretch gives all ranks their knots. Collectives that contradict this, since they overlap on two streams, are left out.
+// stretch computes the knots of all ranks. Collectives that would break their order, since they overlap on two streams,
+// are left out.
 func (t *Timeline) stretch() {
 	type knot struct{ own, shown int64 }
 	all := make([][]knot, len(t.ranks))
@@ -44,7 +45,7 @@ func (t *Timeline) stretch() {
 	}
 }
 
-// leftBy is when the last rank left a collective.
+// leftBy returns the time at which the last rank left a collective.
 func leftBy(m *match.Match) (last int64) {
 	for _, p := range m.At {
 		last = max(last, p.End)
@@ -52,20 +53,20 @@ func leftBy(m *match.Match) (last int64) {
 	return last
 }
 
-// axis maps a rank's time to where it is shown and back, both ways without ever turning around. Without knots it is the
-// wall clock. It remembers where it was: calls that go on in time are quick.
+// axis maps a rank's time to its displayed place and back. Both maps are monotonic. Without knots it is the wall clock.
+// It caches its last position, so calls in increasing order are fast.
 type axis struct {
 	knots knots
 	at    int
 }
 
-// shown is where a moment of the rank is on the axis.
+// shown returns the place of a rank's moment on the axis.
 func (x *axis) shown(own int64) int64 { return x.along(own, x.knots.own, x.knots.shown) }
 
-// own is the moment of the rank that is at a place of the axis.
+// own returns the rank's moment at a place on the axis.
 func (x *axis) own(shown int64) int64 { return x.along(shown, x.knots.shown, x.knots.own) }
 
-// along maps a moment between the knots around it; beyond the last ones it keeps their distance.
+// along interpolates between the knots around v; beyond the first and last knot the distance is constant.
 func (x *axis) along(v int64, from, to []int64) int64 {
 	n := len(from)
 	if n == 0 {

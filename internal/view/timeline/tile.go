@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Columns is how many columns of pixels a tile has.
+// Columns is the number of pixel columns in a tile.
 const Columns = 512
 
-// A Place is where a tile lies: Columns columns of 2^Level ns of a lane, from Index·Columns on. Under Stretched times are
-// those of the stretched axis, see stretch.go.
+// Place is the position of a tile: Columns columns of 2^Level ns of a lane, starting at Index·Columns. If Stretched is
+// set, times are on the stretched axis, see stretch.go.
 type Place struct {
 	Lane      int
 	Index     int32
@@ -17,53 +17,54 @@ type Place struct {
 	Stretched bool
 }
 
-// The coarsest level has columns of 18 minutes; from fineLevel on what is in a tile no longer fits 32 bits of ns.
+// MostLevel is the coarsest level, with columns of 18 minutes. From fineLevel on, offsets in a tile no longer fit in 32
+// bits of ns.
 const (
 	MostLevel = 40
 	fineLevel = 22
 )
 
-// unit is in how many ns starts and widths of a tile's spans are.
+// unit is the unit of starts and widths of a tile's spans, in ns.
 func unit(level int) int64 { return int64(1) << max(0, level-fineLevel) }
 
-// minColumns is from how many columns on a span is drawn by itself, so that a tile has at most MostSpans: those that end
-// in it, and one at either edge.
+// minColumns is the width in columns from which a span is drawn individually. A tile therefore has at most MostSpans:
+// those that end in it, and one at either edge.
 const (
 	minColumns = 3
 	MostSpans  = Columns/minColumns + 2
 )
 
-// A Tile is what a lane looks like in Columns columns.
+// Tile is the picture of a lane in Columns columns.
 type Tile struct {
 	Place
-	Empty bool // no span has a part in it
-	// Class is that of the longest span that has a part in the column, 0 for none. Covered is how much of the column any
-	// does cover, Waited how much of it collectives waited for other ranks, in 255ths, rounded up.
+	Empty bool // no span overlaps the tile
+	// Class is the class of the longest span that overlaps the column, 0 for none. Covered is the part of the column
+	// that any span covers, Waited the part in which collectives waited for other ranks, both in 255ths, rounded up.
 	Class, Covered, Waited [Columns]uint8
-	// Spans are those that are at least minColumns wide, in time order. Whole tells that these are all that have a part in
-	// the tile, so that a finer one shows the same; it is not said of the stretched axis.
+	// Spans are the spans at least minColumns wide, in time order. Whole means that no other span overlaps the tile, so
+	// that a finer tile shows the same; it is never set on the stretched axis.
 	Spans []Piece
 	Whole bool
 }
 
-// A Piece is the part of a span that lies in a tile.
+// Piece is the part of a span inside a tile.
 type Piece struct {
-	Start, Width uint32 // from the tile's start, in unit(level)
-	Span         int32  // of the rank's trace
+	Start, Width uint32 // relative to the tile's start, in unit(level)
+	Span         int32  // index in the rank's trace
 	Name         uint32
 	Class        uint8
 	Flags        uint8
 }
 
-// The flags of a Piece.
+// Flags of a Piece.
 const (
-	BeginsBefore = 1 << iota // the span goes on at the tile's left edge
-	EndsAfter                // and at its right one
+	BeginsBefore = 1 << iota // the span begins before the tile's left edge
+	EndsAfter                // and ends after its right edge
 	InGraph                  // replayed by a graph
 	Matched                  // a collective whose kernels on the other ranks are known
 )
 
-// Tile gives one. It is not to be changed.
+// Tile returns a tile, which must not be modified.
 func (t *Timeline) Tile(p Place) *Tile {
 	if tile := t.coarse[p]; tile != nil {
 		return tile
@@ -71,11 +72,11 @@ func (t *Timeline) Tile(p Place) *Tile {
 	return t.draw(p)
 }
 
-// crowd is from how many spans a column on, on average, a lane's tiles are kept.
+// crowd is the mean number of spans per column from which a lane's tiles are kept.
 const crowd = 4
 
-// keepCoarse draws the tiles whose columns have many spans, all that there are: they are few and seldom in a cache of
-// the processor, so that each takes a hundred µs. Finer ones take some 10 µs, and are made when they are asked for.
+// keepCoarse draws and keeps all tiles with many spans per column. They are few, but seldom in the processor's cache,
+// so that drawing one takes a hundred µs. Finer ones take about 10 µs, and are drawn on request.
 func (t *Timeline) keepCoarse() {
 	made := make([][]*Tile, len(t.lanes))
 	each(len(t.lanes), func(at int) {
@@ -102,7 +103,7 @@ func (t *Timeline) keepCoarse() {
 					made[at] = append(made[at], t.draw(Place{Lane: at, Index: int32(i), Level: level, Stretched: stretched}))
 				}
 			}
-			if columns < Columns/4 { // nobody goes farther away
+			if columns < Columns/4 { // nobody zooms out farther
 				break
 			}
 		}
@@ -122,7 +123,7 @@ func (t *Timeline) draw(p Place) *Tile {
 		d.axis.knots = r.knots
 	}
 	first := d.axis.own(d.from)
-	at, i := first, l.before(first) // begin before the column
+	at, i := first, l.before(first) // spans that begin before the column
 	if i > 0 && l.end[i-1] > at {
 		d.add(int32(i - 1))
 	}
@@ -135,7 +136,7 @@ func (t *Timeline) draw(p Place) *Tile {
 			continue
 		}
 		next := d.axis.own(d.from + int64(c+1)<<p.Level)
-		end := max(next, at+1) // where a stretched axis has several columns for one ns, each shows all of it
+		end := max(next, at+1) // if a stretched axis has several columns per ns, each shows that ns
 		j := l.before(end)
 		longest := l.longestOf(i, j)
 		if i > 0 && l.end[i-1] > at {
@@ -160,8 +161,8 @@ func (t *Timeline) draw(p Place) *Tile {
 	return d.t
 }
 
-// same is how many columns from c on, which begins at a moment, are alike: they lie in the span before i, and all of them
-// or none in its waiting, or in the gap before i.
+// same returns the number of equal columns from c on, where column c begins at moment at. They lie in span i-1 and
+// either all or none in its waiting, or they lie in the gap before span i.
 func (d *drawing) same(c int, at int64, i int) int {
 	l := d.l
 	to := int64(math.MaxInt64 >> 1)
@@ -176,7 +177,7 @@ func (d *drawing) same(c int, at int64, i int) int {
 	}
 	begin := d.from + int64(c)<<d.t.Level
 	n := int(min((d.axis.shown(to)-begin)>>d.t.Level, int64(Columns-c)))
-	// There and back is not always where it was.
+	// The round trip between the axes is not always exact.
 	for n > 0 && (d.axis.own(begin+int64(n)<<d.t.Level) > to || d.axis.own(begin+int64(n-1)<<d.t.Level) >= to) {
 		n--
 	}
@@ -199,18 +200,18 @@ func (d *drawing) fill(c, n int, at int64, i int) {
 	}
 }
 
-// drawing is a tile while it is made.
+// drawing is a tile under construction.
 type drawing struct {
 	t    *Tile
 	l    *lane
 	r    *rank
 	axis axis
 	from int64 // on the axis
-	last int32 // span of the lane, + 1, that was looked at; 0: none has a part in it
+	last int32 // the last span examined, as index in the lane + 1; 0: no span overlaps the tile
 }
 
-// add takes a span that has a part in the tile among its pieces, if it is wide enough. Each that is comes here: where it
-// covers a whole column it is the longest there, and if it does not, it is at an edge. They come in order.
+// add adds a span that overlaps the tile to its pieces if it is wide enough. draw calls it, in order, for every such
+// span: a span that covers a whole column is the longest there, and one that does not is at an edge.
 func (d *drawing) add(k int32) {
 	if d.last == k+1 {
 		return
@@ -242,5 +243,5 @@ func (d *drawing) add(k int32) {
 	d.t.Spans = append(d.t.Spans, p)
 }
 
-// share is part of whole in 255ths, rounded up: what is there is seen.
+// share is part of whole in 255ths, rounded up so that any part is visible.
 func share(part, whole int64) uint8 { return uint8((min(part, whole)*255 + whole - 1) / whole) }

@@ -1,13 +1,13 @@
-// Package timeline shows what all ranks of a capture did, side by side in time.
+// Package timeline displays the work of all ranks of a capture side by side in time.
 //
-// A Timeline is made once of a capture and never changes. It has rows (a GPU stream, a thread), a row has lanes (spans
-// nested in each other lie below each other), and a lane is columns of numbers, sorted by time. What a page shows of it
-// comes as tiles: 512 columns of pixels of a lane each, at widths of powers of two nanoseconds. A tile is a strip (what
-// is seen in each column) and the spans that are wide enough to be drawn one by one, so a view costs the same at any
-// zoom, of whatever capture. What is selected, compared and searched is asked for apart.
+// A Timeline is built once per capture and never changes. It has rows (a GPU stream, a thread), a row has lanes (nested
+// spans are below each other), and a lane is a set of columns of numbers, sorted by time. The page requests a lane as
+// tiles of 512 pixel columns, with column widths of powers of two nanoseconds. A tile holds a strip (the visible
+// content of each column) and the spans wide enough to be drawn individually. A view therefore costs the same at any
+// zoom and for any size of capture. Selection, comparison and search have requests of their own.
 //
-// Times are ns since the capture's origin (result.Source.StartNS), on the clock of all ranks; spans are known by their
-// rank and their place in its trace.
+// Times are ns since the capture's origin (result.Source.StartNS), on the common clock of the ranks. A span is
+// identified by its rank and its index in the rank's trace.
 package timeline
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Timeline is all ranks of a capture, ready to be looked at from any number of goroutines.
+// Timeline is the timeline of all ranks of a capture. It is safe for concurrent use.
 type Timeline struct {
 	ranks                    []*rank
 	lanes                    []*lane // of all rows
@@ -33,35 +33,35 @@ type Timeline struct {
 	coarse                   map[Place]*Tile
 	a                        *match.Aligned
 	report                   *result.Report
-	from                     int64               // when the first span begins
-	to                       int64               // and the last one ends
-	pairs                    *match.Counterparts // once a span was selected
+	from                     int64               // start of the first span
+	to                       int64               // end of the last span
+	pairs                    *match.Counterparts // set at the first selection
 	pairing                  sync.Once
-	meetings                 [][]meeting // of each domain
-	longestWait, longestRest int64       // of all meetings, before the last arrival and after
-	epoch                    uint32      // of what was asked for here: ids of another capture mean something else
+	meetings                 [][]meeting // by domain
+	longestWait, longestRest int64       // of all meetings, before and after the last arrival
+	epoch                    uint32      // identifies the capture: ids are valid only within it
 }
 
-// rank is one rank's trace with what explaining made of it.
+// rank is one rank's trace with the results of its analysis.
 type rank struct {
 	*match.Rank
 	t      *trace.Trace
-	laneOf []int32  // of the lanes of all rows, by span; -1: it is shown nowhere
-	name   []uint32 // in names, + 1, by string
-	kernel []uint32 // and of GPU work
-	opOf   []int32  // in Ops, by the trace's Ops
-	callOf []spanAt // in Calls, by span
+	laneOf []int32  // index among the lanes of all rows, by span; -1: not shown
+	name   []uint32 // index in names + 1, by string
+	kernel []uint32 // the same for GPU work
+	opOf   []int32  // index in Ops, by the trace's Ops
+	callOf []spanAt // index in Calls, by span
 	knots  knots    // see stretch
 }
 
-// spanAt is where something lies that a span is of.
+// spanAt maps a span to an index.
 type spanAt struct{ span, at int32 }
 
-// ErrNoTraces is that a capture has summaries of its ranks only, which have no spans.
+// ErrNoTraces means that a capture has only summaries of its ranks, which contain no spans.
 var ErrNoTraces = errors.New("the capture was summarised beside its files, and has no spans to show: give the trace files themselves")
 
-// New makes the timeline of a capture: its traces, and what Analyze came to. Ranks of which a trace was given twice are
-// there once.
+// New builds the timeline of a capture from its traces and the result of Analyze. A rank whose trace was given twice
+// appears once.
 func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline, error) {
 	t := &Timeline{a: a, report: rep, names: newNames(), from: math.MaxInt64, to: math.MinInt64}
 	next := 0
@@ -86,7 +86,7 @@ func New(traces []*trace.Trace, a *match.Aligned, rep *result.Report) (*Timeline
 	return t, nil
 }
 
-// fingerprint tells one capture's numbers from another's.
+// fingerprint identifies the capture that numbers refer to.
 func (t *Timeline) fingerprint() uint32 {
 	h := fnv.New32a()
 	for _, r := range t.ranks {
@@ -95,16 +95,16 @@ func (t *Timeline) fingerprint() uint32 {
 	return h.Sum32()
 }
 
-// wall is a moment of a rank's own clock as the timeline has it.
+// wall converts a moment of a rank's own clock to the timeline's.
 func (t *Timeline) wall(r *rank, at int64) int64 { return r.Wall(at) - t.a.Origin }
 
-// bounds are when a span begins and ends.
+// bounds returns the start and end of a span.
 func (t *Timeline) bounds(r *rank, span int32) (start, end int64) {
 	s := &r.t.Spans[span]
 	return t.wall(r, s.Start), t.wall(r, s.End())
 }
 
-// op is the GPU work that a span is; -1: it is none.
+// op returns the index of a span's GPU work; -1: none.
 func (r *rank) op(span int32) int32 {
 	if s := &r.t.Spans[span]; s.Cat.OnGPU() {
 		return r.opOf[s.Detail]
@@ -112,7 +112,7 @@ func (r *rank) op(span int32) int32 {
 	return -1
 }
 
-// call is the launch that a span is; -1: it is none, or what it launched was not recorded.
+// call returns the index of a span's launch; -1: not a launch, or its work was not recorded.
 func (r *rank) call(span int32) int32 {
 	i, ok := slices.BinarySearchFunc(r.callOf, span, func(c spanAt, span int32) int { return int(c.span - span) })
 	if !ok {
@@ -121,7 +121,7 @@ func (r *rank) call(span int32) int32 {
 	return r.callOf[i].at
 }
 
-// each calls do for 0 to before n, on all processors.
+// each calls do for 0 to n-1 on all processors.
 func each(n int, do func(int)) {
 	var wait sync.WaitGroup
 	var next atomic.Int64

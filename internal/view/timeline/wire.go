@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// MostTiles is how many tiles are asked for at once: 64 lanes of 7 tiles, which is a large screen.
+// MostTiles is the maximum number of tiles per request: 64 lanes of 7 tiles, which is a large screen.
 const MostTiles = 448
 
-// Query is the tiles of one view: lanes with the same range of tiles, one after the other.
+// Query lists the tiles of one view: groups of lanes that share a range of tiles.
 type Query struct {
 	Level     int
 	Stretched bool
 	Parts     []Part
 }
 
-// Part is tiles From to To of lanes First to Last, both with their ends.
+// Part is the tiles From to To of the lanes First to Last, all inclusive.
 type Part struct {
 	First, Last int
 	From, To    int32
 }
 
-// ParseQuery reads level=L, axis=wall|stretched and tiles=PART;PART…, where a part is FIRST-LAST@FROM_TO, lanes and
-// tiles (FROM and TO may be negative). lanes is how many there are.
+// ParseQuery parses level=L, axis=wall|stretched and tiles=PART;PART…, where a part is FIRST-LAST@FROM_TO, lanes and
+// tiles (FROM and TO may be negative). lanes is the number of lanes.
 func ParseQuery(v url.Values, lanes int) (q Query, err error) {
 	if q.Level, err = strconv.Atoi(v.Get("level")); err != nil || q.Level < 0 || q.Level > MostLevel {
 		return q, fmt.Errorf("level=%s: give a power of two from 0 to %d", v.Get("level"), MostLevel)
@@ -76,7 +76,7 @@ func parsePart(text string) (p Part, err error) {
 	return p, err
 }
 
-// check keeps all times of a part within 62 bits, and its numbers within what there is.
+// check limits all times of a part to 62 bits, and its numbers to existing lanes and tiles.
 func (p *Part) check(level, lanes int) error {
 	const most = 1 << 62 / Columns
 	switch {
@@ -90,7 +90,7 @@ func (p *Part) check(level, lanes int) error {
 	return nil
 }
 
-// Each gives the places of a query, lane by lane.
+// Each calls visit for the places of a query, lane by lane.
 func (q *Query) Each(visit func(Place)) {
 	for _, p := range q.Parts {
 		for lane := p.First; lane <= p.Last; lane++ {
@@ -104,14 +104,14 @@ func (q *Query) Each(visit func(Place)) {
 	}
 }
 
-// The wire. All numbers are little-endian, and all columns begin at a multiple of 8, so that the page reads them where
-// they lie.
+// The wire format. All numbers are little-endian, and all columns begin at a multiple of 8, so that the page can read
+// them in place.
 //
 //	head       "SSTL", version u16, 0 u16, epoch u32, tiles u32, level u32, 0 u32 ×3
-//	directory  of each tile: lane u32, index i32, offset u32 (0: nothing is in it), pieces u32 (highest bit: no span that
-//	           has a part in it is missing from them)
-//	tile       class u8 ×512, covered u8 ×512, waited u8 ×512; then of its pieces start u32, width u32, span u32, name u32,
-//	           class u8, flags u8, one column after the other, filled up to a multiple of 8
+//	directory  of each tile: lane u32, index i32, offset u32 (0: the tile is empty), pieces u32 (highest bit: the pieces
+//	           include every span that overlaps the tile)
+//	tile       class u8 ×512, covered u8 ×512, waited u8 ×512; then the columns of its pieces: start u32, width u32,
+//	           span u32, name u32, class u8, flags u8, padded to a multiple of 8
 const (
 	wireVersion = 1
 	headBytes   = 32
@@ -121,13 +121,13 @@ const (
 	wholeBit    = 1 << 31
 )
 
-// mostTileBytes is how long a tile is at most.
+// mostTileBytes is the maximum length of a tile, in bytes.
 const mostTileBytes = stripBytes + (MostSpans*pieceBytes+7)/8*8
 
-// MostBytes is how long the answer to a query is at most.
+// MostBytes is the maximum length of the answer to a query, in bytes.
 const MostBytes = headBytes + MostTiles*(entryBytes+mostTileBytes)
 
-// tiles is how many tiles a query is.
+// tiles returns the number of tiles in a query.
 func (q *Query) tiles() (n int) {
 	for _, p := range q.Parts {
 		n += (p.Last - p.First + 1) * int(p.To-p.From+1)
