@@ -48,6 +48,7 @@ const (
 	NoteMergedFile   // its parts are present as well
 	NoteGraphCapture // a capture of CUDA graphs, before serving
 	NoteNoRank       // from a process without a rank
+	NoteCopy         // byte for byte the file of another rank, Names[0]
 	NotePlainName    // a trace without a rank in its name, beside traces with one
 	NoteTogether     // Count files without any sign of their rank
 
@@ -95,6 +96,8 @@ const (
 	NoteAligned
 	NoteClamped
 
+	NoteDevices // Count GPUs with kernels in one file
+
 	// Names: the stage in a file's name, and the steps of the other stage found in it.
 	NoteStageName
 	NoteUneven // Count steps
@@ -124,6 +127,7 @@ var noteKinds = [numNoteKinds]struct {
 	NoteMergedFile:   {Info, "left out: a merged file, its parts are read instead", nil},
 	NoteGraphCapture: {Info, "left out: a CUDA graph capture, not a serving window", nil},
 	NoteNoRank:       {Info, "left out: it names no rank and has no steps and no GPU work (vLLM's API process writes such a trace)", nil},
+	NoteCopy:         {Loss, "left out: a copy of %s under another rank's name", Note.names},
 	NotePlainName:    {Info, "left out: a trace, but its name gives no rank, unlike the others here; give it by its path", nil},
 	NoteTogether:     {Warning, "%d files that name no ranks begin within a second of each other: taken for the ranks of one window", Note.count},
 
@@ -175,6 +179,7 @@ var noteKinds = [numNoteKinds]struct {
 	NoteClamped:    {Warning, "%d events before the trace's base moved to it", Note.count},
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: it is taken for what it holds", Note.names},
+	NoteDevices:   {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
 	NoteUneven:    {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
 	NotePart:          {Loss, "its part %s: %s", Note.names},

@@ -8,14 +8,20 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// mainDevice returns the GPU with most of the work, or -1 if none has any.
-func (b *builder) mainDevice() int32 {
+// devices returns the number of GPU ops of each device.
+func (b *builder) devices() map[int32]int {
 	ops := map[int32]int{}
 	for i, n := range b.trackOps {
 		if n > 0 {
 			ops[b.t.Tracks[i].Device] += n
 		}
 	}
+	return ops
+}
+
+// mainDevice returns the GPU with most of the work, or -1 if none has any.
+func (b *builder) mainDevice() int32 {
+	ops := b.devices()
 	best, most := int32(-1), 0
 	for d, n := range ops {
 		if n > most || n == most && d < best {
@@ -23,6 +29,20 @@ func (b *builder) mainDevice() int32 {
 		}
 	}
 	return best
+}
+
+// busyDevices counts the devices with a tenth of the GPU ops of the busiest or more: a rank may touch other devices.
+func (b *builder) busyDevices() (n int) {
+	ops, most := b.devices(), 0
+	for _, k := range ops {
+		most = max(most, k)
+	}
+	for d, k := range ops {
+		if d >= 0 && 10*k >= most {
+			n++
+		}
+	}
+	return n
 }
 
 // near returns a function that reports whether a time lies within days of the others. Times farther away are invalid

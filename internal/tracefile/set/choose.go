@@ -84,7 +84,10 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		}
 	}
 	for _, n := range window.Notes {
-		if n.Severity() >= trace.Warning {
+		switch n.Severity() {
+		case trace.Loss:
+			say.Lack("%v", n)
+		case trace.Warning:
 			say.Warn("%v", n)
 		}
 	}

@@ -3,6 +3,7 @@ package set
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,6 +180,45 @@ func TestPlainNames(t *testing.T) {
 		window, _, err := Choose(&progress.Console{W: &said}, []string{d}, "")
 		if err != nil || len(window.Files) != c.want {
 			t.Errorf("%v: %d files, want %d; %v %s", c.names, len(window.Files), c.want, err, said.String())
+		}
+	}
+}
+
+// TestContentDecides: traces are found by content where no name in the directory gives a rank.
+func TestContentDecides(t *testing.T) {
+	one := []byte(`{"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1700000000000000, "dur": 1, "name": "a", "cat": "kernel"}]}`)
+	array := []byte(`[{"ph": "X", "pid": 1, "tid": 1, "ts": 1700000000000000, "dur": 1, "name": "a"}]`)
+	truth := []byte(`{"rank": 1, "cause": [{"ts": 1}]}`)
+	for _, c := range []struct {
+		files map[string][]byte
+		want  string
+	}{
+		{map[string][]byte{"trace.json": one, "truth.json": truth}, "trace.json"},
+		{map[string][]byte{"decode.json": one}, "decode.json"},
+		{map[string][]byte{"trace_view.json": array}, "trace_view.json"},
+		{map[string][]byte{"trace (1).json": one}, "trace (1).json"},
+		{map[string][]byte{"7-TP-0.trace (1).json": one, "server_args.json": truth}, "7-TP-0.trace (1).json"},
+		{map[string][]byte{"7-TP-0.trace.json": one, "decode.json": one}, "7-TP-0.trace.json; a trace, but its name gives no rank, unlike the others here"},
+		{map[string][]byte{"7-TP-0.trace.json": one, "7-TP-1.trace.json": one}, "7-TP-0.trace.json; a copy of 7-TP-0.trace.json under another rank's name"},
+		{map[string][]byte{"7-TP-0.trace.json": one, "7-TP-1.trace.json": array}, "7-TP-0.trace.json 7-TP-1.trace.json"},
+		{map[string][]byte{"truth.json": truth}, "no trace files found"},
+	} {
+		d := t.TempDir()
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(d, name), text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sets, err := Find([]string{d})
+		got := fmt.Sprint(err)
+		if err == nil {
+			_, got, _ = strings.Cut(brief(sets), ": ")
+			for _, n := range sets[0].Notes {
+				got += "; " + n.Text()
+			}
+		}
+		if names, note, _ := strings.Cut(c.want, "; "); !strings.Contains(got, names) || !strings.Contains(got, note) || note == "" && err == nil && got != names {
+			t.Errorf("%v: %q, want %q", slices.Collect(maps.Keys(c.files)), got, c.want)
 		}
 	}
 }

@@ -121,6 +121,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 		slices.SortStableFunc(w.Files, func(a, b File) int {
 			return cmp.Or(a.Name.Rank.Compare(b.Name.Rank), cmp.Compare(a.Name.Stage, b.Name.Stage), cmp.Compare(a.Path, b.Path))
 		})
+		w.dropCopies()
 	}
 	nameTimed(all)
 	slices.SortStableFunc(all, func(a, b *window) int {
