@@ -16,8 +16,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestHealthyHaveNoColdStart: what is loaded and allocated in captures of warm servers
-// costs their steps next to nothing.
+// TestHealthyHaveNoColdStart: loading and allocation in captures of warm servers cost their steps almost nothing.
 func TestHealthyHaveNoColdStart(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
 	for _, dir := range dirs {
@@ -27,12 +26,11 @@ func TestHealthyHaveNoColdStart(t *testing.T) {
 	}
 }
 
-// compiled is a capture in which Triton compiles a kernel on some ranks before a launch in
-// a step: they stand still for so long, with the frames that a trace with Python
-// stacks shows then, or without any. It gives the kernel.
+// compiled returns a capture in which Triton compiles a kernel on some ranks before a launch in a step, and the kernel.
+// The ranks stall for ns, with the frames that a trace with Python stacks shows then, or without any.
 func compiled(t *testing.T, set string, step int, ns int64, stacks bool, ranks ...int) (ts []*trace.Trace, kernel string) {
 	t.Helper()
-	calls := map[int]int64{} // the correlations of the launches
+	calls := map[int]int64{} // correlations of the launches
 	at := map[int]int64{}
 	for _, rank := range ranks {
 		r := newInjector(t, realSet(t, set)).ranks[rank]
@@ -67,9 +65,8 @@ func compiled(t *testing.T, set string, step int, ns int64, stacks bool, ranks .
 	return ts, kernel
 }
 
-// TestCompiled: a kernel that Triton compiles in a step is named, with the ranks, the step
-// and what it cost, and so is why the step is slow. A host that stands still before a
-// kernel that ran before has no cold start.
+// TestCompiled: the finding names a kernel that Triton compiles in a step, with the ranks, the step and the cost, and
+// explains why the step is slow. A host that stalls before a kernel that ran earlier has no cold start.
 func TestCompiled(t *testing.T) {
 	for _, c := range []struct {
 		set   string
@@ -113,9 +110,8 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// TestFirstLaunch: where nothing is recorded of what a host did, a first launch that takes
-// far longer than later ones is a cold start; but not if that of another rank in the same
-// step took no longer than usual.
+// TestFirstLaunch: without a record of the host's activity, a first launch that takes far longer than later ones is a
+// cold start; but not if another rank's first launch in the same step took no longer than usual.
 func TestFirstLaunch(t *testing.T) {
 	rank := func(first int64) *trace.Trace {
 		y := explaintest.New()
@@ -170,8 +166,17 @@ func TestFirstLaunch(t *testing.T) {
 	}
 }
 
-// TestOverheadKinds reads a file as libkineto writes it, with each kind of overhead that
-// CUPTI knows in a gap of 20 ms of its own step, and says what each gap was.
+// TestGapInEveryStep: a host gap at the same place of every step is no cold start.
+func TestGapInEveryStep(t *testing.T) {
+	for _, f := range analyzed(t, readDir(t, filepath.Join("testdata", "gap_in_every_step"))).Findings {
+		if f.Kind == result.ColdStart {
+			t.Errorf("found a cold start: %s", brief(f))
+		}
+	}
+}
+
+// TestOverheadKinds reads a file as libkineto writes it, with each kind of overhead that CUPTI knows in a gap of 20 ms
+// in a step of its own, and checks the cause of each gap.
 func TestOverheadKinds(t *testing.T) {
 	kinds := []struct{ name, cause string }{
 		{"Unknown", "profiler"},
@@ -221,8 +226,8 @@ func TestOverheadKinds(t *testing.T) {
 	}
 }
 
-// TestCompiledForReal is a capture of SGLang in which Triton compiled a kernel between two
-// steps, as Python stacks of one rank show.
+// TestCompiledForReal is a capture of SGLang in which Triton compiled a kernel between two steps, as one rank's Python
+// stacks show.
 func TestCompiledForReal(t *testing.T) {
 	root := os.Getenv("STEPSCOPE_DATA")
 	if root == "" {

@@ -9,31 +9,30 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Why something is done once and then never again.
+// Kinds of one-time work.
 const (
 	ColdTriton     = "triton"     // Triton compiles or tunes a kernel
-	ColdTorch      = "torch"      // torch.compile does
+	ColdTorch      = "torch"      // torch.compile compiles or tunes
 	ColdBuild      = "build"      // a library compiles code
 	ColdLoad       = "load"       // the driver loads code, or compiles it
 	ColdHeuristics = "heuristics" // a library chooses its kernel
-	ColdAllocation = "allocation"
-	ColdFirst      = "first" // a kernel's first launch took far longer than later ones, nothing says why
+	ColdAllocation = "allocation" // allocation of device memory
+	ColdFirst      = "first"      // a kernel's first launch took far longer than later ones, for no known reason
 )
 
-// Cold is a time in which a launching thread did what only the first use of something
-// takes.
+// Cold is a time in which a launching thread did one-time work.
 type Cold struct {
 	Interval
 	Why  string
-	Name string        // of the frame, op, call or overhead that shows it
-	Call int32         // the launch that was held up, in Calls; -1: none
-	Step int32         // it ran in, or before; -1: none
-	Like int64         // ColdFirst: the median of later launches
-	of   trace.TrackID `flat:"-"`
+	Name string // of the frame, op, call or overhead that shows it
+	Call int32  // index in Calls of the launch that was held up; -1: none
+	Step int32  // step in which, or before which, it ran; -1: none
+	Like int64  // ColdFirst: the median of later launches
+	of   trace.TrackID
 }
 
-// coldFrames are Python functions, by the end of their file's path and the beginning of
-// their name, that run only when something is used for the first time.
+// coldFrames are Python functions that run only on first use, by the end of their file's path and the beginning of
+// their name.
 var coldFrames = []struct{ file, function, why string }{
 	{"triton/runtime/jit.py", "_do_compile", ColdTriton},
 	{"triton/compiler/compiler.py", "compile", ColdTriton},
@@ -57,10 +56,10 @@ var coldFrames = []struct{ file, function, why string }{
 	{"tilelang/jit/__init__.py", "compile", ColdBuild},
 }
 
-// coldNames are parts of the names of ops and calls, coldCalls of calls of the API alone.
+// coldNames are substrings of the names of ops and calls, coldCalls of API calls alone.
 var (
 	coldNames = []coldName{
-		{"(dynamo_timed)", ColdTorch}, // as torch.compile calls its phases
+		{"(dynamo_timed)", ColdTorch}, // torch.compile's name for its phases
 		{"entire_frame_compile", ColdTorch},
 		{"AlgoGetHeuristic", ColdHeuristics},
 		{"cudnnFind", ColdHeuristics},
@@ -70,7 +69,7 @@ var (
 		{"ModuleLoad", ColdLoad},
 		{"LibraryLoad", ColdLoad},
 		{"cuLink", ColdLoad},
-		{"MallocAsync", ""}, // these take what a pool has
+		{"MallocAsync", ""}, // these three allocate from a pool
 		{"AllocAsync", ""},
 		{"PoolAsync", ""},
 		{"cudaMalloc", ColdAllocation},
@@ -82,7 +81,7 @@ var (
 
 type coldName struct{ part, why string }
 
-// whyCold tells what of a span is done only once; "": nothing.
+// whyCold returns the kind of one-time work that a span shows; "": none.
 func whyCold(cat trace.Category, name string) string {
 	switch {
 	case cat == trace.Overhead:
@@ -114,10 +113,9 @@ func whyCold(cat trace.Category, name string) string {
 	return ""
 }
 
-const coldShortest = 10_000 // ns: what is shorter holds up nothing
+const coldShortest = 10_000 // ns; shorter ones hold up nothing
 
-// coldStarts finds what the launching threads did for the first time, the outermost of
-// what shows it.
+// coldStarts finds the one-time work of the launching threads, by the outermost spans that show it.
 func coldStarts(t *trace.Trace, r *Rank) []Cold {
 	launching := make([]bool, len(t.Tracks))
 	for i := range r.Calls {
@@ -131,11 +129,11 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 		known bool
 		is    string
 	}
-	names := make([]why, t.Strings.Len()) // mostly of one category
+	names := make([]why, t.Strings.Len()) // almost every name has a single category
 	var all []Cold
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		// The rows of overhead do not say which thread it was.
+		// Rows of overhead do not name the thread.
 		if s.Dur < coldShortest || s.Cat != trace.Overhead && !launching[s.Track] || s.Cat.OnGPU() {
 			continue
 		}
@@ -156,8 +154,7 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 	return all
 }
 
-// outermost leaves those that lie in no other, in time order. What overlaps counts to
-// the first.
+// outermost keeps the elements that lie in no other, in time order. Overlapping time counts towards the first.
 func outermost(all []Cold) []Cold {
 	slices.SortStableFunc(all, func(x, y Cold) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End)) })
 	out := all[:0]
@@ -171,7 +168,7 @@ func outermost(all []Cold) []Cold {
 	return out
 }
 
-// stepFrom is the step that holds a moment of the host, or else the next one; -1: none.
+// stepFrom returns the step that holds a moment of the host, or else the next one; -1: none.
 func (r *Rank) stepFrom(at int64) int32 {
 	i, _ := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.End, at+1) })
 	if i == len(r.Steps) {
@@ -180,8 +177,7 @@ func (r *Rank) stepFrom(at int64) int32 {
 	return int32(i)
 }
 
-// callAfter is the first launch that returns no sooner than a cold start is over: the
-// one that was held up.
+// callAfter returns the launch that a cold start held up: the first that returns no sooner than the cold start ends.
 func (r *Rank) callAfter(c *Cold, launching []bool) int32 {
 	i, _ := slices.BinarySearchFunc(r.Calls, c.Start, func(x Call, at int64) int { return cmp.Compare(x.Start, at+1) })
 	for i = max(i-1, 0); i < len(r.Calls); i++ {
@@ -192,26 +188,29 @@ func (r *Rank) callAfter(c *Cold, launching []bool) int32 {
 	return -1
 }
 
-// A first launch took far longer than later ones from firstFactor of their median and
-// firstLeast more than that; it needs laterLeast of them.
+// A first launch is cold if it takes firstFactor times the median of at least laterLeast later ones, and firstLeast
+// longer.
 const (
 	firstFactor = 10
 	firstLeast  = 1_000_000 // ns
 	laterLeast  = 3
 )
 
-// firstLaunches finds kernels whose first launch in the window took far longer than the
-// later ones, from the launch before on, and nothing in known says why. In the first
-// step all launches are first ones and profilers start, and before the first launch of a
-// step hosts do other things; which launch that is only names of steps tell.
+// firstLaunches finds kernels whose first launch in the window, measured from the previous launch, took far longer than
+// later ones and than the first launch in each later step, unless known explains it. (A gap that recurs at the same place
+// of every step is no cold start.) It skips the first step, in which all launches are first ones and profilers
+// start, and the first launch of each step, before which hosts do other work. Only named steps show which launch that
+// is.
 func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 	if slices.Contains([]string{trace.ByPattern, trace.ByGraphs}, r.Rule) {
 		return nil
 	}
 	type launches struct {
-		first, from int64 // of the first, as measured; where it began
+		first, from int64 // host time of the first launch, and its start
 		call        int32
-		later       []int64
+		step        int32   // of the latest launch
+		later       []int64 // host times of later launches
+		again       []int64 // of those the first of each later step, the same place
 	}
 	by := map[int32]*launches{}
 	before := map[trace.TrackID]*Call{}
@@ -226,9 +225,12 @@ func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 		name := r.Ops[c.Op].Name
 		if l := by[name]; l != nil {
 			l.later = append(l.later, c.Host)
+			if c.Step != l.step {
+				l.step, l.again = c.Step, append(l.again, c.Host)
+			}
 			continue
 		}
-		l := &launches{call: int32(i)}
+		l := &launches{call: int32(i), step: c.Step}
 		by[name] = l
 		if prev != nil && prev.Step == c.Step && c.Step > 0 && !r.Begins(int(c.Step)) && c.Host > firstLeast {
 			l.first, l.from = c.Host, prev.End
@@ -240,6 +242,9 @@ func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 			continue
 		}
 		like := int64(metric.MedianInPlace(l.later))
+		if len(l.again) > 0 {
+			like = max(like, int64(metric.MedianInPlace(l.again)))
+		}
 		if l.first < firstFactor*like || l.first < firstLeast+like {
 			continue
 		}
