@@ -75,7 +75,7 @@ func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
 		}
 	}
 	if len(c.Rows) == 0 {
-		return nil, fmt.Errorf("the runs have no batch of one size in common: %s has %s, %s has %s", a.ID, some(sizesA), b.ID, some(sizesB))
+		return nil, fmt.Errorf("the runs have no batch size in common: %s has %s, %s has %s", a.ID, some(sizesA), b.ID, some(sizesB))
 	}
 	if a.Model != b.Model && a.Model != "" && b.Model != "" {
 		c.Unlike = append(c.Unlike, Unlike{"model", a.Model, b.Model, true, ofLoad})
@@ -164,13 +164,13 @@ func (c *Comparison) batchNotes(a, b map[string][]*Batch) {
 		of   map[string][]*Batch
 	}{{"A", a}, {"B", b}} {
 		if profiled(s.of) {
-			c.Notes = append(c.Notes, s.name+" was recorded while it was measured (--profile), which makes it slower")
+			c.Notes = append(c.Notes, s.name+" was profiled while it was measured (--profile), which slows it down")
 		}
 	}
 	if slices.ContainsFunc(c.Rows, func(d Diff) bool { return d.Verdict == TooFew }) {
-		note := fmt.Sprintf("what was measured fewer than %d times on a side is a change, and may be chance", enoughRuns)
+		note := fmt.Sprintf("figures measured fewer than %d times on a side are not tested: their changes may be chance", enoughRuns)
 		if slices.ContainsFunc(c.Rows, func(d Diff) bool { return d.Batch != (&Batch{}).Size() }) {
-			note += ": give a batch size several times (--batch-size 8 8 8 8) on both sides"
+			note += "; repeat a batch size (--batch-size 8 8 8 8) on both sides"
 		}
 		c.Notes = append(c.Notes, note)
 	}

@@ -39,7 +39,7 @@ func TestCompareBatches(t *testing.T) {
 			a: one, b: []bench.Batch{batch(21, 120, 700)},
 			rows:        "prefill_latency repeat too few samples, prefill_throughput repeat too few samples, decode_latency repeat too few samples",
 			regressions: "8 × 128 + 21: prefill latency: +20.0 % (not tested: too few samples)|8 × 128 + 21: prefill throughput: -16.7 % (not tested: too few samples)|8 × 128 + 21: decode latency: +40.0 % (not tested: too few samples)",
-			notes:       "fewer than 4 times on a side is a change, and may be chance: give a batch size several times",
+			notes:       "fewer than 4 times on a side are not tested: their changes may be chance; repeat a batch size",
 		},
 		"the other way round nothing is worse": {
 			a: []bench.Batch{batch(21, 120, 700)}, b: one,
@@ -65,7 +65,7 @@ func TestCompareBatches(t *testing.T) {
 		"but where there is no other": {
 			a: []bench.Batch{recorded}, b: []bench.Batch{batch(21, 900, 0)},
 			rows:  "prefill_latency repeat too few samples, prefill_throughput repeat too few samples",
-			notes: "A was recorded while it was measured|fewer than 4 times",
+			notes: "A was profiled while it was measured|fewer than 4 times",
 		},
 		"all requests of a data set": {
 			a:     []bench.Batch{{Figures: []bench.BatchFigure{{Metric: "total_throughput", Unit: bench.PerSecond, Higher: true, Value: 100}}}},
@@ -107,7 +107,7 @@ func TestCompareBatches(t *testing.T) {
 		})
 	}
 	_, err := bench.CompareBatches(bench.Batches{ID: "a", Batches: one}, bench.Batches{ID: "b", Batches: []bench.Batch{batch(9, 1, 0), batch(5, 1, 0)}}, bench.CompareOptions{})
-	if err == nil || err.Error() != "the runs have no batch of one size in common: a has 8 × 128 + 21, b has 8 × 128 + 9, 8 × 128 + 5" {
+	if err == nil || err.Error() != "the runs have no batch size in common: a has 8 × 128 + 21, b has 8 × 128 + 9, 8 × 128 + 5" {
 		t.Error(err)
 	}
 }

@@ -285,11 +285,11 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 		half *half
 	}{{"A", a}, {"B", b}} {
 		if slices.ContainsFunc(side.half.touched, func(t overlap) bool { return len(t) > 0 }) {
-			c.Notes = append(c.Notes, side.name+" was profiled while it was measured: what its window touched is left out")
+			c.Notes = append(c.Notes, side.name+" was profiled while it was measured: everything its window affected is left out")
 		}
 		for i, s := range side.half.summaries {
 			if lacks := c.lacks(s); len(lacks) > 0 {
-				c.Notes = append(c.Notes, fmt.Sprintf("%s, run %d: less than half was left without its window of %s", side.name, i+1, strings.Join(lacks, ", ")))
+				c.Notes = append(c.Notes, fmt.Sprintf("%s, run %d: without its window, less than half was left of %s", side.name, i+1, strings.Join(lacks, ", ")))
 			}
 		}
 	}
@@ -307,6 +307,6 @@ func (c *Comparison) notes(a, b *half, perRun bool) {
 		}
 	}
 	if !perRun {
-		c.Notes = append(c.Notes, fmt.Sprintf("samples are batches of requests of these runs; how much two runs of one build differ, only more runs can say: --repeat %d on both sides makes runs the samples", enoughRuns))
+		c.Notes = append(c.Notes, fmt.Sprintf("samples are batches of requests within these runs, which do not show how much two runs of one build differ; --repeat %d on both sides makes the runs the samples", enoughRuns))
 	}
 }

@@ -152,7 +152,7 @@ func TestCompareNotes(t *testing.T) {
 	}
 	for _, want := range []string{
 		"data set: random against sharegpt", "request rate: inf against 4.0",
-		"mean tokens of prompts: 10.0 against 20.0", "b: the client's own timing is invalid in 1 of 1 runs",
+		"mean prompt tokens: 10.0 against 20.0", "b: the client's own timing is invalid in 1 of 1 runs",
 		"--repeat 4 on both sides",
 	} {
 		if !strings.Contains(notes, want) {
@@ -250,10 +250,10 @@ func TestCompareLimits(t *testing.T) {
 		{one("a", 1, 1), one("b", 2, 1.01), "tpot>0.1%", "", ""}, // that chance explains
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot<-5%", "", ""},
 		{one("a", 1, 1.3), one("b", 2, 1), "tpot<-5%", "median of tpot: -", ""},
-		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged, since there are too few samples: a 99th percentile wants 1,000 requests a side (--num-prompts), or four runs (--repeat 4)"},
-		{one("a", 1, 1), one("b", 2, 1.5), "throughput<-3%", "", "throughput<-3%: not judged, since there are too few samples (1 and 1): --repeat 4 on both sides"},
+		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged: too few samples; a 99th percentile needs 1,000 requests per side (--num-prompts), or four runs (--repeat 4)"},
+		{one("a", 1, 1), one("b", 2, 1.5), "throughput<-3%", "", "throughput<-3%: not judged: too few samples (1 and 1); use --repeat 4 on both sides"},
 		{five("a", 1, 1), five("b", 2, 1.5), "throughput<-3%", "output throughput: -", ""},
-		{one("a", 1, 1), one("b", 2, 1.5), "goodput<-3%", "", "goodput<-3%: not judged, since not both runs have it"},
+		{one("a", 1, 1), one("b", 2, 1.5), "goodput<-3%", "", "goodput<-3%: not judged: only one of the runs has it"},
 	} {
 		limits, err := gate.Parse([]string{c.limit})
 		if err != nil {

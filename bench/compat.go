@@ -21,7 +21,7 @@ var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
 // docs/metrics.md gives the tools' definitions.
 func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error) {
 	if !slices.Contains(Tools, tool) {
-		return nil, fmt.Errorf("unknown tool %q; there are %s", tool, strings.Join(Tools, ", "))
+		return nil, fmt.Errorf("unknown tool %q; known tools: %s", tool, strings.Join(Tools, ", "))
 	}
 	c := compat{run: run, seconds: float64(run.Duration) / 1e9}
 	for i := range records {

@@ -95,8 +95,8 @@ func TestCompareMistimed(t *testing.T) {
 		want    string
 	}{
 		{"clean", "clean", false, false, "no change: all figures are the same"},
-		{"clean", "invalid", false, true, "no verdict, since the client was too busy to time B"},
-		{"invalid", "invalid", false, true, "no verdict, since the client was too busy to time A and B"},
+		{"clean", "invalid", false, true, "no verdict: the client was too busy to time B"},
+		{"invalid", "invalid", false, true, "no verdict: the client was too busy to time A and B"},
 		{"invalid", "suspect", true, false, "no change: all figures are the same"},
 	} {
 		c := Compare(side("A", tt.a), side("B", tt.b), CompareOptions{Force: tt.force})

@@ -250,7 +250,7 @@ func TestCompareWithoutWindow(t *testing.T) {
 	if rows != 2*len(latencies) {
 		t.Errorf("%d rows of latencies, want a median and a p99 of %d", rows, len(latencies))
 	}
-	if len(c.Notes) != 1 || c.Notes[0] != "B was profiled while it was measured: what its window touched is left out" {
+	if len(c.Notes) != 1 || c.Notes[0] != "B was profiled while it was measured: everything its window affected is left out" {
 		t.Errorf("notes %q", c.Notes)
 	}
 }
@@ -269,7 +269,7 @@ func TestCompareWindowElsewhere(t *testing.T) {
 		}
 	}
 	c = Compare(load(Span{}), load(Span{400 * ms, 5050 * ms}), CompareOptions{SLO: SLO{{"e2e", 600 * ms}}})
-	if want := "B, run 1: less than half was left without its window of goodput, e2e"; !slices.Contains(c.Notes, want) {
+	if want := "B, run 1: without its window, less than half was left of goodput, e2e"; !slices.Contains(c.Notes, want) {
 		t.Errorf("%q, want %s", c.Notes, want)
 	}
 }

@@ -57,7 +57,7 @@ func ParseSLO(text string) (SLO, error) {
 		if err != nil {
 			ms, err := strconv.ParseFloat(value, 64)
 			if err != nil || !(ms < 1e12) { // NaN, infinite, beyond int64
-				return nil, fmt.Errorf("objective %q: want %s:MILLISECONDS, such as %s:500, or a time such as %s:1.5s", pair, key, key, key)
+				return nil, fmt.Errorf("objective %q: want %s:MILLISECONDS, such as %s:500, or a duration such as %s:1.5s", pair, key, key, key)
 			}
 			limit = time.Duration(ms * 1e6)
 		}
@@ -67,7 +67,7 @@ func ParseSLO(text string) (SLO, error) {
 		out = append(out, Objective{key, int64(limit)})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no objectives in %q; such as ttft:500,tpot:50 in milliseconds", text)
+		return nil, fmt.Errorf("no objectives in %q: give some, such as ttft:500,tpot:50 (milliseconds)", text)
 	}
 	return out, nil
 }
@@ -80,7 +80,7 @@ func objective(key string) (value, error) {
 		}
 		known[i] = o.key
 	}
-	return value{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; there are %s", key, strings.Join(known, ", "))
+	return value{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; known objectives: %s", key, strings.Join(known, ", "))
 }
 
 // String formats objectives for ParseSLO.
@@ -137,7 +137,7 @@ func (g *Goodput) Short(share float64) string {
 	if g.Failed > 0 {
 		parts = append(parts, metric.Count(g.Failed)+" failed")
 	}
-	return fmt.Sprintf("%s of %s requests met %s ms, %s must: %s", metric.Percent(g.Share), metric.Count(g.Judged), g.SLO, metric.Percent(share), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of %s requests met %s ms, below the required %s: %s", metric.Percent(g.Share), metric.Count(g.Judged), g.SLO, metric.Percent(share), strings.Join(parts, ", "))
 }
 
 // Meets reports whether a successful request met all of s.

@@ -12,12 +12,12 @@ func TestParseSLO(t *testing.T) {
 		{text: "ttft:500 tpot:50", want: "ttft:500,tpot:50"}, // SGLang's --goodput
 		{text: "e2el:1000", want: "e2e:1000"},
 		{text: "itl:0.5,ttft_visible:1ms,ttft_scheduled:1", want: "itl:0.5,ttft_visible:1,ttft_scheduled:1"},
-		{text: "", err: `no objectives in ""; such as ttft:500,tpot:50 in milliseconds`},
-		{text: "latency:5", err: `unknown objective "latency": give NAME:MILLISECONDS; there are ttft, ttft_scheduled, ttft_visible, tpot, itl, e2e, e2e_scheduled`},
-		{text: "ttft", err: `objective "ttft": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
-		{text: "ttft:fast", err: `objective "ttft:fast": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
-		{text: "ttft:NaN", err: `objective "ttft:NaN": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
-		{text: "ttft:inf", err: `objective "ttft:inf": want ttft:MILLISECONDS, such as ttft:500, or a time such as ttft:1.5s`},
+		{text: "", err: `no objectives in "": give some, such as ttft:500,tpot:50 (milliseconds)`},
+		{text: "latency:5", err: `unknown objective "latency": give NAME:MILLISECONDS; known objectives: ttft, ttft_scheduled, ttft_visible, tpot, itl, e2e, e2e_scheduled`},
+		{text: "ttft", err: `objective "ttft": want ttft:MILLISECONDS, such as ttft:500, or a duration such as ttft:1.5s`},
+		{text: "ttft:fast", err: `objective "ttft:fast": want ttft:MILLISECONDS, such as ttft:500, or a duration such as ttft:1.5s`},
+		{text: "ttft:NaN", err: `objective "ttft:NaN": want ttft:MILLISECONDS, such as ttft:500, or a duration such as ttft:1.5s`},
+		{text: "ttft:inf", err: `objective "ttft:inf": want ttft:MILLISECONDS, such as ttft:500, or a duration such as ttft:1.5s`},
 		{text: "ttft:0", err: `objective "ttft:0": the limit must be above 0`},
 		{text: "ttft:-5", err: `objective "ttft:-5": the limit must be above 0`},
 		{text: "ttft:5,ttft:6", err: `objective "ttft" is given twice`},
@@ -82,7 +82,7 @@ func TestShort(t *testing.T) {
 		records = append(records, r)
 	}
 	g := Summarize(records, &Run{Duration: 1e9}, Options{SLO: slo}).Goodput
-	want := "22.2 % of 9 requests met ttft:100,tpot:50 ms, 95.0 % must: " +
+	want := "22.2 % of 9 requests met ttft:100,tpot:50 ms, below the required 95.0 %: " +
 		"ttft over 100 ms in 6 of them (1, 2, 5, 6, 7, …; request 2 worst, 400 ms), tpot over 50.0 ms in 1 of them (2; request 2 worst, 121 ms), 1 failed"
 	if got := g.Short(0.95); got != want {
 		t.Errorf("%s\nwant %s", got, want)

@@ -122,7 +122,7 @@ func TestToolsDiffer(t *testing.T) {
 			t.Errorf("%s has no %s", tt.tool, tt.figure)
 		}
 	}
-	if _, err := Compat("wrk", nil, run, Options{}); err == nil || err.Error() != `unknown tool "wrk"; there are sglang, vllm, aiperf, guidellm` {
+	if _, err := Compat("wrk", nil, run, Options{}); err == nil || err.Error() != `unknown tool "wrk"; known tools: sglang, vllm, aiperf, guidellm` {
 		t.Errorf("wrk: %v", err)
 	}
 	for _, tool := range Tools { // of nothing they have little to say, and no fault

@@ -54,14 +54,14 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 	for _, f := range []struct {
 		name string
 		of   func(*Summary) int
-	}{{"prompts", func(s *Summary) int { return s.InputTokens }}, {"replies", func(s *Summary) int { return s.OutputTokens }}} {
+	}{{"prompt", func(s *Summary) int { return s.InputTokens }}, {"reply", func(s *Summary) int { return s.OutputTokens }}} {
 		if u, v := a.mean(f.of), b.mean(f.of); max(u, v) > 1.05*min(u, v) {
-			add("mean tokens of "+f.name, fmt.Sprintf("%.1f", u), fmt.Sprintf("%.1f", v), false)
+			add("mean "+f.name+" tokens", fmt.Sprintf("%.1f", u), fmt.Sprintf("%.1f", v), false)
 		}
 	}
 	add("seed", x.Seed, y.Seed, false)
 	if u, v := a.cached(), b.cached(); math.Abs(u-v) > cachedAlike {
-		out = append(out, Unlike{"prompt tokens that came from the server's cache (--flush-cache empties it first)", metric.Percent(u), metric.Percent(v), true, ofLoad})
+		out = append(out, Unlike{"cached share of prompt tokens (--flush-cache empties the cache first)", metric.Percent(u), metric.Percent(v), true, ofLoad})
 	}
 	for _, key := range keys(x.Args, y.Args) {
 		add(strings.ReplaceAll(key, "_", " "), x.Args[key], y.Args[key], false)

@@ -77,17 +77,17 @@ func (c *Comparison) hold(l gate.Limit) {
 			said = d.String()
 		case NotClear:
 			if edge := map[bool]float64{true: d.Lo, false: d.Hi}[l.Falls]; d.Batch == "" && l.Broken(edge) {
-				why = fmt.Sprintf("%s: not judged, since chance alone makes %s from %s to %s here: more requests, or more runs (--repeat)",
+				why = fmt.Sprintf("%s: not judged: chance alone may change %s by %s to %s here; use more requests, or more runs (--repeat)",
 					l, d.Name(), metric.PercentChange(d.Lo), metric.PercentChange(d.Hi))
 			}
 			continue
 		case TooFew:
 			if d.Batch == "" {
-				switch why = l.String() + ": not judged, since there are too few samples"; {
+				switch why = l.String() + ": not judged: too few samples"; {
 				case d.Per == "run":
-					why += fmt.Sprintf(" (%d and %d): --repeat %d on both sides", d.NA, d.NB, enoughRuns)
+					why += fmt.Sprintf(" (%d and %d); use --repeat %d on both sides", d.NA, d.NB, enoughRuns)
 				case d.Figure == "p99":
-					why += fmt.Sprintf(": a 99th percentile wants %s requests a side (--num-prompts), or four runs (--repeat 4)", metric.Count(tailBatches*tailBatch))
+					why += fmt.Sprintf("; a 99th percentile needs %s requests per side (--num-prompts), or four runs (--repeat 4)", metric.Count(tailBatches*tailBatch))
 				}
 				continue
 			}
@@ -102,7 +102,7 @@ func (c *Comparison) hold(l gate.Limit) {
 	}
 	switch {
 	case !there:
-		c.Undecided = append(c.Undecided, fmt.Sprintf("%s: not judged, since not both runs have it", l))
+		c.Undecided = append(c.Undecided, fmt.Sprintf("%s: not judged: only one of the runs has it", l))
 	case why != "":
 		c.Undecided = append(c.Undecided, why)
 	}
@@ -124,9 +124,9 @@ func (c *Comparison) verdict() string {
 	if c.Refused {
 		i := slices.IndexFunc(c.Unlike, func(u Unlike) bool { return u.Refuses })
 		if i < 0 {
-			return "no verdict, since the client was too busy to time " + strings.Join(c.Mistimed, " and ")
+			return "no verdict: the client was too busy to time " + strings.Join(c.Mistimed, " and ")
 		}
-		return fmt.Sprintf("no verdict, since these loads are not alike: they differ in their %s", c.Unlike[i])
+		return fmt.Sprintf("no verdict: the loads differ in their %s", c.Unlike[i])
 	}
 	rows := map[string][]*Diff{}
 	identical := len(c.Rows) > 0
@@ -149,9 +149,9 @@ func (c *Comparison) verdict() string {
 	case len(tested) == 0 && len(rows[TooFew]) > 0:
 		return "too few samples to tell a change from chance"
 	case len(tested) == 0:
-		return "no figure is on both sides"
+		return "no figure is present on both sides"
 	default:
-		key, list := "no change is sure", rows[NotClear]
+		key, list := "no clear change", rows[NotClear]
 		if !slices.ContainsFunc(list, main) {
 			key, list = "no change", rows[Same]
 		}

@@ -94,7 +94,7 @@ var arrows = []struct {
 		"internal/reference/engine/model", "internal/reference/engine/sched", "internal/reference/engine/tensor",
 		"internal/tracefile/merge", "internal/tracefile/set",
 	}},
-	{"internal/reference/engine/kvtransfer", []string{"internal/base/crc32c", "internal/base/loglimit"}},
+	{"internal/reference/engine/kvtransfer", []string{"internal/base/loglimit"}},
 	{"internal/reference/engine/memsnap", nil},
 	{"internal/reference/engine/mesh", []string{"internal/base/loglimit", "internal/base/pause"}},
 	{"internal/reference/engine/sched", []string{
@@ -229,9 +229,7 @@ var arrows = []struct {
 		"internal/base/metric", "internal/explain/kernel", "internal/explain/prep", "internal/explain/result",
 		"internal/explain/timeslice", "trace",
 	}},
-	{"internal/explain/summary", []string{
-		"internal/base/flat", "internal/explain/prep", "internal/tracefile/set", "trace",
-	}},
+	{"internal/explain/summary", []string{"internal/explain/prep", "internal/tracefile/set", "trace"}},
 	{"internal/explain/timeslice", []string{"internal/base/metric", "internal/explain/result"}},
 	{"internal/explain/worth", []string{
 		"internal/base/metric", "internal/base/parallel", "internal/explain/fact", "internal/explain/kernel",
@@ -333,8 +331,6 @@ var arrows = []struct {
 	{"internal/api", nil},
 	{"bench", []string{"internal/base/gate", "internal/base/metric"}},
 	{"trace", nil},
-	{"internal/base/crc32c", nil},
-	{"internal/base/flat", nil},
 	{"internal/base/gate", []string{"internal/base/suggest"}},
 	{"internal/base/httpguard", nil},
 	{"internal/base/inflate", nil},

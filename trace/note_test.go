@@ -44,7 +44,7 @@ func TestNoteText(t *testing.T) {
 		{Note{Kind: NoteEndsEarly, Source: "a.json", Names: []string{"cut off"}, Offset: 10, FileOffset: 7, Lost: 3},
 			"a.json: cut off: readable up to byte 10 of the text (byte 7 of the file), 3 bytes after it lost"},
 		{Note{Kind: NoteTooLong, To: 1500e6, End: 4e9},
-			"too long to hold at once: 0.000 s to 1.500 s of the capture are read, up to 4.000 s are left out; choose another window with --from and --to"},
+			"too long to hold in memory: 0.000 s to 1.500 s of the capture are read, the rest up to 4.000 s is left out; choose another window with --from and --to"},
 		{Note{Kind: NoteClocks, Names: []string{"TP00", "TP01"}}, "the clocks of TP00, TP01 cannot be right: most collectives end there before another rank begins them"},
 		{Note{Kind: NoteSameRecording, Names: []string{"a", "b", "7"}}, "a and b are the same recording (trace_id 7)"},
 	} {

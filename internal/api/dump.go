@@ -113,17 +113,17 @@ func ParsePerfDump(data []byte) (*PerfDump, error) {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("no performance dump: %s is of type %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+		return nil, fmt.Errorf("not a performance dump: %s is of type %s", cmp.Or(wrong.Field, "it"), wrong.Value)
 	case err != nil:
-		return nil, fmt.Errorf("no performance dump: %w", err)
+		return nil, fmt.Errorf("not a performance dump: %w", err)
 	}
 	if d.Total == nil || d.Stages == nil {
-		return nil, errors.New("no performance dump: it lacks total_duration_ms or steps")
+		return nil, errors.New("not a performance dump: it lacks total_duration_ms or steps")
 	}
 	d.TotalMS, d.PerfDump.Stages = *d.Total, *d.Stages
 	negative := func(what string, ms float64) error {
 		if ms < 0 {
-			return fmt.Errorf("no performance dump: %s took %g ms", what, ms)
+			return fmt.Errorf("not a performance dump: %s took %g ms", what, ms)
 		}
 		return nil
 	}

@@ -78,7 +78,7 @@ func TestPerfDumpWrong(t *testing.T) {
 		strings.Replace(dump, "1240.5", "-1", 1): `stage "DenoisingStage" took -1 ms`,
 		strings.Replace(dump, "332.125", "-1", 1): `denoising step 1 took -1 ms`,
 	} {
-		if _, err := api.ParsePerfDump([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "no performance dump: ") {
+		if _, err := api.ParsePerfDump([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "not a performance dump: ") {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}

@@ -20,33 +20,33 @@ type analyzeCmd struct {
 	rangeFlags
 	JSON       bool   `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown   bool   `name:"markdown" xor:"form" help:"Print as Markdown."`
-	Full       bool   `name:"full" help:"All tables, after the answer."`
-	Tables     string `name:"tables" placeholder:"NAME,…" help:"Some tables: times, idle, stages, steps, ranks, balance, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
-	Layers     bool   `name:"layers" help:"All layers and modules, also in CUDA graphs."`
-	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window without CUDA graphs."`
-	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - for stdout, and nothing else there."`
+	Full       bool   `name:"full" help:"Print all tables after the answer."`
+	Tables     string `name:"tables" placeholder:"NAME,…" help:"Print these tables after the answer: times, idle, stages, steps, ranks, balance, path, collectives, layers, classes, kernels, gaps, ops, frames, launches, memory, notes."`
+	Layers     bool   `name:"layers" help:"Show all layers and modules, including those in CUDA graphs."`
+	LayersFrom string `name:"layers-from" placeholder:"DIR|FILE" help:"With --layers: a window of the same server without CUDA graphs, to identify the layers of graphs."`
+	HTML       string `name:"html" placeholder:"FILE" help:"Also write one self-contained page with plots; - writes only the page to stdout."`
 
-	Quick bool `help:"Leave out what findings are worth, and the critical path: up to a fifth less of time."`
+	Quick bool `help:"Skip the gains of findings and the critical path, which saves up to a fifth of the time."`
 
 	cluster
-	Summary string `placeholder:"FILE" help:"Write what is needed of each rank to FILE, - for stdout: analyze takes it for traces."`
+	Summary string `placeholder:"FILE" help:"Write a summary per rank to FILE (- for stdout), which analyze accepts in place of traces."`
 
-	Reference string `placeholder:"TIME|RUN|FILE" help:"What a decode step takes unrecorded (2.55ms), or a load of the server that tells: a run, or a file of --output-details. What recording cost is then taken off."`
+	Reference string `placeholder:"TIME|RUN|FILE" help:"Decode step time without recording (2.55ms), or a load of the server to take it from: a run, or a file of --output-details. The cost of recording is then subtracted."`
 
 	displayFlags
 	memoryFlags
 	runPlace
 }
 
-// shown is what the verbs that explain have in common.
+// displayFlags are the flags common to the verbs that explain.
 type displayFlags struct {
-	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
+	Rules string `placeholder:"FILE" help:"Your own kernel classes, tried first: lines of CLASS REGEXP."`
 	Top   int    `default:"10" limits:"1.." help:"Maximum number of rows in each table."`
-	All   bool   `help:"All rows and all evidence."`
-	Force bool   `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
+	All   bool   `help:"Show all rows and all evidence."`
+	Force bool   `help:"Continue even if the files cannot be ranks of one capture (exit status 3)."`
 }
 
-// rules reads the classes of the user's own, if any.
+// rules reads the user's own kernel classes, if any.
 func (s *displayFlags) rules() (*kernel.Rules, error) {
 	if s.Rules == "" {
 		return nil, nil
@@ -63,7 +63,7 @@ func (s *displayFlags) rules() (*kernel.Rules, error) {
 	return rules, nil
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *analyzeCmd) Help() string {
 	return `Examples:
   stepscope analyze /tmp/profile
@@ -71,17 +71,17 @@ func (c *analyzeCmd) Help() string {
   stepscope analyze run-TP-0.trace.json.gz run-TP-1.trace.json.gz --json
   stepscope analyze /shared/profile --on slurm --slurm-arg=--partition=cpu
 
-With --on slurm tasks on the nodes, where the program must have the same path,
-summarise the files, and summaries come home through srun: in the allocation
-that this is, or else in an array of jobs. What fails is named (status 3).
+With --on slurm, tasks on the nodes summarise the files and send the summaries
+back through srun: in the current allocation, or else as a job array. The
+program must have the same path on all nodes. Failed tasks are named (status 3).
 
-A benchmark run with traces, by its id or "last", also tells what its slow
-requests waited for. A run of several servers, or a directory with one of each
-(prefill-0, decode-0, ...), explains each, and of prefill and decode servers
-what went between them and which side limits the throughput.`
+For a benchmark run with traces (its id or "last"), it also explains why requests
+were slow. For a run of several servers, or a directory with one subdirectory
+each (prefill-0, decode-0, ...), it explains each server and, for prefill and
+decode servers, the transfers between them and which side limits the throughput.`
 }
 
-// Run analyses.
+// Run explains the windows.
 func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	if c.HTML == "-" && (c.JSON || c.Markdown) {
 		return usagef("--html - takes stdout for the page: leave out --json and --markdown, or give a file")
@@ -96,9 +96,9 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	switch {
 	case c.LayersFrom != "" && !c.Layers:
-		return usagef("--layers-from is for --layers: give both")
+		return usagef("--layers-from needs --layers: give both")
 	case c.LayersFrom != "" && c.Quick:
-		return usagef("--layers-from has no effect with --quick, which leaves layers of graphs out: leave out one of them")
+		return usagef("--layers-from has no effect with --quick, which skips the layers of graphs: leave out one of them")
 	case c.LayersFrom != "":
 		from, err := inputFlags{Paths: []string{c.LayersFrom}}.input()
 		if err != nil {
@@ -119,8 +119,8 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 	}
 	var run *runs.Run
 	var servers []system.Server
-	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // else it is a directory elsewhere
-		root, _ := c.root() // without a home for runs, their directories can still be named
+	if len(c.Paths) == 1 && !strings.Contains(c.On, ":") { // otherwise it is a directory on another machine
+		root, _ := c.root() // without a home for runs, their directories can still be given
 		if run, servers, c.Paths, err = system.Find(root, c.Paths[0]); err != nil {
 			return notFound(err)
 		}
@@ -148,15 +148,15 @@ func (c *analyzeCmd) Run(ctx context.Context, e *env) error {
 		return opt.Window(ctx, in, run, servers)
 	}
 	if c.LayersFrom != "" {
-		return usagef("--layers-from is for the window of one server: there are %d", len(servers))
+		return usagef("--layers-from needs the window of one server: there are %d", len(servers))
 	}
 	if c.HTML == "-" {
-		return usagef("--html -: there are %d servers, each with a page: give a file, from whose name theirs are made", len(servers))
+		return usagef("--html -: there are %d servers, each with its own page: give a file name to derive theirs from", len(servers))
 	}
 	return opt.Servers(ctx, servers, run)
 }
 
-// explain are the options of an explanation, with a page if html names a file.
+// explain returns the options of an explanation, with a page if html names a file.
 func (s *displayFlags) explain(e *env, form system.Form, html string) (*system.Options, error) {
 	rules, err := s.rules()
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *displayFlags) explain(e *env, form system.Form, html string) (*system.O
 	}, nil
 }
 
-// tables are the options of tables on stdout.
+// tables returns the options of tables on stdout.
 func (s *displayFlags) tables(e *env) report.Options {
 	opt := e.tables()
 	opt.Top, opt.All = s.Top, s.All
@@ -193,7 +193,7 @@ func form(asJSON, markdown bool) system.Form {
 	return system.Text
 }
 
-// tableNames are the tables that --tables asks for.
+// tableNames parses the value of --tables.
 func tableNames(text string) (names []string, err error) {
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if !slices.Contains(report.TableNames, name) {

@@ -17,20 +17,20 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/ranks"
 )
 
-// cluster says where a window is read, if not here.
+// cluster selects where a window is read, if not on this machine.
 type cluster struct {
-	On       string        `default:"local" placeholder:"local|slurm|slurm:NODE,…" help:"Who reads the files: this machine, tasks on a Slurm cluster, or these nodes of it, each what is on its own disk."`
-	Tasks    string        `placeholder:"N[%K]" help:"Into how many tasks, and how many at the same time (default: one for eight files, at most 64)."`
-	Within   time.Duration `default:"30m" help:"What Slurm has not done by then is given up."`
+	On       string        `default:"local" placeholder:"local|slurm|slurm:NODE,…" help:"Where to read the files: on this machine, in tasks on a Slurm cluster, or on these nodes of it, each from its own disk."`
+	Tasks    string        `placeholder:"N[%K]" help:"Number of tasks, and how many run at the same time (default: one per eight files, at most 64)."`
+	Within   time.Duration `default:"30m" help:"Give up on tasks that Slurm has not finished by then."`
 	SlurmArg []string      `placeholder:"ARG" sep:"none" help:"An argument for sbatch; may be repeated."`
 }
 
-// options says how a cluster is to read a window; nil: it is read here.
+// options returns how a cluster reads a window, or nil to read it on this machine.
 func (c *cluster) options() (*ranks.Options, error) {
 	where, nodes, named := strings.Cut(c.On, ":")
 	if where == "local" && !named {
 		if c.Tasks != "" || len(c.SlurmArg) > 0 {
-			return nil, usagef("--tasks and --slurm-arg are for --on slurm")
+			return nil, usagef("--tasks and --slurm-arg need --on slurm")
 		}
 		return nil, nil
 	}
@@ -60,13 +60,13 @@ func (c *cluster) options() (*ranks.Options, error) {
 	return o, err
 }
 
-// summarize writes summaries in place of an explanation.
+// summarize writes summaries instead of an explanation.
 func (c *analyzeCmd) summarize(ctx context.Context, e *env, in *window.Input, rules *kernel.Rules, servers int) error {
 	switch {
 	case c.On != "local" || c.JSON || c.Markdown || c.HTML != "":
-		return usagef("--summary explains nothing: leave out --on, --json, --markdown and --html")
+		return usagef("--summary writes no explanation: leave out --on, --json, --markdown and --html")
 	case servers > 1:
-		return usagef("--summary takes the files of one server, these are of %d: give the directory of one", servers)
+		return usagef("--summary takes the files of one server, and these belong to %d: give the directory of one", servers)
 	case c.Summary == "-":
 		return in.Summarize(ctx, e.Console, e.data(), rules)
 	}
@@ -81,7 +81,7 @@ func (c *analyzeCmd) summarize(ctx context.Context, e *env, in *window.Input, ru
 	return nil
 }
 
-// open is how a window is read if not here.
+// open returns the function that reads a window on a cluster, or nil to read it on this machine.
 func (c *analyzeCmd) open(e *env) (func(context.Context, *window.Input) (*window.Capture, error), error) {
 	o, err := c.options()
 	if o == nil || err != nil {
@@ -97,7 +97,7 @@ func (c *analyzeCmd) open(e *env) (func(context.Context, *window.Input) (*window
 	if c.From != 0 || c.To != 0 {
 		o.Flags = append(o.Flags, fmt.Sprintf("--from=%g", c.From), fmt.Sprintf("--to=%g", c.To))
 	}
-	e.hold("Slurm to cancel what was submitted, and for tasks to end")
+	e.hold("Slurm to cancel the submitted jobs and for tasks to end")
 	return func(ctx context.Context, in *window.Input) (*window.Capture, error) {
 		return o.Read(ctx, e.Console, in)
 	}, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
-// watched says to w what a watch said when it captured the windows of a run: it knows the load besides,
-// which no window shows.
+// watched prints to w the verdicts that a watch gave when it captured the windows of a run. The watch also knew the
+// load, which no window shows.
 func watched(w io.Writer, run *runs.Run) error {
 	f, err := os.Open(run.Path(watchEvents))
 	if errors.Is(err, os.ErrNotExist) {
@@ -25,11 +25,11 @@ func watched(w io.Writer, run *runs.Run) error {
 	said := false
 	for d := json.NewDecoder(f); ; {
 		var e watch.Event
-		if err := d.Decode(&e); err != nil { // at the end, or where the watch was cut off
+		if err := d.Decode(&e); err != nil { // at the end, or where the log is truncated
 			break
 		}
 		if e.Kind == watch.KindVerdict && e.Verdict != nil {
-			fmt.Fprintf(w, "watch, of %s at %s: %s\n", e.Capture, e.At.Local().Format("15:04:05"), e.Verdict.Says)
+			fmt.Fprintf(w, "watch on %s at %s: %s\n", e.Capture, e.At.Local().Format("15:04:05"), e.Verdict.Says)
 			said = true
 		}
 	}

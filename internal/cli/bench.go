@@ -7,6 +7,6 @@ type benchCmd struct {
 	Server    batchServerCmd    `cmd:"" name:"one-batch-server" aliases:"one_batch_server,bench_one_batch_server" help:"Measure single batches on a server."`
 	Offline   offlineCmd        `cmd:"" aliases:"offline_throughput,bench_offline_throughput" help:"Measure the throughput of the engine in process."`
 	Diffusion benchDiffusionCmd `cmd:"" help:"Load a diffusion server and measure it."`
-	Selftest  benchSelftestCmd  `cmd:"" help:"Say how well this machine can time streams."`
+	Selftest  benchSelftestCmd  `cmd:"" help:"Measure how accurately this machine can time streams."`
 	Mock      benchMockCmd      `cmd:"" hidden:""`
 }

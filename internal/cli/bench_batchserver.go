@@ -21,62 +21,62 @@ import (
 
 // batchServerCmd is "bench one-batch-server", SGLang's bench_one_batch_server.
 type batchServerCmd struct {
-	launch.ModelArgs `group:"More of the model"`
+	launch.ModelArgs `group:"More model flags"`
 	foreign
 	caseFlags
-	batchDataFlags    `group:"More of batches"`
-	batchProfileFlags `group:"More of traces"`
-	BaseURL           string `name:"url" aliases:"base-url" placeholder:"URL" help:"A running server, whatever --host and --port say; without it one is started in this process, with the model flags."`
-	Backend           string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"Whose API the server has: sglang or vllm."`
-	APIKey            string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	APIKeyFile        string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
+	batchDataFlags    `group:"More batch flags"`
+	batchProfileFlags `group:"More trace flags"`
+	BaseURL           string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of a running server, overriding --host and --port; without it, a server starts in this process with the model flags."`
+	Backend           string `name:"backend" enum:"sglang,vllm" default:"sglang" help:"API of the server: sglang or vllm."`
+	APIKey            string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY or API_KEY."`
+	APIKeyFile        string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
 
-	RunName        string  `name:"run-name" default:"default" help:"Written into each row of the results."`
+	RunName        string  `name:"run-name" default:"default" help:"Name written into each row of the results."`
 	Temperature    float64 `name:"temperature" limits:"0.." default:"0" help:"0 is greedy."`
 	ReturnLogprob  bool    `name:"return-logprob" help:"Ask for log probabilities."`
-	StreamInterval int     `name:"client-stream-interval" limits:"1.." default:"1" help:"Tokens of a chunk."`
+	StreamInterval int     `name:"client-stream-interval" limits:"1.." default:"1" help:"Tokens per chunk."`
 	ParallelBatch  bool    `name:"parallel-batch" help:"Have the server take a batch in parallel."`
-	FakePrefill    bool    `name:"fake-prefill" help:"The server decodes alone (--disaggregation-transfer-backend fake)."`
-	CacheHitRate   float64 `name:"cache-hit-rate" limits:"0..1" default:"0" help:"Send this part of each prompt before, so that it is in the cache (0 to 1)."`
-	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches beyond what the server runs at once: then only the overall throughput means something."`
-	SkipWarmup     bool    `name:"skip-warmup" help:"No warm-up, which is a batch of each size."`
-	AnyCapacity    bool    `name:"skip-token-capacity-check" help:"Also send batches that have more tokens than the server says it has room for."`
-	StopAtEOS      bool    `name:"disable-ignore-eos" help:"Sequences end where the model ends them: read the steady-state figures then."`
-	FlushStorage   bool    `name:"flush-hicache-storage" help:"Before each batch also empty the storage tier of the server's hierarchical cache."`
+	FakePrefill    bool    `name:"fake-prefill" help:"The server only decodes (--disaggregation-transfer-backend fake)."`
+	CacheHitRate   float64 `name:"cache-hit-rate" limits:"0..1" default:"0" help:"Share of each prompt to send beforehand, so that it is in the cache (0 to 1)."`
+	MultiBatch     bool    `name:"enable-multi-batch" help:"Allow batches larger than the server runs at once; only the overall throughput is meaningful then."`
+	SkipWarmup     bool    `name:"skip-warmup" help:"Skip the warm-up, which is a batch of each size."`
+	AnyCapacity    bool    `name:"skip-token-capacity-check" help:"Also send batches with more tokens than the server reports room for."`
+	StopAtEOS      bool    `name:"disable-ignore-eos" help:"Let sequences end where the model ends them; use the steady-state figures then."`
+	FlushStorage   bool    `name:"flush-hicache-storage" help:"Before each batch, also empty the storage tier of the server's hierarchical cache."`
 
-	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"Rows are appended to it; default: to none, the run has them (batches.jsonl)."`
-	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"All results as a JSON list, as SGLang's nightly jobs read them."`
-	ServerArgs     []string `name:"server-args-for-metrics" sep:"none" placeholder:"ARG" help:"Launch arguments of the server, for that list."`
+	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"Append rows to this file; default: only the run keeps them (batches.jsonl)."`
+	Pydantic       string   `name:"pydantic-result-filename" placeholder:"FILE" help:"Write all results as a JSON list, in the format that SGLang's nightly jobs read."`
+	ServerArgs     []string `name:"server-args-for-metrics" sep:"none" placeholder:"ARG" help:"Launch arguments of the server, to record in that list."`
 	ShowReport     bool     `name:"show-report" help:"Print a table for GitHub, with costs."`
-	GPUCost        float64  `name:"gpu-hour-cost" limits:"0.." default:"2" help:"For the table: 2 is SGLang's for an H100, 4 for a B200."`
+	GPUCost        float64  `name:"gpu-hour-cost" limits:"0.." default:"2" help:"Dollars per GPU hour, for the table; SGLang uses 2 for an H100 and 4 for a B200."`
 	NoSummary      bool     `name:"no-append-to-github-summary" help:"Do not append the table to GITHUB_STEP_SUMMARY (in CI: SGLANG_IS_IN_CI)."`
 
 	storeFlags
 
-	limited bool // --max-running-requests is given
+	limited bool // whether --max-running-requests is given
 }
 
-// batchDataFlags say what the prompts are.
+// batchDataFlags define the prompts.
 type batchDataFlags struct {
 	Dataset       string   `name:"dataset-name" enum:"random,random-ids,generated-shared-prefix,mmmu" default:"random" help:"random, random-ids or generated-shared-prefix."`
-	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT's file, for random; default: random tokens."`
-	Seed          int64    `name:"seed" default:"42" help:"Of the prompts."`
-	LenStep       float64  `name:"input-len-step-percentage" limits:"0.." default:"0" help:"Lengths of a batch differ by this part of --input-len from one to the next."`
-	Lens          []int    `name:"input-len-list" limits:"1..16777216" placeholder:"N,N" help:"Lengths of the prompts of a batch, in turn, instead of --input-len (random, random-ids)."`
-	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"Its text is the prompt of all."`
-	ChatTemplate  bool     `name:"apply-chat-template" help:"Put it through the model's chat template."`
-	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: what the server names, or its /tokenize."`
-	Groups        int      `name:"gsp-num-groups" default:"1" help:"generated-shared-prefix: groups with a prefix of their own."`
-	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" help:"Tokens of a prefix."`
-	QuestionLen   int      `name:"gsp-question-len" default:"128" help:"Tokens of what follows."`
+	DatasetPath   string   `name:"dataset-path" placeholder:"FILE" help:"ShareGPT file to sample from, for random; default: random tokens."`
+	Seed          int64    `name:"seed" default:"42" help:"Seed of the prompts."`
+	LenStep       float64  `name:"input-len-step-percentage" limits:"0.." default:"0" help:"Step from one prompt length of a batch to the next, as a share of --input-len."`
+	Lens          []int    `name:"input-len-list" limits:"1..16777216" placeholder:"N,N" help:"Prompt lengths of a batch, used in turn, instead of --input-len (random, random-ids)."`
+	PromptFile    string   `name:"fixed-prompt-file" placeholder:"FILE" help:"File whose text is the prompt of all sequences."`
+	ChatTemplate  bool     `name:"apply-chat-template" help:"Apply the model's chat template to it."`
+	TokenizerPath string   `name:"local-tokenizer-path" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the one that the server names, else its /tokenize."`
+	Groups        int      `name:"gsp-num-groups" default:"1" help:"generated-shared-prefix: groups, each with its own prefix."`
+	SystemLen     int      `name:"gsp-system-prompt-len" default:"2048" help:"Tokens per prefix."`
+	QuestionLen   int      `name:"gsp-question-len" default:"128" help:"Tokens per question after the prefix."`
 	GSPOutput     int      `name:"gsp-output-len" default:"256" help:"Tokens to generate, instead of --output-len."`
-	LoRAName      []string `name:"lora-name" placeholder:"NAME" help:"Adapters to choose from."`
-	LoRADist      string   `name:"lora-request-distribution" enum:"uniform,distinct,skewed" default:"uniform" help:"How: uniform, distinct or skewed."`
-	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" help:"skewed: how much more often each is taken than the next."`
+	LoRAName      []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters to choose from."`
+	LoRADist      string   `name:"lora-request-distribution" enum:"uniform,distinct,skewed" default:"uniform" help:"How adapters are chosen: uniform, distinct or skewed."`
+	LoRAAlpha     float64  `name:"lora-zipf-alpha" default:"1.1" help:"skewed: how many times as often each adapter is chosen as the next."`
 }
 
-// BeforeReset looks at what is given: a server needs no --model-path, and one that
-// is started here runs the largest batch unless it is told to run less.
+// BeforeReset makes --model-path optional if a server is given. A server that is started here runs the largest batch
+// unless --max-running-requests says less.
 func (c *batchServerCmd) BeforeReset(k *kong.Context, e *env) error {
 	c.limited = given(k, "max-running-requests")
 	url, err := e.valueFor(k, k.Selected(), "url")
@@ -88,11 +88,11 @@ func (c *batchServerCmd) BeforeReset(k *kong.Context, e *env) error {
 	return err
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *batchServerCmd) Help() string {
-	return `Sends one request with a whole batch to a server and measures until the last sequence has its first token, and until all is done.
-The cache is flushed before each batch. With --profile a second pass over all batches is recorded; recording makes it slower, so its
-rows are not appended to the results (SGLang's tool does; --append-profiled).
+	return `Sends a whole batch to a server in one request, and measures the time until the last sequence has its first token and until all are done.
+The cache is flushed before each batch. With --profile, a second pass over all batches is recorded. Recording slows it down, so its rows
+are not appended to the results, unlike in SGLang's tool; --append-profiled appends them.
 
 Examples:
   stepscope bench one-batch-server --url http://localhost:30000 --batch-size 1 16 64 --input-len 1024 --output-len 8
@@ -100,7 +100,7 @@ Examples:
   stepscope bench one-batch-server --url http://localhost:30000 --batch-size 16 --profile --profile-by-stage`
 }
 
-// Run measures.
+// Run measures the batches.
 func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 	c.sayForeign(e)
 	if err := c.check(); err != nil {
@@ -116,7 +116,7 @@ func (c *batchServerCmd) Run(ctx context.Context, e *env) error {
 	})
 }
 
-// remote is the benchmark of a server.
+// remote returns the benchmark of a server.
 func (c *batchServerCmd) remote(e *env, asked *client.Server) *batch.Remote {
 	r := &batch.Remote{
 		Server: &batch.Server{Server: asked, VLLM: c.Backend == "vllm", Out: e.stdout}, Sessions: c.windows(),
@@ -152,22 +152,22 @@ func (c *batchServerCmd) check() error {
 	}
 	switch {
 	case c.ChatTemplate && c.PromptFile == "":
-		return usagef("--apply-chat-template goes with --fixed-prompt-file: the data sets make token ids")
+		return usagef("--apply-chat-template needs --fixed-prompt-file: the data sets generate token ids")
 	case c.LenStep > 0 && (c.PromptFile != "" || c.Dataset == "generated-shared-prefix"):
 		return usagef("--input-len-step-percentage goes with the data sets random and random-ids")
 	case len(c.Lens) > 0 && (c.PromptFile != "" || c.LenStep > 0 || len(c.InputLen) > 1 || !strings.HasPrefix(c.Dataset, "random")):
-		return usagef("--input-len-list says the lengths of the data sets random and random-ids: leave out --fixed-prompt-file and --input-len-step-percentage, and give one --input-len")
+		return usagef("--input-len-list sets the lengths of the data sets random and random-ids: leave out --fixed-prompt-file and --input-len-step-percentage, and give one --input-len")
 	case c.StopAtEOS && (c.Backend == "vllm" || c.FakePrefill || c.StreamInterval > 1):
 		return usagef("--disable-ignore-eos counts each sequence's tokens as they come: leave out --backend vllm, --fake-prefill and --client-stream-interval")
 	case c.FlushStorage && (c.Backend == "vllm" || c.BaseURL == ""):
-		return usagef("--flush-hicache-storage is for a server of SGLang with such a cache: give it with --url")
+		return usagef("--flush-hicache-storage needs an SGLang server with such a cache: give it with --url")
 	case c.Groups < 1 || c.SystemLen < 1 || c.QuestionLen < 1 || c.GSPOutput < 1:
-		return usagef("the numbers of --gsp-* are 1 or more")
+		return usagef("the numbers of --gsp-* must be 1 or more")
 	}
 	return c.batchProfileFlags.check()
 }
 
-// server is the one to measure. stop ends what was started for it.
+// server returns the server to measure; stop ends it if it was started here.
 func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, func() error, error) {
 	if c.BaseURL != "" {
 		s, err := client.New(c.BaseURL, client.KeyHeader(c.APIKey))
@@ -188,16 +188,16 @@ func (c *batchServerCmd) server(ctx context.Context, e *env) (*client.Server, fu
 	return s.Server, s.Close, nil
 }
 
-// batchProfileFlags are those of the second pass.
+// batchProfileFlags are the flags of the recorded second pass.
 type batchProfileFlags struct {
-	Profile           bool     `name:"profile" help:"Measure, and then record a second pass."`
-	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Of CPU, GPU, XPU."`
+	Profile           bool     `name:"profile" help:"Measure, then record a second pass."`
+	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"Activities to record: CPU, GPU, XPU."`
 	ProfileStart      int64    `name:"profile-start-step" placeholder:"N" help:"Forward count since the server's start at which recording begins."`
-	ProfileSteps      int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record; by stage, of each stage."`
+	ProfileSteps      int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record, per stage with --profile-by-stage."`
 	ProfileByStage    bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
-	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces, before bs-<batch>-il-<input>."`
+	ProfilePrefix     string   `name:"profile-prefix" placeholder:"NAME" help:"Prefix of the trace names, before bs-<batch>-il-<input>."`
 	ProfileOutputDir  string   `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp."`
-	AppendProfiled    bool     `name:"append-profiled" help:"Append the rows of the recorded pass to the results too."`
+	AppendProfiled    bool     `name:"append-profiled" help:"Also append the rows of the recorded pass to the results."`
 }
 
 func (f *batchProfileFlags) window(c batch.Case) (torch.Window, error) {

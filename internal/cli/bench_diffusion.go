@@ -12,29 +12,29 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// benchDiffusionCmd is "bench diffusion", bench_serving of SGLang's multimodal_gen.
+// benchDiffusionCmd is "bench diffusion", the counterpart of bench_serving in SGLang's multimodal_gen.
 type benchDiffusionCmd struct {
 	serverFlags
-	Model       string `name:"model" default:"default" placeholder:"NAME" help:"When the server does not say which it has."`
-	Task        string `name:"task" placeholder:"TASK" help:"Default: what the model or the server says. Only text-to-image is measured."`
+	Model       string `name:"model" default:"default" placeholder:"NAME" help:"Name of the model, if the server does not report it."`
+	Task        string `name:"task" placeholder:"TASK" help:"Default: as the model or the server reports. Only text-to-image is measured."`
 	Dataset     string `name:"dataset" enum:"vbench,random" default:"vbench" help:"vbench: prompts of --dataset-path, or one fixed prompt; random: numbered prompts."`
 	DatasetPath string `name:"dataset-path" placeholder:"FILE" help:"One prompt a line; nothing is downloaded."`
-	NumPrompts  int    `name:"num-prompts" limits:"1.." default:"10" help:"Requests."`
-	Outputs     int    `name:"num-outputs-per-prompt" limits:"1..10" default:"1" help:"Pictures of each request."`
-	Concurrency int    `name:"max-concurrency" limits:"0.." default:"1" help:"Maximum number of requests in flight; 0: any."`
+	NumPrompts  int    `name:"num-prompts" limits:"1.." default:"10" help:"Number of requests."`
+	Outputs     int    `name:"num-outputs-per-prompt" limits:"1..10" default:"1" help:"Pictures per request."`
+	Concurrency int    `name:"max-concurrency" limits:"0.." default:"1" help:"Maximum number of requests in flight; 0: no limit."`
 	RequestRate rate   `name:"request-rate" default:"inf" help:"Requests per second; inf: all at once."`
 	Width       int    `name:"width" limits:"0.." placeholder:"PIXELS" help:"Width; default: the model's."`
 	Height      int    `name:"height" limits:"0.." placeholder:"PIXELS" help:"Height."`
 	Steps       *int   `name:"num-inference-steps" limits:"1.." placeholder:"N" help:"Denoising steps; default: the model's."`
 
 	RandomConfig   string        `name:"random-request-config" placeholder:"JSON" help:"With --dataset random: a list of profiles with weight, width, height, num_inference_steps, num_outputs_per_prompt."`
-	RandomSeed     int64         `name:"random-request-seed" limits:"0.." default:"42" help:"Decides which request has which profile, as with SGLang, and when requests come."`
-	SLO            bool          `name:"slo" help:"Say how many requests took no longer than is expected of their size and steps, by the warm-ups."`
+	RandomSeed     int64         `name:"random-request-seed" limits:"0.." default:"42" help:"Seed that assigns profiles to requests, as in SGLang, and sets the arrival times."`
+	SLO            bool          `name:"slo" help:"Report how many requests met the time expected for their size and steps, based on the warm-ups."`
 	SLOScale       float64       `name:"slo-scale" default:"3" help:"How many times the expected time a request may take."`
-	Warmups        int           `name:"warmup-requests" limits:"0.." default:"1" help:"Requests before the load, which are not counted."`
-	WarmupSteps    int           `name:"warmup-inference-steps" limits:"1.." default:"1" help:"Their denoising steps."`
-	Extra          string        `name:"extra-body" placeholder:"JSON" help:"Keys of each request's body, such as '{\"seed\": 1}'."`
-	RequestTimeout time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer has failed, whatever comes; SGLang's client waits 6 h."`
+	Warmups        int           `name:"warmup-requests" limits:"0.." default:"1" help:"Uncounted requests before the load."`
+	WarmupSteps    int           `name:"warmup-inference-steps" limits:"1.." default:"1" help:"Denoising steps of the warm-up requests."`
+	Extra          string        `name:"extra-body" placeholder:"JSON" help:"Extra keys for each request's body, such as '{\"seed\": 1}'."`
+	RequestTimeout time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer counts as failed, even if data still arrives; SGLang's client waits 6 h."`
 	OutputFile     string        `name:"output-file" placeholder:"FILE" help:"Write the figures as JSON."`
 
 	storeFlags
@@ -46,7 +46,7 @@ type benchDiffusionCmd struct {
 	LogLevel    string `name:"log-level" hidden:""`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *benchDiffusionCmd) Help() string {
 	return `Flags, requests and figures are those of python3 -m sglang.multimodal_gen.benchmarks.bench_serving.
 
@@ -56,7 +56,7 @@ Examples:
   stepscope bench diffusion --dataset random --slo --random-request-config '[{"weight": 3, "width": 64, "height": 64}, {"weight": 1, "width": 128, "height": 128}]'`
 }
 
-// keepPictures ends the run of a load of pictures, with its figures.
+// keepPictures completes the run of an image load with its figures.
 func keepPictures(store *runs.Run, r *imageload.Result) error {
 	if err := store.Write(runs.File{Path: "figures.json", Kind: runs.KindFigures, Format: "json"}, r.Write); err != nil {
 		return err
@@ -73,13 +73,13 @@ func keepPictures(store *runs.Run, r *imageload.Result) error {
 	return store.Finish(runs.Complete, nil)
 }
 
-// readyTime is how long SGLang's benchmark waits for the server.
+// readyTime is how long to wait for the server, as in SGLang's benchmark.
 const readyTime = 20 * time.Minute
 
-// Run measures.
+// Run loads the server and measures it.
 func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 	if c.Frames > 1 || c.FPS > 0 {
-		return usagef("--num-frames and --fps are of videos, which are not measured here")
+		return usagef("--num-frames and --fps are for videos, which are not measured here")
 	}
 	if c.RequestTimeout <= 0 {
 		return usagef("--request-timeout %v: give a time above 0, as 90s or 5m", c.RequestTimeout)
@@ -107,7 +107,7 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 	}
 	if c.OutputFile != "" {
 		if err := atomicfile.TryDir(filepath.Dir(c.OutputFile)); err != nil {
-			return fmt.Errorf("--output-file: nothing can be written there: %w", err)
+			return fmt.Errorf("--output-file: cannot write there: %w", err)
 		}
 	}
 	store, err := c.create(e, runs.About{Kind: "bench", Tool: "bench diffusion", URL: s.URL})
@@ -115,7 +115,7 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	if store != nil {
-		defer func() { store.Finish(runs.Failed, err) }() // if not before
+		defer func() { store.Finish(runs.Failed, err) }() // unless it has finished
 	}
 	r, err := imageload.Run(ctx, o)
 	if err != nil {

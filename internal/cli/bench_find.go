@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// findMax is --find-max-rate.
+// findMax runs --find-max-rate.
 func (c *benchServingCmd) findMax(ctx context.Context, e *env, x *experiment.Serving) error {
 	res, err := x.FindMaxRate(ctx)
 	if res == nil {
@@ -29,7 +29,7 @@ func (c *benchServingCmd) findMax(ctx context.Context, e *env, x *experiment.Ser
 	case res.Best == 0:
 		fmt.Fprintf(e.stdout, "no rate down to %.3g req/s holds %s\n", res.Worst, x.SLO)
 	case res.Worst == 0:
-		fmt.Fprintf(e.stdout, "%.3g req/s hold %s; no higher rate that does not was found\n", res.Best, x.SLO)
+		fmt.Fprintf(e.stdout, "%.3g req/s hold %s; no higher rate was found to fail\n", res.Best, x.SLO)
 	default:
 		fmt.Fprintf(e.stdout, "highest rate that holds %s: %.3g req/s (%.3g does not)\n", x.SLO, res.Best, res.Worst)
 	}

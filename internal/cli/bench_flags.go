@@ -17,52 +17,52 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// datasetFlags are the flags of SGLang's bench_serving that say what is asked.
+// datasetFlags are the flags of SGLang's bench_serving that define the requests.
 type datasetFlags struct {
-	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"What is asked: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan and others."`
-	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default of sharegpt: from the cache of the Hugging Face hub, if it is there."`
-	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to leave out at first (agentic-trace)."`
+	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"Data set to send: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan and others."`
+	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default for sharegpt: the copy in the Hugging Face hub cache, if any."`
+	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to skip at the start (agentic-trace)."`
 	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests to send."`
-	Seed          int64  `name:"seed" default:"42" help:"Seed of everything random; with SGLang's client it gives the same requests at the same times."`
+	Seed          int64  `name:"seed" default:"42" help:"Seed of all random choices; it gives the same requests at the same times as SGLang's client."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
-	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Leave out longer requests."`
+	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Skip longer requests."`
 	RandomInputLen     int     `name:"random-input-len" default:"1024" help:"Input tokens (random, random-ids)."`
 	RandomOutputLen    int     `name:"random-output-len" default:"1024" help:"Output tokens (random, random-ids, image)."`
-	RandomRangeRatio   float64 `name:"random-range-ratio" limits:"0..1" default:"0" help:"Lengths are uniform from this share of the full length to all of it."`
+	RandomRangeRatio   float64 `name:"random-range-ratio" limits:"0..1" default:"0" help:"Lengths are uniform between this share of the full length and all of it."`
 
-	ImageCount       int    `name:"image-count" default:"1" help:"Pictures of each request (image)."`
-	RandomImageCount bool   `name:"random-image-count" help:"Each request has from one picture to --image-count of them (image)."`
+	ImageCount       int    `name:"image-count" default:"1" help:"Pictures per request (image)."`
+	RandomImageCount bool   `name:"random-image-count" help:"Send between one and --image-count pictures per request (image)."`
 	ImageResolution  string `name:"image-resolution" default:"1080p" help:"Size of pictures: 4k, 1080p, 720p, 360p, HxW or random:HxW-HxW (image)."`
-	ImageFormat      string `name:"image-format" default:"jpeg" enum:"jpeg,png" help:"How pictures are encoded: jpeg or png (image)."`
-	ImageContent     string `name:"image-content" default:"random" enum:"random,blank" help:"What is on pictures: random pixels, or blank ones, which compress to little (image)."`
+	ImageFormat      string `name:"image-format" default:"jpeg" enum:"jpeg,png" help:"Encoding of pictures: jpeg or png (image)."`
+	ImageContent     string `name:"image-content" default:"random" enum:"random,blank" help:"Content of pictures: random pixels, or blank, which compresses well (image)."`
 
 	GSPNumGroups       int     `name:"gsp-num-groups" default:"64" help:"Groups of requests that begin with the same system prompt (generated-shared-prefix)."`
-	GSPPromptsPerGroup int     `name:"gsp-prompts-per-group" default:"16" help:"Requests of each group (generated-shared-prefix)."`
+	GSPPromptsPerGroup int     `name:"gsp-prompts-per-group" default:"16" help:"Requests per group (generated-shared-prefix)."`
 	GSPSystemPromptLen int     `name:"gsp-system-prompt-len" default:"2048" help:"Tokens of the system prompt that a group shares (generated-shared-prefix)."`
-	GSPQuestionLen     int     `name:"gsp-question-len" default:"128" help:"Tokens of the question behind it, one for each turn (generated-shared-prefix)."`
+	GSPQuestionLen     int     `name:"gsp-question-len" default:"128" help:"Tokens of the question after it, one per turn (generated-shared-prefix)."`
 	GSPOutputLen       int     `name:"gsp-output-len" default:"256" help:"Tokens to generate for each request (generated-shared-prefix)."`
-	GSPRangeRatio      float64 `name:"gsp-range-ratio" default:"1" help:"Lengths are uniform from this share of the full length to all of it; 1: all are full (generated-shared-prefix)."`
-	GSPFastPrepare     bool    `name:"gsp-fast-prepare" help:"Do not verify lengths, nor count tokens of prompts: the load begins sooner, its input token figures are wrong (generated-shared-prefix)."`
+	GSPRangeRatio      float64 `name:"gsp-range-ratio" default:"1" help:"Lengths are uniform between this share of the full length and all of it; 1: all are full (generated-shared-prefix)."`
+	GSPFastPrepare     bool    `name:"gsp-fast-prepare" help:"Do not verify lengths or count prompt tokens: the load begins sooner, but its input token figures are wrong (generated-shared-prefix)."`
 	GSPSendRoutingKey  bool    `name:"gsp-send-routing-key" help:"Send the header X-SMG-Routing-Key, the same for all requests of a group (generated-shared-prefix)."`
-	GSPNumTurns        int     `name:"gsp-num-turns" default:"1" help:"Questions of a conversation, sent one after the other (generated-shared-prefix)."`
-	GSPOrdered         bool    `name:"gsp-ordered" help:"Send group after group, not shuffled (generated-shared-prefix)."`
-	GSPDistribution    string  `name:"gsp-group-distribution" default:"uniform" enum:"uniform,zipf" help:"uniform: all groups have as many requests; zipf: the first ones have more (generated-shared-prefix)."`
-	GSPZipfAlpha       float64 `name:"gsp-zipf-alpha" placeholder:"F" help:"Exponent for --gsp-group-distribution zipf, which needs it: larger gives the first groups more."`
+	GSPNumTurns        int     `name:"gsp-num-turns" default:"1" help:"Questions per conversation, sent one after the other (generated-shared-prefix)."`
+	GSPOrdered         bool    `name:"gsp-ordered" help:"Send the groups one after the other instead of shuffled (generated-shared-prefix)."`
+	GSPDistribution    string  `name:"gsp-group-distribution" default:"uniform" enum:"uniform,zipf" help:"uniform: all groups have the same number of requests; zipf: the first ones have more (generated-shared-prefix)."`
+	GSPZipfAlpha       float64 `name:"gsp-zipf-alpha" placeholder:"F" help:"Exponent that --gsp-group-distribution zipf needs; a larger one gives the first groups more requests."`
 
-	MooncakeSlowdown float64 `name:"mooncake-slowdown-factor" default:"1" help:"Factor of the times in a trace."`
-	MooncakeRounds   int     `name:"mooncake-num-rounds" default:"1" help:"Rounds of each conversation (mooncake)."`
-	MooncakeWorkload string  `name:"mooncake-workload" default:"conversation" enum:"conversation,mooncake,synthetic,toolagent" help:"Which of Mooncake's traces it is: conversation, mooncake, synthetic or toolagent."`
-	AgenticMaxTurns  int     `name:"agentic-max-turns" placeholder:"N" help:"Leave out the turns of a conversation after so many (agentic-trace)."`
+	MooncakeSlowdown float64 `name:"mooncake-slowdown-factor" default:"1" help:"Factor applied to the times in a trace."`
+	MooncakeRounds   int     `name:"mooncake-num-rounds" default:"1" help:"Rounds per conversation (mooncake)."`
+	MooncakeWorkload string  `name:"mooncake-workload" default:"conversation" enum:"conversation,mooncake,synthetic,toolagent" help:"Mooncake trace in the file: conversation, mooncake, synthetic or toolagent."`
+	AgenticMaxTurns  int     `name:"agentic-max-turns" placeholder:"N" help:"Send at most this many turns per conversation (agentic-trace)."`
 	SpeedCategory    string  `name:"speed-bench-category" placeholder:"NAME" help:"Only this category: low_entropy, mixed or high_entropy (speed-bench)."`
 	SpeedOutputLen   int     `name:"speed-bench-output-len" default:"512" help:"Tokens to generate for each request (speed-bench)."`
 
-	PromptSuffix      string   `name:"prompt-suffix" placeholder:"TEXT" help:"Text to put behind each prompt."`
-	ApplyChatTemplate bool     `name:"apply-chat-template" help:"Put each prompt through the model's chat template."`
-	TokenizePrompt    bool     `name:"tokenize-prompt" help:"Send token ids, not text: lengths are exact (random, random-ids, generated-shared-prefix; backend sglang)."`
-	LoRAName          []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters that requests ask for; several names."`
-	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed" help:"How adapters are dealt out: uniform (drawn), distinct (another one for each request) or skewed (Zipf)."`
-	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5" help:"With skewed: how many times more requests an adapter has than the next; above 1."`
+	PromptSuffix      string   `name:"prompt-suffix" placeholder:"TEXT" help:"Text to append to each prompt."`
+	ApplyChatTemplate bool     `name:"apply-chat-template" help:"Apply the model's chat template to each prompt."`
+	TokenizePrompt    bool     `name:"tokenize-prompt" help:"Send token ids instead of text, so that lengths are exact (random, random-ids, generated-shared-prefix; backend sglang)."`
+	LoRAName          []string `name:"lora-name" placeholder:"NAME" help:"LoRA adapters that requests ask for; give one or several names."`
+	LoRADistribution  string   `name:"lora-request-distribution" default:"uniform" enum:"uniform,distinct,skewed" help:"How adapters are assigned: uniform (at random), distinct (a different one for each request) or skewed (Zipf)."`
+	LoRAZipfAlpha     float64  `name:"lora-zipf-alpha" default:"1.5" help:"With skewed: how many times as many requests an adapter has as the next; above 1."`
 }
 
 func (f *datasetFlags) spec(backend string) workload.Spec {
@@ -83,28 +83,28 @@ func (f *datasetFlags) spec(backend string) workload.Spec {
 	}
 }
 
-// rate is --request-rate: a number or inf.
+// rate is the value of --request-rate: a number or inf.
 type rate float64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *rate) UnmarshalText(text []byte) error {
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || !(v > 0) {
-		return usagef("want requests a second, or inf, not %q", text)
+		return usagef("want requests per second or inf, not %q", text)
 	}
 	*r = rate(v)
 	return nil
 }
 
-// arrivalFlags say when requests come.
+// arrivalFlags define when requests are sent.
 type arrivalFlags struct {
 	RequestRate        rate          `name:"request-rate" default:"inf" help:"Requests per second; inf: all at once."`
-	Burstiness         float64       `name:"burstiness" default:"1" help:"Shape of gamma arrivals: 1 is Poisson, less comes in bursts."`
-	Arrival            string        `name:"arrival" default:"poisson" enum:"poisson,constant,gamma" help:"How requests come at a rate: poisson, constant, gamma."`
-	RampFrom           float64       `name:"ramp-from" placeholder:"F" help:"Begin at this rate and go up, or down, to --request-rate."`
-	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"How long the ramp takes; default: all requests."`
-	RampExponential    bool          `name:"ramp-exponential" help:"The rate grows by equal factors, not equal steps."`
-	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times that the data set has (mooncake does so always)."`
+	Burstiness         float64       `name:"burstiness" default:"1" help:"Shape of gamma arrivals: 1 is Poisson, lower is burstier."`
+	Arrival            string        `name:"arrival" default:"poisson" enum:"poisson,constant,gamma" help:"Arrival process at a finite rate: poisson, constant or gamma."`
+	RampFrom           float64       `name:"ramp-from" placeholder:"F" help:"Start at this rate and ramp up or down to --request-rate."`
+	RampOver           time.Duration `name:"ramp-over" placeholder:"TIME" help:"Duration of the ramp; default: all requests."`
+	RampExponential    bool          `name:"ramp-exponential" help:"Change the rate by equal factors instead of equal steps."`
+	UseTraceTimestamps bool          `name:"use-trace-timestamps" help:"Send at the times given in the data set (mooncake always does)."`
 	MaxConcurrency     int           `name:"max-concurrency" placeholder:"N" help:"Maximum number of requests in flight."`
 }
 
@@ -132,33 +132,33 @@ func (f *arrivalFlags) check() error {
 	case !(f.Burstiness > 0):
 		return usagef("--burstiness %v: give more than 0", f.Burstiness)
 	case f.RampFrom < 0 || f.RampFrom > 0 && math.IsInf(float64(f.RequestRate), 1):
-		return usagef("--ramp-from goes with a finite --request-rate to end at")
+		return usagef("--ramp-from needs a finite --request-rate to end at")
 	}
 	return nil
 }
 
-// requestFlags say how a request is put.
+// requestFlags define how each request is sent.
 type requestFlags struct {
 	DisableStream       bool          `name:"disable-stream" help:"Ask for complete replies instead of streams."`
 	ReturnLogprob       bool          `name:"return-logprob" help:"Ask for log probabilities of output tokens."`
-	TopLogprobsNum      int           `name:"top-logprobs-num" default:"0" help:"With --return-logprob: also those of so many most likely tokens at each place."`
-	TokenIDsLogprob     []int         `name:"token-ids-logprob" placeholder:"ID" help:"With --return-logprob: also those of these token ids at each place."`
-	LogprobStartLen     int           `name:"logprob-start-len" default:"-1" help:"With --return-logprob: first prompt token whose log probability is asked for; -1: of the output alone, 0: of all."`
-	ReturnRoutedExperts bool          `name:"return-routed-experts" help:"Ask which experts each token went through."`
-	CacheReport         bool          `name:"cache-report" help:"Ask for cached tokens, and report them."`
+	TopLogprobsNum      int           `name:"top-logprobs-num" default:"0" help:"With --return-logprob: also those of this many most likely tokens at each position."`
+	TokenIDsLogprob     []int         `name:"token-ids-logprob" placeholder:"ID" help:"With --return-logprob: also those of these token ids at each position."`
+	LogprobStartLen     int           `name:"logprob-start-len" default:"-1" help:"With --return-logprob: first prompt token to get log probabilities for; -1: output only, 0: all."`
+	ReturnRoutedExperts bool          `name:"return-routed-experts" help:"Ask for the experts that each token was routed to."`
+	CacheReport         bool          `name:"cache-report" help:"Ask for the number of cached tokens and report it."`
 	DisableIgnoreEOS    bool          `name:"disable-ignore-eos" help:"Let the model end its replies at an end-of-text token."`
 	Temperature         float64       `name:"temperature" default:"0" help:"Sampling temperature; 0 is greedy."`
 	TopP                float64       `name:"top-p" default:"1" help:"Sample from the most likely tokens with this share of the probability; 1: from all."`
-	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Keys of each request's body."`
-	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers of each request."`
+	ExtraRequestBody    string        `name:"extra-request-body" placeholder:"JSON" help:"Extra keys for each request's body."`
+	Header              []string      `name:"header" placeholder:"KEY=VALUE" help:"Headers to send with each request."`
 	FakePrefill         bool          `name:"fake-prefill" hidden:""`
-	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply or stream without data for this long has failed; comments of a stream are no data."`
-	RequestTimeout      time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer has failed, whatever comes; SGLang's client waits 6 h."`
-	NewConnections      bool          `name:"new-connections" help:"A connection for each request, as SGLang's client makes them."`
+	StallTimeout        time.Duration `name:"stall-timeout" default:"10m" help:"A reply or stream without data for this long counts as failed; comments in a stream do not count as data."`
+	RequestTimeout      time.Duration `name:"request-timeout" default:"6h" help:"A request that takes longer counts as failed, even if data still arrives; SGLang's client waits 6 h."`
+	NewConnections      bool          `name:"new-connections" help:"Open a new connection for each request, as SGLang's client does."`
 	UserStamps          bool          `name:"user-stamps" help:"Take receive times in the program, not in the kernel."`
 }
 
-// options are those of a load.
+// options returns the options of a load.
 func (f *requestFlags) options(backend, base, model string, header http.Header) (load.Options, error) {
 	o := load.Options{
 		Backend: backend, BaseURL: base, Model: model, Header: map[string]string{},
@@ -167,7 +167,7 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 		EventTimeout: f.StallTimeout, HeaderTimeout: f.StallTimeout, Timeout: f.RequestTimeout, CacheReport: f.CacheReport, NewConnPerRequest: f.NewConnections, UserStamps: f.UserStamps,
 	}
 	if f.StallTimeout <= 0 || f.RequestTimeout <= 0 {
-		return o, usagef("--stall-timeout and --request-timeout are more than 0")
+		return o, usagef("--stall-timeout and --request-timeout must be more than 0")
 	}
 	for name := range header {
 		o.Header[name] = header.Get(name)
@@ -185,7 +185,7 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 		}
 	}
 	if f.FakePrefill {
-		// What SGLang's decode servers take for a prefill server that is not there.
+		// The values that SGLang's decode servers accept in place of a real prefill server.
 		if o.ExtraBody == nil {
 			o.ExtraBody = map[string]json.RawMessage{}
 		}
@@ -194,42 +194,42 @@ func (f *requestFlags) options(backend, base, model string, header http.Header) 
 	return o, nil
 }
 
-// profileFlags are bench_serving's.
+// profileFlags are the profiling flags of bench_serving.
 type profileFlags struct {
 	Profile           bool           `name:"profile" help:"Take a profiling window while the load runs."`
-	ProfileActivities []string       `name:"profile-activities" default:"CPU,GPU" help:"What is recorded: some of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
-	Lean              bool           `name:"lean" help:"The window has kernels and the calls that launch them alone, which slows the server least; see profile --help."`
-	ProfileStartStep  int64          `name:"profile-start-step" placeholder:"N" help:"Absolute forward count that the window begins with."`
-	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps of the load, which begins after the warm-up, before the window; default: when the load is steady."`
-	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" help:"Time of the load, as 2.5s, at which the window is opened: that at which the slowest requests were sent, for one; default: when the load is steady."`
-	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; by stage 5."`
-	ProfileByStage    bool           `name:"profile-by-stage" help:"A window for prefill and one for decode."`
+	ProfileActivities []string       `name:"profile-activities" default:"CPU,GPU" help:"Activities to record: any of CPU, GPU, MEM, CUDA_PROFILER, XPU."`
+	Lean              bool           `name:"lean" help:"Record only kernels and the calls that launch them, which slows the server least; see profile --help."`
+	ProfileStartStep  int64          `name:"profile-start-step" placeholder:"N" help:"Absolute forward count at which the window begins."`
+	ProfileAfterSteps *int64         `name:"profile-after-steps" limits:"0.." placeholder:"N" help:"Forward steps between the start of the load, after the warm-up, and the window; default: when the load is steady."`
+	ProfileAt         *time.Duration `name:"profile-at" placeholder:"TIME" help:"Time into the load, such as 2.5s, at which to open the window, for example when the slowest requests were sent; default: when the load is steady."`
+	ProfileNumSteps   int            `name:"profile-num-steps" aliases:"profile-steps" placeholder:"N" help:"Forward steps of the window; default: as many as the median request takes, from 10 to 60; 5 by stage."`
+	ProfileByStage    bool           `name:"profile-by-stage" help:"Record one window for prefill and one for decode."`
 	ProfileStages     []string       `name:"profile-stages" placeholder:"STAGE" help:"By stage: only prefill, or only decode."`
-	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it tells, else the one here, else /tmp."`
-	ProfilePrefix     string         `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the names of traces."`
-	ProfileUnbounded  bool           `name:"profile-unbounded" help:"Record until the load ends, however much that is."`
-	PDSeparated       bool           `name:"pd-separated" help:"Profile prefill or decode workers, by their own URLs."`
-	ProfilePrefillURL []string       `name:"profile-prefill-url" placeholder:"URL" help:"With --pd-separated: a prefill worker to profile; several, or repeat it."`
-	ProfileDecodeURL  []string       `name:"profile-decode-url" placeholder:"URL" help:"With --pd-separated: a decode worker to profile; several, or repeat it."`
-	ProfileFetch      string         `name:"profile-fetch" placeholder:"COMMAND" help:"Command that brings the servers' files, as profile --fetch."`
+	ProfileOutputDir  string         `name:"profile-output-dir" placeholder:"DIR" help:"Directory on the server; default: the server's SGLANG_TORCH_PROFILER_DIR if it reports one, else the one here, else /tmp."`
+	ProfilePrefix     string         `name:"profile-prefix" placeholder:"TEXT" help:"Prefix of the trace names."`
+	ProfileUnbounded  bool           `name:"profile-unbounded" help:"Record until the load ends, however long that takes."`
+	PDSeparated       bool           `name:"pd-separated" help:"Profile prefill or decode workers through their own URLs."`
+	ProfilePrefillURL []string       `name:"profile-prefill-url" placeholder:"URL" help:"With --pd-separated: a prefill worker to profile; give several, or repeat the flag."`
+	ProfileDecodeURL  []string       `name:"profile-decode-url" placeholder:"URL" help:"With --pd-separated: a decode worker to profile; give several, or repeat the flag."`
+	ProfileFetch      string         `name:"profile-fetch" placeholder:"COMMAND" help:"Command that fetches the servers' files, as in profile --fetch."`
 }
 
 func (f *profileFlags) check() error {
 	switch {
 	case len(f.ProfilePrefillURL) > 0 && len(f.ProfileDecodeURL) > 0:
-		return usagef("--profile-prefill-url and --profile-decode-url: give one, prefill and decode cannot be profiled at once")
+		return usagef("--profile-prefill-url and --profile-decode-url: give only one: prefill and decode cannot be profiled at once")
 	case f.PDSeparated && f.Profile && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) == 0:
 		return usagef("--pd-separated: give --profile-prefill-url or --profile-decode-url")
 	case !f.PDSeparated && len(f.ProfilePrefillURL)+len(f.ProfileDecodeURL) > 0:
-		return usagef("--profile-prefill-url and --profile-decode-url go with --pd-separated")
+		return usagef("--profile-prefill-url and --profile-decode-url need --pd-separated")
 	case f.Lean && !slices.Equal(f.ProfileActivities, []string{"CPU", "GPU"}):
-		return usagef("--lean records kernels and launches alone: leave out --profile-activities, or --lean")
+		return usagef("--lean records only kernels and launches: leave out --profile-activities or --lean")
 	case f.ProfileUnbounded && (f.ProfileNumSteps > 0 || f.ProfileByStage):
-		return usagef("--profile-unbounded has no --profile-num-steps and no stages")
+		return usagef("--profile-unbounded excludes --profile-num-steps and stages")
 	case f.ProfileAfterSteps != nil && (f.ProfileStartStep > 0 || f.ProfileByStage):
-		return usagef("--profile-after-steps says when the window begins: leave out --profile-start-step and --profile-by-stage")
+		return usagef("--profile-after-steps sets when the window begins: leave out --profile-start-step and --profile-by-stage")
 	case f.ProfileAt != nil && (f.ProfileStartStep > 0 || f.ProfileByStage || f.ProfileAfterSteps != nil || f.ProfileUnbounded):
-		return usagef("--profile-at says when the window begins: leave out --profile-start-step, --profile-after-steps, --profile-by-stage and --profile-unbounded")
+		return usagef("--profile-at sets when the window begins: leave out --profile-start-step, --profile-after-steps, --profile-by-stage and --profile-unbounded")
 	case f.ProfileAt != nil && *f.ProfileAt < 0:
 		return usagef("--profile-at %s: give 0s or more, counted from the first request", *f.ProfileAt)
 	case f.ProfileNumSteps < 0:
@@ -238,7 +238,7 @@ func (f *profileFlags) check() error {
 	return nil
 }
 
-// window is what is asked of the profilers.
+// window returns the window to request from the profilers.
 func (f *profileFlags) window() torch.Window {
 	w := torch.Window{
 		OutputDir: f.ProfileOutputDir, Prefix: f.ProfilePrefix, StartStep: f.ProfileStartStep, NumSteps: f.ProfileNumSteps, Activities: f.ProfileActivities,
@@ -255,7 +255,7 @@ func (f *profileFlags) window() torch.Window {
 	return w
 }
 
-// targets are the servers to profile.
+// targets returns the servers to profile.
 func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 	if !f.PDSeparated {
 		return []torch.Target{{URL: base, Header: header}}
@@ -271,18 +271,18 @@ func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 	return out
 }
 
-// clientFlags say whom a benchmark talks to.
+// clientFlags select the server that a benchmark calls.
 type clientFlags struct {
-	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"The server, as http://HOST:30000; default: --host and --port, which do not count beside it."`
-	Backend    string `name:"backend" default:"sglang" help:"Whose API the server has: sglang, sglang-oai-chat, vllm, vllm-chat, lmdeploy, trt and others."`
-	Host       string `name:"host" default:"0.0.0.0" help:"Host of the server, where --url is not given."`
-	Port       int    `name:"port" placeholder:"N" help:"Its port; default: the backend's, as 30000 of sglang and 8000 of vllm."`
-	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
+	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server, such as http://HOST:30000; overrides --host and --port, the default."`
+	Backend    string `name:"backend" default:"sglang" help:"API of the server: sglang, sglang-oai-chat, vllm, vllm-chat, lmdeploy, trt and others."`
+	Host       string `name:"host" default:"0.0.0.0" help:"Host of the server, if --url is not given."`
+	Port       int    `name:"port" placeholder:"N" help:"Port of the server; default: the backend's, such as 30000 for sglang and 8000 for vllm."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY or API_KEY."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
 	Model      string `name:"model" placeholder:"NAME" help:"The model to ask; default: the first that the server lists."`
 	Served     string `name:"served-model-name" placeholder:"NAME" help:"Name of the model in requests; default: --model."`
-	Tokenizer  string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, or its /tokenize."`
-	ReadySec   int    `name:"ready-check-timeout-sec" default:"60" help:"Seconds to wait for the server; 0: not at all."`
+	Tokenizer  string `name:"tokenizer" placeholder:"PATH" help:"Directory of a tokenizer.json; default: the server's, else its /tokenize."`
+	ReadySec   int    `name:"ready-check-timeout-sec" default:"60" help:"Seconds to wait for the server; 0: do not wait."`
 }
 
 func (f *clientFlags) server() (*client.Server, error) {

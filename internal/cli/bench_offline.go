@@ -15,33 +15,33 @@ import (
 
 // offlineCmd is "bench offline", SGLang's bench_offline_throughput.
 type offlineCmd struct {
-	launch.ModelArgs `group:"More of the model"`
+	launch.ModelArgs `group:"More model flags"`
 	foreign
-	datasetFlags   `group:"More of data sets"`
-	Backend        string   `name:"backend" enum:"engine,runtime" default:"engine" help:"engine: requests go to the engine itself; runtime: over HTTP to a server of this process."`
-	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"A row is appended to it."`
-	NoIgnoreEOS    bool     `name:"disable-ignore-eos" help:"Outputs end where the model ends them."`
-	Extra          string   `name:"extra-request-body" placeholder:"JSON" help:"Sampling parameters, over those of the data set."`
+	datasetFlags   `group:"More data set flags"`
+	Backend        string   `name:"backend" enum:"engine,runtime" default:"engine" help:"engine: requests go directly to the engine; runtime: over HTTP to a server in this process."`
+	ResultFilename string   `name:"result-filename" placeholder:"FILE" help:"Append a row to this file."`
+	NoIgnoreEOS    bool     `name:"disable-ignore-eos" help:"Let outputs end where the model ends them."`
+	Extra          string   `name:"extra-request-body" placeholder:"JSON" help:"Sampling parameters, which override those of the data set."`
 	ReturnLogprob  bool     `name:"return-logprob" help:"Ask for log probabilities."`
-	LogprobStart   int      `name:"logprob-start-len" limits:"-1.." default:"-1" help:"First prompt token whose log probability is asked for; -1: of the output alone."`
-	SkipWarmup     bool     `name:"skip-warmup" help:"No warm-up, which is up to 16 random prompts of 256 tokens."`
-	Profile        bool     `name:"profile" help:"Record all ranks while it runs, all of it, into SGLANG_TORCH_PROFILER_DIR, which must be set. Take few prompts. SGLANG_PROFILE_WITH_STACK=false and SGLANG_PROFILE_RECORD_SHAPES=false leave those out."`
+	LogprobStart   int      `name:"logprob-start-len" limits:"-1.." default:"-1" help:"First prompt token to get log probabilities for; -1: output only."`
+	SkipWarmup     bool     `name:"skip-warmup" help:"Skip the warm-up, which is up to 16 random prompts of 256 tokens."`
+	Profile        bool     `name:"profile" help:"Record all ranks for the whole run into SGLANG_TORCH_PROFILER_DIR, which must be set. Use few prompts. SGLANG_PROFILE_WITH_STACK=false and SGLANG_PROFILE_RECORD_SHAPES=false leave out stacks and shapes."`
 	Activities     []string `name:"profile-activities" default:"CPU,GPU" help:"CPU, GPU or both."`
-	DoNotExit      bool     `name:"do-not-exit" help:"Wait for an interrupt when all is done."`
+	DoNotExit      bool     `name:"do-not-exit" help:"Wait for an interrupt after the benchmark."`
 
 	storeFlags
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *offlineCmd) Help() string {
-	return `Gives all requests of a data set to the engine in this process at once, and measures how long it takes. Nothing is downloaded.
+	return `Passes all requests of a data set to the engine in this process at once, and measures how long it takes. Nothing is downloaded.
 
 Examples:
   stepscope bench offline --model-path builtin:llama-tiny --dataset-name random --num-prompts 100 --random-input-len 256 --random-output-len 64
   stepscope bench offline --model-path builtin:llama-tiny --dataset-path ShareGPT_V3_unfiltered_cleaned_split.json --num-prompts 50`
 }
 
-// Run measures.
+// Run measures the throughput.
 func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 	c.sayForeign(e)
 	sampling, dir, err := c.check()
@@ -61,7 +61,7 @@ func (c *offlineCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// check looks at the values.
+// check validates the flags.
 func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir string, err error) {
 	if err := c.Check(); err != nil {
 		return nil, "", usagef("%v", err)
@@ -72,7 +72,7 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 		}
 	}
 	if slices.Contains([]string{"image", "mmmu", "openai", "mooncake", "agentic-trace"}, c.DatasetName) {
-		return nil, "", usagef("--dataset-name %s: it has more than prompts; give sharegpt, random, generated-shared-prefix or another of texts", c.DatasetName)
+		return nil, "", usagef("--dataset-name %s: it has more than text prompts; give sharegpt, random, generated-shared-prefix or another text data set", c.DatasetName)
 	}
 	if c.Profile {
 		profileDir = os.Getenv("SGLANG_TORCH_PROFILER_DIR")

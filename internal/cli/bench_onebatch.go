@@ -17,20 +17,20 @@ import (
 
 // oneBatchCmd is "bench one-batch", SGLang's bench_one_batch.
 type oneBatchCmd struct {
-	launch.ModelArgs `group:"More of the model"`
+	launch.ModelArgs `group:"More model flags"`
 	foreign
 	caseFlags
-	RunName        string `name:"run-name" default:"default" help:"Written into each row of the results."`
-	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"A prompt a line, instead of random tokens: the first ones of it, or the last one again until the batch is full. --input-len does not count then."`
-	ResultFilename string `name:"result-filename" placeholder:"FILE" help:"Rows are appended to it; default: to none, the run has them (batches.jsonl)."`
-	Correctness    bool   `name:"correctness-test" help:"Instead of measuring, hold three ways to the same tokens against each other: prompts computed in two pieces, at once, and together with their output."`
+	RunName        string `name:"run-name" default:"default" help:"Name written into each row of the results."`
+	PromptFile     string `name:"prompt-filename" placeholder:"FILE" help:"Prompts, one per line, instead of random tokens: the first ones, with the last one repeated until the batch is full. --input-len is then ignored."`
+	ResultFilename string `name:"result-filename" placeholder:"FILE" help:"Append rows to this file; default: only the run keeps them (batches.jsonl)."`
+	Correctness    bool   `name:"correctness-test" help:"Instead of measuring, compare three ways to compute the same tokens: prompts in two pieces, in one piece, and together with their output."`
 	CutLen         int    `name:"cut-len" default:"4" help:"Tokens of the first piece."`
-	LogDecodeStep  int    `name:"log-decode-step" default:"0" help:"Print every Nth decode step, beside the first five."`
+	LogDecodeStep  int    `name:"log-decode-step" default:"0" help:"Print every Nth decode step, in addition to the first five."`
 
-	Profile           bool     `name:"profile" help:"Record rank 0 and print its operators. Traces are below SGLANG_TORCH_PROFILER_DIR, else /tmp."`
-	ProfileShapes     bool     `name:"profile-record-shapes" help:"With the shapes of inputs."`
+	Profile           bool     `name:"profile" help:"Record rank 0 and print its operators. Traces go below SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	ProfileShapes     bool     `name:"profile-record-shapes" help:"Record the shapes of inputs."`
 	ProfileActivities []string `name:"profile-activities" default:"CPU,GPU" help:"CPU, GPU or both."`
-	ProfileStage      string   `name:"profile-stage" enum:"all,prefill,decode" default:"all" help:"all, prefill or decode."`
+	ProfileStage      string   `name:"profile-stage" enum:"all,prefill,decode" default:"all" help:"Stages to record: all, prefill or decode."`
 	ProfilePrefix     string   `name:"profile-prefix" aliases:"profile-filename-prefix" default:"profile" help:"Prefix of the trace names."`
 	ProfileStart      *int     `name:"profile-start-step" placeholder:"N" help:"First decode step to record, from 0; default: half of the output length."`
 	ProfileSteps      *int     `name:"profile-steps" placeholder:"N" help:"Decode steps to record; default: 1."`
@@ -38,20 +38,20 @@ type oneBatchCmd struct {
 	storeFlags
 }
 
-// caseFlags are the lengths of batches.
+// caseFlags define the sizes of batches.
 type caseFlags struct {
-	BatchSize []int `name:"batch-size" limits:"1..16777216" default:"1" help:"Sequences of a batch; several values make several batches."`
-	InputLen  []int `name:"input-len" limits:"1..16777216" default:"1024" help:"Prompt tokens of a sequence."`
-	OutputLen []int `name:"output-len" limits:"1..16777216" default:"16" help:"Tokens to generate."`
+	BatchSize []int `name:"batch-size" limits:"1..16777216" default:"1" help:"Sequences per batch; several values make several batches."`
+	InputLen  []int `name:"input-len" limits:"1..16777216" default:"1024" help:"Prompt tokens per sequence."`
+	OutputLen []int `name:"output-len" limits:"1..16777216" default:"16" help:"Tokens to generate per sequence."`
 }
 
 func (f *caseFlags) grid() batch.Grid {
 	return batch.Grid{Batches: f.BatchSize, Inputs: f.InputLen, Outputs: f.OutputLen}
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *oneBatchCmd) Help() string {
-	return `Measures prefill and decode of single batches on the engine in this process, without server and scheduler: a warm-up, then all
+	return `Measures prefill and decode of single batches on the engine in this process, without a server or scheduler: a warm-up, then all
 combinations of the lengths. Batches that do not fit the KV cache are skipped (exit status 3).
 
 Examples:
@@ -60,7 +60,7 @@ Examples:
   stepscope bench one-batch --model-path builtin:llama-tiny --correctness-test`
 }
 
-// Run measures.
+// Run measures the batches.
 func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 	c.sayForeign(e)
 	profile, err := c.check()
@@ -84,10 +84,11 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 	return c.batches(ctx, e, runs.About{Tool: "bench one-batch", Backend: "engine", Model: c.ModelPath}, c.ResultFilename, l.Measure)
 }
 
-// inWindows tells whether a variable of SGLang's leaves in what windows have.
+// inWindows reports whether one of SGLang's environment variables, true by default, has windows include its kind of
+// data.
 func inWindows(name string) bool { return httpguard.EnvBool(os.Getenv(name), true) }
 
-// hostAndGPU looks at --profile-activities of an engine in this process.
+// hostAndGPU validates --profile-activities for an engine in this process.
 func hostAndGPU(activities []string) error {
 	for _, a := range activities {
 		if a != "CPU" && a != "GPU" {
@@ -97,7 +98,7 @@ func hostAndGPU(activities []string) error {
 	return nil
 }
 
-// check looks at the values.
+// check validates the flags.
 func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	if err := c.Check(); err != nil {
 		return nil, usagef("%v", err)
@@ -124,7 +125,7 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	}
 	switch {
 	case c.ProfileStart != nil && p.Start < 0, p.Steps < 1:
-		return nil, usagef("--profile-start-step is 0 or more, --profile-steps 1 or more")
+		return nil, usagef("--profile-start-step must be 0 or more, --profile-steps 1 or more")
 	case strings.ContainsAny(c.ProfilePrefix, `/\`):
 		return nil, usagef("--profile-prefix %q: it is part of a file name; the directory is SGLANG_TORCH_PROFILER_DIR", c.ProfilePrefix)
 	case !c.Profile:

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 )
 
-// printRequests writes a line for each request.
+// printRequests writes one line per request.
 func printRequests(w io.Writer, records []bench.Record) {
 	fmt.Fprintln(w)
 	for i := range records {
@@ -36,7 +36,7 @@ func printRequests(w io.Writer, records []bench.Record) {
 	}
 }
 
-// plotThroughput draws output tokens a second as bars, at most 60 of them.
+// plotThroughput draws output tokens per second as bars, at most 60 of them.
 func plotThroughput(w io.Writer, m *experiment.Measured) {
 	t := bench.NewTimeline(m.Records, m.Run, 60)
 	if len(t.Tokens) == 0 {

@@ -11,12 +11,12 @@ import (
 
 // benchSelftestCmd is "bench selftest".
 type benchSelftestCmd struct {
-	Tries int `name:"tries" limits:"1.." default:"3" help:"Tries of each shape; the best one counts, since other work on the machine can only make it worse."`
+	Tries int `name:"tries" limits:"1.." default:"3" help:"Tries per shape; the best one counts, since other work on the machine can only make it worse."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *benchSelftestCmd) Help() string {
-	return `Loads a mock server that reports when it sent each event, and says how many streams this machine can time, and how accurately. Linux only.
+	return `Loads a mock server that reports when it sent each event, and prints how many streams this machine can time, and how accurately. Linux only.
 
 Examples:
   stepscope bench selftest
@@ -46,20 +46,20 @@ func (c *benchSelftestCmd) Run(ctx context.Context, e *env) error {
 	streams, rate := rep.Ceiling()
 	fmt.Fprintf(e.stdout, "\nOne core of this machine times %d streams, %.0f events a second, to 1 ms without the kernel's help.\n", streams, rate)
 	if !rep.Cores {
-		fmt.Fprintln(e.stdout, "Server and client shared a core: with two the figures are better.")
+		fmt.Fprintln(e.stdout, "Server and client shared a core; with two cores the figures would be better.")
 	}
 	if !rep.Realtime {
-		fmt.Fprintln(e.stdout, "Without the right to real-time priority, other work on the machine shows in these figures.")
+		fmt.Fprintln(e.stdout, "These figures include delays from other work on the machine, because real-time priority is not permitted.")
 	}
 	return nil
 }
 
-// benchMockCmd is the server of the self test, in a process of its own.
+// benchMockCmd runs the server of the self test in its own process.
 type benchMockCmd struct {
 	Args []string `arg:"" optional:"" passthrough:""`
 }
 
-// Run serves.
+// Run serves the mock API.
 func (c *benchMockCmd) Run() error {
 	os.Exit(selftest.Main(c.Args))
 	return nil

@@ -28,49 +28,49 @@ import (
 
 // benchServingCmd is "bench serving".
 type benchServingCmd struct {
-	clientFlags  `group:"More of the server"`
-	datasetFlags `group:"More of data sets"`
-	arrivalFlags `group:"More of the load"`
+	clientFlags  `group:"More server flags"`
+	datasetFlags `group:"More data set flags"`
+	arrivalFlags `group:"More load flags"`
 	requestFlags `group:"Requests"`
-	profileFlags `group:"More of traces"`
+	profileFlags `group:"More trace flags"`
 
-	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Copies of the first request before."`
-	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up print 'ready' and wait for a line on stdin: loads of several servers begin together."`
+	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Copies of the first request to send before the load."`
+	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up, print 'ready' and wait for a line on stdin, so that loads of several servers begin together."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
-	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds that the server may take to become idle for it."`
+	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds to wait for the server to become idle before its cache is flushed."`
 
 	OutputFile    string `name:"output-file" placeholder:"FILE" help:"Append the result as a line of JSON; default: result.jsonl of the run."`
-	OutputDetails bool   `name:"output-details" help:"Include the values of each request."`
+	OutputDetails bool   `name:"output-details" help:"Include the values of each request in the result."`
 	PythonJSON    bool   `name:"python-json" help:"Write Infinity as Python does."`
-	PrintRequests bool   `name:"print-requests" help:"Print what became of each request."`
-	DisableTQDM   bool   `name:"disable-tqdm" help:"Do not show how the load goes."`
+	PrintRequests bool   `name:"print-requests" help:"Print the outcome of each request."`
+	DisableTQDM   bool   `name:"disable-tqdm" help:"Do not show the progress of the load."`
 	PlotThrough   bool   `name:"plot-throughput" help:"Draw the output tokens per second over the run."`
-	Tag           string `name:"tag" placeholder:"TEXT" help:"Kept in the result."`
+	Tag           string `name:"tag" placeholder:"TEXT" help:"Tag to keep in the result."`
 
 	Goodput []string `name:"goodput" sep:"none" placeholder:"KEY:MS" help:"SGLang's form of --slo: ttft, tpot and e2el, such as ttft:200 tpot:50."`
-	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Limits in ms, as ttft:500,tpot:50,e2e:10000: goodput is what meets all."`
-	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" help:"Status 4 if fewer requests meet --slo; alone: all."`
+	SLO     string   `name:"slo" placeholder:"LIMITS" help:"Limits in ms, such as ttft:500,tpot:50,e2e:10000; goodput counts the requests that meet all of them."`
+	Fail    string   `name:"fail" bare:"100%" placeholder:"[SHARE]" help:"Exit with status 4 if a smaller share of requests meets --slo; without a value: 100%."`
 	Repeat  int      `name:"repeat" limits:"1.." default:"1" help:"Run the same load this many times, for confidence intervals."`
-	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also the numbers that sglang, vllm, aiperf or guidellm would print."`
-	FindMax bool     `name:"find-max-rate" help:"Search the highest request rate that meets --slo."`
-	Strict  bool     `name:"strict" help:"Fail when the client's own timing is not clean."`
-	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, of --profile too."`
+	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm, aiperf or guidellm would print."`
+	FindMax bool     `name:"find-max-rate" help:"Search for the highest request rate that meets --slo."`
+	Strict  bool     `name:"strict" help:"Fail if the client's own timing is not clean."`
+	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, including those of --profile."`
 	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
 
 	quietFlag
 	storeFlags
 
-	out  *experiment.Rows // results are appended to it
-	must float64          // share of requests, of Fail
+	out  *experiment.Rows // to which results are appended
+	must float64          // required share of requests, from Fail
 }
 
-// storeFlags say where a run is kept.
+// storeFlags select where a run is kept.
 type storeFlags struct {
 	runPlace
 	NoStore bool `name:"no-store" help:"Do not keep the run."`
 }
 
-// create begins a run, unless none is wanted.
+// create begins a run, unless --no-store is given.
 func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 	if f.NoStore {
 		return nil, nil
@@ -82,16 +82,16 @@ func (f *storeFlags) create(e *env, about runs.About) (*runs.Run, error) {
 	about.Args = e.args
 	r, err := runs.Create(root, about, 64<<20)
 	if err != nil {
-		return nil, fmt.Errorf("%w (--run-dir says where, --no-store keeps none)", err)
+		return nil, fmt.Errorf("%w (--run-dir sets the directory, --no-store keeps no run)", err)
 	}
 	return r, nil
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *benchServingCmd) Help() string {
 	return `Flags, defaults, table and JSON keys are those of SGLang's bench_serving.
 
-With --profile a window opens when the load is steady, as wide as a request unless --profile-num-steps says otherwise. What it touched, from arming to the end of the export, is in no figure; the whole run is shown beside them. A load that leaves too little has no figures: send more prompts.
+With --profile, a window opens when the load is steady; it spans about one request unless --profile-num-steps is given. The figures exclude the requests that it affected, from arming to the end of the export; those of the whole run are shown beside them. If too few requests remain, there are no figures: send more prompts.
 
 Examples:
   stepscope bench serving --dataset-name random --num-prompts 100 --random-input 512 --random-output 128
@@ -102,7 +102,7 @@ Examples:
 func (c *benchServingCmd) check() error {
 	if len(c.Goodput) > 0 {
 		if c.SLO != "" {
-			return usagef("--goodput and --slo say the same: leave one of them out")
+			return usagef("--goodput and --slo mean the same: leave one of them out")
 		}
 		for _, limit := range c.Goodput {
 			if key, ms, _ := strings.Cut(limit, ":"); !slices.Contains([]string{"ttft", "tpot", "e2el"}, key) {
@@ -127,7 +127,7 @@ func (c *benchServingCmd) check() error {
 		case c.must > 1:
 			return usagef("--fail %s: no more than 100%% of the requests can meet --slo", c.Fail)
 		case c.SLO == "":
-			return usagef("--fail holds requests to --slo: give it, such as --slo ttft:500,tpot:50")
+			return usagef("--fail needs --slo, such as --slo ttft:500,tpot:50")
 		case c.FindMax:
 			return usagef("--fail judges one load, and --find-max-rate sends many: leave out one of them")
 		}
@@ -142,22 +142,22 @@ func (c *benchServingCmd) check() error {
 	case !slices.Contains(workload.Datasets, c.DatasetName):
 		return usagef("--dataset-name %s: there are %s", c.DatasetName, strings.Join(workload.Datasets, ", "))
 	case c.RandomInputLen < 1 || c.RandomOutputLen < 1:
-		return usagef("--random-input-len and --random-output-len are 1 or more")
+		return usagef("--random-input-len and --random-output-len must be 1 or more")
 	case !(c.LoRAZipfAlpha > 1):
 		return usagef("--lora-zipf-alpha %v: give more than 1", c.LoRAZipfAlpha)
 	case c.Burstiness != 1 && c.Arrival == "constant":
-		return usagef("--burstiness goes with gamma arrivals, not with --arrival constant")
+		return usagef("--burstiness needs gamma arrivals, not --arrival constant")
 	case c.HTML == "-" && (c.JSON || c.Metrics != "" || c.Profile):
-		return usagef("--html - takes stdout for the page: give a file")
+		return usagef("--html - would mix the page with the results on stdout: give a file")
 	case c.FindMax && (c.Profile || c.StartOnInput || c.HTML != "" || c.Repeat > 1 || c.Metrics != "" || c.OutputFile != "" || c.RampFrom > 0 || c.UseTraceTimestamps || c.DatasetName == "mooncake"):
 		return usagef("--find-max-rate sends many loads at rates of its own: leave out --profile, --start-on-input, --html, --repeat, --metrics, --output-file, --ramp-from and traces")
 	case c.FindMax && c.SLO == "":
-		return usagef("--find-max-rate searches what meets --slo: give it")
+		return usagef("--find-max-rate needs --slo, which the rate has to meet")
 	}
 	return nil
 }
 
-// Run loads and measures.
+// Run loads the server and measures it.
 func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if err := c.check(); err != nil {
 		return err
@@ -172,12 +172,12 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 			return err
 		}
 	}
-	if c.OutputFile != "" { // said now, not after the load
+	if c.OutputFile != "" { // fail now, not after the load
 		if c.OutputFile, err = target(c.OutputFile, "", bench.FileName(&x.Run, time.Now())); err != nil {
 			return err
 		}
 	}
-	if !c.FindMax { // said now, not after the load
+	if !c.FindMax { // fail now, not after the load
 		if c.out, err = experiment.OpenRows("--output-file", c.OutputFile); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	if x.Store != nil {
-		defer func() { x.Store.Finish(runs.Failed, err) }() // if not before
+		defer func() { x.Store.Finish(runs.Failed, err) }() // unless it has finished
 		if x.Profile != nil {
 			x.Profile.Dir = x.Store.Path("traces")
 		}
@@ -200,7 +200,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 	if out == nil {
 		return err
 	}
-	shown := c.show(ctx, e, x, out) // what cannot be shown, as to a pipe that nobody reads, is measured all the same
+	shown := c.show(ctx, e, x, out) // the measurement counts even if it cannot be shown, as when no one reads the pipe
 	status := runs.Complete
 	if out.Interrupted {
 		status = runs.Interrupted
@@ -213,7 +213,7 @@ func (c *benchServingCmd) Run(ctx context.Context, e *env) (err error) {
 		if out.Capture != nil && out.Capture.Result != nil {
 			again = fmt.Sprintf("stepscope analyze %[1]s, in the browser with: stepscope view %[1]s", x.Store.ID())
 		}
-		e.Told("run kept: %s; look at it again with: %s", x.Store.Dir(), again)
+		e.Told("run kept: %s; show it again with: %s", x.Store.Dir(), again)
 	}
 	if shown != nil {
 		return errors.Join(err, shown)
@@ -231,7 +231,7 @@ func tags(t string) []string {
 	return []string{t}
 }
 
-// judge makes failures, too little goodput and bad timing of the client an exit status.
+// judge turns failures, insufficient goodput and bad client timing into an exit status.
 func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) (missed error) {
 	m := out.Last()
 	if m.Summary.Completed == 0 {
@@ -247,7 +247,7 @@ func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) (missed error) 
 				of = fmt.Sprintf("goodput of run %d", i+1)
 			}
 			if g == nil {
-				return fmt.Errorf("%s: --fail is not judged: the profiling window left too few requests that it did not touch", of)
+				return fmt.Errorf("%s: --fail is not judged: the profiling window left too few unaffected requests", of)
 			}
 			if short := g.Short(c.must); short != "" {
 				e.Warn("%s: %s", of, short)
@@ -261,7 +261,7 @@ func (c *benchServingCmd) judge(e *env, out *experiment.Outcome) (missed error) 
 	return missed
 }
 
-// experiment makes one of the flags.
+// experiment builds the experiment from the flags.
 func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	server, err := c.server()
 	if err != nil {
@@ -302,7 +302,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 			server.Header.Set(name, value)
 		}
 	}
-	switch c.Backend { // the server's own count of tokens; SGLang's client goes without
+	switch c.Backend { // ask for the server's own token counts, which SGLang's client does not
 	case "sglang-oai", "sglang-oai-chat", "vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat":
 		x.Load.IncludeUsage = x.Load.Stream
 	}
@@ -333,7 +333,7 @@ func (c *benchServingCmd) experiment(e *env) (*experiment.Serving, error) {
 	return x, nil
 }
 
-// hold says that all is ready, and returns when a line has come.
+// hold announces that the load is ready to begin, and returns when a line arrives.
 func hold(in io.Reader, out io.Writer) func(context.Context) error {
 	return func(ctx context.Context) error {
 		fmt.Fprintln(out, experiment.Ready)
@@ -354,7 +354,7 @@ func hold(in io.Reader, out io.Writer) func(context.Context) error {
 	}
 }
 
-// args are the flags that SGLang's result has keys for.
+// args returns the flags for which SGLang's result has keys.
 func (c *benchServingCmd) args() map[string]any {
 	none := func(n int) any {
 		if n == 0 {
@@ -368,7 +368,7 @@ func (c *benchServingCmd) args() map[string]any {
 	}
 }
 
-// show writes and prints what came, the summary last.
+// show writes and prints the results, the summary last.
 func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Serving, out *experiment.Outcome) error {
 	m := out.Last()
 	b := &report.Bench{Run: m.Run, Summary: m.Summary, Records: m.Records, Cache: c.CacheReport}
@@ -401,8 +401,8 @@ func (c *benchServingCmd) show(ctx context.Context, e *env, x *experiment.Servin
 	return report.BenchText(e.stdout, b, e.tables())
 }
 
-// explained explains the window that was recorded meanwhile, if there is one: in text, and where the benchmark has a page,
-// in pages beside it, which that one names.
+// explained explains the window that was recorded during the load, if any: as text and, if the benchmark has a page, on
+// pages beside it to which that page links.
 func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment.Outcome, b *report.Bench) {
 	if out.Capture == nil || out.Capture.Result == nil || c.JSON && c.HTML == "" {
 		return
@@ -424,7 +424,7 @@ func (c *benchServingCmd) explained(ctx context.Context, e *env, out *experiment
 	}
 }
 
-// around prints what stands beside the summary.
+// around prints the optional tables before the summary.
 func (c *benchServingCmd) around(e *env, x *experiment.Serving, out *experiment.Outcome) error {
 	m := out.Last()
 	if c.PrintRequests {
@@ -440,7 +440,7 @@ func (c *benchServingCmd) around(e *env, x *experiment.Serving, out *experiment.
 		}
 		tool := c.Metrics
 		if m.Summary.Window != nil {
-			tool += ", which leaves no profiling window out,"
+			tool += ", which does not exclude the profiling window,"
 		}
 		if err := report.BenchCompat(e.stdout, tool, figures); err != nil {
 			return err
@@ -452,7 +452,7 @@ func (c *benchServingCmd) around(e *env, x *experiment.Serving, out *experiment.
 	return nil
 }
 
-// line writes the result in the form of SGLang's client: to the file that was named, else into the run.
+// line writes the result in the format of SGLang's client: to the file that was named, otherwise into the run.
 func (c *benchServingCmd) line(e *env, store *runs.Run, out *experiment.Outcome) error {
 	write := func(w io.Writer) (err error) {
 		for _, m := range out.Runs {

@@ -16,21 +16,21 @@ type checkCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *checkCmd) Help() string {
 	return `Exits with 3 when a rank is missing or a file is broken, with 1 when no file holds a trace.
 
-Traces in a directory that a server was killed at, while it wrote them, get
-their names: they end early.
+If a server was killed while it wrote traces to the directory, they get their
+final names. They end early.
 
 Examples:
   stepscope trace check /tmp/profile
   stepscope trace check /tmp/profile --json > check.json`
 }
 
-// Run checks.
+// Run checks the files.
 func (c *checkCmd) Run(ctx context.Context, e *env) error {
-	for _, dir := range c.Paths { // which are none, or cannot be read, are told below
+	for _, dir := range c.Paths { // those that are not readable directories are reported below
 		set.Salvage(dir, func(line string) { e.Warn("%s", line) })
 	}
 	missing, text, err := e.text(ctx, c.inputFlags)

@@ -1,5 +1,5 @@
-// Package cli is the command line: one file per verb, and the one place where
-// errors become text and exit statuses.
+// Package cli is the command line. It has one file per verb, and it is the only place where errors become text and exit
+// statuses.
 package cli
 
 import (
@@ -34,24 +34,24 @@ const (
 	exitInterrupted = 130
 )
 
-// env is what a verb may touch of the world.
+// env is the environment of a verb: its streams, its settings and its handling of interrupts.
 type env struct {
 	stdin             io.Reader
-	stdout, stderr    *columns.Safe          // for text: what names hold does nothing to a terminal
-	out, errs         io.Writer              // for what these are not: data, see env.data, and the output of other programs
+	stdout, stderr    *columns.Safe          // for text: control characters in names cannot affect a terminal
+	out, errs         io.Writer              // for everything else: data, see env.data, and the output of other programs
 	*progress.Console                        // writes to stderr, and knows whether the result is whole
-	args              []string               // the command line, its flags written out
-	verb              string                 // "trace merge", for the hint after a wrong use
-	status            int                    // of the program that a verb has run, if it ends without error
-	settings          *kept                  // once a flag asked for them
-	holds             atomic.Pointer[string] // what the verb has to close when it is interrupted; nil: nothing
+	args              []string               // the command line, with flags in full
+	verb              string                 // such as "trace merge", for the hint after a usage error
+	status            int                    // exit status of the program that a verb ran, if the verb itself succeeds
+	settings          *kept                  // loaded when a flag first needs them
+	holds             atomic.Pointer[string] // names the work to wait for on an interrupt; nil: none
 	interrupted       sync.Once
 	cancel            context.CancelFunc // ends the verb's context
 	leave             sync.Once
-	left              chan struct{} // closed when nobody looks on any more, see alone
-	lost              atomic.Bool   // something was written that nobody read
-	reach             time.Duration // that a server may take to tell what is behind it, before it is shown as it was given
-	// report stands in for the reader of reports of Nsight Systems, in tests.
+	left              chan struct{} // closed when no one is watching any more, see alone
+	lost              atomic.Bool   // whether output was written that no one reads
+	reach             time.Duration // time that a server may take to report the workers behind it, before it is shown as given
+	// report replaces the reader of Nsight Systems reports in tests.
 	report kineto.ReadFile
 }
 
@@ -65,49 +65,49 @@ func newEnv(stdin io.Reader, stdout, stderr io.Writer) *env {
 	return e
 }
 
-// usageError is the user's mistake in flags or arguments.
+// usageError is a mistake of the user's in flags or arguments.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// errRegression ends a comparison that found what --fail-on forbids.
-var errRegression = errors.New("a regression stands")
+// errRegression ends a comparison that found a regression which --fail-on forbids.
+var errRegression = errors.New("a regression was found")
 
 // root is the tree of verbs; kong reads flags and help from the tags.
 type root struct {
 	Demo demoCmd `cmd:"" group:"See it" help:"See it work: serve, load, record, merge, explain."`
 
 	Bench benchCmd `cmd:"" group:"Measure" help:"Measure a server, or the engine in process."`
-	Send  sendCmd  `cmd:"" group:"Measure" aliases:"send_one" help:"Send one request and print what came and how fast."`
+	Send  sendCmd  `cmd:"" group:"Measure" aliases:"send_one" help:"Send one request, and print the reply and its speed."`
 
 	Profile profileCmd `cmd:"" group:"Record" aliases:"profiler" help:"Record a window of running servers, and explain it."`
-	Watch   watchCmd   `cmd:"" group:"Record" help:"Capture by itself when ranks drift apart or requests become slow."`
+	Watch   watchCmd   `cmd:"" group:"Record" help:"Capture automatically when ranks drift apart or requests become slow."`
 	Nsys    nsysCmd    `cmd:"" group:"Record" help:"Run servers under NVIDIA Nsight Systems, and open windows on them."`
 
-	Analyze analyzeCmd `cmd:"" group:"Explain" help:"Say what is wrong, what it is worth, what to do."`
-	Compare compareCmd `cmd:"" group:"Explain" help:"Say what got slower between captures, ranks or runs."`
-	Whatif  whatifCmd  `cmd:"" group:"Explain" help:"Say what steps would take if something were faster."`
+	Analyze analyzeCmd `cmd:"" group:"Explain" help:"Find what is slow, what fixing it gains, and how to fix it."`
+	Compare compareCmd `cmd:"" group:"Explain" help:"Show what got slower between captures, ranks or runs."`
+	Whatif  whatifCmd  `cmd:"" group:"Explain" help:"Predict how long steps would take if something were faster."`
 	View    viewCmd    `cmd:"" group:"Explain" help:"Show captures and runs in the browser: ranks side by side."`
 
 	Trace traceCmd `cmd:"" group:"Traces" help:"Merge, check, cut and export trace files, or open one in Perfetto."`
 
 	Serve    serveCmd    `cmd:"" group:"Serve" aliases:"launch_server" help:"Serve a model on the embedded engine, as SGLang does."`
 	Route    routeCmd    `cmd:"" group:"Serve" aliases:"launch_router" help:"Route requests, and profiles, to several servers."`
-	Generate generateCmd `cmd:"" group:"Serve" help:"Make pictures of prompts, as sglang generate does."`
+	Generate generateCmd `cmd:"" group:"Serve" help:"Generate pictures from prompts, as sglang generate does."`
 
-	Job jobCmd `cmd:"" group:"Jobs" help:"Jobs of srtctl's files: serve on several nodes, load, record, explain."`
+	Job jobCmd `cmd:"" group:"Jobs" help:"Run srtctl job files: serve on several nodes, load, record, explain."`
 
 	Runs runsCmd `cmd:"" group:"Runs" help:"List, show and remove recorded runs."`
 
 	Guide       guideCmd      `cmd:"" group:"This program" help:"Print a guide by task, or list them."`
-	Settings    settingsCmd   `cmd:"" group:"This program" name:"config" help:"Show and change what one would repeat on each command line."`
+	Settings    settingsCmd   `cmd:"" group:"This program" name:"config" help:"Show and change settings that replace repeated flags."`
 	VersionVerb versionCmd    `cmd:"" group:"This program" name:"version" help:"Print the version and how it was built."`
-	Completion  completionCmd `cmd:"" group:"This program" help:"Print the completion script of a shell."`
+	Completion  completionCmd `cmd:"" group:"This program" help:"Print the completion script for a shell."`
 	Complete    completeCmd   `cmd:"" name:"__complete" hidden:""`
 	Man         manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 
 	HelpAll helpAllFlag      `name:"help-all" help:"Show all flags of a verb, with their other names."`
-	Config  configFile       `name:"config" placeholder:"FILE" help:"The file of settings, see stepscope config; with generate a file of its flags, as SGLang's."`
+	Config  configFile       `name:"config" placeholder:"FILE" help:"The settings file, see stepscope config; for generate, a file of its flags, as in SGLang."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
@@ -115,7 +115,7 @@ const description = `stepscope benchmarks, profiles and explains LLM serving.
 
 Exit status: 0 ok, 1 failed, 2 usage, 3 done but something is missing or lost, 4 regression found, 130 interrupted.`
 
-// Main runs one command line and gives its exit status.
+// Main runs one command line and returns its exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -123,7 +123,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e.cancel = cancel
 	signals, aside := e.listen()
 	defer func() {
-		if ctx.Err() == nil { // else a signal that was sent often would end what has ended
+		if ctx.Err() == nil { // after a signal, a copy of it must not kill the process while it exits
 			aside()
 		}
 	}()
@@ -134,8 +134,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (e *env) main(ctx context.Context, args []string) (status int) {
-	// kong ends the program from deep inside for --help; a panic carries its
-	// status back here, so that Main returns whatever happens.
+	// kong exits from deep inside for --help. A panic carries its status back here, so that Main always returns.
 	type exit int
 	defer func() {
 		if r := recover(); r != nil {
@@ -153,7 +152,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		kong.Vars{"version": "stepscope " + release()}, kong.Help(func(_ kong.HelpOptions, k *kong.Context) error { return e.help(k, false) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(e), kong.Resolvers(e), values)
 	if err != nil {
-		panic(err) // the tags of our own verbs are wrong
+		panic(err) // a struct tag of our own verbs is invalid
 	}
 	args, e.verb, err = expand(parser.Model.Node, args)
 	if err != nil {
@@ -166,7 +165,7 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 		if errors.As(err, &setting) {
 			return e.exit(ctx, usageError(setting))
 		}
-		// kong's words for a missing argument are a quoted "<path> ...".
+		// kong quotes a missing argument: expected "<path> ...".
 		text := err.Error()
 		if rest, ok := strings.CutPrefix(text, "expected \""); ok {
 			text = "missing " + strings.ReplaceAll(rest, "\"", "")
@@ -183,12 +182,12 @@ func (e *env) main(ctx context.Context, args []string) (status int) {
 	return e.exit(ctx, cmd.Run())
 }
 
-// given tells whether a flag is on the command line, whatever its default is.
+// given reports whether a flag is on the command line, whatever its default is.
 func given(k *kong.Context, name string) bool {
 	return slices.ContainsFunc(k.Args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
 }
 
-// exit turns a verb's error into text and status.
+// exit turns a verb's error into text and an exit status.
 func (e *env) exit(ctx context.Context, err error) int {
 	var usage usageError
 	var unknown *set.IDError
@@ -196,7 +195,7 @@ func (e *env) exit(ctx context.Context, err error) int {
 	case errors.Is(err, errRegression):
 		return exitRegression
 	case e.lost.Load():
-		return exitInterrupted // nobody to tell
+		return exitInterrupted // no one reads the output
 	case err == nil && e.Lacks():
 		return max(e.status, exitIncomplete)
 	case err == nil:

@@ -16,15 +16,15 @@ import (
 // compareCmd is "compare".
 type compareCmd struct {
 	A         string   `arg:"" help:"The base: a directory of rank files, one file, a benchmark run (see runs list), or performance dumps."`
-	B         string   `arg:"" optional:"" help:"What is compared with it; leave it out to compare two ranks or two windows of A."`
-	More      []string `arg:"" optional:"" name:"c" help:"More performance dumps, compared with A too."`
+	B         string   `arg:"" optional:"" help:"The counterpart to compare with A; leave it out to compare two ranks or two windows of A."`
+	More      []string `arg:"" optional:"" name:"c" help:"More performance dumps to compare with A."`
 	Ranks     string   `placeholder:"TP00,TP02" help:"Compare two ranks: of one capture, or the first of A with the second of B."`
-	FailOn    []string `name:"fail-on" sep:"none" placeholder:"5%|NAME>5%" help:"Exit with status 4 if something got worse by more than this, and chance does not explain it: 5% is for all figures, 'ttft.p99>5%' or 'throughput<-3%' for one; several with commas or again."`
-	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window, when there are several (default: the newest). Two are those of A and of B."`
+	FailOn    []string `name:"fail-on" sep:"none" placeholder:"5%|NAME>5%" help:"Exit with status 4 if a figure got worse by more than this and by more than chance explains: 5% applies to all figures, 'ttft.p99>5%' or 'throughput<-3%' to one; separate several with commas, or repeat the flag."`
+	ProfileID []string `name:"profile-id" placeholder:"ID[,ID]" help:"Which window to read, if there are several (default: the newest). Two apply to A and to B."`
 	JSON      bool     `name:"json" xor:"form" help:"Print as JSON."`
 	Markdown  bool     `name:"markdown" xor:"form" help:"Print as Markdown."`
-	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - for stdout, and nothing else there."`
-	Full      bool     `name:"full" help:"All causes in full and all tables, after the answer."`
+	HTML      string   `name:"html" placeholder:"FILE" help:"Also write one self-contained page; - writes only the page to stdout."`
+	Full      bool     `name:"full" help:"Print all causes in full and all tables after the answer."`
 	rangeFlags
 	displayFlags
 	memoryFlags
@@ -33,7 +33,7 @@ type compareCmd struct {
 	limits gate.Limits
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *compareCmd) Help() string {
 	return `Examples:
   stepscope compare before/ after/
@@ -41,24 +41,24 @@ func (c *compareCmd) Help() string {
   stepscope compare capture/ --ranks TP00,TP01
   stepscope compare profiles/ --profile-id 1763750000,1763760000
 
-Two benchmark runs are named by their ids, starts of these, "last", or their
-directories: compare a1b2 last --fail-on 'ttft.p99>5%,throughput<-3%'. Of runs
-with traces the captures are compared, too.
+Benchmark runs are given by id, the start of an id, "last", or directory:
+compare a1b2 last --fail-on 'ttft.p99>5%,throughput<-3%'. If the runs have
+traces, their captures are compared, too.
 
---fail-on names ttft, tpot, e2e, longest_gap (each .median or .p99), throughput,
-request_throughput, goodput and failed of runs, and step, compute, exposed_comm,
-wait, idle and host_gap of captures, also of a kind of steps: decode.step. A
-change counts if its interval excludes no change. Loads of other models or data
-sets, and captures of other models, get no verdict unless --force is given.
+--fail-on accepts, for runs, ttft, tpot, e2e, longest_gap (each .median or .p99),
+throughput, request_throughput, goodput and failed; for captures, step, compute,
+exposed_comm, wait, idle and host_gap, also for one kind of steps: decode.step. A
+change counts if its confidence interval excludes zero. Loads of different models
+or data sets, and captures of different models, get no verdict without --force.
 
 Performance dumps of image generation (--perf-dump-path, SGLang's and ours) are
-files; several of one side stand with commas between them or in a directory:
+files; give several for one side as a directory or separated by commas:
   stepscope compare before.json after.json --fail-on 5%
   stepscope compare a1.json,a2.json,a3.json,a4.json dumps/
   stepscope compare base.json one.json two.json --markdown`
 }
 
-// Run compares.
+// Run compares the two sides.
 func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	case len(sides) > 0:
 		return c.compareDumps(e, sides)
 	case len(c.More) > 0:
-		return usagef("three or more are compared of performance dumps alone: give two")
+		return usagef("three or more arguments must all be performance dumps: give two")
 	}
 	runA, runB, err := c.loads()
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *compareCmd) Run(ctx context.Context, e *env) error {
 	return c.show(e, report.Plain(result), func(o report.Options) *report.Comparison { return report.Compared(result, o) }, result.Refused)
 }
 
-// check refuses flags that do not fit each other.
+// check refuses flags that contradict each other.
 func (c *compareCmd) check() (err error) {
 	if c.limits, err = gate.Parse(c.FailOn); err != nil {
 		return usagef("--fail-on %v", err)
@@ -108,7 +108,7 @@ func (c *compareCmd) check() (err error) {
 	return err
 }
 
-// captures compares what c.A and c.B name.
+// captures compares the captures that c.A and c.B name.
 func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, error) {
 	if err := c.limits.Check(explain.LimitNames()); err != nil {
 		return nil, usagef("--fail-on %v", err)
@@ -148,20 +148,20 @@ func (c *compareCmd) captures(ctx context.Context, e *env) (*result.Comparison, 
 	return explain.Compare(a.Traces, b.Traces, opt)
 }
 
-// tables are the options of tables on stdout.
+// tables returns the options of tables on stdout.
 func (c *compareCmd) tables(e *env) report.Options {
 	o := c.displayFlags.tables(e)
 	o.Full = c.Full
 	return o
 }
 
-// show writes a comparison in the form that is asked for: view gives it with so much of its tables, asJSON is its own for
-// programs. The status is of --fail-on.
+// show writes a comparison in the requested form. view returns it with as many tables as the options ask for; asJSON is
+// its JSON form. The error, and so the exit status, follows --fail-on.
 func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.Comparison, refused bool) (err error) {
 	o := c.tables(e)
 	v := view(o)
 	o.Full = true
-	whole := view(o) // to be searched and folded
+	whole := view(o) // the page can be searched and folded
 	switch {
 	case c.HTML == "-":
 		err = whole.HTML(e.data())
@@ -182,7 +182,7 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	case err != nil:
 		return err
 	case refused && len(c.limits) > 0:
-		return fmt.Errorf("--fail-on %s: not judged, see the verdict (--force judges all the same)", c.limits)
+		return fmt.Errorf("--fail-on %s: not judged, see the verdict (--force judges anyway)", c.limits)
 	case v.Failed():
 		return errRegression
 	case v.Undecided():
@@ -191,7 +191,7 @@ func (c *compareCmd) show(e *env, asJSON any, view func(report.Options) *report.
 	return nil
 }
 
-// rankLabel is a rank as reports name it, TP02, of what people write: tp2.
+// rankLabel returns the label of a rank in reports, such as TP02, for common spellings such as tp2.
 func rankLabel(s string) string {
 	s = strings.TrimSpace(s)
 	if r, ok := trace.ParseRank(strings.ToUpper(s)); ok {
@@ -200,7 +200,7 @@ func rankLabel(s string) string {
 	return s
 }
 
-// sides tells where A and B are read from; B has no paths when it is A.
+// sides returns the inputs of A and B; B has no paths if it is the same as A.
 func (c *compareCmd) sides() (a, b inputFlags, err error) {
 	a = inputFlags{Paths: []string{c.A}}
 	if c.B != "" {
@@ -216,10 +216,10 @@ func (c *compareCmd) sides() (a, b inputFlags, err error) {
 			b.Paths = a.Paths
 		}
 	default:
-		return a, b, usagef("--profile-id: give one, or that of A and that of B")
+		return a, b, usagef("--profile-id: give one, or one for A and one for B")
 	}
 	if len(b.Paths) == 0 && c.Ranks == "" {
-		return a, b, usagef("compare with what? give a second capture, or two ranks of this one with --ranks")
+		return a, b, usagef("nothing to compare with: give a second capture, or two ranks of this one with --ranks")
 	}
 	return a, b, nil
 }

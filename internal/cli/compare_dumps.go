@@ -16,10 +16,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// largestDump is far more than any performance dump has: what is larger is not looked into.
+// largestDump bounds the files that are inspected, in bytes; no performance dump is nearly as large.
 const largestDump = 8 << 20
 
-// perfDump tells whether a file looks like a performance dump, a broken one too.
+// perfDump reports whether a file looks like a performance dump, even a broken one.
 func perfDump(path string) bool {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() || st.Size() > largestDump || filepath.Ext(path) == ".gz" {
@@ -31,8 +31,8 @@ func perfDump(path string) bool {
 		!bytes.Contains(text, []byte(`"traceEvents"`))
 }
 
-// dumpFiles are the performance dumps that a word of the command line names: a file, several with commas, or all of a
-// directory that has no traces.
+// dumpFiles returns the performance dumps that an argument names: one file, several separated by commas, or all files
+// of a directory without traces.
 func dumpFiles(ref string) []string {
 	st, err := os.Stat(ref)
 	switch {
@@ -52,7 +52,7 @@ func dumpFiles(ref string) []string {
 			of := dumpFiles(part)
 			found = found || len(of) > 0
 			if len(of) == 0 && part != "" {
-				of = []string{part} // what is wrong with it, its reader says
+				of = []string{part} // its reader reports the error
 			}
 			files = append(files, of...)
 		}
@@ -65,7 +65,7 @@ func dumpFiles(ref string) []string {
 	return nil
 }
 
-// dumpSides reads what the command line names if it is performance dumps; none: it is something else.
+// dumpSides reads the arguments if they are performance dumps, otherwise it returns nil.
 func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 	refs := slices.DeleteFunc(append([]string{c.A, c.B}, c.More...), func(ref string) bool { return ref == "" })
 	var files [][]string
@@ -83,7 +83,7 @@ func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 	case which == "":
 		return nil, nil
 	case len(refs) == 1:
-		return nil, usagef("compare with what? give a second performance dump")
+		return nil, usagef("nothing to compare with: give a second performance dump")
 	case other != "":
 		if _, err := os.Stat(other); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s is a performance dump, and there is no file %s", which, other)
@@ -109,7 +109,7 @@ func (c *compareCmd) dumpSides() ([]dumps.Side, error) {
 	return sides, nil
 }
 
-// compareDumps sets performance dumps against the first ones, and judges them.
+// compareDumps compares performance dumps with those of the first side, and judges them.
 func (c *compareCmd) compareDumps(e *env, sides []dumps.Side) error {
 	for _, f := range []struct {
 		on   bool
@@ -120,7 +120,7 @@ func (c *compareCmd) compareDumps(e *env, sides []dumps.Side) error {
 		}
 	}
 	if named := c.limits.Named(); len(named) > 0 {
-		return usagef("--fail-on %s: of performance dumps all times have one limit, such as 5%%", named[0])
+		return usagef("--fail-on %s: performance dumps have one limit for all times, such as 5%%", named[0])
 	}
 	result := dumps.Compare(sides, c.limits.Any())
 	var err error

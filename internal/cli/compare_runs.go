@@ -14,17 +14,17 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// named opens the run that a word of the command line names, see runs.Named.
+// named opens the run that an argument names, see runs.Named.
 func (p *runPlace) named(ref string) (*runs.Run, error) {
-	root, _ := p.root() // without a home for runs, their directories can still be named
+	root, _ := p.root() // without a home for runs, their directories can still be given
 	run, err := runs.Named(root, ref)
 	return run, notFound(err)
 }
 
-// benchmarked tells whether a run is of a benchmark.
+// benchmarked reports whether a run is a benchmark.
 func benchmarked(r *runs.Run) bool { return r.Loaded() || r.Batched() }
 
-// loads opens A and B if they are benchmark runs; both nil if they are captures.
+// loads opens A and B if they are benchmark runs; both are nil if they are captures.
 func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	if a, err = c.named(c.A); err != nil {
 		return nil, nil, err
@@ -36,7 +36,7 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	}
 	switch {
 	case !benchmarked(a) && !benchmarked(b):
-		// Runs of traces alone are captures.
+		// Runs with only traces are captures.
 		for _, side := range []struct {
 			path *string
 			run  *runs.Run
@@ -53,9 +53,9 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 		return nil, nil, nil
 	case c.B == "":
 		if c.Ranks == "" {
-			return nil, nil, usagef("compare with what? give a second run; two ranks of the traces of this one are compared by: compare %s --ranks …", a.TracesDir())
+			return nil, nil, usagef("nothing to compare with: give a second run, or compare two ranks of its traces: compare %s --ranks …", a.TracesDir())
 		}
-		return nil, nil, usagef("%s is a benchmark run: its ranks are compared by: compare %s --ranks %s", c.A, a.TracesDir(), c.Ranks)
+		return nil, nil, usagef("%s is a benchmark run: to compare its ranks: compare %s --ranks %s", c.A, a.TracesDir(), c.Ranks)
 	case !benchmarked(a) || !benchmarked(b):
 		load, capture, run, other := c.A, c.B, a, b
 		if benchmarked(b) {
@@ -86,13 +86,13 @@ func (c *compareCmd) loads() (a, b *runs.Run, err error) {
 	return a, b, nil
 }
 
-// runsCompared is the JSON form: captures are of runs that both have some.
+// runsCompared is the JSON form of a comparison of runs; it has captures if both runs do.
 type runsCompared struct {
 	*bench.Comparison
 	Captures *result.Comparison `json:"captures,omitempty"`
 }
 
-// compareRuns sets one benchmark against another, and the captures of one against those of the other.
+// compareRuns compares two benchmarks, and their captures if both have some.
 func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) error {
 	if err := c.limits.Check(bench.LimitNames(a.Batched())); err != nil {
 		return usagef("--fail-on %v", err)
@@ -106,7 +106,7 @@ func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) er
 	switch dirs := max(traceDirs(a), traceDirs(b)); {
 	case len(a.Traces()) == 0 || len(b.Traces()) == 0:
 	case dirs > 1:
-		e.Warn("both runs have captures of several servers: stepscope compare %s %s compares those of one", a.TracesDir(), b.TracesDir())
+		e.Warn("both runs have captures of several servers; to compare one server: stepscope compare %s %s", a.TracesDir(), b.TracesDir())
 	default:
 		of := *c
 		of.A, of.B, of.limits = a.TracesDir(), b.TracesDir(), nil
@@ -131,7 +131,7 @@ func (c *compareCmd) compareRuns(ctx context.Context, e *env, a, b *runs.Run) er
 	}, loads.Refused)
 }
 
-// traceDirs is how many directories the traces of a run are in: one a server.
+// traceDirs returns the number of directories with traces of a run, one per server.
 func traceDirs(r *runs.Run) int {
 	dirs := map[string]bool{}
 	for _, path := range r.Traces() {

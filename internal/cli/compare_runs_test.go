@@ -116,7 +116,7 @@ func TestCompareRuns(t *testing.T) {
 		{a.ID() + " " + b.ID() + " --fail-on ttft>20%,throughput<-3%", exitRegression, ""},
 		{a.ID() + " " + b.ID() + " --fail-on ttft>40% --fail-on tpot>5%", exitOK, ""},
 		{a.ID() + " nowhere", exitFailed, "nowhere: no such run, file or directory; see: stepscope runs list"},
-		{"last " + a.ID(), exitFailed, "run.json tells of 0 repetitions, and the records of more"},
+		{"last " + a.ID(), exitFailed, "run.json lists 0 repetitions, but the records contain more"},
 		{"20 " + a.ID(), exitFailed, `"20" could be any of`},
 		{traced.ID() + " " + capture, exitOK, ""}, // a run of traces alone is a capture
 		{traced.ID() + " --ranks TP00,TP01", exitOK, ""},
@@ -143,9 +143,9 @@ func TestCompareUnlikeRuns(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"", exitOK, "not alike: request rate: inf against 4.0\nNo verdict, since these loads are not alike: they differ in their model: m against other.\n"},
+		{"", exitOK, "mismatch: request rate: inf against 4.0\nNo verdict: the loads differ in their model: m against other.\n"},
 		{"--fail-on 10%", exitFailed, "--fail-on 10%: not judged, see the verdict (--force judges all the same)"},
-		{"--fail-on 10% --force", exitRegression, "not alike: model: m against other"},
+		{"--fail-on 10% --force", exitRegression, "mismatch: model: m against other"},
 	} {
 		status, out, errs := run(t, t.Context(), append([]string{"compare", a.ID(), b.ID()}, strings.Fields(c.flags)...)...)
 		if status != c.status || !strings.Contains(out+errs, c.want) || !strings.Contains(out, "TTFT, median") {

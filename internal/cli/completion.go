@@ -22,7 +22,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *completionCmd) Help() string {
 	return `The shell reads the script when it starts. Verbs, flags, values of flags and
 files are completed.
@@ -33,7 +33,7 @@ Examples:
   echo 'source <(stepscope completion zsh)' >>~/.zshrc`
 }
 
-// Run prints the script, which asks completeCmd.
+// Run prints the script, which calls completeCmd.
 func (c *completionCmd) Run(e *env) error {
 	script, err := completionScripts.ReadFile("completion/stepscope." + c.Shell)
 	if err == nil {
@@ -42,16 +42,15 @@ func (c *completionCmd) Run(e *env) error {
 	return err
 }
 
-// completeCmd says what can come next on a command line.
+// completeCmd lists the possible completions of a command line.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:""`
 }
 
-// files stands for all words where a file can come next.
+// files is the completion that asks the shell for file names.
 const files = ":files"
 
-// oneOf is what a flag takes that kong has no enumeration of, since the package
-// that reads it does.
+// oneOf lists the values of flags without a kong enumeration, because the package that reads them checks them.
 var oneOf = map[string][]string{
 	"bench serving --backend":      slices.Sorted(maps.Keys(load.Backends)),
 	"bench serving --dataset-name": workload.Datasets,
@@ -62,8 +61,7 @@ var oneOf = map[string][]string{
 	"trace export --format":        {string(export.Parquet), string(export.CSV), string(export.SQLite)},
 }
 
-// Run prints each word that can stand where the last one begins, with what it
-// means behind a tab.
+// Run prints each word that can replace the last one, and its help after a tab.
 func (c *completeCmd) Run(e *env, k *kong.Context) error {
 	words := slices.Clone(c.Words)
 	if len(words) > 0 && words[0] == "--" {
@@ -77,10 +75,9 @@ func (c *completeCmd) Run(e *env, k *kong.Context) error {
 	return nil
 }
 
-// next walks over the words as expand does, and lists what the last can become.
-// For bash "=" is a word of its own.
+// next parses the words as expand does, and lists the completions of the last one. bash passes "=" as a separate word.
 func next(node *kong.Node, words []string) (lines []string) {
-	var flag *kong.Flag // whose value comes next
+	var flag *kong.Flag // the flag whose value comes next
 	arguments := 0
 	word := ""
 	for i, w := range words {
@@ -160,7 +157,7 @@ func next(node *kong.Node, words []string) (lines []string) {
 	return lines
 }
 
-// flagWithValue is the flag that a word names if its value is the next word.
+// flagWithValue returns the flag that a word names if the next word is its value, or nil.
 func flagWithValue(node *kong.Node, word string) *kong.Flag {
 	var flag *kong.Flag
 	var err error

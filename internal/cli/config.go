@@ -11,11 +11,11 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// configFile is --config: with generate, as with SGLang's, a file with values of its flags, in snake case: JSON or YAML, of
-// which JSON is a part. Flags on the command line beat it. Of other verbs it is the file of settings.
+// configFile is the value of --config. For generate, as in SGLang, it is a file with values of its flags in snake case,
+// as YAML or JSON (a subset of YAML); flags on the command line override it. For other verbs it is the settings file.
 type configFile string
 
-// BeforeResolve has the file answer for flags that are not given.
+// BeforeResolve takes the values of flags that are not given from the file.
 func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) error {
 	path, _ := k.FlagValue(trace.Flag).(configFile)
 	if path == "" || e.verb != "generate" {
@@ -30,7 +30,7 @@ func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) err
 		return usagef("--config %s:%v", path, problems[0])
 	}
 	if tree.Kind != yamltree.Map && tree.Kind != yamltree.Null {
-		return usagef("--config %s: want flags and their values", path)
+		return usagef("--config %s: expected flags and their values", path)
 	}
 	flags := map[string]*kong.Flag{}
 	for _, f := range k.Flags() {
@@ -42,7 +42,7 @@ func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) err
 	for _, e := range tree.Entries {
 		f := flags[strings.ReplaceAll(e.Key, "-", "_")]
 		if f == nil || f == trace.Flag || f.Name == "help" {
-			return usagef("--config %s:%d:%d: there is no %s", path, e.Line, e.Column, e.Key)
+			return usagef("--config %s:%d:%d: there is no flag %s", path, e.Line, e.Column, e.Key)
 		}
 		answers[f] = flagValue(e.Value.Plain())
 	}
@@ -52,7 +52,7 @@ func (c configFile) BeforeResolve(k *kong.Context, trace *kong.Path, e *env) err
 	return nil
 }
 
-// flagValue is a value as kong's decoders take it: lists of texts for lists, texts for the rest.
+// flagValue converts a value to the form that kong decodes: a list of texts for a list, a text for anything else.
 func flagValue(v any) any {
 	switch v := v.(type) {
 	case nil:
@@ -67,7 +67,7 @@ func flagValue(v any) any {
 	return fmt.Sprint(v)
 }
 
-// readYAML reads a file, or as much of it as shows that it is too long.
+// readYAML reads a file, or one byte more than the maximum size so that the parser rejects it.
 func readYAML(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// noCUDARange is why -c cudaProfilerApi records nothing.
-const noCUDARange = "stepscope serve has no GPU and calls no cudaProfilerStart, so that no range can come"
+// noCUDARange explains why -c cudaProfilerApi records nothing.
+const noCUDARange = "stepscope serve has no GPU and never calls cudaProfilerStart, so no range can begin"
 
-// ownServer tells whether a command is this program's server.
+// ownServer reports whether a command is stepscope serve.
 func ownServer(command []string) bool {
 	return len(command) > 1 && filepath.Base(command[0]) == "stepscope" && slices.Contains(command[1:], "serve")
 }
 
-// waitsForCUDA tells whether a command line is that of an nsys which records from cudaProfilerStart on.
+// waitsForCUDA reports whether a command line runs nsys so that it records from cudaProfilerStart on.
 func waitsForCUDA(args []string) bool {
 	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), "nsys") {
 		return false
@@ -34,7 +34,8 @@ func waitsForCUDA(args []string) bool {
 	return false
 }
 
-// underCUDARange tells whether an nsys that started this process waits for a range of CUDA: Linux says who began whom.
+// underCUDARange reports whether this process runs under an nsys that waits for a CUDA profiler range. It finds its
+// ancestors in /proc, so it works only on Linux.
 func underCUDARange() bool {
 	for pid, n := os.Getppid(), 0; pid > 1 && n < 6; n++ {
 		dir := filepath.Join("/proc", strconv.Itoa(pid))

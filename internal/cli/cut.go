@@ -23,20 +23,20 @@ import (
 type cutCmd struct {
 	inputFlags
 	Steps string `placeholder:"A-B" help:"Keep these steps, counted from 0 in each rank: 7-9, or 7."`
-	From  string `placeholder:"T" help:"Keep what is after T: a time since the earliest span (1.5s, 250ms) or of day (2026-01-02T15:04:05.6Z)."`
-	To    string `placeholder:"T" help:"Keep what is before T."`
+	From  string `placeholder:"T" help:"Keep events after T: a time since the earliest span (1.5s, 250ms) or a date and time (2026-01-02T15:04:05.6Z)."`
+	To    string `placeholder:"T" help:"Keep events before T."`
 	Out   string `short:"o" name:"output" placeholder:"OUT" help:"File to write, - for stdout; for several ranks a directory, or with --merge a file (default: cut-NAME beside the input)."`
 	Merge bool   `help:"Merge the ranks into one file."`
 
-	Redact    bool `help:"Replace what names people, machines, files and requests, so that the file can be shown to strangers; without a window, keep all events."`
-	KeepNames bool `help:"With --redact, keep annotations of unknown form, too."`
+	Redact    bool `help:"Replace everything that names people, machines, files or requests, so that the file can be shared; without a window, keep all events."`
+	KeepNames bool `help:"With --redact, also keep annotations of unknown form."`
 
-	JSON bool `name:"json" help:"Print as JSON what was done."`
+	JSON bool `name:"json" help:"Print a summary of the work as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *cutCmd) Help() string {
-	return `Every rank is cut at its own steps. What the window's work needs stays: launches, their kernels, arrows, names of rows.
+	return `Each rank is cut at its own steps. Everything that the work of the window needs is kept: launches, their kernels, arrows and row names.
 
 Examples:
   stepscope trace cut /tmp/profile --steps 7-9 -o cut/
@@ -45,7 +45,7 @@ Examples:
   stepscope trace cut run-TP-0.trace.json.gz --from 20ms --to 0.05`
 }
 
-// Run cuts.
+// Run cuts the traces.
 func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	w, err := c.window()
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	job := cut.Job{Window: w, Merge: c.Merge}
 	if c.Redact {
 		job.Redact = redact.Here(c.KeepNames)
-		missing = nil // paths of this machine: said on stderr
+		missing = nil // paths of this machine, printed only on stderr
 	}
 	window := text.Set
 	out, err := c.place(&job, window, filepath.Dir(found.Files[0].Path))
@@ -110,8 +110,7 @@ func (c *cutCmd) Run(ctx context.Context, e *env) error {
 	return c.report(e, results, job.Redact)
 }
 
-// place is the file or, of several ranks, the directory to write. It is asked for before
-// the work.
+// place returns the file to write or, for several ranks, the directory. It is called before the work begins.
 func (c *cutCmd) place(job *cut.Job, window set.Set, dir string) (string, error) {
 	n := len(window.Files)
 	switch {
@@ -159,7 +158,7 @@ func (c *cutCmd) report(e *env, results []*merge.Result, r *redact.Redactor) err
 
 func (c *cutCmd) window() (w cut.Window, err error) {
 	if c.KeepNames && !c.Redact {
-		return w, usagef("--keep-names goes with --redact")
+		return w, usagef("--keep-names needs --redact")
 	}
 	timed := c.From != "" || c.To != ""
 	if (c.Steps != "") == timed && (timed || !c.Redact) {
@@ -192,8 +191,7 @@ func (c *cutCmd) window() (w cut.Window, err error) {
 	return w, nil
 }
 
-// moment reads a time since the start of the trace or of day. A bare number is
-// seconds.
+// moment parses a time since the start of the trace or a date and time. A bare number is in seconds.
 func moment(flag, s string) (cut.Time, error) {
 	if s == "" {
 		return cut.Time{Open: true}, nil

@@ -9,17 +9,17 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// demoCmd is "demo": the main job, on the embedded engine.
+// demoCmd is "demo", the main task on the embedded engine.
 type demoCmd struct {
-	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see that it is found."`
-	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Why it is late: work (more kernels, the default), device (slower kernels), host (late launches)."`
+	SlowRank int    `name:"slow-rank" default:"-1" help:"Make this rank late (0 to 3), to see stepscope find it."`
+	Cause    string `name:"cause" placeholder:"CAUSE" default:"" enum:",work,device,host" help:"Cause of the delay: work (more kernels, the default), device (slower kernels), host (late launches)."`
 	memoryFlags
 	storeFlags
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *demoCmd) Help() string {
-	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks during the load, and explains them. That mostly takes ten to thirty seconds.
+	return `Serves a tiny model on four ranks (TP 2, DP 2) of this machine's cores, loads it, records ten forward steps on all ranks during the load, and explains them. This usually takes ten to thirty seconds.
 
 Examples:
   stepscope demo
@@ -27,15 +27,15 @@ Examples:
   stepscope demo --slow-rank 2 --cause host`
 }
 
-// Run shows what stepscope does.
+// Run demonstrates stepscope.
 func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	if c.SlowRank < -1 || c.SlowRank > 3 {
 		return usagef("--slow-rank %d: there are ranks 0 to 3", c.SlowRank)
 	}
 	if c.Cause != "" && c.SlowRank < 0 {
-		return usagef("--cause %s: say with --slow-rank which rank is late", c.Cause)
+		return usagef("--cause %s: give the late rank with --slow-rank", c.Cause)
 	}
-	if c.NoStore { // what comes of it is looked at by the demo itself
+	if c.NoStore { // the demo itself reads the results
 		dir, remove, err := atomicfile.TempDir("stepscope-demo-")
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (c *demoCmd) Run(ctx context.Context, e *env) error {
 		c.RunDir = dir
 	}
 	var run *runs.Run
-	watch, err := c.watcher(e, func() { run.Finish(runs.Failed, errors.New("it took more memory than it may")) })
+	watch, err := c.watcher(e, func() { run.Finish(runs.Failed, errors.New("it exceeded its memory limit")) })
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,6 @@ func (c *demoCmd) Run(ctx context.Context, e *env) error {
 	}
 	d := demo.Demo{SlowRank: c.SlowRank, Cause: c.Cause, Run: run, Gone: c.NoStore, Program: howCalled(), Watch: watch, Version: release(), Out: e.stdout, Say: e.Console, Show: e.tables()}
 	err = d.Do(ctx)
-	run.Finish(runs.Failed, err) // if not before
+	run.Finish(runs.Failed, err) // unless it has finished
 	return err
 }

@@ -203,8 +203,8 @@ func TestBenchServing(t *testing.T) {
 		want   string
 	}{
 		{"--slo ttft:60000 --fail", exitOK, ""},
-		{"--slo ttft:0.001 --fail 95%", exitRegression, "goodput: 0 % of 8 requests met ttft:0.001 ms, 95.0 % must: ttft over 1.00 µs in 8 of them (0, 1, 2, 3, 4, …; request "},
-		{"--fail --slo ttft:0.001", exitRegression, "0 % of 8 requests met ttft:0.001 ms, 100 % must: "},
+		{"--slo ttft:0.001 --fail 95%", exitRegression, "goodput: 0 % of 8 requests met ttft:0.001 ms, below the required 95.0 %: ttft over 1.00 µs in 8 of them (0, 1, 2, 3, 4, …; request "},
+		{"--fail --slo ttft:0.001", exitRegression, "0 % of 8 requests met ttft:0.001 ms, below the required 100 %: "},
 		{"--slo ttft:0.001,tpot:60000", exitOK, ""},
 		{"--fail", exitUsage, "--fail holds requests to --slo: give it, such as --slo ttft:500,tpot:50"},
 		{"--slo ttft:500 --fail 95", exitUsage, "--fail 95: give a share such as 5% or 0.05: is 95% meant?"},

@@ -22,13 +22,13 @@ type exportCmd struct {
 	rangeFlags
 	memoryFlags
 	Out    string `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: spans-ID.FORMAT beside the inputs)."`
-	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the ending of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
-	JSON   bool   `name:"json" help:"Print as JSON what was done."`
+	Format string `placeholder:"FORMAT" help:"parquet, csv or sqlite (default: by the extension of -o: .parquet, .csv, .csv.gz, .sqlite, .db)."`
+	JSON   bool   `name:"json" help:"Print a summary of the work as JSON."`
 }
 
-// Help shows what one can do with the result.
+// Help returns the end of the help text, with examples of using the result.
 func (c *exportCmd) Help() string {
-	return `Each row is a span with its rank, step, category, kernel class, times in ns and what else is known of it.
+	return `Each row is a span with its rank, step, category, kernel class, times in ns and other attributes.
 
 Examples:
   stepscope trace export traces/ -o spans.parquet
@@ -36,7 +36,7 @@ Examples:
   stepscope trace export traces/ --format csv -o - | head`
 }
 
-// Run exports.
+// Run exports the spans.
 func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	format, err := c.format()
 	if err != nil {
@@ -104,16 +104,16 @@ func (c *exportCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// format is what --format says, or the ending of -o.
+// format returns the format from --format or the extension of -o.
 func (c *exportCmd) format() (export.Format, error) {
 	f := export.Format(c.Format)
 	if c.Format == "" {
 		var ok bool
 		if f, ok = export.FormatOf(c.Out); !ok {
 			if c.Out == "" {
-				return "", usagef("which format? give --format parquet, csv or sqlite, or -o with such an ending")
+				return "", usagef("no format given: give --format parquet, csv or sqlite, or -o with such an extension")
 			}
-			return "", usagef("-o %s: its ending names no format, give --format parquet, csv or sqlite", c.Out)
+			return "", usagef("-o %s: no format has this extension, give --format parquet, csv or sqlite", c.Out)
 		}
 	}
 	if !slices.Contains([]export.Format{export.Parquet, export.CSV, export.SQLite}, f) {
@@ -125,7 +125,7 @@ func (c *exportCmd) format() (export.Format, error) {
 	return f, nil
 }
 
-// exportNotes names on stderr what is not in the table, or doubtful.
+// exportNotes prints on stderr the gaps of the table and its doubtful values.
 func (e *env) exportNotes(res *export.Result, window *set.Set) {
 	for _, f := range res.Failed {
 		e.Warn("%s: %s", f.File, f.Reason)

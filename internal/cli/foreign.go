@@ -9,31 +9,31 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// foreignFlag is the hidden flag that stands for those of SGLang's server which change nothing here.
+// foreignFlag is the hidden flag that collects the flags of SGLang's server which have no effect here.
 const foreignFlag = "foreign-flag"
 
-// foreign is for verbs that take the command lines of SGLang's server.
+// foreign is embedded by verbs that accept the command lines of SGLang's server.
 type foreign struct {
 	Names []string `name:"foreign-flag" sep:"none" hidden:""`
 }
 
-// sayForeign tells of flags that are ignored, in one line.
+// sayForeign reports the ignored flags in one line.
 func (f *foreign) sayForeign(e *env) {
 	if text := f.line(); text != "" {
 		e.Warn("%s", text)
 	}
 }
 
-// line tells of them; it is empty without such flags.
+// line returns that line, or "" without such flags.
 func (f *foreign) line() string {
 	if len(f.Names) == 0 {
 		return ""
 	}
-	return strings.Join(f.Names, ", ") + ": of SGLang's server, nothing changes by it here"
+	return strings.Join(f.Names, ", ") + ": ignored (flags of SGLang's server without effect here)"
 }
 
-// takeForeign takes a flag of SGLang's server, and its values, off the beginning of args, where the verb takes
-// such and has no flag of that name. It gives how many arguments that were; 0: it is none.
+// takeForeign removes a flag of SGLang's server and its values from the beginning of args, if the verb accepts such
+// flags and has none of that name. taken is the number of arguments, 0 if there is no such flag.
 func takeForeign(n *kong.Node, args []string) (name string, taken int, err error) {
 	given, value, hasValue := strings.Cut(strings.TrimPrefix(args[0], "--"), "=")
 	given = strings.ReplaceAll(given, "_", "-")
@@ -58,7 +58,7 @@ func takeForeign(n *kong.Node, args []string) (name string, taken int, err error
 		value = args[1]
 	}
 	if f.Refused != "" && (f.Same == "" || value != f.Same) {
-		return "", 0, usagef("%s, of SGLang's server, is not ignored: %s", strings.TrimSpace(name+" "+value), f.Refused)
+		return "", 0, usagef("%s is a flag of SGLang's server that cannot be ignored: %s", strings.TrimSpace(name+" "+value), f.Refused)
 	}
 	return name, taken, nil
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/pictures"
 )
 
-// generateCmd is "generate", SGLang's sglang generate.
+// generateCmd is "generate", the counterpart of sglang generate.
 type generateCmd struct {
 	launch.PipelineArgs
 
-	Prompt         []string `name:"prompt" sep:"none" placeholder:"TEXT" help:"What to paint; several make several pictures."`
-	PromptPath     string   `name:"prompt-path" placeholder:"FILE.txt" help:"One prompt a line."`
-	NegativePrompt string   `name:"negative-prompt" placeholder:"TEXT" help:"What not to paint; with guidance alone."`
-	Seed           int64    `name:"seed" default:"42" help:"Decides the first noise; further outputs of a prompt count on from it."`
+	Prompt         []string `name:"prompt" sep:"none" placeholder:"TEXT" help:"Prompt to paint; several prompts make several pictures."`
+	PromptPath     string   `name:"prompt-path" placeholder:"FILE.txt" help:"File with one prompt per line."`
+	NegativePrompt string   `name:"negative-prompt" placeholder:"TEXT" help:"Prompt to avoid; needs guidance."`
+	Seed           int64    `name:"seed" default:"42" help:"Seed of the initial noise; further outputs of a prompt use the following numbers."`
 	Width          []int    `name:"width" limits:"1.." placeholder:"PIXELS" help:"Width; several, with as many heights, make pictures of several sizes. Default: the model's."`
 	Height         []int    `name:"height" limits:"1.." placeholder:"PIXELS" help:"Height."`
 	P720           bool     `name:"720p" help:"1280×720."`
@@ -29,24 +29,24 @@ type generateCmd struct {
 	K4             bool     `name:"4k" help:"3840×2160."`
 	Steps          *int     `name:"num-inference-steps" limits:"1.." placeholder:"N" help:"Denoising steps; default: the model's."`
 	Guidance       *float64 `name:"guidance-scale" placeholder:"G" help:"Guidance; 0: none. Default: the model's."`
-	Outputs        int      `name:"num-outputs-per-prompt" aliases:"num-outputs" limits:"1..1024" default:"1" help:"Pictures of each prompt and size."`
+	Outputs        int      `name:"num-outputs-per-prompt" aliases:"num-outputs" limits:"1..1024" default:"1" help:"Pictures per prompt and size."`
 
-	OutputPath string `name:"output-path" default:"outputs" placeholder:"DIR" help:"Where pictures are written; empty: nowhere."`
-	OutputName string `name:"output-file-name" placeholder:"NAME" help:"Name of the picture; default: from prompt, time and parameters."`
+	OutputPath string `name:"output-path" default:"outputs" placeholder:"DIR" help:"Directory for pictures; empty: write none."`
+	OutputName string `name:"output-file-name" placeholder:"NAME" help:"Name of the picture; default: made from prompt, time and parameters."`
 	OutputFile string `name:"output-file-path" placeholder:"FILE.png" help:"Directory and name together."`
 	NoSave     bool   `name:"no-save-output" help:"Write no pictures."`
 
-	WarmupMode  string   `name:"warmup-mode" enum:"off,request,server" default:"off" help:"request or server: a run of --warmup-steps before the first picture, which is not counted."`
-	Warmup      bool     `name:"warmup" help:"The same as --warmup-mode request, as SGLang 0.5.11 has it."`
+	WarmupMode  string   `name:"warmup-mode" enum:"off,request,server" default:"off" help:"request or server: an uncounted run of --warmup-steps before the first picture."`
+	Warmup      bool     `name:"warmup" help:"The same as --warmup-mode request, as in SGLang 0.5.11."`
 	WarmupSteps int      `name:"warmup-steps" limits:"1.." default:"1" help:"Denoising steps of the warm-up."`
 	WarmupSizes []string `name:"warmup-resolutions" placeholder:"WxH" help:"Sizes to warm up with, each once; default: that of the first picture."`
 
-	Profile      bool   `name:"profile" help:"Record the denoising steps with SGLang's file names, one trace a rank."`
+	Profile      bool   `name:"profile" help:"Record the denoising steps with SGLang's file names, one trace per rank."`
 	ProfileSteps int    `name:"num-profiled-timesteps" limits:"-1.." default:"5" help:"Denoising steps to record, after the first, which warms up; -1: all."`
-	AllStages    bool   `name:"profile-all-stages" help:"Record all stages; with --profile."`
+	AllStages    bool   `name:"profile-all-stages" help:"With --profile: record all stages."`
 	PerfDump     string `name:"perf-dump-path" placeholder:"FILE" help:"Write times of stages and steps as SGLang's JSON report."`
 
-	// What SGLang's command lines bring along: with another value it asks for what is not here.
+	// Accepted because SGLang's command lines contain them; other values ask for features that are missing here.
 	SaveOutput bool   `name:"save-output" hidden:""`
 	Frames     int    `name:"num-frames" default:"1" hidden:""`
 	FPS        int    `name:"fps" hidden:""`
@@ -55,7 +55,7 @@ type generateCmd struct {
 	Debug      bool   `name:"debug" hidden:""`
 }
 
-// presets are the sizes that have names.
+// presets returns the sizes selected by name.
 func (c *generateCmd) presets() (out []pictures.Size) {
 	for _, p := range []struct {
 		asked bool
@@ -68,11 +68,11 @@ func (c *generateCmd) presets() (out []pictures.Size) {
 	return out
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *generateCmd) Help() string {
-	return `Pictures are computed on the CPU as on a GPU, with SGLang's stages: streams and kernels that a profile shows as they were. Traces go to
-SGLANG_DIFFUSION_TORCH_PROFILER_DIR, else SGLANG_TORCH_PROFILER_DIR, else ./logs. With --config FILE, JSON or YAML, any of the flags may
-stand in a file, in snake case; flags on the command line beat it.
+	return `Pictures are computed on the CPU in the same way as on a GPU, with SGLang's stages; a profile shows the streams and kernels as they ran. Traces go to
+SGLANG_DIFFUSION_TORCH_PROFILER_DIR, else SGLANG_TORCH_PROFILER_DIR, else ./logs. --config FILE (JSON or YAML) can set any of the flags,
+in snake case; flags on the command line override it.
 
 Examples:
   stepscope generate --model-path builtin:z-image-small --prompt "a lighthouse in a storm" --seed 7
@@ -81,7 +81,7 @@ Examples:
   stepscope compare before.json after.json`
 }
 
-// Run generates.
+// Run generates the pictures.
 func (c *generateCmd) Run(ctx context.Context, e *env) error {
 	job, err := c.job()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *generateCmd) Run(ctx context.Context, e *env) error {
 	return pictures.Print(e.stdout, out)
 }
 
-// job is what the flags ask for.
+// job returns the job that the flags describe.
 func (c *generateCmd) job() (*pictures.Job, error) {
 	prompts := c.Prompt
 	if c.PromptPath != "" {
@@ -116,19 +116,19 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 	case len(prompts) == 0:
 		return nil, errors.New("no prompt: give --prompt or --prompt-path")
 	case len(c.presets()) > 0 && len(c.Width)+len(c.Height) > 0:
-		return nil, errors.New("--width and --height say the size: leave out its name")
+		return nil, errors.New("--width and --height set the size: leave out the named size")
 	case len(c.Width) != len(c.Height):
-		return nil, fmt.Errorf("--width and --height: give both, and as many of one (%d) as of the other (%d)", len(c.Width), len(c.Height))
+		return nil, fmt.Errorf("--width and --height: give equally many of both, not %d and %d", len(c.Width), len(c.Height))
 	case c.AllStages && !c.Profile:
 		return nil, errors.New("--profile-all-stages needs --profile")
 	case c.Frames != 1:
-		return nil, fmt.Errorf("--num-frames %d: this pipeline makes pictures, of one frame", c.Frames)
+		return nil, fmt.Errorf("--num-frames %d: this pipeline makes pictures, which have one frame", c.Frames)
 	case c.ProfileSteps == 0:
 		return nil, errors.New("--num-profiled-timesteps 0: give 1 or more, or -1 for all")
 	case c.OutputFile != "" && c.OutputName != "":
-		return nil, errors.New("--output-file-path has the name: leave out --output-file-name")
+		return nil, errors.New("--output-file-path includes the name: leave out --output-file-name")
 	case c.OutputName != "" && filepath.Base(c.OutputName) != c.OutputName:
-		return nil, fmt.Errorf("--output-file-name %s: give a name alone; --output-path says the directory, --output-file-path both", c.OutputName)
+		return nil, fmt.Errorf("--output-file-name %s: give only a name; --output-path sets the directory, --output-file-path both", c.OutputName)
 	}
 	j := &pictures.Job{
 		Pipeline: c.PipelineArgs, Prompts: prompts, Negative: c.NegativePrompt, Seed: uint64(c.Seed), Steps: c.Steps, Guidance: c.Guidance,
@@ -162,7 +162,7 @@ func (c *generateCmd) job() (*pictures.Job, error) {
 	return j, nil
 }
 
-// profileDir is where SGLang's diffusion programs write traces.
+// profileDir returns the directory where SGLang's diffusion programs write traces.
 func profileDir() string {
 	for _, name := range []string{"SGLANG_DIFFUSION_TORCH_PROFILER_DIR", "SGLANG_TORCH_PROFILER_DIR"} {
 		if dir := os.Getenv(name); dir != "" {

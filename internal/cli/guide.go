@@ -13,14 +13,14 @@ type guideCmd struct {
 	Name string `arg:"" optional:"" help:"The guide; without it, all of them are listed."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *guideCmd) Help() string {
 	return `Examples:
   stepscope guide
   stepscope guide late-rank`
 }
 
-// Run prints a guide, or what there are.
+// Run prints a guide, or the list of guides.
 func (c *guideCmd) Run(e *env) error {
 	all := guides.All()
 	if c.Name == "" {

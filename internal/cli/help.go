@@ -12,30 +12,30 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// How wide help is: where it goes to no terminal, and at most, since long lines are hard to read.
+// The width of help in columns: when not on a terminal, and at most, since long lines are hard to read.
 const (
 	helpWidth  = 80
 	widestHelp = 100
-	widestFlag = 26 // what flags and their values take on the left
+	widestFlag = 26 // left column: flags and their values
 )
 
 // helpAllFlag is --help-all.
 type helpAllFlag bool
 
-// BeforeReset prints before anything else is looked at, as --help does.
+// BeforeReset prints the help before anything else is validated, as --help does.
 func (helpAllFlag) BeforeReset(k *kong.Context, e *env) error {
 	err := e.help(k, true)
 	k.Exit(exitOK)
 	return err
 }
 
-// page is the text of a help.
+// page is a help text.
 type page struct {
 	strings.Builder
 	width int
 }
 
-// help prints the list of verbs, or what there is to know of one: its common flags, or all.
+// help prints the list of verbs, or the help of one verb with its common flags or all of them.
 func (e *env) help(k *kong.Context, all bool) error {
 	p := &page{width: helpWidth}
 	if w := e.tables().Width; w > 0 {
@@ -58,7 +58,7 @@ func (e *env) help(k *kong.Context, all bool) error {
 	return err
 }
 
-// verbs lists verbs by what one wants.
+// verbs lists verbs by task.
 func (p *page) verbs(at *kong.Node) {
 	fmt.Fprintf(p, "Usage: stepscope VERB [flags]; stepscope VERB --help has flags and examples.\n")
 	var wide int
@@ -76,7 +76,7 @@ func (p *page) verbs(at *kong.Node) {
 	}
 }
 
-// groupOf is the heading that a verb stands under: its own, or that of its group's.
+// groupOf returns the heading of a verb in the list: its own group, or that of its parent.
 func groupOf(n *kong.Node) string {
 	for ; n.Parent != nil; n = n.Parent {
 		if n.Group != nil {
@@ -86,7 +86,7 @@ func groupOf(n *kong.Node) string {
 	return ""
 }
 
-// verb tells of one verb.
+// verb writes the help of one verb.
 func (p *page) verb(n *kong.Node, all bool) {
 	usage := "Usage: stepscope " + verbOf(n)
 	if len(n.Aliases) > 0 {
@@ -131,21 +131,21 @@ func (p *page) verb(n *kong.Node, all bool) {
 	p.text("Everywhere: --help, --help-all, --version, --config FILE.")
 }
 
-// flagSection is a part of a verb's flags.
+// flagSection is a section of a verb's flags.
 type flagSection struct {
 	title string
 	flags []*kong.Flag
 }
 
-// sectionsOf are the flags of a verb: the common ones first, in the sections of the table common, then the rest, by the
-// groups that their structs have.
+// sectionsOf returns the flags of a verb: the common ones first, in the sections of the table common, then the others
+// by the groups of their structs.
 func sectionsOf(n *kong.Node) (out []flagSection) {
 	rest := slices.DeleteFunc(slices.Clone(n.Flags), func(f *kong.Flag) bool { return f.Hidden })
 	for _, s := range common[verbOf(n)] {
 		section := flagSection{title: s.title}
 		for name := range strings.FieldsSeq(s.flags) {
 			i := slices.IndexFunc(rest, func(f *kong.Flag) bool { return f.Name == name })
-			section.flags = append(section.flags, rest[i]) // TestHelpOfFlags holds the table
+			section.flags = append(section.flags, rest[i]) // TestHelpOfFlags checks the table
 			rest = slices.Delete(rest, i, i+1)
 		}
 		out = append(out, section)
@@ -175,7 +175,7 @@ func sectionsOf(n *kong.Node) (out []flagSection) {
 	return out
 }
 
-// flagText is a flag as it is written, with its other names if all are wanted.
+// flagText returns a flag as it is typed, with its other names if names is set.
 func flagText(f *kong.Flag, names bool) string {
 	text := "--" + f.Name
 	if f.Short != 0 {
@@ -189,7 +189,7 @@ func flagText(f *kong.Flag, names bool) string {
 	return strings.TrimSpace(text + " " + valueText(f))
 }
 
-// valueText is the word that stands for a flag's value.
+// valueText returns the placeholder of a flag's value.
 func valueText(f *kong.Flag) string {
 	of := f.Target.Type()
 	several := f.IsSlice()
@@ -221,7 +221,7 @@ func valueText(f *kong.Flag) string {
 	return text
 }
 
-// flagHelp is what a flag does, with its default and the variables that stand for it.
+// flagHelp returns the help of a flag, with its default and its environment variables.
 func flagHelp(verb *kong.Node, f *kong.Flag) string {
 	text := f.Help
 	if !strings.Contains(text, "efault") && f.Default != "" && !f.IsBool() {
@@ -238,7 +238,7 @@ func flagHelp(verb *kong.Node, f *kong.Flag) string {
 	return text
 }
 
-// row writes what something is called, and what it is beside that.
+// row writes a name and its description in two columns.
 func (p *page) row(name, help string, wide int) {
 	at := 2 + wide + 2
 	fmt.Fprintf(p, "  %s", name)
@@ -259,7 +259,7 @@ func (p *page) row(name, help string, wide int) {
 	}
 }
 
-// text writes paragraphs; lines that are indented, which are to be typed, stay whole.
+// text writes wrapped paragraphs; indented lines, which are examples to type, stay whole.
 func (p *page) text(text string) {
 	var paragraph []string
 	flush := func() {

@@ -1,6 +1,6 @@
 package cli
 
-// tasks has an example for each heading of the list of verbs.
+// tasks has an example for each heading in the list of verbs.
 var tasks = map[string]string{
 	"See it":       "stepscope demo --slow-rank 1",
 	"Measure":      "stepscope bench serving --url URL --dataset-name random --num-prompts 20",
@@ -13,34 +13,35 @@ var tasks = map[string]string{
 	"This program": "stepscope guide",
 }
 
-// section is a part of the common flags of a verb.
+// section is a section of a verb's common flags.
 type section struct{ title, flags string }
 
-// common are the flags that --help shows of verbs with many, in this order; --help-all shows the others behind them.
+// common has the flags that --help shows of verbs with many flags, in this order; --help-all shows the others after
+// them.
 var common = map[string][]section{
 	"bench serving": {
 		{"Server", "url backend api-key-file model tokenizer"},
 		{"Data set", "dataset-name dataset-path num-prompts random-input-len random-output-len seed"},
 		{"Load", "request-rate max-concurrency warmup-requests flush-cache repeat"},
-		{"Traces meanwhile", "profile profile-fetch"},
+		{"Traces", "profile profile-fetch"},
 		{"Results", "slo fail html print-json quiet output-file run-dir no-store"},
 	},
 	"bench one-batch-server": {
 		{"Server", "url backend api-key-file model-path"},
 		{"Batches", "batch-size input-len output-len dataset-name cache-hit-rate skip-warmup"},
-		{"Traces meanwhile", "profile profile-steps profile-by-stage"},
+		{"Traces", "profile profile-steps profile-by-stage"},
 		{"Results", "result-filename show-report run-name run-dir no-store"},
 	},
 	"bench one-batch": {
 		{"Model", "model-path load-format dtype tp-size"},
 		{"Batches", "batch-size input-len output-len correctness-test"},
-		{"Traces meanwhile", "profile profile-steps profile-stage"},
+		{"Traces", "profile profile-steps profile-stage"},
 		{"Results", "result-filename run-name run-dir no-store"},
 	},
 	"bench offline": {
 		{"Model", "model-path load-format dtype tp-size"},
 		{"Data set", "dataset-name dataset-path num-prompts random-input-len random-output-len seed"},
-		{"Traces meanwhile", "profile"},
+		{"Traces", "profile"},
 		{"Results", "result-filename run-dir no-store"},
 	},
 	"bench diffusion": {
@@ -66,25 +67,25 @@ var common = map[string][]section{
 		{"Results", "view browser json quiet run-dir no-store"},
 	},
 	"view": {
-		{"What is shown", "against profile-id run-dir"},
-		{"Where", "browser host port api-key-file export"},
-		{"Servers that run", "url prefill-url decode-url server-api-key-file log fetch"},
+		{"Content", "against profile-id run-dir"},
+		{"Output", "browser host port api-key-file export"},
+		{"Running servers", "url prefill-url decode-url server-api-key-file log fetch"},
 	},
 	"analyze": {
 		{"Report", "full tables top html json markdown"},
-		{"What is read", "profile-id layers reference on"},
+		{"Input", "profile-id layers reference on"},
 		{"Limits", "force max-memory run-dir"},
 	},
 	"serve": {
 		{"Model", "model-path load-format dtype served-model-name"},
 		{"Ranks", "tp-size dp-size pp-size ep-size disaggregation-mode"},
 		{"Requests", "max-running-requests max-total-tokens chunked-prefill-size disable-radix-cache disable-cuda-graph"},
-		{"Who may ask", "host port api-key-file insecure"},
-		{"What it tells", "enable-metrics log-level profile-root enable-layerwise-nvtx-marker"},
+		{"Access", "host port api-key-file insecure"},
+		{"Observability", "enable-metrics log-level profile-root enable-layerwise-nvtx-marker"},
 	},
 	"route": {
 		{"Servers", "worker-urls pd-disaggregation prefill decode policy"},
-		{"Who may ask", "host port api-key-file worker-api-key-file insecure"},
+		{"Access", "host port api-key-file worker-api-key-file insecure"},
 		{"Limits", "request-timeout-secs retry-max-retries health-check-interval-secs log-level"},
 	},
 	"generate": {

@@ -11,26 +11,27 @@ import (
 	"time"
 )
 
-// What an interrupt does. It ends the context. A verb that only reads and computes has until then written nothing but
-// hidden files: if it has not noticed after a moment, wherever it is, these are removed and the process ends. A verb
-// that holds a window or processes closes these first.
+// An interrupt ends the context. A verb that only reads and computes has written nothing but hidden files by then: if
+// it does not react after a moment, these files are removed and the process ends. A verb that holds a window or
+// processes closes these first.
 //
-// SIGINT and SIGTERM are interrupts. So is the loss of who looks on: SIGHUP, as a lost SSH session has it, unless nohup
-// had it ignored, and a write to stdout or stderr that nobody reads any more, as under | head -1. It counts once: a
-// second SIGHUP, which terminals and shells both send, hurries nothing.
+// SIGINT and SIGTERM are interrupts. So is the loss of the user: SIGHUP, as after a lost SSH session, unless nohup
+// ignores it, and a write to stdout or stderr that no one reads any more, as under | head -1. It counts once: a second
+// SIGHUP, because terminals and shells both send one, does not count as a second interrupt.
 
 const (
-	// sentTwice is how long after a signal the same one is its copy: timeout(1)
-	// sends it to the process and then to its group.
+	// sentTwice is how long after a signal the same signal counts as a copy: timeout(1) sends it to the process and
+	// then to its group.
 	sentTwice = 250 * time.Millisecond
-	// grace is how long a verb that only reads may take to end by itself, and tidy how long removing what it began.
+	// grace is how long a verb that only reads may take to end by itself, and tidy how long removing its files may
+	// take.
 	grace, tidy = 400 * time.Millisecond, 300 * time.Millisecond
-	// holdLimit is how long closing what a verb holds may take, and holdSay after what time that is said.
+	// holdLimit is how long closing held resources may take, and holdSay after how long the user is informed.
 	holdLimit, holdSay = 30 * time.Second, time.Second
 )
 
-// held is what verbs hold, by how they begin: what they wait for once they are interrupted. "": they handle signals,
-// and limits of time, themselves.
+// held lists, by the start of the verb, the work that the verb waits for once it is interrupted. "" marks verbs that
+// handle signals and time limits themselves.
 var held = []struct{ verb, what string }{
 	{"serve", ""}, {"route", ""}, {"nsys run", ""}, {"job", ""}, {"bench mock", ""},
 	{"nsys start", "nsys, which writes its report and may go on with it"}, {"nsys stop", "nsys, which writes its report and may go on with it"},
@@ -38,10 +39,10 @@ var held = []struct{ verb, what string }{
 	{"bench", "the load to end and its window to be written"}, {"send", "the server"}, {"generate", "the pipeline to write its window"},
 }
 
-// hold says that the verb has something to close, as held has it.
+// hold registers work to finish on an interrupt, in the words of held.
 func (e *env) hold(what string) { e.holds.Store(&what) }
 
-// holdBy does so by the verb's name.
+// holdBy registers it by the verb's name.
 func (e *env) holdBy(verb string) {
 	for _, h := range held {
 		if verb == h.verb || strings.HasPrefix(verb, h.verb+" ") {
@@ -51,12 +52,12 @@ func (e *env) holdBy(verb string) {
 	}
 }
 
-// listen makes signals interrupts. aside gives SIGINT and SIGTERM their usual effect again.
+// listen turns signals into interrupts. aside restores the default effect of SIGINT and SIGTERM.
 func (e *env) listen() (signals <-chan os.Signal, aside func()) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
-	// Without this a write to a closed pipe ends a Go program on the spot. Closed sockets cause it as well, so the writers
-	// of stdout and stderr tell.
+	// Without this, a write to a closed pipe ends a Go program at once. Closed sockets also raise SIGPIPE, so the
+	// writers of stdout and stderr detect the closed pipe instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if !signal.Ignored(syscall.SIGHUP) {
 		hangup := make(chan os.Signal, 1)
@@ -69,11 +70,11 @@ func (e *env) listen() (signals <-chan os.Signal, aside func()) {
 	return told, func() { signal.Stop(told) }
 }
 
-// alone says that nobody looks on any more.
+// alone records that no one is watching any more.
 func (e *env) alone() { e.leave.Do(func() { close(e.left) }) }
 
-// unread says that nobody reads what is written, nor will read why the verb ends. Who wrote it sees that its context has
-// ended.
+// unread records that no one reads the output any more, nor the reason why the verb ends. The writer sees its context
+// end.
 func (e *env) unread() {
 	e.interrupted.Do(func() {})
 	e.lost.Store(true)
@@ -81,7 +82,7 @@ func (e *env) unread() {
 	e.cancel()
 }
 
-// outlet is stdout or stderr.
+// outlet wraps stdout or stderr and detects that no one reads it.
 type outlet struct {
 	io.Writer
 	e *env
@@ -95,8 +96,8 @@ func (o outlet) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interrupts ends the verb when a signal comes: cancel ends its context, aside gives signals their usual effect again,
-// abandon removes what was begun, exit ends the process, unless the verb has finished.
+// interrupts ends the verb on a signal: cancel ends its context, aside restores the default effect of signals, abandon
+// removes unfinished files, and exit ends the process unless the verb has finished.
 func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, cancel, aside, abandon func(), exit func(status int)) {
 	select {
 	case <-signals:
@@ -121,7 +122,7 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 		case <-time.After(grace - sentTwice):
 		}
 		done := make(chan struct{})
-		go func() { // what cannot be done in time (a pipe that nobody reads, a disk that hangs) is left
+		go func() { // abandoned if it takes too long (an unread pipe, a hanging disk)
 			abandon()
 			e.sayInterrupted()
 			close(done)
@@ -138,7 +139,7 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 		select {
 		case <-signals:
 		case <-time.After(holdSay):
-			e.Warn("interrupted: waiting for %s, at most %v; another interrupt ends that at once", *what, holdLimit)
+			e.Warn("interrupted: waiting for %s, at most %v; another interrupt stops waiting", *what, holdLimit)
 			select {
 			case <-signals:
 			case <-limit:
@@ -153,7 +154,7 @@ func (e *env) interrupts(signals <-chan os.Signal, finished <-chan struct{}, can
 	}
 }
 
-// sayInterrupted says so once.
+// sayInterrupted prints "interrupted" once.
 func (e *env) sayInterrupted() {
 	e.interrupted.Do(func() {
 		e.Clear()
@@ -161,15 +162,15 @@ func (e *env) sayInterrupted() {
 	})
 }
 
-// hurry is closed by the second signal, after that which ended ctx: a server then gives up the requests that it waits
-// for, and writes what it has recorded. The third has its usual effect.
+// hurry returns a channel that the second signal closes, after the one that ended ctx: a server then abandons the
+// requests that it waits for, and writes its recordings. The third signal has its default effect.
 func hurry(ctx context.Context) <-chan struct{} {
 	out := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		signals := make(chan os.Signal, 1)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 		defer signal.Stop(signals)
-		time.Sleep(sentTwice) // a copy of the first is no second
+		time.Sleep(sentTwice) // a copy of the first signal does not count as the second
 		select {
 		case <-signals:
 		default:

@@ -11,14 +11,14 @@ import (
 // jobCmd groups the verbs on jobs.
 type jobCmd struct {
 	Apply    jobApplyCmd    `cmd:"" help:"Run a job: serve, load, record, gather, explain."`
-	Status   jobStatusCmd   `cmd:"" help:"List jobs, or tell how far one is."`
-	Logs     jobLogsCmd     `cmd:"" help:"Print what a job, a worker or a load has said."`
-	Cancel   jobCancelCmd   `cmd:"" help:"Tell a job to end."`
+	Status   jobStatusCmd   `cmd:"" help:"List jobs, or show the progress of one."`
+	Logs     jobLogsCmd     `cmd:"" help:"Print the log of a job, a worker or a load."`
+	Cancel   jobCancelCmd   `cmd:"" help:"Cancel a job."`
 	Sweep    jobSweepCmd    `cmd:"" help:"Compare the jobs of a sweep."`
-	Validate jobValidateCmd `cmd:"" help:"Say all that is wrong with job files, by line."`
+	Validate jobValidateCmd `cmd:"" help:"Report all problems of job files, by line."`
 	Schema   jobSchemaCmd   `cmd:"" help:"Print a JSON schema of job files, for editors."`
 
-	// What runs on the nodes of a job.
+	// Verbs that run on the nodes of a job.
 	Conduct jobConductCmd `cmd:"" hidden:""`
 	Prepare jobPrepareCmd `cmd:"" hidden:""`
 	Pack    jobPackCmd    `cmd:"" hidden:""`
@@ -26,12 +26,12 @@ type jobCmd struct {
 	Attend  jobAttendCmd  `cmd:"" hidden:""`
 }
 
-// clusterFlag says what aliases and defaults jobs are read with.
+// clusterFlag selects the cluster file, with the aliases and defaults of jobs.
 type clusterFlag struct {
-	Cluster string `name:"cluster" placeholder:"FILE" help:"The cluster's srtslurm.yaml (default: SRTSLURM_CONFIG, else that of the working directory or of the two above)."`
+	Cluster string `name:"cluster" placeholder:"FILE" help:"The cluster's srtslurm.yaml (default: SRTSLURM_CONFIG, else that of the working directory or the two directories above it)."`
 }
 
-// cluster reads the cluster file; nil without one.
+// cluster reads the cluster file; it returns nil if there is none.
 func (c clusterFlag) cluster(e *env) (*spec.Cluster, error) {
 	path, err := spec.FindCluster(c.Cluster)
 	if err != nil || path == "" {
@@ -44,7 +44,7 @@ func (c clusterFlag) cluster(e *env) (*spec.Cluster, error) {
 	cluster, notes, err := spec.ParseCluster(path, text)
 	var problems spec.Problems
 	if errors.As(err, &problems) {
-		err = fmt.Errorf("%s is no valid cluster file; problems: %d", path, len(problems))
+		err = fmt.Errorf("%s is not a valid cluster file; problems: %d", path, len(problems))
 	}
 	for _, n := range append(notes, problems...) {
 		e.Line(n.String())
@@ -58,10 +58,10 @@ type jobValidateCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobValidateCmd) Help() string {
-	return `Files are those of srtctl (docs/formats/job.md). Every problem is told, with the line and the column; aliases of
-models and containers are looked up where there is a cluster file. A sweep is expanded, and each of its jobs checked.
+	return `Checks srtctl job files (docs/formats/job.md) and reports every problem with its line and column. Aliases of models
+and containers are looked up if there is a cluster file. A sweep is expanded, and each of its jobs is checked.
 Exits with 1 when a file has a problem.
 
 Examples:
@@ -69,7 +69,7 @@ Examples:
   stepscope job validate recipes/*.yaml --cluster srtslurm.yaml --json`
 }
 
-// jobChecks is what "job validate --json" prints.
+// jobChecks is the output of "job validate --json".
 type jobChecks struct {
 	Format int        `json:"format"`
 	Files  []jobCheck `json:"files"`
@@ -84,7 +84,7 @@ type jobCheck struct {
 	shape    string
 }
 
-// Run checks.
+// Run checks the files.
 func (c *jobValidateCmd) Run(e *env) error {
 	cluster, err := c.cluster(e)
 	if err != nil {
@@ -117,12 +117,12 @@ func (c *jobValidateCmd) Run(e *env) error {
 	case wrong == 0:
 		return nil
 	case len(c.Files) == 1:
-		return fmt.Errorf("%s is no valid job; problems: %d", c.Files[0], len(checks.Files[0].Problems))
+		return fmt.Errorf("%s is not a valid job; problems: %d", c.Files[0], len(checks.Files[0].Problems))
 	}
-	return fmt.Errorf("%d of %d files are no valid jobs", wrong, len(c.Files))
+	return fmt.Errorf("%d of %d files are not valid jobs", wrong, len(c.Files))
 }
 
-// checkJob reads a file and each job of its sweep. Without a cluster file aliases are for whoever has one.
+// checkJob checks a file and each job of its sweep. Without a cluster file it leaves aliases unresolved.
 func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
 	text, err := readYAML(path)
 	if err != nil {
@@ -136,7 +136,7 @@ func checkJob(path string, cluster *spec.Cluster) (check jobCheck, err error) {
 	return check, err
 }
 
-// checkText is what there is to say of the text of a job file, and the jobs of its sweep, each resolved.
+// checkText checks the text of a job file, and returns the jobs of its sweep, each resolved.
 func checkText(name string, text []byte, resolve func(*spec.Job) error) (check jobCheck, variants []spec.Variant, err error) {
 	check = jobCheck{File: name, Jobs: []string{}, Problems: []spec.Note{}, Notes: []spec.Note{}}
 	_, notes, err := spec.Parse(name, text)
@@ -172,7 +172,7 @@ func checkText(name string, text []byte, resolve func(*spec.Job) error) (check j
 	return check, variants, nil
 }
 
-// problems keeps those of an error; an error of another kind is given back.
+// problems keeps the problems of an error; it returns errors of other kinds.
 func (c *jobCheck) problems(err error) error {
 	var all spec.Problems
 	if !errors.As(err, &all) {
@@ -184,7 +184,7 @@ func (c *jobCheck) problems(err error) error {
 
 type jobSchemaCmd struct{}
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobSchemaCmd) Help() string {
 	return `Editors complete and check files that begin with "# yaml-language-server: $schema=job.schema.json".
 
@@ -192,7 +192,7 @@ Examples:
   stepscope job schema > job.schema.json`
 }
 
-// Run prints.
+// Run prints the schema.
 func (c *jobSchemaCmd) Run(e *env) error {
 	_, err := e.stdout.Write(spec.Schema())
 	return err

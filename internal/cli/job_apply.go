@@ -16,15 +16,15 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// jobPlace says where jobs are.
+// jobPlace locates the directories of jobs.
 type jobPlace struct {
-	Output string `name:"output-dir" short:"o" default:"logs" placeholder:"DIR" help:"The directory that the jobs' directories are in (default: logs; or the cluster file's output_dir)."`
+	Output string `name:"output-dir" short:"o" default:"logs" placeholder:"DIR" help:"Directory that holds the jobs' directories (default: logs, or the cluster file's output_dir)."`
 }
 
-// conductFlags are for who conducts a job.
+// conductFlags are the flags of the process that runs a job.
 type conductFlags struct {
-	Ready     time.Duration `name:"ready-timeout" default:"30m" help:"How long workers may take until they serve."`
-	Interface string        `name:"interface" placeholder:"NAME" help:"Network interface whose address the nodes of a worker meet at; default: that of the default route."`
+	Ready     time.Duration `name:"ready-timeout" default:"30m" help:"How long workers may take to become ready."`
+	Interface string        `name:"interface" placeholder:"NAME" help:"Network interface through which the nodes of a worker connect; default: that of the default route."`
 	runPlace
 }
 
@@ -32,26 +32,26 @@ type jobApplyCmd struct {
 	File string `arg:"" placeholder:"FILE" help:"The job's YAML file; - for stdin."`
 
 	On     string `name:"on" enum:"slurm,local" default:"slurm" help:"slurm, or local: all nodes are this machine, without containers."`
-	DryRun bool   `name:"dry-run" help:"Show every command, environment, mount, node and file, and do nothing."`
-	Detach bool   `name:"detach" help:"Do not follow the job: say its id and end. Without shared storage its files stay on its first node. A sweep is one array job."`
+	DryRun bool   `name:"dry-run" help:"Show every command, environment, mount, node and file without doing anything."`
+	Detach bool   `name:"detach" help:"Submit the job, print its id and exit. Without shared storage, its files stay on its first node. A sweep becomes one array job."`
 
-	Parallel int  `name:"parallel" default:"1" placeholder:"N" help:"How many jobs of a sweep run at a time (default: 1): on this machine, as jobs of Slurm, or in an allocation on nodes of their own."`
-	JSON     bool `name:"json" help:"Print what became of the job, or of all jobs of the sweep, as JSON."`
+	Parallel int  `name:"parallel" default:"1" placeholder:"N" help:"How many jobs of a sweep run at the same time (default: 1): on this machine, as Slurm jobs, or in an allocation, each on separate nodes."`
+	JSON     bool `name:"json" help:"Print the outcome of the job, or of all jobs of the sweep, as JSON."`
 
-	Program string `name:"program" placeholder:"PATH" help:"stepscope on the nodes (default: this program's own path)."`
+	Program string `name:"program" placeholder:"PATH" help:"Path of stepscope on the nodes (default: that of this program)."`
 	clusterFlag
 	jobPlace
 	conductFlags
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobApplyCmd) Help() string {
-	return `Starts the workers of a job on their nodes, waits until they serve, warms them up, sends the loads and opens the windows of all roles together,
-stops the workers, brings all files home, merges and explains them. What srtctl's profiling document describes; docs/formats/job.md tells the
-file. Inside an allocation of Slurm (salloc) its nodes are used.
+	return `Starts the workers of a job on their nodes, waits until they are ready, warms them up, sends the loads and opens the windows of all roles
+together, stops the workers, collects all files, merges and explains them, as srtctl's profiling document describes. docs/formats/job.md
+documents the file. Inside a Slurm allocation (salloc), its nodes are used.
 
-A sweep's jobs have directories of their own in that of the sweep; one that fails does not end the others, and at the end one table compares
-all (stepscope job sweep). The exit status is that of the first that failed.
+Each job of a sweep has its own directory inside that of the sweep. A failed job does not end the others, and at the end one table compares
+all jobs (stepscope job sweep). The exit status is that of the first job that failed.
 
 Exit status: 10 a worker failed, 11 a load, 12 a node, 13 the scheduler ended it (cancelled, time limit); 3 done, but something is missing.
 
@@ -62,7 +62,7 @@ Examples:
   stepscope job apply sweep.yaml --parallel 4`
 }
 
-// Run runs the jobs of the file, or shows what they would do.
+// Run runs the jobs of the file, or prints their plans.
 func (c *jobApplyCmd) Run(ctx context.Context, e *env) error {
 	cluster, err := c.cluster(e)
 	if err != nil {
@@ -86,14 +86,14 @@ func (c *jobApplyCmd) Run(ctx context.Context, e *env) error {
 	}
 	if c.On == "slurm" && !c.DryRun {
 		if err := slurm.Available(); err != nil {
-			return fmt.Errorf("%w, or on this machine: --on local", err)
+			return fmt.Errorf("%w; to run on this machine: --on local", err)
 		}
 	}
 	if c.Parallel < 1 {
 		return usagef("--parallel %d: want 1 or more", c.Parallel)
 	}
 	if id, _ := slurm.Allocation(); c.Detach && (c.On == "local" || id != "") {
-		return usagef("--detach is for jobs that are submitted: on this machine, or inside an allocation, this process conducts the job")
+		return usagef("--detach needs a job to submit: on this machine, or inside an allocation, this process runs the job")
 	}
 	if len(variants[0].Parameters) > 0 {
 		return c.sweep(ctx, e, variants, cluster, root)
@@ -101,7 +101,7 @@ func (c *jobApplyCmd) Run(ctx context.Context, e *env) error {
 	return c.one(ctx, e, variants[0].Job, cluster, root)
 }
 
-// one runs a job, or shows what it would do.
+// one runs a job, or prints its plan.
 func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spec.Cluster, root string) error {
 	p, o := c.plan(j, cluster, root)
 	if c.DryRun {
@@ -127,7 +127,7 @@ func (c *jobApplyCmd) one(ctx context.Context, e *env, j *spec.Job, cluster *spe
 	return outcome(e, state, c.JSON)
 }
 
-// plan is what a job will do, and what Slurm is told.
+// plan returns the plan of a job and the options for Slurm.
 func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*job.Plan, job.Slurm) {
 	p := job.NewPlan(j, c.Program, c.On == "local")
 	if cluster != nil && p.Image != "" {
@@ -139,7 +139,7 @@ func (c *jobApplyCmd) plan(j *spec.Job, cluster *spec.Cluster, root string) (*jo
 	return p, c.slurm(j, cluster, root)
 }
 
-// where tells where the jobs are conducted.
+// where returns where the jobs are run.
 func (c *jobApplyCmd) where() place {
 	if c.On == "local" {
 		return local
@@ -154,11 +154,11 @@ type place int
 
 const (
 	local      place = iota // in this process, all on this machine
-	allocated               // in this process, on nodes of the allocation that it is in
-	submitting              // in jobs of Slurm
+	allocated               // in this process, on nodes of the current allocation
+	submitting              // as Slurm jobs
 )
 
-// read are the jobs of the file.
+// read returns the jobs of the file.
 func (c *jobApplyCmd) read(e *env, cluster *spec.Cluster) ([]spec.Variant, error) {
 	var text []byte
 	var err error
@@ -178,15 +178,15 @@ func (c *jobApplyCmd) read(e *env, cluster *spec.Cluster) ([]spec.Variant, error
 		e.Line(n.String())
 	}
 	if !check.Valid {
-		return nil, fmt.Errorf("%s is no valid job; problems: %d", c.File, len(check.Problems))
+		return nil, fmt.Errorf("%s is not a valid job; problems: %d", c.File, len(check.Problems))
 	}
 	return variants, nil
 }
 
-// slurm is what Slurm is told beyond the plan. The embedded server uses no GPUs.
+// slurm returns the options for Slurm beyond the plan. The embedded server uses no GPUs.
 func (c *jobApplyCmd) slurm(j *spec.Job, cluster *spec.Cluster, root string) job.Slurm {
 	runDir := c.RunDir
-	if abs, err := filepath.Abs(runDir); runDir != "" && err == nil { // the script runs elsewhere
+	if abs, err := filepath.Abs(runDir); runDir != "" && err == nil { // the script runs in another directory
 		runDir = abs
 	}
 	o := job.Slurm{Root: root, Ready: c.Ready, Interface: c.Interface, RunDir: runDir, At: time.Now(), GPUs: j.Backend.Type != spec.StepScope, Follow: !c.Detach, Token: rand.Text()}
@@ -204,7 +204,7 @@ func (c *jobApplyCmd) slurm(j *spec.Job, cluster *spec.Cluster, root string) job
 	return o
 }
 
-// here conducts a job in this process, on nodes of the allocation that it is in, or on this machine.
+// here runs a job in this process, on nodes of the current allocation or on this machine.
 func (c *jobApplyCmd) here(ctx context.Context, p *job.Plan, o *job.Slurm, nodes []string, say func(string)) (*job.State, error) {
 	id, _ := slurm.Allocation()
 	if p.Local {
@@ -225,7 +225,7 @@ func (c *jobApplyCmd) here(ctx context.Context, p *job.Plan, o *job.Slurm, nodes
 	return conduct(ctx, say, p, k, id, dir, on, "", &c.conductFlags)
 }
 
-// conduct runs a job whose first process this is; token is that of who submitted it, if it is another who keeps its runs.
+// conduct runs a job in its first process. token is the submitter's, if another process keeps the job's runs.
 func conduct(ctx context.Context, say func(string), p *job.Plan, k job.Carrier, id, dir, on, token string, f *conductFlags) (*job.State, error) {
 	root, err := f.root()
 	if err != nil {
@@ -244,7 +244,7 @@ func conduct(ctx context.Context, say func(string), p *job.Plan, k job.Carrier, 
 	r.Log = func(line string) {
 		line = time.Now().Format("15:04:05 ") + line
 		say(line)
-		if on != "slurm" { // whose batch script has its output there
+		if on != "slurm" { // under Slurm, the output of the batch script goes there
 			fmt.Fprintln(log, line)
 		}
 	}
@@ -252,7 +252,7 @@ func conduct(ctx context.Context, say func(string), p *job.Plan, k job.Carrier, 
 	return r.Do(ctx), nil
 }
 
-// outcome says what became of a job, and makes it the exit status.
+// outcome prints the outcome of a job and sets the exit status.
 func outcome(e *env, s *job.State, asJSON bool) error {
 	e.status = s.Status
 	if asJSON {
@@ -260,7 +260,7 @@ func outcome(e *env, s *job.State, asJSON bool) error {
 	}
 	fmt.Fprint(e.stdout, s.Summary())
 	if s.Stage == job.Cancelled {
-		e.Warn("the job was told to end")
+		e.Warn("the job was cancelled")
 	}
 	return nil
 }
@@ -273,12 +273,12 @@ func (c *jobApplyCmd) submit(ctx context.Context, p *job.Plan, o *job.Slurm, say
 	dir = o.For(p, id)
 	say(fmt.Sprintf("job %s submitted: %s\n  stepscope job status %s    stepscope job logs %s --follow    stepscope job cancel %s", id, dir, id, id, id))
 	if err := job.Note(p, o, id, dir); err != nil {
-		return "", "", fmt.Errorf("job %s was submitted, and cannot be followed (scancel %s ends it): %w", id, id, err)
+		return "", "", fmt.Errorf("job %s was submitted, but cannot be followed (scancel %s ends it): %w", id, id, err)
 	}
 	return id, dir, nil
 }
 
-// follow follows a job of Slurm to its end; without a state it does not.
+// follow submits a job to Slurm and follows it to its end; the state is nil if the job is detached.
 func (c *jobApplyCmd) follow(ctx context.Context, e *env, p *job.Plan, o *job.Slurm) (*job.State, error) {
 	id, dir, err := c.submit(ctx, p, o, e.Line)
 	if err != nil {
@@ -298,7 +298,7 @@ func (c *jobApplyCmd) follow(ctx context.Context, e *env, p *job.Plan, o *job.Sl
 	return s, c.keep(p, s)
 }
 
-// keep puts the runs of a job's loads among one's own, unless the job could.
+// keep adds the runs of the job's loads to the user's runs, unless the job itself could.
 func (c *jobApplyCmd) keep(p *job.Plan, s *job.State) error {
 	if len(s.Runs) > 0 {
 		return nil
@@ -310,7 +310,7 @@ func (c *jobApplyCmd) keep(p *job.Plan, s *job.State) error {
 	return s.Keep(p, root)
 }
 
-// refused says what to do about an option that this Slurm does not know.
+// refused adds advice about an option that this Slurm does not know.
 func refused(err error) error {
 	if strings.Contains(err.Error(), "--segment") {
 		return fmt.Errorf("%w: this Slurm does not know that option; set use_segment_sbatch_directive: false in the cluster file", err)
@@ -318,19 +318,19 @@ func refused(err error) error {
 	return err
 }
 
-// jobConductCmd is what the batch script becomes.
+// jobConductCmd is the process that the batch script becomes.
 type jobConductCmd struct {
-	File   string `arg:"" help:"The job's file, in effect; -: stdin."`
+	File   string `arg:"" help:"The resolved job file; - for stdin."`
 	Dir    string `name:"dir" required:"" help:"The job's directory."`
-	Follow bool   `name:"followed" help:"Wait at the end for who follows the job."`
-	Token  string `name:"token" help:"By which the directory of who submitted is known."`
+	Follow bool   `name:"followed" help:"Wait at the end for the process that follows the job."`
+	Token  string `name:"token" help:"Token that identifies the submitter's directory."`
 
-	Mount    []string `name:"mount" sep:"none" help:"Of containers."`
-	Preamble string   `name:"preamble" help:"Shell before each command in a container."`
+	Mount    []string `name:"mount" sep:"none" help:"Mounts of containers."`
+	Preamble string   `name:"preamble" help:"Shell commands to run before each command in a container."`
 	conductFlags
 }
 
-// Run conducts the job that this process is the first of.
+// Run runs the job as its first process.
 func (c *jobConductCmd) Run(ctx context.Context, e *env) error {
 	text, err := io.ReadAll(e.stdin)
 	if err != nil {
@@ -361,7 +361,7 @@ func (c *jobConductCmd) Run(ctx context.Context, e *env) error {
 	if !job.Shared(c.Dir, c.Token) {
 		job.Linger(context.WithoutCancel(ctx), c.Dir, c.Follow)
 	}
-	e.status = s.Status // who follows says what became of it
+	e.status = s.Status // the follower reports the outcome
 	return nil
 }
 
@@ -374,7 +374,7 @@ type jobPrepareCmd struct {
 	Port      []int  `name:"port"`
 }
 
-// Run prints what the node says of itself.
+// Run prints the properties of the node.
 func (c *jobPrepareCmd) Run(e *env) error {
 	h, err := job.Prepare(c.Dir, c.Token, c.Interface, c.Engine, c.Port)
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// servedFlags holds the flags of a job whose workers are the embedded server
-// against what "serve" takes: a flag that it lacks, or a value that it refuses,
-// would else show when the worker starts. notes are of flags of SGLang's server that
-// change nothing, one of each role, as its worker will say it.
+// servedFlags checks the flags of a job whose workers are the embedded server against those of "serve". Otherwise an
+// unknown flag or a refused value would only show when the worker starts. notes list the flags of SGLang's server
+// without effect, one note per role, in the words of its worker.
 func servedFlags(j *spec.Job) (problems spec.Problems, notes []spec.Note) {
 	if j.Backend.Type != spec.StepScope {
 		return nil, nil
@@ -37,18 +36,17 @@ func servedFlags(j *spec.Job) (problems spec.Problems, notes []spec.Note) {
 	return problems, notes
 }
 
-// servedFlag tries a flag as serve's command line would. It gives the name of a flag
-// that changes nothing.
+// servedFlag checks a flag as serve's command line would. It returns the name of a flag without effect.
 func servedFlag(f spec.Flag) (ignored string, err error) {
 	var tree struct {
 		Serve serveCmd `cmd:""`
 	}
-	exits := errors.New("it prints something and ends")
+	exits := errors.New("it prints something and exits")
 	parser, err := kong.New(&tree, kong.Name("stepscope"), values, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) { panic(exits) }))
 	if err != nil {
-		panic(err) // the tags of our own verbs are wrong
+		panic(err) // a struct tag of our own verbs is invalid
 	}
-	if args := f.Args(); args == nil { // false: nothing is asked for
+	if args := f.Args(); args == nil { // false: the flag is not set
 		if _, ok := launch.ForeignFlag(f.Key); ok {
 			return "", nil
 		}

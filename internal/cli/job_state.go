@@ -21,9 +21,9 @@ type jobStatusCmd struct {
 	jobPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobStatusCmd) Help() string {
-	return `Lists the jobs of a directory, the newest first, with how far each is and why it ended; of one job, more.
+	return `Lists the jobs of a directory, newest first, with the progress of each and why it ended; a single job has more details.
 
 Examples:
   stepscope job status
@@ -74,14 +74,14 @@ func (c *jobStatusCmd) Run(ctx context.Context, e *env) error {
 
 type jobLogsCmd struct {
 	Job    string `arg:"" optional:"" placeholder:"ID" help:"The job, or its directory; default: the newest."`
-	Of     string `arg:"" optional:"" placeholder:"WHO" help:"Whose: a part of a file's name, as prefill_w0, profile_decode; default: the job's own."`
-	Follow bool   `name:"follow" short:"f" help:"Go on until the job has ended."`
+	Of     string `arg:"" optional:"" placeholder:"WHO" help:"Whose log: part of a file name, such as prefill_w0 or profile_decode; default: the job's own."`
+	Follow bool   `name:"follow" short:"f" help:"Keep printing until the job has ended."`
 	jobPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobLogsCmd) Help() string {
-	return `Prints what a job has said, or one of its workers or loads.
+	return `Prints the log of a job, or of one of its workers or loads.
 
 Examples:
   stepscope job logs 1234 --follow
@@ -115,8 +115,8 @@ func (c *jobLogsCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// follow prints the job's own log until the job has ended. A job of Slurm is attended
-// on its first node, which brings its files home if they are not here.
+// follow prints the job's own log until the job has ended. For a Slurm job it runs on the job's first node, which sends
+// its files if they are not here.
 func (c *jobLogsCmd) follow(ctx context.Context, e *env, s *job.State, over func() bool) error {
 	if s.On != "slurm" {
 		_, err := job.Follow(ctx, s.Dir, job.LogFile, e.data(), over)
@@ -132,13 +132,13 @@ func (c *jobLogsCmd) follow(ctx context.Context, e *env, s *job.State, over func
 
 type jobCancelCmd struct {
 	Job   string        `arg:"" placeholder:"ID" help:"The job, or its directory."`
-	Grace time.Duration `name:"grace" default:"2m" help:"How long it may take to end in order, before it is ended at once."`
+	Grace time.Duration `name:"grace" default:"2m" help:"How long the job may take to shut down before it is killed."`
 	jobPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobCancelCmd) Help() string {
-	return `Tells a job to end: its workers stop, what is there is gathered, nothing is left running.
+	return `Ends a job: its workers stop, existing files are collected, and nothing is left running.
 
 Examples:
   stepscope job cancel 1234`
@@ -158,7 +158,7 @@ func (c *jobCancelCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if s == nil {
-		return errors.New("the job ended without a word")
+		return errors.New("the job ended without a status")
 	}
 	fmt.Fprint(e.stdout, s.Summary())
 	return nil

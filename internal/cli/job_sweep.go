@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// cancelGrace is how long a job of a sweep that is interrupted may take to end in order.
+// cancelGrace is how long a job of an interrupted sweep may take to shut down.
 const cancelGrace = 2 * time.Minute
 
 type jobSweepCmd struct {
@@ -25,17 +25,17 @@ type jobSweepCmd struct {
 	JSON bool   `name:"json" help:"Print as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *jobSweepCmd) Help() string {
-	return `Compares the jobs of a sweep, as job apply does at its end: of a sweep that was detached, or that still runs. For each role a table, with a row a
-job: tokens per second and latencies of the load, steps of the window and what they spend their time with. Writes sweep.json and sweep.html,
-which has plots over the first parameter that is a number, into the directory. Exits as job apply does.
+	return `Compares the jobs of a sweep as job apply does at its end, for a sweep that was detached or still runs. Prints a table per role with a row
+per job: tokens per second and latencies of the load, the steps of the window and how they spend their time. Writes sweep.json and
+sweep.html, with plots over the first numeric parameter, into the directory. Exits as job apply does.
 
 Examples:
   stepscope job sweep logs/profiling_sweep_20261123_101500`
 }
 
-// Run compares.
+// Run compares the jobs.
 func (c *jobSweepCmd) Run(e *env) error {
 	s, err := job.ReadSweep(c.Dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *jobSweepCmd) Run(e *env) error {
 	return compareSweep(e, s, c.JSON)
 }
 
-// compareSweep shows what a sweep has come to, and leaves it in its directory.
+// compareSweep prints the comparison of a sweep and writes it into its directory.
 func compareSweep(e *env, s *job.Sweep, asJSON bool) error {
 	if err := s.Write(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func compareSweep(e *env, s *job.Sweep, asJSON bool) error {
 	return nil
 }
 
-// sweepTable is a sweep as reports show it.
+// sweepTable converts a sweep for reports.
 func sweepTable(s *job.Sweep) *report.Sweep {
 	t := &report.Sweep{Name: s.Name, Began: s.Began, Parameters: s.Parameters}
 	for _, f := range job.Figures {
@@ -97,7 +97,7 @@ func sweepTable(s *job.Sweep) *report.Sweep {
 	return t
 }
 
-// sweep runs the jobs of a sweep, some at a time, or shows what they would do, and compares them.
+// sweep runs the jobs of a sweep, several at a time, and compares them, or prints their plans.
 func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant, cluster *spec.Cluster, root string) error {
 	at := time.Now()
 	plans, orders := make([]*job.Plan, len(variants)), make([]job.Slurm, len(variants))
@@ -106,7 +106,7 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 		plans[i], orders[i] = c.plan(v.Job, cluster, root)
 		o := &orders[i]
 		o.At, o.Token, o.Dir = at, orders[0].Token, filepath.Join(root, job.SweepDir(v.Of, at), v.Name)
-		o.Exclusive = o.Exclusive || c.Parallel > 1 // two of them on one node would meet at its ports, and slow each other
+		o.Exclusive = o.Exclusive || c.Parallel > 1 // two jobs on one node would share its ports and slow each other
 		most, wants[i] = max(most, len(plans[i].Workers)), plans[i].Nodes
 	}
 	if c.DryRun {
@@ -135,7 +135,7 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 		return c.array(ctx, e, s, plans, orders)
 	}
 	job.Deal(ctx, wants, c.Parallel, nodes, func(i, seat int, nodes []string) {
-		v := &s.Jobs[i]                                                // nobody else's
+		v := &s.Jobs[i]                                                // used only by this goroutine
 		short := strings.Join(strings.SplitN(v.Name, "_", 3)[:2], "_") // job_001
 		say := func(line string) { e.Line(short + " " + line) }
 		if c.On == "local" {
@@ -153,12 +153,12 @@ func (c *jobApplyCmd) sweep(ctx context.Context, e *env, variants []spec.Variant
 	s.Look()
 	err = compareSweep(e, s, c.JSON)
 	if err == nil && e.status == 0 {
-		err = ctx.Err() // jobs that have not begun did not fail
+		err = ctx.Err() // jobs that have not started did not fail
 	}
 	return err
 }
 
-// variant runs one job of a sweep. When ctx ends, it ends, and what there is of it comes home.
+// variant runs one job of a sweep. When ctx ends, the job ends and its files so far are collected.
 func (c *jobApplyCmd) variant(ctx context.Context, p *job.Plan, o *job.Slurm, nodes []string, say func(string)) (*job.State, error) {
 	if c.where() != submitting {
 		return c.here(ctx, p, o, nodes, say)
@@ -182,7 +182,7 @@ func (c *jobApplyCmd) variant(ctx context.Context, p *job.Plan, o *job.Slurm, no
 	return s, c.keep(p, s)
 }
 
-// sayer says what is written to it, whole lines at a time.
+// sayer is a writer that passes on whole lines.
 type sayer struct {
 	say  func(string)
 	rest []byte
@@ -200,13 +200,13 @@ func (l *sayer) Write(p []byte) (int, error) {
 	}
 }
 
-// array submits all jobs of a sweep as one array, which Slurm deals with from then on.
+// array submits all jobs of a sweep as one array, which Slurm schedules from then on.
 func (c *jobApplyCmd) array(ctx context.Context, e *env, s *job.Sweep, plans []*job.Plan, orders []job.Slurm) error {
 	script, err := job.ArrayScript(s.Name, plans, orders, c.Parallel)
 	if err != nil {
 		return err
 	}
-	for i := range orders { // before a task begins and looks for it
+	for i := range orders { // before a task starts and reads it
 		if err := job.Announce(orders[i].Dir, orders[i].Token); err != nil {
 			return err
 		}

@@ -9,11 +9,11 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// longKey is more than any key has.
+// longKey exceeds the length of any key, in bytes.
 const longKey = 64 << 10
 
-// readKeys reads the files of the flags with the tag into, and gives what they hold to the flags that it names: a key on
-// a command line is seen by everybody on the machine, and a file wins over the environment.
+// readKeys reads the files of the flags with the tag into, and assigns their content to the flags that the tag names.
+// Everyone on the machine can see a key on a command line. A file overrides the environment.
 func readKeys(flags []*kong.Flag) error {
 	byName := map[string]*kong.Flag{}
 	for _, f := range flags {

@@ -9,11 +9,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// hardly anybody comes to a limit of so much: it is not told.
+// hardly is a limit that is too high to mention.
 const hardly = 1e6
 
-// checkLimits holds numbers to the tag limits of their flags: "1.." is 1 or more,
-// "0..1" from 0 to 1.
+// checkLimits checks numbers against the tag limits of their flags: "1.." means 1 or more, "0..1" from 0 to 1.
 func checkLimits(flags []*kong.Flag) error {
 	for _, f := range flags {
 		limits := f.Tag.Get("limits")
@@ -29,7 +28,7 @@ func checkLimits(flags []*kong.Flag) error {
 			}
 		}
 		if err != nil {
-			panic(err) // the tags of our own verbs are wrong
+			panic(err) // a struct tag of our own verbs is invalid
 		}
 		values := []reflect.Value{f.Target}
 		switch f.Target.Kind() {

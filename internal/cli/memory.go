@@ -9,12 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// bounded is how much memory a verb may take that has all of a window in it.
+// memoryFlags limits the memory of verbs that hold a whole window in memory.
 type memoryFlags struct {
-	MaxMemory string `placeholder:"BYTES" help:"End with an error when more memory is needed, such as 8GB (default: half of the machine, or of the control group)."`
+	MaxMemory string `placeholder:"BYTES" help:"Exit with an error if more memory than this is needed, such as 8GB (default: half of the machine's, or of the control group's)."`
 }
 
-// watch ends the program when it needs more than it may; done ends the watching.
+// watch ends the program when it exceeds its memory limit; done stops watching.
 func (b *memoryFlags) watch(e *env) (done func(), err error) {
 	begin, err := b.watcher(e, nil)
 	if err != nil {
@@ -23,8 +23,8 @@ func (b *memoryFlags) watch(e *env) (done func(), err error) {
 	return begin(), nil
 }
 
-// watcher gives what begins the watching, for verbs that do other things first. abandon, if there is one, is called
-// before the program ends.
+// watcher returns a function that begins the watching, for verbs that do other things first. abandon, if not nil, is
+// called before the program ends.
 func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()), err error) {
 	limit := memory.Machine() / 2
 	if b.MaxMemory != "" {
@@ -32,15 +32,15 @@ func (b *memoryFlags) watcher(e *env, abandon func()) (begin func() (done func()
 			return nil, usagef("--max-memory %q: %v", b.MaxMemory, err)
 		}
 	}
-	if limit == 0 { // nobody says what there is
+	if limit == 0 { // the size of the memory is unknown
 		return func() func() { return func() {} }, nil
 	}
 	return func() func() { return memory.Watch(limit, func() { over(e, limit, abandon) }) }, nil
 }
 
-// over ends the program, which needs more than the limit.
+// over ends the program because it exceeds the limit.
 func over(e *env, limit int64, abandon func()) {
-	// Nothing that the verb is in the middle of could end it soon enough, and all it has written is hidden.
+	// The verb could not stop its work soon enough, and all files that it has written so far are hidden.
 	said := make(chan struct{})
 	go func() {
 		atomicfile.Abandon()

@@ -18,17 +18,17 @@ type mergeCmd struct {
 	inputFlags
 	rangeFlags
 	Out      string   `short:"o" name:"output" placeholder:"OUT" help:"File or directory to write to, - for stdout (default: merged-ID.trace.json.gz beside the inputs). A name that ends in .json is not compressed."`
-	Format   string   `placeholder:"FORMAT" help:"chrome (JSON, as SGLang's merger writes it) or pftrace (Perfetto protobuf). Default: by the ending of -o, else chrome."`
-	Align    string   `enum:"auto,always,never" default:"auto" help:"Move the clocks of hosts by their common collectives: when needed (auto), always or never."`
-	Level    *int     `placeholder:"N" help:"Compression level, 1 (fast) to 9 (small). Default: 5, of a Perfetto trace 1."`
-	Cats     []string `sep:"," placeholder:"CAT" help:"Keep only events of these categories, as trace check lists them, and those that have none."`
-	NoPython bool     `help:"Leave out python_function events: most of a trace recorded with stacks."`
-	JSON     bool     `name:"json" help:"Print as JSON what was done."`
+	Format   string   `placeholder:"FORMAT" help:"chrome (JSON, as SGLang's merger writes it) or pftrace (Perfetto protobuf). Default: by the extension of -o, else chrome."`
+	Align    string   `enum:"auto,always,never" default:"auto" help:"Align the clocks of hosts by their common collectives: when needed (auto), always or never."`
+	Level    *int     `placeholder:"N" help:"Compression level, 1 (fast) to 9 (small). Default: 5, for a Perfetto trace 1."`
+	Cats     []string `sep:"," placeholder:"CAT" help:"Keep only events of these categories, as listed by trace check, and events without a category."`
+	NoPython bool     `help:"Leave out python_function events, which make up most of a trace recorded with stacks."`
+	JSON     bool     `name:"json" help:"Print a summary of the work as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *mergeCmd) Help() string {
-	return `Ranks keep their rows, arrows stay inside their rank, and what is missing stands in the output's metadata.
+	return `Ranks keep their rows, arrows stay inside their rank, and the output's metadata lists what is missing.
 
 Examples:
   stepscope trace merge /tmp/profile
@@ -36,7 +36,7 @@ Examples:
   stepscope trace merge /tmp/profile --no-python -o - | zcat | wc -c`
 }
 
-// Run merges.
+// Run merges the ranks.
 func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	if err := c.check(); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 		return err
 	}
 	if strings.HasSuffix(out, ".zst") {
-		return usagef("-o %s: zstd is not written, give a name that ends in .json.gz, .json or .pftrace", c.Out)
+		return usagef("-o %s: zstd output is not supported, give a name that ends in .json.gz, .json or .pftrace", c.Out)
 	}
 	start := time.Now()
 	text, err := e.asText(ctx, in.Read, window)
@@ -106,7 +106,7 @@ func (c *mergeCmd) Run(ctx context.Context, e *env) error {
 	return res.Print(e.stdout)
 }
 
-// check looks at the values, and settles the format.
+// check validates the flags and determines the format.
 func (c *mergeCmd) check() error {
 	if l := c.Level; l != nil && (*l < 1 || *l > 9) {
 		return usagef("--level %d: give 1 (fast) to 9 (small)", *l)
@@ -130,7 +130,7 @@ func (c *mergeCmd) suffix() string {
 	return ".trace.json.gz"
 }
 
-// write merges into the file, or to stdout.
+// write merges to the file or to stdout.
 func (c *mergeCmd) write(ctx context.Context, e *env, window set.Set, out string, opt merge.Options) (res *merge.Result, err error) {
 	switch {
 	case c.Format == "pftrace" && out == "-":

@@ -16,16 +16,16 @@ type nsysCmd struct {
 	Sessions nsysSessionsCmd `cmd:"" help:"List the sessions of nsys, and the programs in them."`
 	Start    nsysStartCmd    `cmd:"" help:"Open a window on a running session."`
 	Stop     nsysStopCmd     `cmd:"" help:"Close the window, and print where its report is."`
-	Export   nsysExportCmd   `cmd:"" help:"Make the SQLite exports of reports."`
+	Export   nsysExportCmd   `cmd:"" help:"Export reports to SQLite."`
 	Stats    nsysStatsCmd    `cmd:"" help:"Print the summaries of nsys stats without nsys."`
 }
 
-// nsysTool is which nsys to use.
+// nsysTool selects the nsys to use.
 type nsysTool struct {
 	Nsys string `name:"nsys" placeholder:"PATH" help:"The nsys to use (default: STEPSCOPE_NSYS, else that of PATH, else the newest in the usual places)."`
 }
 
-// seconds is a time that may be given as a plain number of them, as to nsys.
+// seconds is a duration that may be given as a plain number of seconds, as in nsys.
 type seconds time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -47,16 +47,16 @@ type nsysSessionsCmd struct {
 	runPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *nsysSessionsCmd) Help() string {
-	return `Sessions are those of this user and host: of stepscope nsys run, and of nsys itself where TMPDIR is the same.
+	return `Lists this user's sessions on this host: those of stepscope nsys run, and those of nsys itself if TMPDIR is the same.
 
 Examples:
   stepscope nsys sessions
   stepscope nsys sessions --json`
 }
 
-// Run lists.
+// Run lists the sessions.
 func (c *nsysSessionsCmd) Run(ctx context.Context, e *env) error {
 	root, err := c.root()
 	if err != nil {

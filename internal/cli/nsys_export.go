@@ -13,24 +13,24 @@ import (
 
 type nsysExportCmd struct {
 	Reports []string `arg:"" name:"report" help:"Files *.nsys-rep."`
-	Output  string   `short:"o" placeholder:"FILE" help:"Where to write; of several reports a directory (default: beside each)."`
+	Output  string   `short:"o" placeholder:"FILE" help:"File to write; for several reports, a directory (default: beside each report)."`
 	nsysTool
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *nsysExportCmd) Help() string {
-	return `An nsys that is older than a report cannot read it.
+	return `An older nsys cannot read reports of a newer one.
 
 Examples:
   stepscope nsys export serve.nsys-rep
   stepscope nsys export rank0.nsys-rep rank1.nsys-rep -o exports/`
 }
 
-// Run exports.
+// Run exports the reports.
 func (c *nsysExportCmd) Run(ctx context.Context, e *env) error {
 	if len(c.Reports) > 1 && c.Output != "" {
 		if st, err := os.Stat(c.Output); err != nil || !st.IsDir() {
-			return usagef("-o %s: of several reports give a directory that there is", c.Output)
+			return usagef("-o %s: for several reports, give an existing directory", c.Output)
 		}
 	}
 	tool, err := nsys.Find(ctx, c.Nsys)

@@ -138,7 +138,7 @@ func TestNsysInputs(t *testing.T) {
 		{"analyze DIR/ours.nsys-rep", 1, "DIR/ours.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory\n"},
 		{"analyze CUT", 1, "the file is cut short"},
 		{"analyze EXPORT --from 3 --to 2", 2, "give a stretch of time"},
-		{"analyze EXPORT --from 100", 1, "neither GPU work nor NVTX ranges in the window asked for"},
+		{"analyze EXPORT --from 100", 1, "neither GPU work nor NVTX ranges in the requested window"},
 		{"compare EXPORT EXPORT", 0, "decode"},
 		{"compare EXPORT --ranks TP00,TP02", 0, "TP02"},
 		{"trace check EXPORT", 0, "4 decode"},
@@ -147,7 +147,7 @@ func TestNsysInputs(t *testing.T) {
 		{"trace export EXPORT -o DIR/spans.csv", 0, "spans.csv"},
 		{"analyze EXPORT LATER", 0, " s apart from "},
 		{"trace merge EXPORT LATER -o DIR/both.json.gz", 0, " s apart from "},
-		{"analyze WINDOWS", 0, "2 profiling windows found, taking the newest, "},
+		{"analyze WINDOWS", 0, "2 profiling windows found, using the newest, "},
 		{"analyze ../../testdata/traces/graphs --from 1", 0, "--from and --to are for reports of Nsight Systems"},
 	} {
 		put := strings.NewReplacer("EXPORT", export, "CUT", broken, "OTHER", other, "DIR", dir, "LATER", later, "WINDOWS", windows)

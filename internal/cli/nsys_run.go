@@ -15,29 +15,29 @@ import (
 )
 
 type nsysRunCmd struct {
-	Command []string `arg:"" placeholder:"COMMAND" help:"After --: the program and its arguments."`
+	Command []string `arg:"" placeholder:"COMMAND" help:"The program and its arguments, after --."`
 
 	StartLater   bool    `name:"start-later" help:"Collect nothing until stepscope nsys start."`
-	Delay        seconds `name:"delay" placeholder:"TIME" help:"Begin to collect this long after the start: 30 or 30s."`
+	Delay        seconds `name:"delay" placeholder:"TIME" help:"Start to collect this long after the start: 30 or 30s."`
 	Duration     seconds `name:"duration" placeholder:"TIME" help:"Collect for this long; the program goes on."`
-	CaptureRange string  `name:"capture-range" placeholder:"API" help:"Collect while the program says so, each time with a report of its own: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
+	CaptureRange string  `name:"capture-range" placeholder:"API" help:"Collect in the ranges that the program marks, with one report per range: cudaProfilerApi (from cudaProfilerStart to cudaProfilerStop, as in a CUDA_PROFILER window) or nvtx (a range, see -p)."`
 	NVTXCapture  string  `name:"nvtx-capture" short:"p" placeholder:"RANGE@DOMAIN" help:"The range of --capture-range nvtx (default: cudaProfilerApi@stepscope, that of stepscope serve)."`
-	Output       string  `short:"o" placeholder:"NAME" help:"Report, with nsys' %h, %p, %q{VARIABLE}; windows are NAME-window-N. Default: in the run's directory."`
-	Overwrite    bool    `name:"force-overwrite" help:"Replace a report that is there."`
+	Output       string  `short:"o" placeholder:"NAME" help:"Name of the report, with nsys' %h, %p, %q{VARIABLE}; windows are NAME-window-N. Default: in the run's directory."`
+	Overwrite    bool    `name:"force-overwrite" help:"Replace an existing report."`
 
 	Trace   string   `short:"t" placeholder:"APIS" help:"What to trace (default: cuda,nvtx)."`
-	Session string   `name:"session-new" placeholder:"NAME" help:"Name of the session (default: the program's with the run's last four letters)."`
-	NsysArg []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys. Those that stepscope does not have may stand here as they are: --cuda-memory-usage=true."`
+	Session string   `name:"session-new" placeholder:"NAME" help:"Name of the session (default: the program's name with the last four letters of the run's id)."`
+	NsysArg []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys. Those that stepscope does not have may also be given directly: --cuda-memory-usage=true."`
 
 	nsysTool
 	runPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *nsysRunCmd) Help() string {
 	return `Runs nsys with options for servers: --trace=cuda,nvtx --trace-fork-before-exec=true --cuda-graph-trace=node, no sampling of the CPU
-(--sample=process-tree, --cpuctxsw=process-tree turn it on). Without a flag that says when, it collects from start to end. Signals go to the
-program when its report is made; the exit status is the program's. docs/nsys.md tells more.
+(--sample=process-tree, --cpuctxsw=process-tree turn it on). By default it collects from start to end. Signals go to the program once its
+report is made; the exit status is the program's. See also docs/nsys.md.
 
 Examples:
   stepscope nsys run --start-later -- python3 -m sglang.launch_server --model-path MODEL
@@ -71,7 +71,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	if _, err := nsys.Program(c.Command[0]); err != nil {
 		return err
 	}
-	// What is wrong with the options, before a run is made.
+	// Report invalid options before a run is created.
 	if _, err := l.Plan(ctx); err != nil {
 		return usageError{err}
 	}
@@ -81,8 +81,7 @@ func (c *nsysRunCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// reportPatience is how long nsys may take to make a report: of a large trace,
-// minutes.
+// reportPatience is how long nsys may take to write a report; a large trace takes minutes.
 const reportPatience = time.Hour
 
 func (c *nsysRunCmd) mode() nsys.Mode {
@@ -127,13 +126,13 @@ func (c *nsysRunCmd) check() error {
 		case !strings.HasPrefix(a, "--") || !hasValue:
 			return usagef("option of nsys %q: write it as --OPTION=VALUE", a)
 		case slices.Contains([]string{"--start-later", "--session", "--kill", "--stop-on-exit", "--output", "--command-file"}, name):
-			return usagef("%s is stepscope's to give", name)
+			return usagef("%s is set by stepscope", name)
 		}
 	}
 	return nil
 }
 
-// output is the absolute name of reports without its ending; "": not given.
+// output returns the absolute name of reports without the extension, or "" if none is given.
 func (c *nsysRunCmd) output() (string, error) {
 	if c.Output == "" {
 		return "", nil
@@ -143,12 +142,12 @@ func (c *nsysRunCmd) output() (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(path); err == nil && !c.Overwrite && (c.mode() == nsys.Whole || c.Delay > 0) {
-		return "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", path)
+		return "", fmt.Errorf("%s exists already: give another -o, or --force-overwrite", path)
 	}
 	return strings.TrimSuffix(path, nsys.Suffix), nil
 }
 
-// reportPath makes of -o the path of a report that can be written.
+// reportPath returns the path of a report for -o, after checking that it can be written.
 func reportPath(name string) (string, error) {
 	name, err := nsys.Expand(name, os.LookupEnv)
 	if err != nil {
@@ -159,12 +158,12 @@ func reportPath(name string) (string, error) {
 		return "", err
 	}
 	if st, err := os.Stat(path); strings.HasSuffix(name, "/") || err == nil && st.IsDir() {
-		return "", usagef("-o %s: is a directory, give a name in it", name)
+		return "", usagef("-o %s is a directory: give a name in it", name)
 	}
 	if !strings.HasSuffix(path, nsys.Suffix) {
 		path += nsys.Suffix
 	}
-	// nsys would find out at the end.
+	// nsys would only fail at the end.
 	f, err := os.CreateTemp(filepath.Dir(path), ".stepscope-*")
 	if err != nil {
 		return "", fmt.Errorf("-o %s: a report cannot be written there: %w", name, errors.Unwrap(err))

@@ -10,8 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/read/nsysdb"
 )
 
-// nsysStatsCmd is "nsys stats": nsys' own summaries, without nsys and in
-// constant memory.
+// nsysStatsCmd is "nsys stats". It prints nsys' own summaries without nsys and in constant memory.
 type nsysStatsCmd struct {
 	Path    string   `arg:"" name:"report" help:"A .nsys-rep file or its .sqlite export."`
 	Reports []string `name:"report" short:"r" placeholder:"NAME,…" help:"Which summaries, by nsys' names: cuda_gpu_kern_sum, cuda_api_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, nvtx_sum, osrt_sum. Default: all that have rows."`
@@ -19,7 +18,7 @@ type nsysStatsCmd struct {
 	Top     int      `default:"20" limits:"0.." help:"Maximum number of rows in each table; 0: all. csv and json have all rows."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *nsysStatsCmd) Help() string {
 	return `Examples:
   stepscope nsys stats server.nsys-rep
@@ -46,7 +45,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
-	sums := []nsysdb.Summary{} // in JSON no null
+	sums := []nsysdb.Summary{} // not null in JSON
 	for _, s := range all {
 		if len(s.Rows) > 0 {
 			sums = append(sums, s)
@@ -55,7 +54,7 @@ func (c *nsysStatsCmd) Run(ctx context.Context, e *env) error {
 		}
 	}
 	if len(sums) == 0 && len(c.Reports) == 0 {
-		e.Warn("%s: neither kernels, calls nor ranges in the report", c.Path)
+		e.Warn("%s: no kernels, calls or ranges in the report", c.Path)
 	}
 	if c.Format == "json" {
 		return e.printJSON(sums)

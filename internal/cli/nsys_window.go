@@ -15,16 +15,16 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// nsysWindow is what start and stop share.
+// nsysWindow has the flags that start and stop share.
 type nsysWindow struct {
-	Ref    string `arg:"" optional:"" name:"session" help:"Name or id of a session, a run's id or last, or the pid of the program or of nsys. Not needed where there is one session."`
-	Output string `short:"o" placeholder:"NAME" help:"Where to put the report, with nsys' %h, %p, %q{VARIABLE} (default: what the run says, with -window-N)."`
+	Ref    string `arg:"" optional:"" name:"session" help:"Name or id of a session, a run's id or last, or the pid of the program or of nsys. Not needed if there is only one session."`
+	Output string `short:"o" placeholder:"NAME" help:"Where to put the report, with nsys' %h, %p, %q{VARIABLE} (default: the name in the run, with -window-N)."`
 	JSON   bool   `name:"json" help:"Print as JSON."`
 	nsysTool
 	runPlace
 }
 
-// find finds the session, and where its report is to go.
+// find returns the session and the destination of its report.
 func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.ExternalSession, output string, err error) {
 	root, err := c.root()
 	if err != nil {
@@ -35,19 +35,19 @@ func (c *nsysWindow) find(ctx context.Context, overwrite bool) (s *nsys.External
 			return nil, "", err
 		}
 		if _, err := os.Stat(output); err == nil && !overwrite {
-			return nil, "", fmt.Errorf("%s is there already: give another -o, or --force-overwrite", output)
+			return nil, "", fmt.Errorf("%s exists already: give another -o, or --force-overwrite", output)
 		}
 	}
 	s, err = nsys.FindSession(ctx, root, c.Nsys, c.Ref)
 	return s, output, err
 }
 
-// stop closes the window and prints what came.
+// stop closes the window and prints its report.
 func (c *nsysWindow) stop(ctx context.Context, e *env, s *nsys.ExternalSession, output string) error {
-	// However long it takes: a window that is being closed cannot be left.
+	// Wait as long as it takes: a window that is being closed cannot be abandoned.
 	w, err := s.Stop(context.WithoutCancel(ctx), output, reportPatience)
 	if errors.Is(err, nsys.ErrNoReport) {
-		e.Warn("session %s waits for ranges no more; %v", s.Session.Name, err)
+		e.Warn("session %s no longer waits for ranges; %v", s.Session.Name, err)
 		e.Incomplete()
 		return nil
 	}
@@ -73,17 +73,17 @@ type nsysStartCmd struct {
 	nsysWindow
 	Duration   seconds  `placeholder:"TIME" help:"Close the window after this time: 5 or 5s."`
 	Steps      int      `placeholder:"N" help:"Close it when the server at --url has run this many forward steps."`
-	URL        string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps count."`
-	APIKey     string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent to it as bearer token."`
-	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
+	URL        string   `name:"url" default:"http://localhost:30000" placeholder:"URL" help:"The server whose steps are counted."`
+	APIKey     string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key sent to it as a bearer token."`
+	APIKeyFile string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
 	Timeout    seconds  `default:"5m" help:"Close a window of --steps after this time at the latest."`
-	Overwrite  bool     `name:"force-overwrite" help:"Replace a report that is there."`
-	NsysArg    []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys start; may stand here as it is."`
+	Overwrite  bool     `name:"force-overwrite" help:"Replace an existing report."`
+	NsysArg    []string `name:"nsys-arg" sep:"none" placeholder:"--OPTION=VALUE" help:"Any other option of nsys start, which may also be given directly."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *nsysStartCmd) Help() string {
-	return `Without --duration and --steps the window stays open until stepscope nsys stop. The program goes on either way.
+	return `Without --duration and --steps, the window stays open until stepscope nsys stop. The program continues either way.
 
 Examples:
   stepscope nsys start --duration 5s
@@ -100,7 +100,7 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 	case c.Steps > 0 && c.Duration > 0:
 		return usagef("give --duration or --steps, not both")
 	case c.JSON && c.Steps == 0 && c.Duration == 0:
-		return usagef("--json goes with --duration or --steps, for it tells of the report")
+		return usagef("--json needs --duration or --steps, because it describes the report")
 	}
 	for _, a := range c.NsysArg {
 		if !strings.HasPrefix(a, "--") || !strings.Contains(a, "=") {
@@ -133,7 +133,7 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 	if c.Steps == 0 && c.Duration == 0 {
 		where := w.Output
 		if first && s.Record == nil {
-			where = "what nsys profile was told (for nsys its -o, not this one, holds the first time); stop -o NAME moves it"
+			where = "the -o of nsys profile (nsys ignores the one given here for its first window); stop -o NAME moves it"
 		}
 		e.Warn("its report will be %s", where)
 		_, err := fmt.Fprintf(e.stdout, "close it with: stepscope nsys stop %s\n", s.Session.Name)
@@ -145,7 +145,7 @@ func (c *nsysStartCmd) Run(ctx context.Context, e *env) error {
 	return errors.Join(waitErr, err)
 }
 
-// wait returns when the window is to be closed.
+// wait waits until the window has to be closed.
 func (c *nsysStartCmd) wait(ctx context.Context, e *env, count *torch.Counter) error {
 	if count == nil {
 		select {
@@ -171,9 +171,9 @@ type nsysStopCmd struct {
 	nsysWindow
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *nsysStopCmd) Help() string {
-	return `Returns when the report is made, which takes nsys minutes for large ones. The program goes on.
+	return `Returns when the report is made, which takes nsys minutes for large ones. The program continues.
 
 Examples:
   stepscope nsys stop

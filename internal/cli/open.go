@@ -32,10 +32,10 @@ type openCmd struct {
 	Browser bool   `help:"Open the address in the default browser."`
 	UI      string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto to open it in (default: ${default})."`
 
-	browse func(url string) error // nil: browse
+	browse func(url string) error // nil: the default browser
 }
 
-// Help says how it works where no browser is.
+// Help returns the end of the help text, which explains use without a browser.
 func (c *openCmd) Help() string {
 	return `Prints an address on this machine. The page there opens Perfetto in a tab and gives it the trace; nothing is uploaded.
 The busiest stream of each rank is pinned, and findings are flagged on the ruler. Ends when Perfetto has the trace.
@@ -48,11 +48,11 @@ Examples:
   stepscope trace open merged-run.trace.json.gz`
 }
 
-// pinLimit is the largest file, in bytes as it lies on disk, that is read
-// before it is handed over, to know which rows matter: some seconds of work.
+// pinLimit is the largest file, in bytes on disk, that is read before the hand-over to find the important rows. Reading
+// takes a few seconds.
 const pinLimit = 64 << 20
 
-// maxFlags bounds the findings on the ruler; more would hide each other.
+// maxFlags bounds the findings on the ruler; more would overlap.
 const maxFlags = 8
 
 // Run hands a trace to Perfetto.
@@ -96,7 +96,7 @@ func (c *openCmd) Run(ctx context.Context, e *env) error {
 	}, func(address string) { c.announce(e, log, address) })
 }
 
-// perfettoAt refuses what is no address of a Perfetto.
+// perfettoAt rejects an invalid address of Perfetto.
 func perfettoAt(ui string) error {
 	if u, err := url.Parse(ui); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return usagef("--ui %q: give an address such as %s", ui, open.DefaultUI)
@@ -104,14 +104,14 @@ func perfettoAt(ui string) error {
 	return nil
 }
 
-// needsMerge tells whether Perfetto cannot take a window as it lies there.
+// needsMerge reports whether Perfetto cannot read the window as it is.
 func needsMerge(window set.Set) bool { return len(window.Files) > 1 || packed(window.Files[0].Path) }
 
-// announce prints the address, and opens it when asked to.
+// announce prints the address, and opens it if --browser is given.
 func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 	fmt.Fprintln(e.stdout, address)
 	if !c.Browser {
-		e.Warn("open this address in a browser; it ends when Perfetto has the trace")
+		e.Warn("open this address in a browser; stepscope ends when Perfetto has the trace")
 		return
 	}
 	start := c.browse
@@ -123,8 +123,7 @@ func (c *openCmd) announce(e *env, log *slog.Logger, address string) {
 	}
 }
 
-// mergeInto makes one file of a set; a set of one file is only written anew,
-// as a reader without our patience can read it.
+// mergeInto writes a set as one file. A set of one file is only rewritten, so that a stricter reader can read it.
 func (e *env) mergeInto(ctx context.Context, window set.Set, dir string) (string, error) {
 	out := filepath.Join(dir, set.OutputName(window.ID, ".trace.json.gz"))
 	meter := e.Meter("merge", window.Bytes())
@@ -140,9 +139,8 @@ func (e *env) mergeInto(ctx context.Context, window set.Set, dir string) (string
 	return out, nil
 }
 
-// looksLikeTrace refuses files that Perfetto would not know either. They are
-// told by their first bytes: gzip, zstd, JSON, or a protobuf whose first field
-// is a packet.
+// looksLikeTrace rejects files that Perfetto cannot read either. It recognises gzip, zstd, JSON and a protobuf whose
+// first field is a packet by their first bytes.
 func looksLikeTrace(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -151,7 +149,7 @@ func looksLikeTrace(path string) error {
 	defer f.Close()
 	var head [1]byte
 	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return nil // empty: said later
+		return nil // empty: reported later
 	}
 	switch head[0] {
 	case 0x1f, 0x28, '{', '[', 0x0a, ' ', '\t', '\r', 0xef:
@@ -160,12 +158,11 @@ func looksLikeTrace(path string) error {
 	return fmt.Errorf("%s: not a trace: it begins with %q, neither JSON nor gzip nor zstd nor Perfetto's protobuf", path, head[:])
 }
 
-// packed tells a zstd file, which Perfetto does not read, by its magic number
-// (RFC 8878, section 3.1.1).
+// packed reports whether a file is zstd, which Perfetto cannot read, by its magic number (RFC 8878, section 3.1.1).
 func packed(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return false // Serve says what is wrong with it
+		return false // Serve reports the error
 	}
 	defer f.Close()
 	var magic [4]byte
@@ -182,12 +179,12 @@ func fileAt(path string) set.File {
 	return f
 }
 
-// pinnable reads a file of moderate size; whole is false when part of it is
-// lost. What is not Chrome JSON (.pftrace) gives no traces and stays as it is.
+// pinnable reads a file of moderate size; whole is false if part of it is lost. Other formats than Chrome JSON
+// (.pftrace) return no traces and are left unchanged.
 func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, whole bool) {
 	limit := int64(pinLimit)
 	if strings.HasSuffix(f.Path, ".json") {
-		limit *= 16 // not compressed
+		limit *= 16 // the file is not compressed
 	}
 	if f.Size > limit || strings.HasSuffix(f.Path, "trace") {
 		return nil, true
@@ -200,7 +197,8 @@ func (e *env) pinnable(ctx context.Context, f set.File) (traces []*trace.Trace, 
 	return traces, !slices.ContainsFunc(traces, func(t *trace.Trace) bool { return slices.ContainsFunc(t.Notes, lost) })
 }
 
-// mainRows are the rows to pin of what was merged, whose pids begin with the label; else the process is its pid.
+// mainRows returns the rows to pin. In a merged file the pids begin with the label of the rank; otherwise the process
+// is its pid.
 func mainRows(traces []*trace.Trace) []open.Row {
 	var rows []open.Row
 	for _, t := range traces {
@@ -212,7 +210,7 @@ func mainRows(traces []*trace.Trace) []open.Row {
 	return rows
 }
 
-// mainTrack is the stream that worked longest, with the name that its row has; nil: none did.
+// mainTrack returns the busiest stream, named as its row is, or nil if there is none.
 func mainTrack(t *trace.Trace) *trace.Track {
 	busy := make([]int64, len(t.Tracks))
 	for i := range t.Spans {
@@ -228,19 +226,19 @@ func mainTrack(t *trace.Trace) *trace.Track {
 	return &tr
 }
 
-// found are the findings of traces of one file.
+// found returns the findings of the traces of one file.
 func found(traces []*trace.Trace) []open.Note {
 	if len(traces) == 0 {
 		return nil
 	}
 	r, err := explain.Analyze(traces, explain.Options{})
 	if err != nil {
-		return nil // nothing to flag: the trace opens without
+		return nil // the trace opens without flags
 	}
 	return flags(r, traces[0].Source.BaseNS) // all ranks of one file count from the same base
 }
 
-// flags are the findings that have a place in time, the important ones first, in a file that counts from base.
+// flags returns the findings that have a time, most important first, in a file whose times count from base.
 func flags(r *result.Report, base int64) []open.Note {
 	zero := r.Source.StartNS - base
 	var notes []open.Note
@@ -259,8 +257,7 @@ func flags(r *result.Report, base int64) []open.Note {
 	return notes
 }
 
-// browse opens an address in the user's browser: $BROWSER, or what the system
-// has for it.
+// browse opens an address in the user's browser: $BROWSER, or the system's default.
 func browse(address string) error {
 	var tries [][]string
 	if own := os.Getenv("BROWSER"); own != "" {
@@ -276,7 +273,7 @@ func browse(address string) error {
 	}
 	var errs []error
 	for _, args := range tries {
-		// Not bound to our context: the browser outlives the hand-over.
+		// Not bound to ctx: the browser outlives the hand-over.
 		cmd := exec.Command(args[0], append(args[1:], address)...)
 		err := cmd.Start()
 		if err == nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// target is the file to write: what -o says (given), the usual name in a
-// directory if it says one, or the usual name in dir, beside the inputs. It
-// checks what would else fail only after all the work.
+// target returns the file to write: the given -o, the usual name inside it if it is a directory, or the usual name in
+// dir, beside the inputs. It checks for errors that would otherwise only show after all the work.
 func target(given, dir, usual string) (string, error) {
 	out := given
 	if out == "-" {
@@ -38,7 +37,7 @@ func target(given, dir, usual string) (string, error) {
 	return out, nil
 }
 
-// oneStdout refuses two results on stdout.
+// oneStdout rejects two results on stdout.
 func oneStdout(out string, asJSON bool) error {
 	if out == "-" && asJSON {
 		return usagef("both -o - and --json write to stdout: leave one out")
@@ -46,8 +45,7 @@ func oneStdout(out string, asJSON bool) error {
 	return nil
 }
 
-// throughFile lets write fill a file and copies it to stdout, for what can be
-// written to files alone.
+// throughFile has write fill a temporary file and copies it to stdout, for formats that can only be written to files.
 func (e *env) throughFile(name string, write func(path string) error) error {
 	dir, remove, err := atomicfile.TempDir("stepscope-")
 	if err != nil {
@@ -63,13 +61,13 @@ func (e *env) throughFile(name string, write func(path string) error) error {
 		return err
 	}
 	defer f.Close()
-	// Gone from here on: a reader that stops early may end this program.
+	// Remove the file now, because a reader that stops early may end this program.
 	remove()
 	_, err = io.Copy(e.data(), f)
 	return err
 }
 
-// data is stdout for what programs read: as it is, but for a terminal.
+// data returns stdout for machine-readable output: unfiltered, except on a terminal.
 func (e *env) data() io.Writer {
 	if e.terminal() == nil {
 		return outlet{e.out, e}
@@ -77,7 +75,7 @@ func (e *env) data() io.Writer {
 	return e.stdout
 }
 
-// terminal is the terminal that stdout is, or nil.
+// terminal returns stdout if it is a terminal, else nil.
 func (e *env) terminal() *os.File {
 	if f, ok := e.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
@@ -85,11 +83,10 @@ func (e *env) terminal() *os.File {
 	return nil
 }
 
-// printJSON writes v for machines.
+// printJSON writes v as JSON.
 func (e *env) printJSON(v any) error { return report.Indented(e.data(), v) }
 
-// tables are the options of tables on stdout: how wide it is, and whether it takes
-// colours.
+// tables returns the options of tables on stdout: its width, and whether it supports colours.
 func (e *env) tables() (o report.Options) {
 	f := e.terminal()
 	if f == nil {
@@ -104,9 +101,9 @@ func (e *env) tables() (o report.Options) {
 	return o
 }
 
-// quietFlag leaves out all that is said beside the result.
+// quietFlag suppresses all messages besides the result and the problems.
 type quietFlag struct {
-	Quiet bool `name:"quiet" short:"q" help:"Print the result and what is wrong, no more."`
+	Quiet bool `name:"quiet" short:"q" help:"Print only the result and problems."`
 }
 
 func (f *quietFlag) apply(e *env) { e.Quiet = f.Quiet }

@@ -11,16 +11,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
-// modules are the names of SGLang's programs that are verbs of a group here.
+// modules maps the names of SGLang's programs to our verbs in groups.
 var modules = map[string]string{
 	"bench_serving": "bench serving", "bench_one_batch": "bench one-batch", "bench_one_batch_server": "bench one-batch-server",
 	"bench_offline_throughput": "bench offline",
 }
 
-// expand prepares a command line for kong: flags may be shortened to what is
-// unambiguous and written with underscores, as in Python's argparse and so in
-// SGLang's commands (--profile_id, --fail). It tells the verb, and says what
-// is wrong with verbs and names of flags, for it knows what there is.
+// expand prepares a command line for kong: flags may be shortened to an unambiguous prefix and written with
+// underscores, as in Python's argparse and so in SGLang's commands (--profile_id, --fail). It returns the verb, and
+// reports unknown verbs and flags, because it knows the valid ones.
 func expand(root *kong.Node, args []string) (out []string, verb string, err error) {
 	if len(args) == 0 {
 		return []string{"--help"}, "", nil
@@ -32,7 +31,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		args = append(strings.Fields(verb), args[1:]...)
 	}
 	node := root
-	asks := false // for help or the version: no verb needed
+	asks := false // help or the version is requested: no verb needed
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if len(node.Positional) > 0 && node.Positional[0].Passthrough {
@@ -55,7 +54,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 				return nil, verb, err
 			}
 			if flag, err = findFlag(node, name); err != nil {
-				// An option of the program that the verb wraps.
+				// An option of the wrapped program.
 				if _, none := findFlag(node, "nsys-arg"); none != nil {
 					return nil, verb, err
 				}
@@ -89,7 +88,7 @@ func expand(root *kong.Node, args []string) (out []string, verb string, err erro
 		out = append(out, a)
 		asks = asks || flag != nil && (flag.Name == "help" || flag.Name == "help-all" || flag.Name == "version")
 		if flag != nil && flag.Tag != nil && flag.Tag.Get("bare") != "" {
-			// It may stand alone.
+			// The value is optional.
 			if i+1 < len(args) && isShare(args[i+1]) {
 				i++
 				a += "=" + args[i]
@@ -134,7 +133,7 @@ func isShare(s string) bool {
 	return err == nil
 }
 
-// flagsOf lists the flags that count for a verb.
+// flagsOf returns the flags that apply to a verb.
 func flagsOf(n *kong.Node) (flags []*kong.Flag) {
 	for _, group := range n.AllFlags(false) {
 		flags = append(flags, group...)
@@ -142,10 +141,10 @@ func flagsOf(n *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
-// mostListed is how many flags are listed to who gave another one; --help has more.
+// mostListed bounds the flags that an error about an unknown flag lists; --help has more.
 const mostListed = 20
 
-// findFlag finds a long flag by its name, or else by the start of it.
+// findFlag finds a long flag by its name or by an unambiguous prefix.
 func findFlag(n *kong.Node, name string) (*kong.Flag, error) {
 	name = strings.ReplaceAll(name, "_", "-")
 	var found, all []string
@@ -188,8 +187,8 @@ func findShort(n *kong.Node, arg string) (*kong.Flag, error) {
 	return nil, usagef("no flag %s here", arg)
 }
 
-// noVerb says what was meant perhaps: a verb of a group without the group, or
-// a directory without a verb.
+// noVerb reports an unknown verb and suggests the likely one: a verb of a group without the group, or analyze for a
+// path without a verb.
 func noVerb(root, at *kong.Node, word string) error {
 	for _, v := range verbsOf(root) {
 		if strings.HasSuffix(v, " "+word) || at != root && v == word {
@@ -208,7 +207,7 @@ func noVerb(root, at *kong.Node, word string) error {
 	return usagef("no verb %q, there are: %s", word, strings.Join(verbsOf(at), ", "))
 }
 
-// verbsOf lists the verbs at and below a node, as they are written.
+// verbsOf lists the verbs at and below a node, as they are typed.
 func verbsOf(n *kong.Node) (verbs []string) {
 	for _, leaf := range n.Leaves(true) {
 		verbs = append(verbs, verbOf(leaf))
@@ -216,7 +215,7 @@ func verbsOf(n *kong.Node) (verbs []string) {
 	return verbs
 }
 
-// verbOf is a verb as it is written: "trace merge".
+// verbOf returns a verb as it is typed: "trace merge".
 func verbOf(n *kong.Node) string {
 	if n.Parent == nil {
 		return ""
@@ -224,7 +223,7 @@ func verbOf(n *kong.Node) string {
 	return strings.TrimSpace(verbOf(n.Parent) + " " + n.Name)
 }
 
-// nearest is the flag that was meant perhaps: one that is not written right, or that name is a part of. "": none.
+// nearest returns the flag that was probably meant: one with a similar spelling, or one that contains name. "": none.
 func nearest(name string, all []string) string {
 	if near := suggest.Closest("--"+name, all); near != "" {
 		return near

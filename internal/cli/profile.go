@@ -13,44 +13,43 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// profileCmd is "profile": SGLang's sglang.profiler, and what happens to the files
-// after it.
+// profileCmd is "profile". It does the work of SGLang's sglang.profiler, and collects and explains the files.
 type profileCmd struct {
-	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): a window from start to findings. start: start it and return. stop: end it and go on with its files, or end whatever the servers at --url record."`
+	Action string `arg:"" optional:"" placeholder:"ACTION" help:"run (default): record a window and explain it. start: start a window and return. stop: end it and process its files, or end any recording of the servers at --url."`
 	Dir    string `arg:"" optional:"" placeholder:"DIR" help:"stop: the directory that start printed, or its last part, the id."`
 
 	profiledFlags
 	PD bool `name:"pd-separated" hidden:""`
 
-	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, below which each window has one of its own; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM the one it was started with."`
-	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record; by stage, of each stage. With start, 0 records until stop."`
+	OutputDir string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers, with a subdirectory for each window; default: SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp. For vLLM, the one it was started with."`
+	NumSteps  int      `name:"num-steps" default:"5" help:"Forward steps to record, per stage with --profile-by-stage. With start, 0 records until stop."`
 	StartStep int64    `name:"start-step" placeholder:"N" help:"Forward count since the server's start at which to begin."`
 	ByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
 	Stages    []string `name:"profile-stages" sep:"," placeholder:"STAGE" help:"By stage: only prefill or decode."`
 	Prefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Prefix of the file names."`
 	ProfileID string   `name:"profile-id" hidden:""`
 
-	CPU        bool     `name:"cpu" default:"true" help:"Record the host; --no-cpu does not. The same holds for the next three."`
+	CPU        bool     `name:"cpu" default:"true" help:"Record the host; --no-cpu turns it off. The next three flags work in the same way."`
 	GPU        bool     `name:"gpu" default:"true" help:"Record the GPU."`
-	Mem        bool     `name:"mem" help:"Snapshots of GPU memory."`
-	RPD        bool     `name:"rpd" help:"ROCm's rpd profiler."`
-	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
-	Lean       bool     `name:"lean" help:"Record kernels and the calls that launch them alone, which slows the servers least: no steps by name, and nothing of what hosts do. Without it all that the server records by default; --no-with-stack leaves out what costs most of that."`
-	Stack      bool     `name:"with-stack" xor:"stack" help:"With Python stacks; default: as the server does."`
-	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"With shapes of tensors; default: as the server does."`
-	Merge      bool     `name:"merge-profiles" help:"Have the server merge as well. Without --no-merge-profiles traces are merged here in any case."`
+	Mem        bool     `name:"mem" help:"Record snapshots of GPU memory."`
+	RPD        bool     `name:"rpd" help:"Use ROCm's rpd profiler."`
+	Activities []string `name:"activities" sep:"," placeholder:"NAME" help:"Activities to record instead: any of CPU, GPU, MEM, RPD, CUDA_PROFILER, XPU."`
+	Lean       bool     `name:"lean" help:"Record only kernels and the calls that launch them, which slows the servers least: no step names and no host activity. Without it, record all that the server records by default; --no-with-stack leaves out the most costly part."`
+	Stack      bool     `name:"with-stack" xor:"stack" help:"Record Python stacks; default: as the server does."`
+	Shapes     bool     `name:"record-shapes" xor:"shapes" help:"Record shapes of tensors; default: as the server does."`
+	Merge      bool     `name:"merge-profiles" help:"Have the server merge the traces, too. They are also merged here, unless --no-merge-profiles is given."`
 
 	fetchFlags
-	LocalDir string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Where to put the files here; default: the directory of the window, by the same name as on the server."`
-	Duration time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps: prefill and decode servers for the same time."`
-	Timeout  time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
+	LocalDir string        `name:"local-dir" short:"o" placeholder:"DIR" help:"Local directory for the files; default: the directory of the window, with the same name as on the server."`
+	Duration time.Duration `placeholder:"TIME" help:"Record for this long instead of a number of steps, the same time on prefill and decode servers."`
+	Timeout  time.Duration `default:"5m" help:"Close a window that is still open after this time."`
 	Stall    time.Duration `default:"60s" help:"A rank whose trace has not arrived this long after the last one counts as missing."`
-	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before the profiler of an idle server is armed, which would record only how it waits; 0 does not wait. Start does not either."`
+	Wait     time.Duration `default:"60s" placeholder:"TIME" help:"How long to wait for load before arming the profiler of an idle server, which would record only its waiting; 0 does not wait, nor does start."`
 	Probe    bool          `help:"Send tiny requests, so that an idle server runs steps."`
 
 	NoAnalyze bool   `name:"no-analyze" help:"Only collect the files; do not analyze them."`
 	JSON      bool   `name:"json" help:"Print as JSON."`
-	HTML      string `name:"html" placeholder:"FILE" help:"Also write the page with plots; one for each server where there are several."`
+	HTML      string `name:"html" placeholder:"FILE" help:"Also write a page with plots; one per server if there are several."`
 
 	quietFlag
 	displayFlags
@@ -59,14 +58,13 @@ type profileCmd struct {
 	storeFlags
 }
 
-// profileWait is how long load is waited for where nothing else is said.
+// profileWait is the default time to wait for load.
 const profileWait = time.Minute
 
-// paceTime is how long a server's counters may be looked at for what steps take that are
-// not recorded.
+// paceTime is how long a server's counters may be sampled to measure steps without recording.
 const paceTime = 1500 * time.Millisecond
 
-// profileOff turns off what Python's BooleanOptionalAction can.
+// profileOff has the negated flags of Python's BooleanOptionalAction.
 type profileOff struct {
 	NoByStage bool `name:"no-profile-by-stage" hidden:""`
 	NoCPU     bool `name:"no-cpu" hidden:""`
@@ -78,10 +76,10 @@ type profileOff struct {
 	NoShapes  bool `name:"no-record-shapes" xor:"shapes" hidden:""`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *profileCmd) Help() string {
-	return `SGLang's diffusion servers have no profile routes: one request is sent to them that has its denoising steps recorded (since 0.5.23); say
-with --output-dir where the server writes traces.
+	return `SGLang's diffusion servers have no profile routes. Instead, one request is sent that has its denoising steps recorded (since 0.5.23); give
+the directory where the server writes traces with --output-dir.
 
 Examples:
   stepscope profile --num-steps 10
@@ -91,7 +89,7 @@ Examples:
   stepscope profile stop --url http://localhost:30000`
 }
 
-// BeforeReset refuses two lengths of one window.
+// BeforeReset rejects two lengths for one window.
 func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	if given(k, "duration") && given(k, "num-steps") {
 		return usagef("--duration and --num-steps: a window has one length, leave one of them out")
@@ -99,7 +97,7 @@ func (c *profileCmd) BeforeReset(k *kong.Context) error {
 	return nil
 }
 
-// AfterApply refuses a window of no time, which else reads as none given.
+// AfterApply rejects a duration of 0, which would otherwise count as not given.
 func (c *profileCmd) AfterApply(k *kong.Context) error {
 	if given(k, "duration") && c.Duration <= 0 {
 		return usagef("--duration %v: give a time above 0, as 500ms or 2s", c.Duration)
@@ -107,7 +105,7 @@ func (c *profileCmd) AfterApply(k *kong.Context) error {
 	return nil
 }
 
-// Run profiles.
+// Run records a window, or starts or stops one.
 func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	if c.Action == "" {
 		c.Action = "run"
@@ -128,14 +126,14 @@ func (c *profileCmd) Run(ctx context.Context, e *env) error {
 	return p.Stop(ctx, c.Dir)
 }
 
-// check looks at the values and makes of them what package system wants.
+// check validates the flags and converts them for package system.
 func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	fail := func(err error) (*system.Profile, error) { return nil, usageError{err} }
 	if !slices.Contains([]string{"run", "start", "stop"}, c.Action) {
 		return fail(fmt.Errorf("profile %q: give run, start or stop", c.Action))
 	}
 	if c.Dir != "" && c.Action != "stop" {
-		return fail(fmt.Errorf("profile %s takes no directory: say with -o where to put the files", c.Action))
+		return fail(fmt.Errorf("profile %s takes no directory: give the directory for the files with -o", c.Action))
 	}
 	if c.HTML == "-" {
 		return fail(fmt.Errorf("--html -: give a file, stdout has the findings"))
@@ -151,7 +149,7 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	}
 	switch {
 	case c.Duration > 0 && (c.Action != "run" || c.ByStage || c.StartStep > 0 || c.Probe):
-		return fail(fmt.Errorf("--duration goes with profile run, without --profile-by-stage, --start-step and --probe"))
+		return fail(fmt.Errorf("--duration needs profile run, without --profile-by-stage, --start-step and --probe"))
 	case c.Duration > 0:
 		c.NumSteps = 0
 	case c.NumSteps == 0 && c.Action == "run":
@@ -163,13 +161,13 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 	}
 	o := torch.Options{Timeout: c.Timeout, Stall: c.Stall, Wait: c.Wait, Probe: c.Probe, Pace: paceTime, NoMerge: c.NoMerge, Log: e.Line, Sessions: c.windows()}
 	if c.Action == "start" {
-		o.Wait, o.Probe, o.Pace = 0, false, 0 // SGLang's guide arms first, and tiny requests end with this program
+		o.Wait, o.Probe, o.Pace = 0, false, 0 // SGLang's guide arms the profiler before the load, and tiny requests end with this program
 	}
 	if o.Fetch, err = c.template(); err != nil {
 		return fail(err)
 	}
 	if c.Lean && (c.Stack || c.Shapes || c.Mem || c.RPD || c.NoGPU || c.Activities != nil) {
-		return fail(fmt.Errorf("--lean records kernels and launches alone: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))
+		return fail(fmt.Errorf("--lean records only kernels and launches: leave out --activities, --with-stack, --record-shapes and the like, or --lean"))
 	}
 	w, err := c.window()
 	w.For = c.Duration
@@ -183,13 +181,13 @@ func (c *profileCmd) check(e *env) (*system.Profile, error) {
 		Targets: targets, Window: w, Options: o, Duration: c.Duration, LocalDir: c.LocalDir, Skip: c.NoAnalyze,
 		Create: func(about runs.About) (*runs.Run, error) { return c.create(e, about) },
 	}
-	p.Root, _ = c.root() // without a home for runs no sessions of nsys are known
+	p.Root, _ = c.root() // without a home for runs, nsys sessions are unknown
 	if p.Sessions, err = c.sessions(); err != nil && (c.Action == "start" || c.Dir != "") {
 		return nil, err
 	}
 	if p.Explain, err = c.explain(e, form(c.JSON, false), c.HTML); err != nil {
 		return nil, err
 	}
-	p.Explain.Watch, err = c.watcher(e, nil) // the run is kept by then, and no window is open
+	p.Explain.Watch, err = c.watcher(e, nil) // by then the run is kept and no window is open
 	return p, err
 }

@@ -8,10 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// What profile is told of windows.
-
-// profilesDir is the directory of a flag, or the one that is said here by the environment, as SGLang's profiler has it;
-// empty: the server's.
+// profilesDir returns the directory given by a flag, or by the local environment as in SGLang's profiler; "" selects
+// the server's directory.
 func profilesDir(flag string) (string, error) {
 	if flag = cmp.Or(flag, os.Getenv("SGLANG_TORCH_PROFILER_DIR")); flag == "" {
 		return "", nil

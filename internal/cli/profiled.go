@@ -12,19 +12,19 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// profiledFlags say which servers are profiled, for the verbs that record windows of running ones.
+// profiledFlags select the running servers to record.
 type profiledFlags struct {
-	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A server, or NAME=URL; repeat it for several (default http://localhost:30000). vLLM's too. Of a router: all servers behind it, by their roles."`
+	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A server (SGLang or vLLM), or NAME=URL; repeat it for several (default http://localhost:30000). For a router: all servers behind it, by their roles."`
 	PrefillURL   []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
 	DecodeURL    []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
-	APIKey       string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Sent as bearer token."`
-	APIKeyFile   string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
-	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
-	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
-	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent with each request."`
+	APIKey       string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key sent as a bearer token."`
+	APIKeyFile   string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
+	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Key for the profile routes, if a server has a separate one."`
+	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
+	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Header sent with each request."`
 }
 
-// header is sent with each request.
+// header returns the headers sent with each request.
 func (c *profiledFlags) header() (http.Header, error) {
 	h := http.Header{}
 	if c.APIKey != "" {
@@ -40,10 +40,10 @@ func (c *profiledFlags) header() (http.Header, error) {
 	return h, nil
 }
 
-// targetName is a name before a URL, as in pod-0=http://10.0.0.7:30000.
+// targetName matches a name before a URL, as in pod-0=http://10.0.0.7:30000.
 var targetName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)=(https?://.*)$`)
 
-// targets are the servers.
+// targets returns the servers.
 func (c *profiledFlags) targets() (out []torch.Target, err error) {
 	header, err := c.header()
 	if err != nil {
@@ -68,13 +68,13 @@ func (c *profiledFlags) targets() (out []torch.Target, err error) {
 	return out, torch.CheckTargets(out)
 }
 
-// fetchFlags say how the files of servers come here.
+// fetchFlags define how the files of servers are fetched.
 type fetchFlags struct {
 	Fetch     string `placeholder:"CMD" help:"Command that prints a server's file {path}: 'ssh {host} cat {path}', 'kubectl exec {name} -- cat {path}'. No shell runs it."`
 	FetchList string `name:"fetch-list" placeholder:"CMD" help:"Command that lists {dir}; default: that of --fetch with ls -ln."`
 }
 
-// template is the command of --fetch; nil: there is none.
+// template returns the command of --fetch, or nil.
 func (f *fetchFlags) template() (*collect.Template, error) {
 	switch {
 	case f.Fetch != "":

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// howCalled is how this program is called, for commands that it tells people to type: one that "go run" built is nowhere
-// to be found.
+// howCalled returns the name of this program for commands that users are to type; a binary built by "go run" has no
+// permanent path.
 func howCalled() string {
 	exe, err := os.Executable()
 	if err != nil || strings.TrimSuffix(filepath.Base(exe), ".exe") != "stepscope" {
@@ -29,7 +29,8 @@ func howCalled() string {
 	return calledAt(exe, os.Args[0], info, here == nil)
 }
 
-// calledAt is how a program is called that is not on the PATH. here tells that its sources are below this directory.
+// calledAt returns how to call a program that is not on the PATH. here reports whether its sources are below the
+// current directory.
 func calledAt(exe, called string, info *debug.BuildInfo, here bool) string {
 	cache := os.Getenv("GOCACHE")
 	switch {

@@ -17,63 +17,63 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/route"
 )
 
-// routeCmd is "route", SGLang's launch_router and its mini balancer.
+// routeCmd is "route", the counterpart of SGLang's launch_router and its mini load balancer.
 type routeCmd struct {
 	Host string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed, or --insecure."`
 	Port int    `name:"port" limits:"0.." default:"30000" help:"Port to listen on; 0: any free one, see the log."`
 
-	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" help:"Servers that take whole requests; several, or repeat it."`
-	PD         bool     `name:"pd-disaggregation" help:"Prefill and decode servers apart: give --prefill and --decode."`
-	Prefill    []string `name:"prefill" sep:"none" placeholder:"URL" help:"A prefill server, and behind it the port of its bootstrap server (default: as it says itself); repeat it for several."`
+	WorkerURLs []string `name:"worker-urls" sep:"none" placeholder:"URL" help:"Servers that handle whole requests; give several, or repeat the flag."`
+	PD         bool     `name:"pd-disaggregation" help:"Route to separate prefill and decode servers: give --prefill and --decode."`
+	Prefill    []string `name:"prefill" sep:"none" placeholder:"URL" help:"A prefill server, optionally followed by the port of its bootstrap server (default: as it reports); repeat it for several."`
 	Decode     []string `name:"decode" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
 
-	Policy        string `name:"policy" enum:"random,round_robin,power_of_two,cache_aware" default:"cache_aware" help:"How a worker is chosen: random, round_robin, power_of_two (the less loaded of two) or cache_aware (who has seen the prompt's beginning)."`
-	PrefillPolicy string `name:"prefill-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"That of prefill servers; default: --policy."`
-	DecodePolicy  string `name:"decode-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"That of decode servers; default: --policy."`
+	Policy        string `name:"policy" enum:"random,round_robin,power_of_two,cache_aware" default:"cache_aware" help:"How a worker is chosen: random, round_robin, power_of_two (the less loaded of two) or cache_aware (the one that has seen the beginning of the prompt)."`
+	PrefillPolicy string `name:"prefill-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"Policy for prefill servers; default: --policy."`
+	DecodePolicy  string `name:"decode-policy" enum:",random,round_robin,power_of_two,cache_aware" default:"" help:"Policy for decode servers; default: --policy."`
 
-	CacheThreshold float64 `name:"cache-threshold" default:"0.3" help:"cache_aware: part of a prompt that a worker must have seen to be preferred."`
-	BalanceAbs     int     `name:"balance-abs-threshold" limits:"0.." default:"64" help:"cache_aware: where loads differ by more requests than this, and by more than --balance-rel-threshold, the least loaded is taken."`
-	BalanceRel     float64 `name:"balance-rel-threshold" limits:"0.." default:"1.5" help:"cache_aware: the factor of --balance-abs-threshold."`
+	CacheThreshold float64 `name:"cache-threshold" default:"0.3" help:"cache_aware: share of a prompt that a worker must have seen to be preferred."`
+	BalanceAbs     int     `name:"balance-abs-threshold" limits:"0.." default:"64" help:"cache_aware: choose the least loaded worker if loads differ by more requests than this and by more than --balance-rel-threshold."`
+	BalanceRel     float64 `name:"balance-rel-threshold" limits:"0.." default:"1.5" help:"cache_aware: factor between loads, see --balance-abs-threshold."`
 	MaxTreeSize    int     `name:"max-tree-size" limits:"1.." default:"67108864" help:"cache_aware: bytes of prompts remembered for each worker."`
 
-	APIKey          string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Requests must bring it as a bearer token, and workers get it. Without one workers get the client's."`
-	APIKeyFile      string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the key that requests must bring."`
-	Insecure        bool     `name:"insecure" help:"Beyond loopback, serve whoever reaches the port, without a key."`
-	AdminAPIKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"The same for profile, flush and abort requests."`
-	AdminAPIKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
-	WorkerKey       string   `name:"worker-api-key" env:"STEPSCOPE_WORKER_API_KEY" placeholder:"KEY" help:"Workers get this instead."`
-	WorkerKeyFile   string   `name:"worker-api-key-file" into:"worker-api-key" placeholder:"FILE" help:"File with that key alone."`
-	AllowedHost     []string `name:"allowed-host" sep:"none" placeholder:"NAME" help:"On loopback without a key: another name that requests may be addressed to."`
+	APIKey          string   `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key that requests must send as a bearer token, passed on to workers. Without one, workers get the client's."`
+	APIKeyFile      string   `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the key that requests must send."`
+	Insecure        bool     `name:"insecure" help:"Beyond loopback, serve anyone who reaches the port, without a key."`
+	AdminAPIKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Key for profile, flush and abort requests."`
+	AdminAPIKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
+	WorkerKey       string   `name:"worker-api-key" env:"STEPSCOPE_WORKER_API_KEY" placeholder:"KEY" help:"Key passed on to workers instead."`
+	WorkerKeyFile   string   `name:"worker-api-key-file" into:"worker-api-key" placeholder:"FILE" help:"File that holds only that key."`
+	AllowedHost     []string `name:"allowed-host" sep:"none" placeholder:"NAME" help:"On loopback without a key: another host name that requests may use."`
 
-	RequestTimeout int   `name:"request-timeout-secs" limits:"1.." default:"1800" help:"To the first byte of a worker's reply, and from one to the next."`
-	ConnectTimeout int   `name:"connect-timeout-secs" limits:"1.." default:"5" help:"To connect to a worker."`
-	StartTimeout   int   `name:"worker-startup-timeout-secs" limits:"1.." default:"1800" help:"By then requests can be served, or the router ends."`
-	MaxRetries     int   `name:"retry-max-retries" limits:"0.." default:"5" help:"Further workers that a request is tried on, while nothing of a reply has been passed on."`
-	NoRetries      bool  `name:"disable-retries" help:"Try each request on one worker alone."`
+	RequestTimeout int   `name:"request-timeout-secs" limits:"1.." default:"1800" help:"Seconds to the first byte of a worker's reply, and from one to the next."`
+	ConnectTimeout int   `name:"connect-timeout-secs" limits:"1.." default:"5" help:"Seconds to connect to a worker."`
+	StartTimeout   int   `name:"worker-startup-timeout-secs" limits:"1.." default:"1800" help:"Seconds after which the router ends if it cannot serve requests."`
+	MaxRetries     int   `name:"retry-max-retries" limits:"0.." default:"5" help:"Further workers to try a request on, while no part of a reply has been passed on."`
+	NoRetries      bool  `name:"disable-retries" help:"Try each request on only one worker."`
 	MaxPayload     int64 `name:"max-payload-size" limits:"1.." default:"536870912" help:"Bytes of the largest request."`
 
-	HealthEndpoint  string `name:"health-check-endpoint" default:"/health" placeholder:"PATH" help:"Where workers are probed."`
-	HealthInterval  int    `name:"health-check-interval-secs" limits:"1.." default:"10" help:"Seconds between probes of a worker that answers nothing else."`
-	HealthTimeout   int    `name:"health-check-timeout-secs" limits:"1.." default:"5" help:"Seconds for a probe."`
-	HealthFailures  int    `name:"health-failure-threshold" limits:"1.." default:"3" help:"Failed probes until a worker is left out. One that refuses connections is at once."`
-	HealthSuccesses int    `name:"health-success-threshold" limits:"1.." default:"2" help:"Probes that succeed until it is back."`
+	HealthEndpoint  string `name:"health-check-endpoint" default:"/health" placeholder:"PATH" help:"Path at which workers are probed."`
+	HealthInterval  int    `name:"health-check-interval-secs" limits:"1.." default:"10" help:"Seconds between probes of a worker without other replies."`
+	HealthTimeout   int    `name:"health-check-timeout-secs" limits:"1.." default:"5" help:"Seconds that a probe may take."`
+	HealthFailures  int    `name:"health-failure-threshold" limits:"1.." default:"3" help:"Failed probes before a worker is left out. One that refuses connections is left out at once."`
+	HealthSuccesses int    `name:"health-success-threshold" limits:"1.." default:"2" help:"Successful probes before it is back."`
 
-	PrometheusPort int           `name:"prometheus-port" limits:"0.." placeholder:"PORT" help:"Serve /metrics there too."`
+	PrometheusPort int           `name:"prometheus-port" limits:"0.." placeholder:"PORT" help:"Also serve /metrics on this port."`
 	PrometheusHost string        `name:"prometheus-host" default:"127.0.0.1" hidden:""`
 	LogLevel       string        `name:"log-level" enum:"debug,info,warning,warn,error" default:"info" help:"debug, info, warning or error."`
 	DrainTimeout   time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
 
-	// What SGLang's command lines bring along and this router has no use for.
+	// Accepted because SGLang's command lines contain them; this router does not use them.
 	MiniLB           bool `name:"mini-lb" hidden:""`
 	EvictionInterval int  `name:"eviction-interval-secs" hidden:""`
 	StartupInterval  int  `name:"worker-startup-check-interval" hidden:""`
 	NoBreaker        bool `name:"disable-circuit-breaker" hidden:""`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *routeCmd) Help() string {
-	return `A router in front of SGLang's servers or stepscope's, with the routes and flags of SGLang's own. Unlike that it has profile routes, which reach every
-server behind it (or those of ?role=prefill, ?role=decode, ?worker=ID): stepscope profile --url ROUTER records all at once. Logs go to stderr.
+	return `A router in front of SGLang's servers or stepscope's, with the routes and flags of SGLang's router. In addition it has profile routes, which reach
+every server behind it (or those of ?role=prefill, ?role=decode, ?worker=ID): stepscope profile --url ROUTER records all at once. Logs go to stderr.
 
 Examples:
   stepscope route --worker-urls http://gpu1:30000 http://gpu2:30000 --policy round_robin
@@ -82,7 +82,7 @@ Examples:
   curl localhost:30000/workers`
 }
 
-// Run routes until it is told to end.
+// Run routes requests until it is interrupted.
 func (c *routeCmd) Run(ctx context.Context, e *env) error {
 	opt, err := c.options()
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *routeCmd) Run(ctx context.Context, e *env) error {
 	return rt.Serve(ctx, ln)
 }
 
-// serveMetrics serves /metrics, and nothing else, on a port of its own.
+// serveMetrics serves only /metrics, on its own port.
 func serveMetrics(rt *route.Router, host string, port int) (stop func(), err error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -124,19 +124,19 @@ func serveMetrics(rt *route.Router, host string, port int) (stop func(), err err
 	return func() { hs.Close(); <-ended }, nil
 }
 
-// options looks at the values and makes of them what package route wants.
+// options validates the flags and converts them for package route.
 func (c *routeCmd) options() (o route.Options, err error) {
 	switch {
 	case c.Port > 65535 || c.PrometheusPort > 65535:
 		return o, errors.New("--port, --prometheus-port: give 65535 or less")
 	case math.IsNaN(c.CacheThreshold) || c.CacheThreshold < 0 || c.CacheThreshold > 1:
-		return o, fmt.Errorf("--cache-threshold %v: give a part of the prompt, from 0 to 1", c.CacheThreshold)
+		return o, fmt.Errorf("--cache-threshold %v: give a share of the prompt, from 0 to 1", c.CacheThreshold)
 	case c.DrainTimeout <= 0:
 		return o, fmt.Errorf("--shutdown-timeout %v: give a time, such as 30s", c.DrainTimeout)
 	case !strings.HasPrefix(c.HealthEndpoint, "/"):
 		return o, fmt.Errorf("--health-check-endpoint %q: give a path, such as /health", c.HealthEndpoint)
 	case c.PD && len(c.WorkerURLs) > 0, len(c.WorkerURLs) > 0 && len(c.Prefill)+len(c.Decode) > 0:
-		return o, errors.New("--worker-urls are for servers that take whole requests: with --pd-disaggregation give --prefill and --decode")
+		return o, errors.New("--worker-urls are for servers that handle whole requests: with --pd-disaggregation give --prefill and --decode")
 	case !c.PD && len(c.Prefill)+len(c.Decode) > 0:
 		return o, errors.New("--prefill and --decode need --pd-disaggregation")
 	case c.PD && (len(c.Prefill) == 0 || len(c.Decode) == 0):
@@ -169,10 +169,10 @@ func (c *routeCmd) options() (o route.Options, err error) {
 	return o, nil
 }
 
-// appendPrefill reads the values of --prefill: URLs, each perhaps with the port of its
-// bootstrap server behind it, or none.
+// appendPrefill parses the values of --prefill: URLs, each optionally followed by the port of its bootstrap server or
+// by none.
 func appendPrefill(out []route.Backend, values []string) ([]route.Backend, error) {
-	url := false // the last value was one
+	url := false // whether the last value was a URL
 	for _, v := range values {
 		port, err := strconv.Atoi(v)
 		switch {
@@ -189,7 +189,7 @@ func appendPrefill(out []route.Backend, values []string) ([]route.Backend, error
 	return out, nil
 }
 
-// levelOf is the level of a name of --log-level.
+// levelOf returns the level for a value of --log-level.
 func levelOf(name string) slog.Level {
 	switch name {
 	case "debug":

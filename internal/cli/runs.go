@@ -17,7 +17,7 @@ type runsCmd struct {
 	Rm   runsRmCmd   `cmd:"" help:"Remove runs with all their files."`
 }
 
-// runPlace is where runs are kept; verbs that make runs have it too.
+// runPlace locates the runs; verbs that create runs embed it, too.
 type runPlace struct {
 	RunDir string `name:"run-dir" placeholder:"DIR" help:"Where runs are kept (default: stepscope/runs in the user's data directory)."`
 }
@@ -29,8 +29,8 @@ func (p *runPlace) root() (string, error) {
 	return runs.DefaultRoot()
 }
 
-// sessions is where windows that start opens and stop ends are kept: the same place for all of a user's runs, but where
-// the user has no home.
+// sessions returns the directory that keeps windows between start and stop. It is the same for all of a user's runs,
+// unless the user has no home.
 func (p *runPlace) sessions() (string, error) {
 	root, err := runs.DefaultRoot()
 	if err == nil {
@@ -42,13 +42,13 @@ func (p *runPlace) sessions() (string, error) {
 	return "", err
 }
 
-// windows is sessions for who writes windows down that are open; "": there is no place.
+// windows returns that directory for recording open windows, or "" if there is none.
 func (p *runPlace) windows() string {
 	dir, _ := p.sessions()
 	return dir
 }
 
-// list tells the runs, and where they are.
+// list returns the runs and their directory.
 func (p *runPlace) list() (root string, list []runs.Entry, err error) {
 	if root, err = p.root(); err == nil {
 		list, err = runs.List(root)
@@ -59,12 +59,12 @@ func (p *runPlace) list() (root string, list []runs.Entry, err error) {
 type runsListCmd struct {
 	Kind  string `placeholder:"KIND" help:"Only runs of this kind: bench, profile, generate, demo."`
 	Tag   string `placeholder:"TAG" help:"Only runs with this tag."`
-	Limit int    `default:"20" help:"List no more than this; 0: all."`
+	Limit int    `default:"20" help:"Maximum number of runs to list; 0: all."`
 	JSON  bool   `name:"json" help:"Print as JSON."`
 	runPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *runsListCmd) Help() string {
 	return `Examples:
   stepscope runs list
@@ -72,7 +72,7 @@ func (c *runsListCmd) Help() string {
   stepscope runs list --tag baseline --json`
 }
 
-// Run lists.
+// Run lists the runs.
 func (c *runsListCmd) Run(e *env) error {
 	if c.Limit < 0 {
 		return usagef("--limit %d: give 0 (all) or more", c.Limit)
@@ -99,22 +99,22 @@ func (c *runsListCmd) Run(e *env) error {
 }
 
 type runsRmCmd struct {
-	Runs   []string `arg:"" name:"run" help:"Ids, or a start or the last part that no other run has."`
-	DryRun bool     `name:"dry-run" help:"Say what would be removed, and remove nothing."`
-	Force  bool     `help:"Remove runs that are being written, too."`
+	Runs   []string `arg:"" name:"run" help:"Ids of runs, or unique beginnings or last parts of them."`
+	DryRun bool     `name:"dry-run" help:"Print what would be removed, and remove nothing."`
+	Force  bool     `help:"Also remove runs that are being written."`
 	runPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *runsRmCmd) Help() string {
-	return `Removes all of them or, if one cannot be found, none.
+	return `Removes all given runs or, if one cannot be found, none.
 
 Examples:
   stepscope runs rm a1b2 --dry-run
   stepscope runs rm a1b2 c3d4`
 }
 
-// Run removes.
+// Run removes the runs.
 func (c *runsRmCmd) Run(e *env) error {
 	root, list, err := c.list()
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *runsRmCmd) Run(e *env) error {
 			continue
 		}
 		if list[at].Status == runs.Running && !c.Force {
-			return fmt.Errorf("run %s: %w; --force removes it all the same", list[at].ID, runs.ErrRunning)
+			return fmt.Errorf("run %s: %w; --force removes it anyway", list[at].ID, runs.ErrRunning)
 		}
 		rm = append(rm, list[at])
 	}

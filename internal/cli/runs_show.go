@@ -5,12 +5,12 @@ import (
 )
 
 type runsShowCmd struct {
-	Ref  string `arg:"" name:"run" help:"Id, a start or the last part of it, \"last\", or the path of a run directory."`
+	Ref  string `arg:"" name:"run" help:"Id, its beginning or last part, \"last\", or the path of a run directory."`
 	JSON bool   `name:"json" help:"Print as JSON."`
 	runPlace
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *runsShowCmd) Help() string {
 	return `Exits with 3 when the run is broken or files of it are missing.
 
@@ -19,7 +19,7 @@ Examples:
   stepscope runs show a1b2 --json`
 }
 
-// Run shows.
+// Run shows the run.
 func (c *runsShowCmd) Run(e *env) error {
 	root, err := c.root()
 	if err != nil {

@@ -80,7 +80,7 @@ func TestKilled(t *testing.T) {
 	if status, ok := err.(*exec.ExitError); !ok || status.ExitCode() != exitIncomplete {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if !strings.Contains(string(out), "a server was killed while it wrote this trace") {
+	if !strings.Contains(string(out), "the server was killed while writing this trace") {
 		t.Errorf("nothing is said of it:\n%s", out)
 	}
 }

@@ -16,20 +16,20 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// serverFlags say which server a client talks to, as SGLang's clients do.
+// serverFlags select the server that a client calls, as in SGLang's clients.
 type serverFlags struct {
-	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"The server, as http://HOST:30000; default: --host and --port."`
-	Host       string `name:"host" default:"localhost" help:"Host of the server, where --url is not given."`
-	Port       int    `name:"port" default:"30000" help:"Its port."`
-	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY, API_KEY."`
-	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the server's key alone, for --api-key."`
+	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server, such as http://HOST:30000; default: --host and --port."`
+	Host       string `name:"host" default:"localhost" help:"Host of the server, if --url is not given."`
+	Port       int    `name:"port" default:"30000" help:"Port of the server."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key of the server; default: OPENAI_API_KEY or API_KEY."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only the server's key, for --api-key."`
 }
 
 func (f *serverFlags) server() (*client.Server, error) {
 	base := f.BaseURL
 	if base == "" {
 		host := f.Host
-		if host == "0.0.0.0" { // where a server listens, not where one calls
+		if host == "0.0.0.0" { // an address to listen on, not to call
 			host = "127.0.0.1"
 		}
 		base = fmt.Sprintf("http://%s:%d", host, f.Port)
@@ -41,32 +41,32 @@ func (f *serverFlags) server() (*client.Server, error) {
 	return s, nil
 }
 
-// sendCmd is "send", SGLang's test.send_one.
+// sendCmd is "send", the counterpart of SGLang's test.send_one.
 type sendCmd struct {
 	serverFlags
 	BatchSize        int      `name:"batch-size" limits:"1.." default:"1" help:"Sequences in the request."`
-	DifferentPrompts bool     `name:"different-prompts" help:"Each sequence of a batch gets a prompt of its own."`
+	DifferentPrompts bool     `name:"different-prompts" help:"Give each sequence of a batch its own prompt."`
 	Prompt           string   `name:"prompt" default:"Human: Write a small web server with FastAPI, with all its code.\n\nAssistant:" help:"The prompt."`
 	RandomInputLen   int      `name:"random-input-len" placeholder:"N" help:"A prompt of N random token ids instead."`
-	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"Ids are below it."`
+	RandomVocab      int      `name:"random-input-vocab-size" default:"32768" help:"The random ids are below this number."`
 	Temperature      float64  `name:"temperature" default:"0" help:"Sampling temperature; 0 is greedy."`
 	MaxNewTokens     int      `name:"max-new-tokens" default:"512" help:"Maximum tokens to generate."`
 	MinNewTokens     int      `name:"min-new-tokens" help:"Minimum tokens to generate."`
-	FrequencyPenalty float64  `name:"frequency-penalty" default:"0" help:"Makes tokens less likely the more often they came (0: no penalty)."`
-	PresencePenalty  float64  `name:"presence-penalty" default:"0" help:"Makes tokens less likely that came before (0: no penalty)."`
-	IgnoreEOS        bool     `name:"ignore-eos" help:"Generate on after an end-of-text token."`
+	FrequencyPenalty float64  `name:"frequency-penalty" default:"0" help:"Make tokens less likely the more often they occurred (0: no penalty)."`
+	PresencePenalty  float64  `name:"presence-penalty" default:"0" help:"Make tokens less likely that occurred before (0: no penalty)."`
+	IgnoreEOS        bool     `name:"ignore-eos" help:"Continue after an end-of-text token."`
 	Stop             []string `name:"stop" sep:"none" placeholder:"TEXT" help:"End at any of these texts."`
-	Seed             *int64   `name:"seed" placeholder:"N" help:"Of the sampling, and of random prompts."`
+	Seed             *int64   `name:"seed" placeholder:"N" help:"Seed of the sampling and of random prompts."`
 	JSON             bool     `name:"json" help:"Ask for a JSON object (json_schema)."`
 	ReturnLogprob    bool     `name:"return-logprob" help:"Ask for log probabilities."`
-	Stream           bool     `name:"stream" help:"Print the text as it comes."`
-	Profile          bool     `name:"profile" help:"Arm the server's profiler before the request, and bring its traces: below SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp."`
-	ProfileSteps     int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record; by stage, of each stage."`
+	Stream           bool     `name:"stream" help:"Print the text as it arrives."`
+	Profile          bool     `name:"profile" help:"Arm the server's profiler before the request, and collect its traces below SGLANG_TORCH_PROFILER_DIR here, else the server's, else /tmp."`
+	ProfileSteps     int      `name:"profile-steps" limits:"1.." default:"5" help:"Steps to record, per stage with --profile-by-stage."`
 	ProfileByStage   bool     `name:"profile-by-stage" help:"Record prefill and decode separately."`
-	ProfilePrefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Begins the names of the traces."`
+	ProfilePrefix    string   `name:"profile-prefix" placeholder:"NAME" help:"Prefix of the trace names."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *sendCmd) Help() string {
 	return `Examples:
   stepscope send --max-new-tokens 64 --stream
@@ -75,11 +75,11 @@ func (c *sendCmd) Help() string {
   stepscope send --profile --profile-steps 5 --profile-by-stage`
 }
 
-// BeforeReset refuses two addresses.
+// BeforeReset rejects two addresses.
 func (c *sendCmd) BeforeReset(k *kong.Context) error {
 	for _, name := range []string{"profile-steps", "profile-by-stage", "profile-prefix"} {
 		if given(k, name) && !given(k, "profile") {
-			return usagef("--%s goes with --profile", name)
+			return usagef("--%s needs --profile", name)
 		}
 	}
 	for _, name := range []string{"host", "port"} {
@@ -90,13 +90,13 @@ func (c *sendCmd) BeforeReset(k *kong.Context) error {
 	return nil
 }
 
-// Run sends.
+// Run sends the request.
 func (c *sendCmd) Run(ctx context.Context, e *env) error {
 	if c.RandomInputLen < 0 || c.RandomVocab < 1 {
-		return usagef("--random-input-len and --random-input-vocab-size are 1 or more")
+		return usagef("--random-input-len and --random-input-vocab-size must be 1 or more")
 	}
 	if c.JSON && (c.BatchSize > 1 || c.RandomInputLen > 0) {
-		return usagef("--json asks one question: leave out --batch-size and --random-input-len")
+		return usagef("--json sends one fixed question: leave out --batch-size and --random-input-len")
 	}
 	s, err := c.server()
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *sendCmd) Run(ctx context.Context, e *env) error {
 	return c.profiled(ctx, e, s)
 }
 
-// profiled sends with a window around it.
+// profiled sends the request with a window around it.
 func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error {
 	dir, err := profilesDir("")
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error 
 	if ctx.Err() == nil { // a reply may have fewer steps than the window
 		err = errors.Join(err, session.Stop(ctx))
 	}
-	res, collectErr := session.Collect(ctx, session.Dir()) // leaves no profiler on
+	res, collectErr := session.Collect(ctx, session.Dir()) // also stops the profiler
 	if err = errors.Join(err, collectErr); err != nil || ctx.Err() != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
@@ -141,13 +141,13 @@ func (c *sendCmd) profiled(ctx context.Context, e *env, s *client.Server) error 
 	return nil
 }
 
-// send sends one request and prints what came.
+// send sends one request and prints the reply.
 func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 	var last client.Event
 	shown := 0
 	err := s.Generate(ctx, c.body(), func(ev *client.Event) {
 		if ev.Index != 0 {
-			return // the first of a batch stands for all
+			return // print only the first of a batch
 		}
 		last = *ev
 		if c.Stream && len(ev.Text) >= shown {
@@ -167,7 +167,7 @@ func (c *sendCmd) send(ctx context.Context, e *env, s *client.Server) error {
 	return c.print(e.stdout, &last.Meta)
 }
 
-// body is the request, in the shape that SGLang's client sends.
+// body returns the request in the form that SGLang's client sends.
 func (c *sendCmd) body() map[string]any {
 	sampling := map[string]any{
 		"temperature": c.Temperature, "max_new_tokens": c.MaxNewTokens, "frequency_penalty": c.FrequencyPenalty,
@@ -226,7 +226,7 @@ func (c *sendCmd) randomIDs() [][]int32 {
 	return out
 }
 
-// print writes the table of SGLang's client.
+// print writes the table in the form of SGLang's client.
 func (c *sendCmd) print(w io.Writer, m *client.Meta) error {
 	accept, speed := 1.0, 0.0
 	if m.SpecVerifyCt > 0 {

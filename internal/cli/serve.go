@@ -21,9 +21,9 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// serveCmd is "serve", SGLang's launch_server on the embedded engine.
+// serveCmd is "serve", the counterpart of SGLang's launch_server on the embedded engine.
 type serveCmd struct {
-	launch.ModelArgs `group:"More of the model"`
+	launch.ModelArgs `group:"More model flags"`
 	launch.NodeArgs  `group:"Several processes"`
 	Disagg           launch.DisaggArgs `embed:"" group:"Several processes"`
 	pictureFlags     `group:"Pipelines"`
@@ -31,11 +31,11 @@ type serveCmd struct {
 
 	Host            string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed, or --insecure."`
 	Port            int    `name:"port" limits:"0..65535" default:"30000" help:"Port to listen on; 0: any free one, see the log."`
-	APIKey          string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Requests must bring it as a bearer token."`
-	APIKeyFile      string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the key that requests must bring."`
-	Insecure        bool   `name:"insecure" help:"Beyond loopback, serve whoever reaches the port, without a key."`
-	AdminAPIKey     string `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Profile, flush and abort requests must bring it."`
-	AdminAPIKeyFile string `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
+	APIKey          string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key that requests must send as a bearer token."`
+	APIKeyFile      string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with the key that requests must send."`
+	Insecure        bool   `name:"insecure" help:"Beyond loopback, serve anyone who reaches the port, without a key."`
+	AdminAPIKey     string `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Key that profile, flush and abort requests must send."`
+	AdminAPIKeyFile string `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
 	ServedModelName string `name:"served-model-name" placeholder:"NAME" help:"The model's name in replies; default: --model-path."`
 
 	EnableMetrics     bool   `name:"enable-metrics" help:"Serve Prometheus metrics at /metrics."`
@@ -46,15 +46,15 @@ type serveCmd struct {
 	LogLevel          string `name:"log-level" enum:"debug,info,warning,error" default:"info" help:"debug, info, warning or error."`
 	DecodeLogInterval int    `name:"decode-log-interval" limits:"1.." default:"40" help:"Decode steps from one line of the batch log to the next."`
 
-	ProfileRoot  string        `name:"profile-root" placeholder:"DIR" help:"Beyond loopback, traces are written below it alone; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
+	ProfileRoot  string        `name:"profile-root" placeholder:"DIR" help:"Beyond loopback, traces are written only below it; default: SGLANG_TORCH_PROFILER_DIR, else /tmp."`
 	DrainTimeout time.Duration `name:"shutdown-timeout" default:"30s" help:"How long running requests may take after SIGTERM."`
-	SkipWarmup   bool          `name:"skip-server-warmup" hidden:""` // of pipelines: other models have none
+	SkipWarmup   bool          `name:"skip-server-warmup" hidden:""` // for pipelines; other models have no warm-up
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *serveCmd) Help() string {
-	return `A server with SGLang's HTTP API and profile endpoints, its model computed on the CPU as on a GPU: streams, graphs and collectives that a
-profile shows as they were. Logs go to stderr. SIGTERM lets running requests finish.
+	return `A server with SGLang's HTTP API and profile endpoints. The model is computed on the CPU in the same way as on a GPU; a profile shows the
+streams, graphs and collectives as they ran. Logs go to stderr. SIGTERM lets running requests finish.
 
 Examples:
   stepscope serve --model-path builtin:llama-tiny
@@ -64,12 +64,12 @@ Examples:
   stepscope serve --model-path builtin:z-image-small
   curl -d '{"num_steps": 10, "merge_profiles": true}' localhost:30000/start_profile
 
-Under Nsight Systems, its layers as NVTX ranges, and only while a profile request with the activity CUDA_PROFILER is open:
+Under Nsight Systems, with layers as NVTX ranges, recorded only while a profile request with the activity CUDA_PROFILER is open:
   nsys profile -t nvtx -c nvtx -p cudaProfilerApi@stepscope --capture-range-end=stop stepscope serve --model-path builtin:llama-tiny --enable-layerwise-nvtx-marker --disable-cuda-graph
   curl -d '{"activities": ["CUDA_PROFILER"], "num_steps": 10}' localhost:30000/start_profile`
 }
 
-// Run serves until it is told to end.
+// Run serves until it is interrupted.
 func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	if c.SkipWarmup && !launch.IsPipeline(c.ModelPath) {
 		c.Names = append(c.Names, "--skip-server-warmup")
@@ -94,7 +94,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		return usagef("%v", err)
 	}
 	if c.NNodes > 1 && c.Disagg.Mode != "null" {
-		return usagef("--disaggregation-mode with --nnodes %d: a prefill or decode server has all its ranks in one process here", c.NNodes)
+		return usagef("--disaggregation-mode with --nnodes %d: a prefill or decode server must have all its ranks in one process", c.NNodes)
 	}
 	if c.NodeRank > 0 {
 		return launch.Follow(ctx, c.ModelArgs, c.NodeArgs, launch.FollowOptions{
@@ -124,7 +124,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 		defer l.Close()
 		c.Disagg.Port = l.Addr().(*net.TCPAddr).Port
 	}
-	var transferred atomic.Pointer[server.Server] // once it is there
+	var transferred atomic.Pointer[server.Server] // set once the server exists
 	opt.Disagg.Transfer.Moved = func(bytes int64, took time.Duration) {
 		if s := transferred.Load(); s != nil {
 			s.Transferred(bytes, took)
@@ -140,7 +140,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lost := make(chan struct{})
-	go func() { // with ranks lost for good there is nothing left to serve
+	go func() { // once ranks are lost for good, the server cannot serve
 		defer close(lost)
 		select {
 		case <-engine.Lost():
@@ -171,8 +171,7 @@ func (c *serveCmd) Run(ctx context.Context, e *env) error {
 	return err
 }
 
-// listen opens a port for serve and route. Not to give a key beyond loopback is the
-// user's mistake.
+// listen opens a port for serve and route. A missing key beyond loopback is a usage error.
 func listen(host string, port int, key string, insecure bool) (net.Listener, error) {
 	ln, err := httpguard.Listen(host, port, key, insecure)
 	if errors.Is(err, httpguard.ErrNeedKey) {
@@ -181,19 +180,19 @@ func listen(host string, port int, key string, insecure bool) (net.Listener, err
 	return ln, err
 }
 
-// begun is when this process was.
+// begun is the start time of this process.
 var begun = time.Now()
 
 func (c *serveCmd) level() slog.Level { return levelOf(c.LogLevel) }
 
-// collectGarbage sets how much may lie about, unless the environment does.
+// collectGarbage sets the garbage collection percentage, unless the environment sets it.
 func collectGarbage(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
 }
 
-// args are the launch arguments that /server_info shows.
+// args returns the launch arguments that /server_info shows.
 func (c *serveCmd) args() map[string]any {
 	out := c.Map()
 	maps.Copy(out, map[string]any{

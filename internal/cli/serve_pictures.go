@@ -17,24 +17,24 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// pictureFlags are those of serve that only a diffusion pipeline has.
+// pictureFlags are the flags of serve that apply only to diffusion pipelines.
 type pictureFlags struct {
-	Sigmas      string `name:"sigmas" enum:"sglang,sglang-0.5.11,diffusers-0.37" default:"sglang" help:"Pipelines: whose noise levels: sglang (0.5.23), sglang-0.5.11, diffusers-0.37."`
+	Sigmas      string `name:"sigmas" enum:"sglang,sglang-0.5.11,diffusers-0.37" default:"sglang" help:"Pipelines: noise levels to use: sglang (0.5.23), sglang-0.5.11, diffusers-0.37."`
 	OutputPath  string `name:"output-path" placeholder:"DIR" help:"Pipelines: also write each picture there; default: nowhere."`
-	WarmupMode  string `name:"warmup-mode" enum:"off,request,server" default:"server" help:"Pipelines: server or request: a run of --warmup-steps before the first request is taken; off."`
+	WarmupMode  string `name:"warmup-mode" enum:"off,request,server" default:"server" help:"Pipelines: server or request: a run of --warmup-steps before the first request is accepted; off: none."`
 	WarmupSteps int    `name:"warmup-steps" limits:"1.." default:"1" help:"Pipelines: denoising steps of the warm-up."`
 }
 
 var pictureNames = []string{"sigmas", "output-path", "warmup-mode", "warmup-steps"}
 
-// bothNames are the flags that mean the same for a language model and for a pipeline.
+// bothNames lists the flags that have the same meaning for a language model and a pipeline.
 var bothNames = []string{
 	"model-path", "load-format", "dtype", "tp-size", "enable-layerwise-nvtx-marker", "device-cores", "device-fault", "host", "port", "api-key", "api-key-file", "insecure",
 	"admin-api-key", "admin-api-key-file", "served-model-name", "log-level", "profile-root", "shutdown-timeout", "max-queued-requests",
 	"skip-server-warmup", "enable-metrics", "help", foreignFlag,
 }
 
-// AfterApply refuses flags that mean nothing for the kind of model that is served.
+// AfterApply rejects flags that have no effect for the kind of model served.
 func (c *serveCmd) AfterApply(k *kong.Context) error {
 	pipeline := launch.IsPipeline(c.ModelPath)
 	for _, p := range k.Path {
@@ -42,9 +42,9 @@ func (c *serveCmd) AfterApply(k *kong.Context) error {
 			continue
 		}
 		if only := slices.Contains(pictureNames, p.Flag.Name); only && !pipeline {
-			return usagef("--%s is for diffusion pipelines: %s is none", p.Flag.Name, c.ModelPath)
+			return usagef("--%s is for diffusion pipelines: %s is not one", p.Flag.Name, c.ModelPath)
 		} else if !only && pipeline {
-			return usagef("--%s means nothing for a diffusion pipeline, which %s is: leave it out", p.Flag.Name, c.ModelPath)
+			return usagef("--%s has no effect on a diffusion pipeline such as %s: leave it out", p.Flag.Name, c.ModelPath)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 		ModelPath: c.ModelPath, LoadFormat: c.LoadFormat, DType: c.DType, TP: c.TP, Sigmas: c.Sigmas, Markers: c.Markers, Cores: c.Cores, Faults: c.Faults,
 	}
 	if !slices.Contains([]string{"auto", "bfloat16", "float32"}, a.DType) {
-		return usagef("--dtype %s: a pipeline has auto, bfloat16 or float32", a.DType)
+		return usagef("--dtype %s: a pipeline supports auto, bfloat16 or float32", a.DType)
 	}
 	if a.TP < 1 || a.TP > 64 {
 		return usagef("--tp-size %d: give 1 to 64", a.TP)
@@ -89,7 +89,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	dir := strings.TrimSpace(c.OutputPath)
 	if dir != "" {
 		if err := atomicfile.TryDir(dir); err != nil {
-			return fmt.Errorf("--output-path: nothing can be written there: %w", err)
+			return fmt.Errorf("--output-path: cannot write there: %w", err)
 		}
 	}
 	if err := p.Load(); err != nil {
@@ -115,7 +115,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	return s.Serve(ctx, ln)
 }
 
-// pictureArgs are the launch arguments that /server_info shows.
+// pictureArgs returns the launch arguments that /server_info shows.
 func (c *serveCmd) pictureArgs() map[string]any {
 	return map[string]any{
 		"load_format": c.LoadFormat, "dtype": c.DType, "sigmas": c.Sigmas, "host": c.Host, "port": c.Port, "warmup_mode": c.WarmupMode,

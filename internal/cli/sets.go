@@ -15,19 +15,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// inputs is how every verb is told what to read.
+// inputFlags select the input of a verb.
 type inputFlags struct {
-	Paths     []string `arg:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, the files, or a run (last)."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+	Paths     []string `arg:"" name:"path" help:"A directory of rank files or Nsight Systems reports, the files themselves, or a run (last)."`
+	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window to read, if there are several (default: the newest)."`
 }
 
-// reading is how files are read.
+// reading has the options for reading files.
 var reading = read.Options{Export: nsys.Exported}
 
-// input is that, all of it. A run is meant by its traces, if they are those of one server.
+// input returns the whole input. A run selects its traces, if they are those of one server.
 func (in inputFlags) input() (*window.Input, error) { return in.below((&runPlace{}).root) }
 
-// below is that with runs in another place.
+// below is input with the runs in another place.
 func (in inputFlags) below(place func() (string, error)) (*window.Input, error) {
 	_, servers, err := in.servers(place)
 	if err != nil {
@@ -36,7 +36,7 @@ func (in inputFlags) below(place func() (string, error)) (*window.Input, error) 
 	if len(servers) > 1 {
 		one := servers[0].Paths[0]
 		if filepath.Base(one) != servers[0].Name {
-			one = filepath.Dir(one) // of files of a run
+			one = filepath.Dir(one) // these are files of a run
 		}
 		return nil, usagef("%s has %d servers: give the traces of one, such as %s", in.Paths[0], len(servers), one)
 	}
@@ -44,13 +44,13 @@ func (in inputFlags) below(place func() (string, error)) (*window.Input, error) 
 	return in.files(), nil
 }
 
-// servers are those whose files are meant; where these are not kept apart by server, one without a name. If a run is meant
-// it comes, too.
+// servers returns the servers that the input selects; input that is not separated by server gives one without a name.
+// If a run is selected, it is returned, too.
 func (in inputFlags) servers(place func() (string, error)) (*runs.Run, []system.Server, error) {
 	var run *runs.Run
 	one := system.Server{Paths: in.Paths}
 	if len(in.Paths) == 1 {
-		root, _ := place() // without a home for runs, their directories can still be named
+		root, _ := place() // without a home for runs, their directories can still be given
 		of, servers, found, err := system.Find(root, in.Paths[0])
 		switch {
 		case err != nil:
@@ -65,18 +65,18 @@ func (in inputFlags) servers(place func() (string, error)) (*runs.Run, []system.
 	return run, []system.Server{one}, nil
 }
 
-// files is what inputs say if their paths are those of files and directories.
+// files returns the input if its paths are those of files and directories.
 func (in inputFlags) files() *window.Input {
 	return &window.Input{Paths: in.Paths, ID: in.ProfileID, Read: reading}
 }
 
-// stretch is the part of long reports that a verb reads.
+// rangeFlags select the part of long reports to read.
 type rangeFlags struct {
-	From float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read from here on, counted from the beginning of the capture."`
-	To   float64 `placeholder:"SECONDS" help:"Reports of Nsight Systems: read up to here (default: as much as can be held)."`
+	From float64 `placeholder:"SECONDS" help:"Nsight Systems reports: start reading here, counted from the beginning of the capture."`
+	To   float64 `placeholder:"SECONDS" help:"Nsight Systems reports: stop reading here (default: as much as memory can hold)."`
 }
 
-// of is the stretch of inputs.
+// of returns the range of the input.
 func (s rangeFlags) of(in inputFlags) (*window.Input, error) {
 	w, err := in.input()
 	if err != nil {
@@ -85,16 +85,16 @@ func (s rangeFlags) of(in inputFlags) (*window.Input, error) {
 	return w, s.set(w)
 }
 
-// set has an input read no more than the stretch.
+// set limits an input to the range.
 func (s rangeFlags) set(w *window.Input) error {
 	if s.From < 0 || s.To < 0 || s.To != 0 && s.To <= s.From {
-		return usagef("--from %g --to %g: give a stretch of time, in seconds from the begin of the capture", s.From, s.To)
+		return usagef("--from %g --to %g: give a range of time, in seconds from the beginning of the capture", s.From, s.To)
 	}
 	w.Read.Nsys = nsysdb.Options{From: int64(s.From * 1e9), To: int64(s.To * 1e9)}
 	return nil
 }
 
-// text gives the window that inputs name as asText does, and the ranks that it lacks.
+// text returns the window that the input selects, in the form of asText, and the missing ranks.
 func (e *env) text(ctx context.Context, in inputFlags) (missing []string, text *kineto.Set, err error) {
 	i, err := in.input()
 	if err != nil {
@@ -107,8 +107,8 @@ func (e *env) text(ctx context.Context, in inputFlags) (missing []string, text *
 	return missing, text, err
 }
 
-// asText gives a window without reports of Nsight Systems, for the verbs that work on
-// the text of events. The caller closes it.
+// asText converts reports of Nsight Systems in a window to text, for the verbs that work on the text of events. The
+// caller closes the result.
 func (e *env) asText(ctx context.Context, opt read.Options, window set.Set) (*kineto.Set, error) {
 	readFile := e.report
 	if readFile == nil {

@@ -17,30 +17,31 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// setting is what one would else repeat on each command line: a flag beats its variable, that beats the file.
+// setting is a value that would otherwise be repeated on each command line. A flag overrides its environment variable,
+// which overrides the file.
 type setting struct {
 	name, about string
-	flags       []string                 // whose value it is, of verbs that call servers
-	unless      []string                 // flags that say the same, or what goes against it
-	path        bool                     // the value is one
-	check       func(value string) error // tells what is wrong with a value
+	flags       []string                 // flags that take the value, for verbs that call servers
+	unless      []string                 // flags that replace it or contradict it
+	path        bool                     // whether the value is a path
+	check       func(value string) error // validates a value
 }
 
-// env is the variable that stands for it.
+// env returns the environment variable of the setting.
 func (s *setting) env() string { return "STEPSCOPE_" + strings.ToUpper(s.name) }
 
 var settings = []setting{
 	{
-		name: "url", about: "The server that is called.", flags: []string{"url"},
+		name: "url", about: "Server to call.", flags: []string{"url"},
 		unless: []string{"host", "port", "model-path", "prefill-url", "decode-url"},
 		check:  func(v string) error { _, err := client.New(v, nil); return err },
 	},
 	{
-		name: "api_key_file", about: "File with its key alone.", flags: []string{"api-key-file"}, unless: []string{"api-key"}, path: true,
+		name: "api_key_file", about: "File that holds only its key.", flags: []string{"api-key-file"}, unless: []string{"api-key"}, path: true,
 		check: func(v string) error { _, err := readKey(v); return err },
 	},
 	{
-		name: "admin_api_key_file", about: "File with its key for profiles alone.", flags: []string{"admin-api-key-file"}, unless: []string{"admin-api-key"}, path: true,
+		name: "admin_api_key_file", about: "File that holds only its key for profiles.", flags: []string{"admin-api-key-file"}, unless: []string{"admin-api-key"}, path: true,
 		check: func(v string) error { _, err := readKey(v); return err },
 	},
 	{name: "tokenizer", about: "Directory of a tokenizer.json.", flags: []string{"tokenizer", "local-tokenizer-path"}, path: true},
@@ -51,7 +52,7 @@ var settings = []setting{
 	{name: "run_dir", about: "Directory that holds the runs.", flags: []string{"run-dir"}, path: true},
 }
 
-// settingNames lists them.
+// settingNames lists the names of all settings.
 func settingNames() (names []string) {
 	for _, s := range settings {
 		names = append(names, s.name)
@@ -59,14 +60,14 @@ func settingNames() (names []string) {
 	return names
 }
 
-// settingNamed finds one by its name.
+// settingNamed finds a setting by its name.
 func settingNamed(name string) (*setting, error) {
 	names := settingNames()
 	if i := slices.Index(names, strings.ReplaceAll(name, "-", "_")); i >= 0 {
 		return &settings[i], nil
 	}
 	if name == "api_key" || name == "admin_api_key" {
-		return nil, fmt.Errorf("%s: a key has no place here: write it into a file of its own, and give %s_file", name, name)
+		return nil, fmt.Errorf("%s: a key must not be stored here: write it to a file of its own, and set %s_file", name, name)
 	}
 	if near := suggest.Closest(name, names); near != "" {
 		return nil, fmt.Errorf("there is no setting %s, did you mean %s?", name, near)
@@ -74,15 +75,15 @@ func settingNamed(name string) (*setting, error) {
 	return nil, fmt.Errorf("there is no setting %s, there are: %s", name, strings.Join(names, ", "))
 }
 
-// kept is what the file of settings holds.
+// kept is the content of the settings file.
 type kept struct {
 	path   string
 	values map[string]string
 	lines  map[string]int
 }
 
-// settingsPath is where the file is: what --config names, or STEPSCOPE_CONFIG, or its usual place, where it need not be.
-// "": there is no such place.
+// settingsPath returns the path of the file: from --config, from STEPSCOPE_CONFIG, or the default, where the file is
+// optional. "": there is no default path.
 func settingsPath(args []string) (path string, named bool) {
 	for i, a := range args {
 		switch value, has := strings.CutPrefix(a, "--config="); {
@@ -101,7 +102,7 @@ func settingsPath(args []string) (path string, named bool) {
 		return path, true
 	}
 	home := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(home) { // counts as not set
+	if !filepath.IsAbs(home) { // treated as unset
 		if home = os.Getenv("HOME"); !filepath.IsAbs(home) {
 			return "", false
 		}
@@ -110,7 +111,7 @@ func settingsPath(args []string) (path string, named bool) {
 	return filepath.Join(home, "stepscope", "config.yaml"), false
 }
 
-// readSettings reads the file, if it is there.
+// readSettings reads the file, if it exists.
 func readSettings(args []string) (*kept, error) {
 	path, named := settingsPath(args)
 	k := &kept{path: path, values: map[string]string{}, lines: map[string]int{}}
@@ -127,14 +128,14 @@ func readSettings(args []string) (*kept, error) {
 	return k, k.parse(text)
 }
 
-// parse takes what a file says.
+// parse reads the settings from the text of a file.
 func (k *kept) parse(text []byte) error {
 	tree, problems := yamltree.Parse(text)
 	if len(problems) > 0 {
 		return fmt.Errorf("%s:%d: %s", k.path, problems[0].Line, problems[0].Text)
 	}
 	if tree.Kind != yamltree.Map && tree.Kind != yamltree.Null {
-		return fmt.Errorf("%s: want lines of NAME: VALUE, as url: http://localhost:30000", k.path)
+		return fmt.Errorf("%s: expected lines of NAME: VALUE, such as url: http://localhost:30000", k.path)
 	}
 	for _, entry := range tree.Entries {
 		s, err := settingNamed(entry.Key)
@@ -146,11 +147,11 @@ func (k *kept) parse(text []byte) error {
 		case entry.Value.Kind == yamltree.Null:
 			continue
 		case !ok || value == "" || strings.ContainsAny(value, "\r\n\x00"):
-			return fmt.Errorf("%s:%d: %s: want a text of one line", k.path, entry.Line, s.name)
+			return fmt.Errorf("%s:%d: %s: expected a text of one line", k.path, entry.Line, s.name)
 		}
 		if s.path {
 			if value = atHome(value); !filepath.IsAbs(value) {
-				return fmt.Errorf("%s:%d: %s: %s depends on where one is: give the whole path, or one that begins with ~/", k.path, entry.Line, s.name, value)
+				return fmt.Errorf("%s:%d: %s: %s depends on the working directory: give an absolute path, or one that begins with ~/", k.path, entry.Line, s.name, value)
 			}
 		}
 		k.values[s.name], k.lines[s.name] = value, entry.Line
@@ -158,7 +159,7 @@ func (k *kept) parse(text []byte) error {
 	return nil
 }
 
-// atHome is a path that may begin with ~/.
+// atHome expands a leading ~/ of a path.
 func atHome(path string) string {
 	if below, ok := strings.CutPrefix(path, "~/"); ok && os.Getenv("HOME") != "" {
 		return filepath.Join(os.Getenv("HOME"), below)
@@ -166,7 +167,7 @@ func atHome(path string) string {
 	return path
 }
 
-// value is what a setting is, if no flag says otherwise, and who says so.
+// value returns the value of a setting without flags, and its source.
 func (k *kept) value(s *setting) (value, from string) {
 	if value := os.Getenv(s.env()); value != "" {
 		return value, s.env()
@@ -177,15 +178,15 @@ func (k *kept) value(s *setting) (value, from string) {
 	return "", ""
 }
 
-// standsBack tells whether the command line, or a key in the environment, says what a setting would.
+// standsBack reports whether the command line, or a key in the environment, overrides a setting.
 func (s *setting) standsBack(k *kong.Context) bool {
 	return slices.ContainsFunc(append(slices.Clone(s.unless), s.flags...), func(flag string) bool {
 		return given(k, flag) || strings.HasSuffix(flag, "api-key") && os.Getenv("STEPSCOPE_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))) != ""
 	})
 }
 
-// settingOf is the setting whose value a flag of a verb takes, or nil. Servers take none: what they demand of others is
-// said to each.
+// settingOf returns the setting that a flag of a verb takes its value from, or nil. Verbs that serve take none: their
+// keys and addresses must be given to each.
 func settingOf(verb *kong.Node, flag string) *setting {
 	i := slices.IndexFunc(settings, func(s setting) bool { return slices.Contains(s.flags, flag) })
 	calls := slices.ContainsFunc(verb.Flags, func(f *kong.Flag) bool { return f.Name == "url" })
@@ -195,10 +196,11 @@ func settingOf(verb *kong.Node, flag string) *setting {
 	return &settings[i]
 }
 
-// settingsError is what is wrong with a setting, however the parser of flags words it.
+// settingsError is an error in a setting, which kong would otherwise reword.
 type settingsError struct{ error }
 
-// valueFor is what the settings say of a flag of a verb, unless the command line says it; "": nothing.
+// valueFor returns the value that the settings give a flag of a verb; "" if there is none or the command line overrides
+// it.
 func (e *env) valueFor(k *kong.Context, verb *kong.Node, flag string) (value string, err error) {
 	s := settingOf(verb, flag)
 	if s == nil || s.standsBack(k) {
@@ -218,7 +220,7 @@ func (e *env) valueFor(k *kong.Context, verb *kong.Node, flag string) (value str
 	return value, nil
 }
 
-// Resolve gives flags that are not on the command line what the settings say.
+// Resolve returns the value from the settings for a flag that is not on the command line.
 func (e *env) Resolve(k *kong.Context, at *kong.Path, f *kong.Flag) (any, error) {
 	if at.Command == nil || e.verb == "generate" {
 		return nil, nil

@@ -15,20 +15,21 @@ import (
 
 // settingsCmd is "config".
 type settingsCmd struct {
-	Show  settingsShowCmd  `cmd:"" default:"1" help:"Show what is set, and where it comes from."`
-	Set   settingsSetCmd   `cmd:"" help:"Write a setting into the file."`
-	Unset settingsUnsetCmd `cmd:"" help:"Take a setting out of the file."`
-	Path  settingsPathCmd  `cmd:"" help:"Print where the file is."`
+	Show  settingsShowCmd  `cmd:"" default:"1" help:"Show the settings and where they come from."`
+	Set   settingsSetCmd   `cmd:"" help:"Write a setting to the file."`
+	Unset settingsUnsetCmd `cmd:"" help:"Remove a setting from the file."`
+	Path  settingsPathCmd  `cmd:"" help:"Print the path of the file."`
 }
 
 type settingsShowCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *settingsShowCmd) Help() string {
-	return `What one would repeat on each command line. A flag beats its variable, a variable beats the file, which is config.yaml in
-stepscope's directory of the user's configuration, or what --config or STEPSCOPE_CONFIG names. Keys stand in files of their own.
+	return `Settings replace flags that would be repeated on each command line. A flag overrides its environment variable, which overrides the file:
+config.yaml in stepscope's directory of the user's configuration, or the file that --config or STEPSCOPE_CONFIG names. Keys are kept in
+separate files.
 
 Examples:
   stepscope config
@@ -36,7 +37,7 @@ Examples:
   stepscope config unset url`
 }
 
-// shownSetting is a line of "config".
+// shownSetting is a line of the output of "config".
 type shownSetting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -44,7 +45,7 @@ type shownSetting struct {
 	About string `json:"about"`
 }
 
-// Run shows.
+// Run shows the settings.
 func (c *settingsShowCmd) Run(e *env) error {
 	k, err := readSettings(e.args)
 	if err != nil {
@@ -81,10 +82,10 @@ func (c *settingsShowCmd) Run(e *env) error {
 
 type settingsSetCmd struct {
 	Name  string `arg:"" help:"url, api_key_file, admin_api_key_file, tokenizer, fetch or run_dir."`
-	Value string `arg:"" help:"What it is from now on; a path is kept as the whole path."`
+	Value string `arg:"" help:"New value; a path is stored as an absolute path."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *settingsSetCmd) Help() string {
 	return `Examples:
   stepscope config set url http://localhost:30000
@@ -99,7 +100,7 @@ func (c *settingsSetCmd) Run(e *env) error {
 		return usageError{err}
 	}
 	if c.Value == "" || strings.ContainsAny(c.Value, "\r\n\x00") {
-		return usagef("%s: give a text of one line; stepscope config unset %s takes it out", s.name, s.name)
+		return usagef("%s: give a text of one line; stepscope config unset %s removes it", s.name, s.name)
 	}
 	if s.path {
 		if c.Value, err = filepath.Abs(atHome(c.Value)); err != nil {
@@ -118,7 +119,7 @@ type settingsUnsetCmd struct {
 	Name string `arg:"" help:"The setting, such as url."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *settingsUnsetCmd) Help() string {
 	return `Examples:
   stepscope config unset url`
@@ -135,13 +136,13 @@ func (c *settingsUnsetCmd) Run(e *env) error {
 
 type settingsPathCmd struct{}
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *settingsPathCmd) Help() string {
 	return `Examples:
   stepscope config path`
 }
 
-// Run prints it.
+// Run prints the path.
 func (c *settingsPathCmd) Run(e *env) error {
 	path, _ := settingsPath(e.args)
 	if path == "" {
@@ -153,8 +154,8 @@ func (c *settingsPathCmd) Run(e *env) error {
 
 var errNoSettings = usagef("no place for settings: neither XDG_CONFIG_HOME nor HOME is set to an absolute path; give a file with --config")
 
-// writeSetting changes one line of the file and leaves the others as they are; "" removes it. What it would write is read
-// again before: a file in another form than lines is its user's to change.
+// writeSetting changes one line of the file and leaves the others unchanged; "" removes the line. It parses the new
+// text before writing it: a file that is not in the form of lines has to be changed by hand.
 func (e *env) writeSetting(s *setting, value string) error {
 	path, _ := settingsPath(e.args)
 	if path == "" {
@@ -194,7 +195,7 @@ func (e *env) writeSetting(s *setting, value string) error {
 		was.values[s.name] = value
 	}
 	if err := now.parse([]byte(out)); err != nil || fmt.Sprint(now.values) != fmt.Sprint(was.values) {
-		return fmt.Errorf("%s has another form than lines of NAME: VALUE: change %s there by hand", path, s.name)
+		return fmt.Errorf("%s is not in the form of lines NAME: VALUE: change %s there by hand", path, s.name)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// values are the mappers of what flags take: the library's own say "expected a valid 64 bit int". Ours say what is
-// wanted, with an example.
+// values are the mappers of flag values. kong's own errors say "expected a valid 64 bit int"; ours state the expected
+// value, with an example.
 var values = kong.OptionFunc(func(k *kong.Kong) error {
 	for _, o := range []kong.Option{
 		kong.KindMapper(reflect.Int, mapper(wholeNumber)), kong.KindMapper(reflect.Int64, mapper(wholeNumber)),
@@ -25,7 +25,7 @@ var values = kong.OptionFunc(func(k *kong.Kong) error {
 	return nil
 })
 
-// mapper gives a flag the value of a text. example is one that the flag takes.
+// mapper returns a mapper that sets a flag from a text. example is a valid value.
 func mapper(set func(text, example string, to reflect.Value) error) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, to reflect.Value) error {
 		t, err := ctx.Scan.PopValue("value")
@@ -42,7 +42,7 @@ func wholeNumber(text, example string, to reflect.Value) error {
 		if example == "" || strings.Contains(example, ",") {
 			example = "8"
 		}
-		return fmt.Errorf("%q is no whole number: give one such as %s", text, example)
+		return fmt.Errorf("%q is not a whole number: give one such as %s", text, example)
 	}
 	to.SetInt(n)
 	return nil
@@ -54,7 +54,7 @@ func number(text, example string, to reflect.Value) error {
 		if example == "" {
 			example = "0.5"
 		}
-		return fmt.Errorf("%q is no number: give one such as %s", text, example)
+		return fmt.Errorf("%q is not a number: give one such as %s", text, example)
 	}
 	to.SetFloat(x)
 	return nil
@@ -69,7 +69,7 @@ func duration(text, example string, to reflect.Value) error {
 		if example == "" {
 			example = "30s"
 		}
-		return fmt.Errorf("%q is no time: give one such as %s", text, example)
+		return fmt.Errorf("%q is not a time: give one such as %s", text, example)
 	}
 	to.SetInt(int64(d))
 	return nil

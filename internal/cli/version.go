@@ -9,16 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// build is what this binary was made of, as the Go tool recorded it, and what
-// it runs on.
+// build describes how this binary was built, as recorded by the Go tool, and the platform it runs on.
 type build struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"` // with its time and modified: empty where it was built without git
+	Commit   string `json:"commit"` // with its time and "modified"; empty if built without git
 	Time     string `json:"time"`
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	Kernels  string `json:"kernels"` // the CPU level that the engine computes at
+	Kernels  string `json:"kernels"` // CPU level of the kernels of the engine
 }
 
 func readBuild() build {
@@ -44,7 +43,7 @@ func readBuild() build {
 	return b
 }
 
-// release is the version alone, with the commit where that is none.
+// release returns the version, with the commit if there is no version.
 func release() string {
 	b := readBuild()
 	if b.Version == "(devel)" && b.Commit != "" {
@@ -57,17 +56,17 @@ type versionCmd struct {
 	JSON bool `name:"json" help:"Print as JSON."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *versionCmd) Help() string {
-	return `The level of the kernels is the best that the CPU has, or what STEPSCOPE_CPU
-says: generic, avx2, avx512, avx512bf16.
+	return `The kernel level is the best that the CPU supports, or the one set by
+STEPSCOPE_CPU: generic, avx2, avx512, avx512bf16.
 
 Examples:
   stepscope version
   stepscope version --json`
 }
 
-// Run prints what the binary was made of.
+// Run prints the build.
 func (c *versionCmd) Run(e *env) error {
 	b := readBuild()
 	if c.JSON {

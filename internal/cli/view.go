@@ -22,38 +22,38 @@ import (
 
 // viewCmd is "view".
 type viewCmd struct {
-	Paths     []string `arg:"" optional:"" name:"path" help:"A directory of rank files or reports of Nsight Systems, the files, or a run (last); none: the list of runs."`
-	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window, when there are several (default: the newest)."`
+	Paths     []string `arg:"" optional:"" name:"path" help:"A directory of rank files or Nsight Systems reports, the files themselves, or a run (last); none: the list of runs."`
+	ProfileID string   `name:"profile-id" placeholder:"ID" help:"Which window to read, if there are several (default: the newest)."`
 	rangeFlags
 
 	Against string `placeholder:"DIR|RUN|FILE" help:"Another capture to compare with."`
 	Browser bool   `help:"Open the address in the default browser."`
 
-	Export     string `placeholder:"FILE" help:"Write the views of the capture as one page by itself, to open without stepscope, and end; - for stdout."`
-	ExportSize string `name:"export-size" placeholder:"BYTES" default:"20MB" help:"How large that page may be: what does not fit is left out, and said (default: ${default})."`
+	Export     string `placeholder:"FILE" help:"Write the views of the capture as one self-contained page, and exit; - for stdout."`
+	ExportSize string `name:"export-size" placeholder:"BYTES" default:"20MB" help:"Maximum size of that page; parts that do not fit are left out and listed (default: ${default})."`
 
-	UI         string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto that a capture is handed to by its button (default: ${default})."`
+	UI         string `name:"ui" default:"https://ui.perfetto.dev" placeholder:"URL" help:"The Perfetto that the button of a capture opens (default: ${default})."`
 	Host       string `name:"host" default:"127.0.0.1" help:"Address to listen on; beyond loopback --api-key is needed."`
 	Port       int    `name:"port" limits:"0..65535" default:"0" help:"Port to listen on (default: any free one)."`
-	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"What a browser must bring; the address that is printed has it."`
-	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File with that key alone."`
+	APIKey     string `name:"api-key" env:"STEPSCOPE_API_KEY" placeholder:"KEY" help:"Key that a browser must send; the printed address includes it."`
+	APIKeyFile string `name:"api-key-file" into:"api-key" placeholder:"FILE" help:"File that holds only that key."`
 
 	liveFlags
 
-	Rules string `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
-	Force bool   `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
+	Rules string `placeholder:"FILE" help:"Your own kernel classes, tried first: lines of CLASS REGEXP."`
+	Force bool   `help:"Continue even if the files cannot be ranks of one capture (exit status 3)."`
 
 	memoryFlags
 	runPlace
 
 	browse   func(url string) error                        // nil: browse
-	perfetto func(*view.Capture, inputFlags) view.HandOver // nil: captures are handed to nobody
+	perfetto func(*view.Capture, inputFlags) view.HandOver // nil: captures cannot be opened in Perfetto
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *viewCmd) Help() string {
-	return `Prints an address on this machine and serves it until it is interrupted. Nothing is fetched from elsewhere, and
-nothing is read but what is given here and the runs.
+	return `Prints an address on this machine and serves it until interrupted. Nothing is fetched from elsewhere, and only the
+runs and the arguments given here are read.
 On a server without a browser, forward the port: ssh -L PORT:127.0.0.1:PORT server
 
 Examples:
@@ -87,7 +87,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	}
 	ln, err := httpguard.Listen(c.Host, c.Port, c.APIKey, false)
 	if errors.Is(err, httpguard.ErrNeedKey) {
-		return usagef("--host %s is beyond loopback: give a key with --api-key-file, or leave --host out and come by ssh -L", c.Host)
+		return usagef("--host %s is beyond loopback: give a key with --api-key-file, or leave --host out and connect through ssh -L", c.Host)
 	}
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	if opt.Live, err = c.live(ctx, e, opt.Root); err != nil {
 		return err
 	}
-	given := map[string]inputFlags{} // what was named, by the ids of captures
+	given := map[string]inputFlags{} // inputs that were named, by capture id
 	opt.Open = func(ctx context.Context, id string) (*view.Capture, error) {
 		of, _, _ := view.SplitID(id)
 		if in, ok := given[of]; ok {
@@ -123,8 +123,8 @@ func (c *viewCmd) Run(ctx context.Context, e *env) error {
 	return view.New(opt).Serve(ctx, ln)
 }
 
-// openable is the directory of a run that a page may open by its whole id, so that none is opened twice: it is among the
-// runs, no path leads to others, and all its files are in it.
+// openable returns the directory of a run that a page may open. The id must be whole, so that none is opened twice; the
+// directory must be among the runs, reached by no path, and contain all its files.
 func openable(root, id string) (string, error) {
 	dir, err := runs.Find(root, id)
 	if err != nil {
@@ -140,7 +140,7 @@ func openable(root, id string) (string, error) {
 	return dir, run.Inside()
 }
 
-// give opens what was named, and notes it by its captures' ids.
+// give opens the named inputs, and records them by the ids of their captures.
 func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map[string]inputFlags) error {
 	id := "0"
 	if len(c.Paths) == 1 {
@@ -175,9 +175,10 @@ func (c *viewCmd) give(ctx context.Context, e *env, opt *view.Options, named map
 	return nil
 }
 
-// open reads and explains one capture: of several servers the one that the id names, or else the first that can be shown.
+// open reads and explains one capture. Of several servers, it is the one that the id names, or else the first that can
+// be shown.
 func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*view.Capture, error) {
-	if c.Export != "" { // one capture is written, and it is to be said which
+	if c.Export != "" { // only one capture is written: the user has to choose it
 		if _, err := in.below(c.root); err != nil {
 			return nil, err
 		}
@@ -197,7 +198,7 @@ func (c *viewCmd) open(ctx context.Context, e *env, id string, in inputFlags) (*
 	return capture, err
 }
 
-// ofServers opens the capture of the server that an id names; where it names none, that of the first which can be shown.
+// ofServers opens the capture of the server that an id names or, if it names none, the first that can be shown.
 func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []system.Server, profileID string) (*view.Capture, error) {
 	read := func(s *system.Server, id string) (*view.Capture, error) {
 		capture, err := c.read(ctx, e, id, inputFlags{Paths: s.Paths, ProfileID: profileID})
@@ -228,7 +229,7 @@ func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []sy
 			return nil, err
 		}
 		say := e.Lack
-		if errors.Is(err, explain.ErrNothing) { // it had nothing to do: that is no loss
+		if errors.Is(err, explain.ErrNothing) { // the server was idle, which is not a loss
 			say = e.Warn
 		}
 		say("%s: %v", all[i].Title, err)
@@ -239,7 +240,7 @@ func (c *viewCmd) ofServers(ctx context.Context, e *env, id string, servers []sy
 	return nil, fmt.Errorf("none of the %d servers' captures can be shown", len(servers))
 }
 
-// read reads and explains the capture that files are.
+// read reads and explains the capture in the files.
 func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputFlags) (*view.Capture, error) {
 	rules, err := (&displayFlags{Rules: c.Rules}).rules()
 	if err != nil {
@@ -263,7 +264,8 @@ func (c *viewCmd) read(ctx context.Context, e *env, id string, in inputFlags) (*
 	return capture, err
 }
 
-// announce prints the address, which is all of stdout, tells people what is there, and opens a browser when asked to.
+// announce prints the address, which is all that goes to stdout, describes the content on stderr, and opens a browser
+// if --browser is given.
 func (c *viewCmd) announce(e *env, at net.Addr, opt *view.Options) {
 	address := url.URL{Scheme: "http", Host: at.String(), Path: "/"}
 	if c.APIKey != "" {
@@ -271,7 +273,7 @@ func (c *viewCmd) announce(e *env, at net.Addr, opt *view.Options) {
 	}
 	fmt.Fprintln(e.stdout, address.String())
 	e.Line("shows " + strings.Join(c.shows(opt), "; "))
-	e.Line("until it is interrupted (Ctrl-C); in the page ? shows the keys")
+	e.Line("serving until interrupted (Ctrl-C); press ? in the page for its keys")
 	if !c.Browser {
 		return
 	}
@@ -284,7 +286,7 @@ func (c *viewCmd) announce(e *env, at net.Addr, opt *view.Options) {
 	}
 }
 
-// shows says what there is to see.
+// shows describes the content of the viewer.
 func (c *viewCmd) shows(opt *view.Options) (out []string) {
 	if opt.Run != nil {
 		out = append(out, "the load of run "+opt.Run.ID())

@@ -17,7 +17,8 @@ type exportedPage struct {
 	most int    // bytes
 }
 
-// page checks what would else fail only after all the work; nil: no page is wanted.
+// page returns the page to write, or nil if none is requested. It checks for errors that would otherwise only show
+// after all the work.
 func (c *viewCmd) page() (*exportedPage, error) {
 	if c.Export == "" {
 		return nil, nil
@@ -44,13 +45,13 @@ func (c *viewCmd) page() (*exportedPage, error) {
 	return &exportedPage{c.Export, int(most)}, err
 }
 
-// export writes the page of the capture that is named.
+// export writes the page of the named capture.
 func (c *viewCmd) export(ctx context.Context, e *env, page *exportedPage, opt view.Options) error {
 	if err := c.give(ctx, e, &opt, map[string]inputFlags{}); err != nil {
 		return err
 	}
 	if len(opt.Given) == 0 {
-		return fmt.Errorf("%s: the run has no window that could be exported; its load has a page, too: stepscope bench serving --html", c.Paths[0])
+		return fmt.Errorf("%s: the run has no window to export; for a page of its load: stepscope bench serving --html", c.Paths[0])
 	}
 	var out *view.Exported
 	written := atomicfile.Counter{}

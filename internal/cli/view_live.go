@@ -14,22 +14,23 @@ import (
 	"github.com/stepscope/stepscope/internal/view/live"
 )
 
-// liveFlags say which servers "view" shows while they run.
+// liveFlags select the running servers that "view" shows.
 type liveFlags struct {
-	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A running server to show, and to record windows of, or NAME=URL; repeat it for several."`
+	URL          []string `name:"url" sep:"none" placeholder:"URL" help:"A running server to show and to record windows of, or NAME=URL; repeat it for several."`
 	PrefillURL   []string `name:"prefill-url" sep:"none" placeholder:"URL" help:"A prefill server; repeat it for several."`
 	DecodeURL    []string `name:"decode-url" sep:"none" placeholder:"URL" help:"A decode server; repeat it for several."`
-	ServerKey    string   `name:"server-api-key" env:"STEPSCOPE_SERVER_API_KEY" placeholder:"KEY" help:"Sent to these servers as bearer token."`
-	KeyFile      string   `name:"server-api-key-file" into:"server-api-key" placeholder:"FILE" help:"File with the servers' key alone."`
-	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Instead for the profile routes, where a server has one for them."`
-	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File with that key alone."`
-	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Sent to these servers with each request."`
-	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"The server's log, whose batch lines tell what it does not tell itself; - for stdin. NAME is that of its server, or its URL, where there are several."`
-	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as profile has it."`
+	ServerKey    string   `name:"server-api-key" env:"STEPSCOPE_SERVER_API_KEY" placeholder:"KEY" help:"Key sent to these servers as a bearer token."`
+	KeyFile      string   `name:"server-api-key-file" into:"server-api-key" placeholder:"FILE" help:"File that holds only the servers' key."`
+	AdminKey     string   `name:"admin-api-key" env:"STEPSCOPE_ADMIN_API_KEY" placeholder:"KEY" help:"Key for the profile routes, if a server has a separate one."`
+	AdminKeyFile string   `name:"admin-api-key-file" into:"admin-api-key" placeholder:"FILE" help:"File that holds only that key."`
+	Header       []string `name:"header" sep:"none" placeholder:"NAME=VALUE" help:"Header sent to these servers with each request."`
+	LogFile      []string `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of the server, whose batch lines add data that the server does not report; - for stdin. With several servers, NAME is the server's name or URL."`
+	OutputDir    string   `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for windows, as for profile."`
 	fetchFlags
 }
 
-// live shows the servers that flags name, and keeps what is recorded of them below a directory; nil: there are none.
+// live shows the servers that the flags name, and keeps their windows below a directory. It returns nil if there are
+// none.
 func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, error) {
 	f := &c.liveFlags
 	var targets []torch.Target
@@ -55,7 +56,7 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 		return nil, err
 	}
 	if root != "" && len(targets) > 0 {
-		// As profile does it, with its defaults.
+		// Record as profile does, with its defaults.
 		o.Record = func(ctx context.Context, steps int, say *progress.Console, far *torch.Progress) (string, error) {
 			e.hold("the servers to write their windows")
 			defer e.holds.Store(nil)
@@ -78,7 +79,7 @@ func (c *viewCmd) live(ctx context.Context, e *env, root string) (*live.Live, er
 	return live.New(o), nil
 }
 
-// logs gives logs to their servers. One without a server is shown by itself.
+// logs assigns logs to their servers. A log without a server is shown separately.
 func (f *liveFlags) logs(o *live.Options) error {
 	var servers [][2]string
 	for _, t := range o.Targets {
@@ -104,8 +105,8 @@ func (f *liveFlags) logs(o *live.Options) error {
 	return nil
 }
 
-// standing are servers as they are to be asked: the workers of a router come in its place, as they are when the viewer
-// begins. One that does not answer is left as it was given, for it may yet come.
+// standing resolves the servers to query: the current workers of a router replace it, as they are when the viewer
+// starts. A server that does not answer is kept as given, because it may start later.
 func standing(ctx context.Context, targets []torch.Target, within time.Duration) []torch.Target {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

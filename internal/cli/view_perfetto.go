@@ -12,21 +12,21 @@ import (
 	"github.com/stepscope/stepscope/internal/view"
 )
 
-// handover gives one capture of the viewer to Perfetto. It is made once, when that is first asked for, however many ask
-// and whoever goes away meanwhile: a merge may take minutes.
+// handover gives one capture of the viewer to Perfetto. It is prepared once, on the first request, regardless of how
+// many requests there are and which of them are abandoned, because a merge may take minutes.
 type handover struct {
-	// make makes it, and tells how what it needs is removed, if it needs anything: nil where it fails.
+	// make prepares the handler, and returns a function that removes its files, or nil if there are none or it fails.
 	make func(context.Context) (made http.Handler, remove func(), err error)
 
-	ctx    context.Context // of the work: it ends with the viewer, or when the capture is let go
+	ctx    context.Context // for the work; ends with the viewer, or when the capture is released
 	cancel func()
 	work   sync.WaitGroup
 
 	mu  sync.Mutex
-	job *handoverJob // nil: none was asked for, or the last failed
+	job *handoverJob // nil: none was requested, or the last one failed
 }
 
-// handoverJob is one try. What it gave is there when done is closed.
+// handoverJob is one attempt. Its results are valid once done is closed.
 type handoverJob struct {
 	done   chan struct{}
 	made   http.Handler
@@ -40,7 +40,7 @@ func newHandover(ctx context.Context, how func(context.Context) (http.Handler, f
 	return h
 }
 
-// Handler waits, as long as ctx does, for what answers.
+// Handler waits for the handler until ctx ends.
 func (h *handover) Handler(ctx context.Context) (http.Handler, error) {
 	job, err := h.begun()
 	if err != nil {
@@ -54,7 +54,7 @@ func (h *handover) Handler(ctx context.Context) (http.Handler, error) {
 	}
 }
 
-// begun is the work under way, or done, begun if there is none.
+// begun returns the current or completed attempt, and starts one if there is none.
 func (h *handover) begun() (*handoverJob, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,18 +76,18 @@ func (h *handover) begun() (*handoverJob, error) {
 	return h.job, nil
 }
 
-// Close ends it, and removes what was made.
+// Close stops the work and removes its files.
 func (h *handover) Close() {
 	h.mu.Lock()
 	h.cancel()
-	h.mu.Unlock() // nothing begins any more
+	h.mu.Unlock() // no new attempt can begin
 	h.work.Wait()
 	if h.job != nil && h.job.remove != nil {
 		h.job.remove()
 	}
 }
 
-// toPerfetto makes the hand-over of a capture, for the Perfetto at an address.
+// toPerfetto prepares the hand-over of a capture to the Perfetto at an address.
 func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui string, log *slog.Logger) (made http.Handler, remove func(), err error) {
 	_, text, err := e.text(ctx, in)
 	if err != nil {
@@ -101,7 +101,7 @@ func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui 
 	}()
 	path, rows := text.Set.Files[0].Path, pins(c)
 	if len(text.Set.Files) == 1 {
-		rows = mainRows(c.Traces) // named as in that file
+		rows = mainRows(c.Traces) // with the names in that file
 	}
 	if needsMerge(text.Set) {
 		dir, removeDir, err := atomicfile.TempDir("stepscope-open-")
@@ -117,7 +117,7 @@ func toPerfetto(ctx context.Context, e *env, c *view.Capture, in inputFlags, ui 
 	return made, all, err
 }
 
-// pins are the rows to pin of a capture, by the names that they have once it is merged.
+// pins returns the rows of a capture to pin, with their names in the merged file.
 func pins(c *view.Capture) (rows []open.Row) {
 	for i, t := range c.Traces {
 		if tr := mainTrack(t); tr != nil {
@@ -127,7 +127,7 @@ func pins(c *view.Capture) (rows []open.Row) {
 	return rows
 }
 
-// baseOf is what the times of a merged file count from: the earliest base of its ranks.
+// baseOf returns the base of times in a merged file, in ns: the earliest base of its ranks.
 func baseOf(c *view.Capture) int64 {
 	base := int64(math.MaxInt64)
 	for _, t := range c.Traces {

@@ -84,7 +84,7 @@ func TestViewElsewhere(t *testing.T) {
 	}
 	address, errs, end := viewing(t, "--run-dir", home)
 	defer end()
-	const elsewhere = "is a link to a file elsewhere"
+	const elsewhere = "is a link to a file outside the run"
 	for _, c := range [][2]string{
 		{"api/session?open=" + run.ID(), elsewhere}, {"api/kernels?c=" + run.ID(), elsewhere}, {"api/load?run=" + run.ID(), elsewhere}, {"api/load/requests?run=" + run.ID(), elsewhere},
 		{"api/session?open=" + bare, "manifest.json"}, {"api/kernels?c=" + bare, "manifest.json"},

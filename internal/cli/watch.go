@@ -27,31 +27,31 @@ import (
 // watchCmd is "watch".
 type watchCmd struct {
 	profiledFlags
-	LogFile []string      `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"The server's log, whose batch lines are followed, too; - for stdin. NAME is that of its server, or its URL, where there are several."`
+	LogFile []string      `name:"log" sep:"none" placeholder:"[NAME=]FILE" help:"Log of the server, whose batch lines are followed, too; - for stdin. With several servers, NAME is the server's name or URL."`
 	Every   time.Duration `default:"1s" help:"Time between samples."`
 	For     time.Duration `placeholder:"TIME" help:"End after this time (default: when interrupted)."`
 	ruleFlags
 
-	OutputDir string `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for their traces, as profile has it."`
-	NumSteps  int    `name:"num-steps" limits:"1.." default:"10" help:"Forward steps of a capture."`
-	Lean      bool   `name:"lean" help:"Record kernels and launches alone, which slows the servers least."`
+	OutputDir string `name:"output-dir" placeholder:"DIR" help:"Directory on the servers for their traces, as for profile."`
+	NumSteps  int    `name:"num-steps" limits:"1.." default:"10" help:"Forward steps per capture."`
+	Lean      bool   `name:"lean" help:"Record only kernels and launches, which slows the servers least."`
 	fetchFlags
-	Timeout     time.Duration `default:"5m" help:"A window that has not closed by then is closed."`
-	Cooldown    time.Duration `default:"10m" help:"From the beginning of one capture to the next for the same cause at least."`
-	MaxCaptures int           `name:"max-captures" limits:"0.." default:"5" help:"Captures in all; 0 captures nothing."`
-	MaxDisk     string        `name:"max-disk" default:"10GB" placeholder:"BYTES" help:"What captures may take on disk in all."`
-	Nsys        string        `name:"nsys" placeholder:"SESSION" help:"Capture by a session of Nsight Systems that stands by (nsys run --start-later): its name, or that of its run."`
-	NsysTime    time.Duration `name:"nsys-time" default:"2s" help:"How long it collects."`
+	Timeout     time.Duration `default:"5m" help:"Close a window that is still open after this time."`
+	Cooldown    time.Duration `default:"10m" help:"Minimum time from the beginning of one capture to the next for the same cause."`
+	MaxCaptures int           `name:"max-captures" limits:"0.." default:"5" help:"Maximum number of captures; 0 captures nothing."`
+	MaxDisk     string        `name:"max-disk" default:"10GB" placeholder:"BYTES" help:"Disk space that all captures together may use."`
+	Nsys        string        `name:"nsys" placeholder:"SESSION" help:"Capture with a waiting Nsight Systems session (nsys run --start-later), given by its name or its run."`
+	NsysTime    time.Duration `name:"nsys-time" default:"2s" help:"How long that session collects."`
 
-	Ring      int           `name:"ring" limits:"0.." placeholder:"N" help:"Flight recorder: capture a short window now and then, and keep the last N, so that a capture can be compared with what was before."`
-	RingEvery time.Duration `name:"ring-every" default:"60s" help:"From the end of one to the next; three times as long as one took at least."`
-	RingSteps int           `name:"ring-steps" limits:"1.." default:"3" help:"Forward steps of one."`
+	Ring      int           `name:"ring" limits:"0.." placeholder:"N" help:"Flight recorder: capture a short window at intervals and keep the last N, so that a capture can be compared with the time before it."`
+	RingEvery time.Duration `name:"ring-every" default:"60s" help:"Time from the end of one such window to the next; at least three times as long as the window took."`
+	RingSteps int           `name:"ring-steps" limits:"1.." default:"3" help:"Forward steps per such window."`
 
-	Exec     string `name:"exec" placeholder:"CMD" help:"Run a command by sh for each event, which it gets as JSON on stdin."`
-	Listen   string `name:"listen" placeholder:"[HOST:]PORT" help:"Serve /metrics of the watch itself."`
-	Insecure bool   `name:"insecure" help:"Do so beyond loopback."`
-	Series   string `name:"series" placeholder:"FILE" help:"Keep what is seen, a line of JSON a sample."`
-	Replay   string `name:"replay" placeholder:"FILE" help:"Hold what --series has kept against the rules, and say what would have been found; no server is asked."`
+	Exec     string `name:"exec" placeholder:"CMD" help:"Run a command with sh for each event, with the event as JSON on stdin."`
+	Listen   string `name:"listen" placeholder:"[HOST:]PORT" help:"Serve the watch's own /metrics at this address."`
+	Insecure bool   `name:"insecure" help:"Allow --listen beyond loopback."`
+	Series   string `name:"series" placeholder:"FILE" help:"Keep the samples in FILE, one line of JSON per sample."`
+	Replay   string `name:"replay" placeholder:"FILE" help:"Apply the rules to samples that --series kept, and report what they would have found; no server is called."`
 
 	watchView
 	JSON bool `name:"json" help:"Print events as JSON lines."`
@@ -59,10 +59,10 @@ type watchCmd struct {
 	storeFlags
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *watchCmd) Help() string {
-	return `Of a rule that finds something the moment is told at which it began, and a window is captured, explained and kept; more when it is
-over and comes again. An idle server is not recorded.
+	return `When a rule finds a problem, watch reports when it began, and captures, explains and keeps a window. It captures again if the problem ends
+and comes back. An idle server is not recorded.
 
 Examples:
   stepscope watch --url http://localhost:30000
@@ -71,22 +71,22 @@ Examples:
   stepscope watch --replay series.jsonl --imbalance 1.3`
 }
 
-// AfterApply refuses a watch of no time, which else reads as one without an end.
+// AfterApply rejects a watch duration of 0, which would otherwise count as unlimited.
 func (c *watchCmd) AfterApply(k *kong.Context) error {
 	if given(k, "for") && c.For <= 0 {
 		return usagef("--for %v: give a time above 0, as 12h", c.For)
 	}
 	for _, name := range []string{"url", "prefill-url", "decode-url", "log", "series", "view", "browser", "listen", "exec", "ring", "nsys"} {
 		if c.Replay != "" && given(k, name) {
-			return usagef("--replay and --%s: no server is asked, leave one of them out", name)
+			return usagef("--replay and --%s: replay calls no server, leave one of them out", name)
 		}
 	}
 	return c.given(k)
 }
 
-// Run watches.
+// Run watches the servers.
 func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
-	// It runs for days beside a server: a tenth of its memory counts more than some thousandths of a core.
+	// A watch runs beside a server for days. Saving a tenth of its memory is worth some thousandths of a core.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	c.apply(e)
 	w := &watch.Watch{Every: c.Every, For: c.For, Exec: c.Exec, Say: e.Console, Tell: c.tell(e)}
@@ -130,7 +130,7 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 		if w.Dir, err = os.MkdirTemp("", "stepscope-watch-"); err != nil {
 			return err
 		}
-		defer os.Remove(w.Dir) // if nothing came
+		defer os.Remove(w.Dir) // removed only if it is empty
 	} else {
 		w.Dir = w.Run.Path("traces")
 	}
@@ -143,7 +143,7 @@ func (c *watchCmd) Run(ctx context.Context, e *env) (err error) {
 	return c.kept(ctx, w)
 }
 
-// tell prints what people are to read. Where a terminal shows how it goes, too, it goes above that.
+// tell returns a function that prints messages, above the progress display if a terminal shows one.
 func (c *watchCmd) tell(e *env) func(string) {
 	switch {
 	case c.JSON:
@@ -157,7 +157,7 @@ func (c *watchCmd) tell(e *env) func(string) {
 // watchEvents is a run's log of events.
 const watchEvents = "events.jsonl"
 
-// kept watches, and keeps it as a run.
+// kept watches the servers, and keeps the result as a run.
 func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	log, err := os.Create(w.Run.Path(watchEvents))
 	if err != nil {
@@ -180,7 +180,7 @@ func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	if info, statErr := os.Stat(w.Run.Path(watchEvents)); statErr == nil && info.Size() > 0 {
 		err = errors.Join(err, w.Run.AddFile(runs.File{Path: watchEvents, Kind: runs.KindLog, Format: "jsonl"}, ""))
 	} else {
-		os.Remove(w.Run.Path(watchEvents)) // no server was reached: nothing is left to keep
+		os.Remove(w.Run.Path(watchEvents)) // no server was reached: there is nothing to keep
 	}
 	finished := w.Run.Finish(status, cause)
 	if _, gone := os.Stat(w.Run.Dir()); gone == nil {
@@ -189,7 +189,7 @@ func (c *watchCmd) kept(ctx context.Context, w *watch.Watch) (err error) {
 	return errors.Join(err, finished)
 }
 
-// replay holds a recorded series against the rules.
+// replay applies the rules to a recorded series.
 func (c *watchCmd) replay(e *env, w *watch.Watch) error {
 	f, err := os.Open(c.Replay)
 	if err != nil {
@@ -211,17 +211,17 @@ func (c *watchCmd) replay(e *env, w *watch.Watch) error {
 		return fmt.Errorf("--replay %s: %w", c.Replay, err)
 	}
 	if found == 0 {
-		e.Line(fmt.Sprintf("%d samples: no rule found anything (a rule must hold for some seconds, --hold, and beyond what chance does)", samples))
+		e.Line(fmt.Sprintf("%d samples: no rule found anything (a rule must hold for some seconds, see --hold, and exceed chance)", samples))
 	} else {
 		e.Line(fmt.Sprintf("%d samples", samples))
 	}
 	if strange > 0 {
-		e.Lack("%s: %d lines are no samples", c.Replay, strange)
+		e.Lack("%s: %d lines are not samples", c.Replay, strange)
 	}
 	return nil
 }
 
-// check looks at the values.
+// check validates the flags.
 func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error) {
 	for _, d := range []struct {
 		name string
@@ -268,9 +268,9 @@ func (c *watchCmd) check(ctx context.Context, e *env, w *watch.Watch) (err error
 	w.Ring = watch.Ring{N: c.Ring, Every: c.RingEvery, Steps: c.RingSteps}
 	if c.Nsys != "" {
 		if len(w.Targets) != 1 {
-			return usagef("--nsys: a session is of one server, there are %d", len(w.Targets))
+			return usagef("--nsys: a session has one server, and there are %d", len(w.Targets))
 		}
-		root, _ := c.root() // without a home for runs a session has its name
+		root, _ := c.root() // without a home for runs, a session is found by its name
 		if k.Nsys, err = nsys.FindSession(ctx, root, "", c.Nsys); err != nil {
 			return fmt.Errorf("--nsys: %w", err)
 		}
@@ -290,12 +290,12 @@ func (c *watchCmd) listen() (net.Listener, error) {
 	}
 	ln, err := httpguard.Listen(host, int(n), "", c.Insecure)
 	if errors.Is(err, httpguard.ErrNeedKey) {
-		return nil, usagef("--listen %s: whoever reaches the port could read which servers there are: give --insecure if that is meant", c.Listen)
+		return nil, usagef("--listen %s: anyone who reaches the port could read which servers there are: give --insecure to allow that", c.Listen)
 	}
 	return ln, err
 }
 
-// urls are those of the run.
+// urls returns the URLs of the run.
 func (c *watchCmd) urls(w *watch.Watch) string {
 	var urls []string
 	for _, t := range w.Targets {
@@ -310,7 +310,7 @@ func (c *watchCmd) urls(w *watch.Watch) string {
 	return strings.Join(urls, " ")
 }
 
-// logOf is the log that [NAME=]FILE means.
+// logOf parses [NAME=]FILE.
 func logOf(text string) watch.Log {
 	if name, path, ok := strings.Cut(text, "="); ok && name != "" && path != "" {
 		return watch.Log{Server: strings.TrimRight(name, "/"), Path: path}

@@ -11,25 +11,25 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// ruleFlags change the rules that watch has by default.
+// ruleFlags change the default rules of watch.
 type ruleFlags struct {
-	Imbalance      float64       `name:"imbalance" default:"1.5" placeholder:"RATIO" help:"A rank has so many times the mean of requests; 0 turns a rule off, here and below."`
-	PaceImbalance  float64       `name:"pace-imbalance" default:"1.4" placeholder:"RATIO" help:"A rank takes so many times as long from token to token as the median of the others."`
+	Imbalance      float64       `name:"imbalance" default:"1.5" placeholder:"RATIO" help:"A rank has this many times the mean number of requests; 0 turns a rule off, here and below."`
+	PaceImbalance  float64       `name:"pace-imbalance" default:"1.4" placeholder:"RATIO" help:"A rank takes this many times as long between tokens as the median of the others."`
 	TTFT           time.Duration `name:"ttft" placeholder:"TIME" help:"The 90th percentile of TTFT is above this."`
-	TTFTFactor     float64       `name:"ttft-factor" default:"2" placeholder:"RATIO" help:"It is above so many times its own median of the last ten minutes."`
+	TTFTFactor     float64       `name:"ttft-factor" default:"2" placeholder:"RATIO" help:"It is above this many times its own median of the last ten minutes."`
 	ITL            time.Duration `name:"itl" placeholder:"TIME" help:"The mean time between tokens is above this."`
-	ITLFactor      float64       `name:"itl-factor" default:"1.5" placeholder:"RATIO" help:"It is above so many times its own median of the last ten minutes."`
-	QueueGrowth    float64       `name:"queue-growth" default:"1" placeholder:"N" help:"The queue grows by so many requests a second."`
-	ThroughputDrop float64       `name:"throughput-drop" default:"0.3" placeholder:"SHARE" help:"Such a share of the tokens that as many running requests got before is lost."`
-	Hold           time.Duration `name:"hold" placeholder:"TIME" help:"For how long a rule must hold (default: 5s for imbalance, 10s for the others)."`
-	Rules          string        `name:"rules" placeholder:"FILE" help:"Instead of all these: a file of rules (docs/formats/watch.md)."`
+	ITLFactor      float64       `name:"itl-factor" default:"1.5" placeholder:"RATIO" help:"It is above this many times its own median of the last ten minutes."`
+	QueueGrowth    float64       `name:"queue-growth" default:"1" placeholder:"N" help:"The queue grows by this many requests per second."`
+	ThroughputDrop float64       `name:"throughput-drop" default:"0.3" placeholder:"SHARE" help:"The token rate falls by this share below the earlier one with as many running requests."`
+	Hold           time.Duration `name:"hold" placeholder:"TIME" help:"How long a rule must hold (default: 5s for imbalance, 10s for the others)."`
+	Rules          string        `name:"rules" placeholder:"FILE" help:"Use a file of rules instead (docs/formats/watch.md)."`
 }
 
-// given refuses a file of rules beside flags that say rules, and a time of nothing.
+// given rejects a file of rules together with flags for rules, and a duration of 0.
 func (f *ruleFlags) given(k *kong.Context) error {
 	for _, name := range []string{"imbalance", "pace-imbalance", "ttft", "ttft-factor", "itl", "itl-factor", "queue-growth", "throughput-drop", "hold"} {
 		if f.Rules != "" && given(k, name) {
-			return usagef("--rules and --%s: the file says all rules, leave one of them out", name)
+			return usagef("--rules and --%s: the file defines all rules, leave one of them out", name)
 		}
 	}
 	for name, d := range map[string]time.Duration{"ttft": f.TTFT, "itl": f.ITL, "hold": f.Hold} {
@@ -40,7 +40,7 @@ func (f *ruleFlags) given(k *kong.Context) error {
 	return nil
 }
 
-// rules are the rules that the flags leave.
+// rules returns the rules that result from the flags.
 func (f *ruleFlags) rules() (out []detect.Rule, err error) {
 	if f.Rules != "" {
 		text, err := os.ReadFile(f.Rules)

@@ -17,15 +17,15 @@ import (
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
-// watchView has what is watched shown in a browser.
+// watchView are the flags that show the watch in a browser.
 type watchView struct {
-	View    string `name:"view" placeholder:"PORT" help:"Show what goes on in a browser, at this port on this machine alone; 0: any free one."`
-	Browser bool   `help:"Do so, and open the default browser."`
+	View    string `name:"view" placeholder:"PORT" help:"Show the watch in a browser, at this port on this machine only; 0: any free one."`
+	Browser bool   `help:"Like --view, and open the default browser."`
 
 	browse func(url string) error // nil: browse
 }
 
-// open opens the port; nil: nothing is to be shown.
+// open opens the port, or returns nil if no page is requested.
 func (c *watchView) open() (net.Listener, error) {
 	if c.View == "" && !c.Browser {
 		return nil, nil
@@ -34,18 +34,18 @@ func (c *watchView) open() (net.Listener, error) {
 	if c.View != "" {
 		var err error
 		if port, err = strconv.ParseUint(c.View, 10, 16); err != nil {
-			return nil, usagef("--view %q: give a port, as 8080; from another machine, come by ssh -L", c.View)
+			return nil, usagef("--view %q: give a port, such as 8080; from another machine, connect through ssh -L", c.View)
 		}
 	}
 	return httpguard.Listen("127.0.0.1", int(port), "", false)
 }
 
-// named are the windows that a page may ask for by their names; all else that it asks for are runs.
+// named matches the windows that a page may request by name; anything else that it requests is a run.
 var named = regexp.MustCompile(`^capture-[0-9]+(-before-[0-9]+|-since-[0-9]+|-after)?$`)
 
-// show serves the viewer until the function that it gives is called. w has its directory.
+// show serves the viewer until the returned function is called. w already has its directory.
 func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.Listener) (end func()) {
-	root, _ := c.root() // without a home for runs none are shown
+	root, _ := c.root() // without a home for runs, none are shown
 	page := live.New(live.Options{Watched: c.Every})
 	w.See = page.Sees
 	w.Hear = func(ev *watch.Event, says string) { page.Marks(markOf(ev, says)) }
@@ -62,7 +62,7 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 			e.Warn("no browser could be started, open the address yourself: %v", err)
 		}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it is there as long as what it shows
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the viewer lasts as long as the watch
 	var all sync.WaitGroup
 	all.Go(func() {
 		if err := view.New(opt).Serve(ctx, ln); err != nil {
@@ -72,7 +72,8 @@ func (c *watchCmd) show(ctx context.Context, e *env, w *watch.Watch, ln net.List
 	return func() { cancel(); all.Wait() }
 }
 
-// opens opens what a page asks for by its id: a window below dir, of all servers that it is of, or a run below root.
+// opens returns a function that opens the capture of an id in a page: a window below dir, of all its servers, or a run
+// below root.
 func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string) (*view.Capture, error) {
 	as := &viewCmd{runPlace: c.runPlace}
 	return func(ctx context.Context, id string) (*view.Capture, error) {
@@ -92,7 +93,7 @@ func (c *watchCmd) opens(e *env, root, dir string) func(context.Context, string)
 	}
 }
 
-// markOf is an event as a page shows it.
+// markOf converts an event for the page.
 func markOf(e *watch.Event, says string) *live.Mark {
 	m := &live.Mark{Server: e.Server, Kind: e.Kind, At: e.At.UnixMilli(), Rank: e.Rank, Text: says}
 	if e.Kind == watch.KindAlarm && e.After != nil && e.Onset != nil {

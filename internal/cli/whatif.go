@@ -11,13 +11,13 @@ import (
 type whatifCmd struct {
 	inputFlags
 	rangeFlags
-	Set   []string `required:"" sep:"none" placeholder:"[RANK.]PART=FACTOR" help:"What is otherwise: times of a part (host, device, work, class:NAME, kernel:TEXT, collective, gap) multiplied by FACTOR, 0 for gone; peers: as the median of the other ranks, which is what work can be. Several come upon each other."`
+	Set   []string `required:"" sep:"none" placeholder:"[RANK.]PART=FACTOR" help:"A change: multiply the times of a part (host, device, work, class:NAME, kernel:TEXT, collective, gap) by FACTOR, 0 to remove it; peers: set it to the median of the other ranks, the only value for work. Several are applied in order."`
 	JSON  bool     `name:"json" help:"Print as JSON."`
-	Rules string   `placeholder:"FILE" help:"Kernel classes of your own, tried first: lines of CLASS REGEXP."`
-	Force bool     `help:"Go on with files that cannot be ranks of one capture (exit status 3)."`
+	Rules string   `placeholder:"FILE" help:"Your own kernel classes, tried first: lines of CLASS REGEXP."`
+	Force bool     `help:"Continue even if the files cannot be ranks of one capture (exit status 3)."`
 }
 
-// Help is the end of the verb's help text.
+// Help returns the end of the verb's help text.
 func (c *whatifCmd) Help() string {
 	return `Examples:
   stepscope whatif capture/ --set TP02.host=0
@@ -25,12 +25,12 @@ func (c *whatifCmd) Help() string {
   stepscope whatif capture/ --set TP02.work=peers
   stepscope whatif capture/ --set TP02.device=peers --json
 
-The steps are run again from how long everything took and what it waited for,
-with nothing changed and with this. Ranks are named as analyze names them.
-What is inferred, and when it says nothing: docs/metrics.md.`
+The steps are replayed from the duration of each event and its dependencies,
+unchanged and with the changes. Ranks have the names that analyze gives them.
+docs/metrics.md describes what is inferred, and when there is no result.`
 }
 
-// Run runs a capture again.
+// Run replays a capture.
 func (c *whatifCmd) Run(ctx context.Context, e *env) error {
 	var settings []worth.Setting
 	for _, text := range c.Set {

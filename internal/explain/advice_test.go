@@ -9,8 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestGraphsAdvised: CUDA graphs are advised where they would help, and for what
-// launches usually cost.
+// TestGraphsAdvised: CUDA graphs are advised where they would help, for the launches that usually cost most.
 func TestGraphsAdvised(t *testing.T) {
 	t.Run("decode runs as graphs", func(t *testing.T) {
 		for _, set := range []string{"sglang_stops", "sglang_shared", "graphs", "g_mixed"} {
@@ -32,9 +31,8 @@ func TestGraphsAdvised(t *testing.T) {
 	})
 }
 
-// TestPrefillOfGPUOnly takes all from captures but calls and GPU work, as windows
-// without CPU activities have it: their prefill is still a step, before those that
-// replay graphs.
+// TestPrefillOfGPUOnly reduces captures to calls and GPU work, as in windows without CPU activities: their prefill is
+// still a step, before those that replay graphs.
 func TestPrefillOfGPUOnly(t *testing.T) {
 	for set, prefills := range map[string]int{"graphs": 1, "g_mixed": 2, "g_device_r1": 1} {
 		t.Run(set, func(t *testing.T) {
@@ -46,7 +44,7 @@ func TestPrefillOfGPUOnly(t *testing.T) {
 				})
 			}
 			r := analyzed(t, ts)
-			eager := 0 // steps that replay nothing and have as many kernels as a prefill
+			eager := 0 // steps without graphs that have as many kernels as a prefill
 			for _, s := range r.Steps {
 				if s.Ranks[0].Graphs == 0 && 2*s.Ranks[0].Kernels > want.Steps[0].Ranks[0].Kernels {
 					eager++

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// TestOneOfTwo analyses one rank where its peer's file is lost: waiting cannot be
-// told from transfer, and of all ranks nothing is known.
+// TestOneOfTwo analyses one rank whose peer's file is lost: waiting cannot be separated from transfer, and no statement
+// covers all ranks.
 func TestOneOfTwo(t *testing.T) {
 	for _, set := range []string{"graph_work", "g_mixed", "g_device_r1", "sglang_shared", "sglang_stops"} {
 		for i, tr := range realSet(t, set) {

@@ -1,9 +1,8 @@
 // Package explain explains captures: pure functions from traces to findings.
 //
-// Analyze takes the ranks of one profiling window and says where the time
-// goes, per rank and step kind, and which rank is late, since which step and
-// why. Everything is computed in integer nanoseconds, and parts add up to
-// totals exactly. Nothing here reads files or formats text.
+// Analyze takes the ranks of one profiling window and reports where the time goes, per rank and step kind, and which
+// rank is late, since which step and why. All times are integer nanoseconds, and parts add up to totals exactly.
+// Nothing here reads files or formats text.
 package explain
 
 import (
@@ -27,28 +26,27 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Options steer Analyze.
+// Options configures Analyze.
 type Options struct {
-	ID      string        // of the profiling window, for the report
-	Missing []string      // ranks that are known to be absent
+	ID      string        // ID of the profiling window, for the report
+	Missing []string      // ranks known to be absent
 	Rules   *kernel.Rules // kernel classes; nil: the built-in table
-	Force   bool          // explain traces that cannot be one capture, too
-	// Reference is what steps took that were not recorded; nil: it is not known.
+	Force   bool          // also explain traces that cannot be one capture
+	// Reference holds the times of steps that were not recorded; nil: unknown.
 	Reference *trace.Reference
-	// Quick leaves out what findings are worth, and the critical path.
+	// Quick skips the worth of findings and the critical path.
 	Quick bool
-	// Layers asks for the layers of what replayed graphs ran, too, and for those that no
-	// markers tell. LayersFrom is a window of the same server to know them by; nil: this one.
+	// Layers also asks for the layers of kernels in replayed graphs, and of layers without markers. LayersFrom is a
+	// window of the same server from which to learn them; nil: this one.
 	Layers     bool
 	LayersFrom *Window
-	FromName   string // of LayersFrom, for errors
+	FromName   string // name of LayersFrom, for errors
 }
 
-// ErrNothing means that no trace has any GPU work, nor named steps or layers to
-// tell host time by.
+// ErrNothing means that no trace has GPU work, or named steps or layers to which host time could be assigned.
 var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work and no named steps (was the window recorded with GPU activities, and was there traffic?)")
 
-// nothing is ErrNothing, with what to do if a GPU was used.
+// nothing returns ErrNothing, with advice if a GPU was used.
 func (w *Window) nothing() error {
 	if slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return r.APICalls > 0 }) {
 		return fmt.Errorf("%w; CUDA was called, so record for longer, as by more inference steps, and with Nsight Systems add --trace-fork-before-exec=true", ErrNothing)
@@ -61,7 +59,7 @@ func Analyze(traces []*trace.Trace, opt Options) (*result.Report, error) {
 	return Prepare(traces, opt.Rules).Analyze(opt)
 }
 
-// Analyze explains the window. It is the last thing to ask of it.
+// Analyze explains the window. It must be the last call on w.
 func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	prep.RestoreCut(w.ranks)
 	if !slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return len(r.Ops)+len(r.Steps) > 0 }) {
@@ -78,7 +76,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, &NotOneError{doubts[0]}
 	}
 	var blames []*judge.Domain
-	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // beside the tables, which it does not need
+	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // concurrent with the tables, which do not need it
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses
@@ -109,7 +107,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	return rep, nil
 }
 
-// layers finds the layers of the window, also in replayed graphs if that is asked for.
+// layers finds the layers of the window, and those in replayed graphs if opt.Layers is set.
 func (w *Window) layers(opt Options) (*prep.Markers, []result.GraphLayers, error) {
 	if !opt.Layers {
 		return prep.FindMarkers(w.ranks), nil, nil
@@ -145,6 +143,7 @@ func sourceOf(a *match.Aligned, opt Options) result.Source {
 		s.Complete = s.Complete && src.Complete
 		s.Events += src.Events
 		s.Device = cmp.Or(s.Device, src.Device)
+		s.Software = s.Software || software(src.Device)
 		if !slices.Contains(rules, r.Rule) {
 			rules = append(rules, r.Rule)
 		}
@@ -155,7 +154,7 @@ func sourceOf(a *match.Aligned, opt Options) result.Source {
 	return s
 }
 
-// notesOf are the readers' notes, and those of matching.
+// notesOf returns the notes of the trace readers and of matching.
 func notesOf(a *match.Aligned) (out []result.Note) {
 	for _, r := range a.Ranks {
 		for _, n := range r.Notes {
@@ -166,4 +165,9 @@ func notesOf(a *match.Aligned) (out []result.Note) {
 		out = append(out, result.Note{Severity: "warning", Text: fact.Of("left_out_of_waits"), Count: int64(a.Broken)})
 	}
 	return out
+}
+
+// software reports whether a device's name is that of a device on CPU cores.
+func software(device string) bool {
+	return strings.HasPrefix(device, "software GPU") || strings.HasSuffix(device, "CPU device")
 }

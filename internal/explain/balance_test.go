@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// rowsOf are the rows of a kind of work.
+// rowsOf returns the rows of a kind of work.
 func rowsOf(r *result.Report, work string) (out []result.BalanceRow) {
 	for _, b := range r.Balance {
 		if b.Work == work {
@@ -21,22 +21,22 @@ func rowsOf(r *result.Report, work string) (out []result.BalanceRow) {
 	return out
 }
 
-// TestBalance: how evenly experts and attention are spread, by time, and whether it is always
-// the same rank. Of four ranks three take 100 µs for the experts of each of three layers, and one,
-// which the case says, 200: the mean is 125 of 200, and 3 × 75 µs are lost in a step.
+// TestBalance: how evenly experts and attention are spread, by time, and whether the same rank is always the slowest.
+// Of four ranks, three take 100 µs for the experts of each of three layers, and one, given by the case, takes 200: the
+// mean is 125 of 200, and a step loses 3 × 75 µs.
 func TestBalance(t *testing.T) {
 	const n = 12
-	turn := func(step, layer int) int { return (step*step + step/3 + layer*7) % 4 } // no half of the steps tells the other
+	turn := func(step, layer int) int { return (step*step + step/3 + layer*7) % 4 } // no half of the steps predicts the other
 	for _, c := range []struct {
 		name    string
 		slowest func(step, layer int) int
-		same    float64 // to 0.2
+		same    float64 // within 0.2
 		says    string
 	}{
-		{"always one rank", func(int, int) int { return 1 }, 1, "on average their matrix products take 62.5 % of the time of the slowest, which is always the same in a layer: by where experts are placed"},
-		{"another in each layer", func(_, layer int) int { return layer }, 1, "62.5 % of the time of the slowest, which is always the same in a layer"},
-		{"another in each step", turn, 0, "62.5 % of the time of the slowest, which changes from step to step: by what the router chooses"},
-		{"one rank in two steps of three", func(n, _ int) int { return n % 3 % 2 * 3 }, 0.5, "62.5 % of the time of the slowest, which is always the same for"},
+		{"always one rank", func(int, int) int { return 1 }, 1, "uneven_experts kind=decode balance=0.625 same=uneven_same_experts"},
+		{"another in each layer", func(_, layer int) int { return layer }, 1, "uneven_experts kind=decode balance=0.625 same=uneven_same_experts"},
+		{"another in each step", turn, 0, "uneven_experts kind=decode balance=0.625 same=uneven_changing_experts"},
+		{"one rank in two steps of three", func(n, _ int) int { return n % 3 % 2 * 3 }, 0.5, "uneven_experts kind=decode balance=0.625 same=uneven_partly"},
 	} {
 		for _, work := range []string{result.Experts, result.Attention} {
 			t.Run(c.name+", "+work, func(t *testing.T) {
@@ -64,11 +64,11 @@ func TestBalance(t *testing.T) {
 				if len(b.Layers) != 3 || b.Layers[1].Layer != 1 || b.Layers[1].Lost != 75_000 || c.same == 1 && (b.Layers[2].Slowest != c.slowest(0, 2) || b.Layers[2].Same < 0.99) {
 					t.Errorf("layers %+v", b.Layers)
 				}
-				text := allWords(r)
+				text := allFacts(r)
 				if work == result.Experts && !strings.Contains(text, c.says) {
 					t.Errorf("not said: %q in\n%s", c.says, text)
 				}
-				if work == result.Attention && !strings.Contains(text, "attention is uneven over data-parallel ranks: on average it takes 62.5 %") {
+				if work == result.Attention && !strings.Contains(text, "uneven_attention kind=decode balance=0.625") {
 					t.Errorf("got\n%s", text)
 				}
 				for _, f := range said(r, result.Straggler) {
@@ -87,15 +87,15 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// TestEvenedOut: what balancing would win is what steps take less if each rank takes the mean in
-// each place: nothing goes away. Of four ranks three take 100 µs in each of three layers and
-// one 200, so 3 × 75 µs are won, not the 3 × 100 by which that one is above the others.
+// TestEvenedOut: balancing gains the difference to the mean in each place, since no work goes away. Of four ranks,
+// three take 100 µs in each of three layers and one 200, so the gain is 3 × 75 µs, not the 3 × 100 by which that rank
+// exceeds the others.
 func TestEvenedOut(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		work    string
 		slowest func(step, layer int) int
-		kind    string // of the finding that tells it
+		kind    string // of the finding that reports it
 	}{
 		{"experts, always one rank", result.Experts, func(int, int) int { return 1 }, result.Straggler},
 		{"experts, another rank in each layer", result.Experts, func(_, layer int) int { return layer }, result.UnevenExperts},
@@ -124,8 +124,7 @@ func TestEvenedOut(t *testing.T) {
 	}
 }
 
-// TestBalanceOfLayers: where each rank is the slowest in some layer no sum over a step shows
-// what all wait for.
+// TestBalanceOfLayers: if each rank is the slowest in some layer, sums over a step do not show the waits.
 func TestBalanceOfLayers(t *testing.T) {
 	m := even(12)
 	m.layers = 4
@@ -142,8 +141,8 @@ func TestBalanceOfLayers(t *testing.T) {
 	}
 }
 
-// TestEvenIsSilent: times that differ by some percent from rank to rank are no finding, nor is
-// a rank whose device is slow, nor are ranks that do not say whose experts they have.
+// TestEvenIsSilent: differences of a few percent between ranks are not a finding, nor is a rank with a slow device, nor
+// are ranks without expert coordinates.
 func TestEvenIsSilent(t *testing.T) {
 	silent := func(t *testing.T, r *result.Report) {
 		t.Helper()
@@ -193,8 +192,8 @@ func TestEvenIsSilent(t *testing.T) {
 	})
 }
 
-// TestUntoldIsNotBalanced: software devices may take turns in being slow, so of 225 µs in a
-// step that all wait for another rank each time nothing is told; but even that is not.
+// TestUntoldIsNotBalanced: software devices may be slow in turns, so waits of 225 µs per step for changing ranks are no
+// finding; but the capture is not called balanced either.
 func TestUntoldIsNotBalanced(t *testing.T) {
 	m := even(12)
 	m.soft = true
@@ -210,7 +209,7 @@ func TestUntoldIsNotBalanced(t *testing.T) {
 	}
 }
 
-// TestIdleRank: a data-parallel rank without requests attends to none.
+// TestIdleRank: a data-parallel rank without requests has no attention work.
 func TestIdleRank(t *testing.T) {
 	m := even(12)
 	m.name = func(rank, _ int) string {
@@ -227,8 +226,8 @@ func TestIdleRank(t *testing.T) {
 	}
 }
 
-// TestUnfeltImbalance: attention is uneven, but another rank is late by more, so nobody waits
-// for the rank that attends longest.
+// TestUnfeltImbalance: attention is uneven, but another rank is later still, so nobody waits for the rank with the most
+// attention.
 func TestUnfeltImbalance(t *testing.T) {
 	m := even(12)
 	m.name = func(int, int) string { return "step[DECODE bs=16]" }

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkAnalyze explains the large real set named by STEPSCOPE_DATA, read
-// once; MB/s counts the JSON that it was read from.
+// BenchmarkAnalyze explains the large real set named by STEPSCOPE_DATA, read once; MB/s counts its JSON.
 func BenchmarkAnalyze(b *testing.B) {
 	root := os.Getenv("STEPSCOPE_DATA")
 	if root == "" {

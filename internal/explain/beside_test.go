@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestStallBesideTurns: ranks are late in turns, and one of them by ten times as much in a
-// few steps that follow each other. That is no turn of its.
+// TestStallBesideTurns: ranks are late in turns, and one of them ten times as late in a few consecutive steps. That is
+// not one of the turns.
 func TestStallBesideTurns(t *testing.T) {
 	turn := func(n int) int { return n % 4 }
 	for _, c := range []struct {
@@ -50,8 +50,8 @@ func TestStallBesideTurns(t *testing.T) {
 	}
 }
 
-// TestPauseBesideLateness: one pause of 450 ms, of the late rank or another, changes neither
-// since when a rank is late nor by how much.
+// TestPauseBesideLateness: one pause of 450 ms, of the late rank or another, changes neither the first late step nor
+// the cost.
 func TestPauseBesideLateness(t *testing.T) {
 	plain := said(analyzed(t, retimed(t, "graphs", paused(1, 4, 300*us))), result.Straggler)[0]
 	for _, rank := range []int{0, 1, 3} {
@@ -68,7 +68,7 @@ func TestPauseBesideLateness(t *testing.T) {
 	}
 }
 
-// TestFewSteps: what a rank costs in a window of a few steps is what it costs in a longer one.
+// TestFewSteps: a rank's cost in a window of a few steps equals that in a longer one.
 func TestFewSteps(t *testing.T) {
 	all := retimed(t, "graphs", paused(1, 1, 300*us))
 	whole := said(analyzed(t, all), result.Straggler)[0].CostNSPerStep

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestStaysAfterTurns has ranks late in turns, and then one of them alone, to the end:
-// that one is to blame, whatever was before.
+// TestStaysAfterTurns has ranks late in turns, and then one of them alone, to the end: that rank is to blame, whatever
+// came before.
 func TestStaysAfterTurns(t *testing.T) {
 	for _, from := range []int{6, 7} {
 		t.Run(fmt.Sprint(from), func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestStaysAfterTurns(t *testing.T) {
 	}
 }
 
-// TestRareButGreat has one rank stall in some steps, and the other in a single one, for
-// far less time: that does not make it an imbalance that moves.
+// TestRareButGreat has one rank stall in some steps, and the other in a single one, for far less time: that is not a
+// moving imbalance.
 func TestRareButGreat(t *testing.T) {
 	r := analyzed(t, retimed(t, "graph_work", func(m *retime.Model) {
 		for n := 2; n < 6; n++ {
@@ -46,8 +46,8 @@ func TestRareButGreat(t *testing.T) {
 	}
 }
 
-// TestCutInFirstStep has a rank whose file ends in its first step: it keeps the
-// steps of the others from being compared no more than a rank that is missing.
+// TestCutInFirstStep has a rank whose file ends in its first step: like a missing rank, it does not prevent the
+// comparison of the others' steps.
 func TestCutInFirstStep(t *testing.T) {
 	ts := realSet(t, "graphs")
 	whole := compared(t, ts, ts, CompareOptions{})

@@ -12,21 +12,19 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// truth is what scripts/capture writes beside a capture: what was injected
-// and what must be found.
+// truth is the file that scripts/capture writes beside a capture: the injected fault and the expected findings.
 type truth struct {
 	Graph  bool `json:"graph"`
 	Expect []struct {
-		Rank  *int   `json:"rank"` // nil: the ranks of a group alike
+		Rank  *int   `json:"rank"` // nil: all ranks of a group alike
 		First int    `json:"first_step"`
-		Last  *int   `json:"last_step"` // nil: it stays
+		Last  *int   `json:"last_step"` // nil: to the end
 		Cause string `json:"cause"`
 	} `json:"expect"`
 }
 
-// TestCaptures holds captures with known truth, a directory each, against
-// what was injected. It takes the directory above them from the environment:
-// they are made by scripts/capture on GPUs and too large for the repository.
+// TestCaptures checks captures with known truth, one directory each, against the injected faults. The environment names
+// the parent directory: scripts/capture makes the captures on GPUs, and they are too large for the repository.
 func TestCaptures(t *testing.T) {
 	root := os.Getenv("STEPSCOPE_CAPTURES")
 	if root == "" {
@@ -61,8 +59,7 @@ func checkTruth(t *testing.T, dir string) {
 			ok := f.Kind == result.Straggler && f.Cause == e.Cause && slices.Equal(f.Ranks, []int{*e.Rank}) && f.Passing == (e.Last != nil) &&
 				(e.Last == nil || f.LastStep == *e.Last)
 			if e.Cause == result.CauseHost && !want.Graph {
-				// Hosts that launch op by op are late by nature, too: it may
-				// have begun before.
+				// Hosts that launch op by op are late by nature, too: the finding may begin earlier.
 				return ok && f.FirstStep <= e.First
 			}
 			return ok && f.FirstStep == e.First
@@ -73,7 +70,7 @@ func checkTruth(t *testing.T, dir string) {
 		}
 		used[at] = true
 	}
-	// What was not injected may be natural only if hosts are the cause.
+	// Findings without an injected fault may only be natural lateness of hosts.
 	for i, f := range r.Findings {
 		if used[i] {
 			continue

@@ -14,8 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// realSet is a set of the repository, which is read once; what a test does to it, it
-// does to a copy.
+// realSet returns a copy of a set in the repository, which is read once.
 func realSet(t testing.TB, name string) []*trace.Trace {
 	t.Helper()
 	realSets.Lock()
@@ -31,8 +30,7 @@ var realSets = struct {
 	of map[string][]*trace.Trace
 }{of: map[string][]*trace.Trace{}}
 
-// TestInjected puts faults of known size into captures in which nobody is
-// late.
+// TestInjected puts faults of known size into captures without a late rank.
 func TestInjected(t *testing.T) {
 	const us = 1000
 	for _, set := range []string{"graphs"} {
@@ -42,7 +40,7 @@ func TestInjected(t *testing.T) {
 			name   string
 			inject func(in *injector)
 			want   []string
-			cost   int64 // ns a step
+			cost   int64 // ns per step
 		}{
 			{"host of rank 0", func(in *injector) { in.hostStall(0, 4, last, 300*us) }, []string{fmt.Sprintf("rank 0 host 4-%d", last)}, 300 * us},
 			{"host of rank 3", func(in *injector) { in.hostStall(3, 2, last, 500*us) }, []string{fmt.Sprintf("rank 3 host 2-%d", last)}, 500 * us},
@@ -82,8 +80,8 @@ func TestInjected(t *testing.T) {
 	}
 }
 
-// TestInjectedGrid injects every cause in many sizes, at many steps, on the
-// first and the last rank: rank, cause and first step come out each time.
+// TestInjectedGrid injects every cause in many sizes, at many steps, on the first and the last rank: rank, cause and
+// first step are correct each time.
 func TestInjectedGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
@@ -92,7 +90,7 @@ func TestInjectedGrid(t *testing.T) {
 	r := newInjector(t, base).ranks[0]
 	last := len(r.Steps) - 1
 	period := r.Steps[last].Start - r.Steps[last-1].Start
-	work := int64(0) // of the rank's own in the last step
+	work := int64(0) // of the rank itself, in the last step
 	for i := range r.Ops {
 		if o := &r.Ops[i]; !o.Comm() && int(o.Step) == last {
 			work += o.End - o.Start
@@ -113,7 +111,7 @@ func TestInjectedGrid(t *testing.T) {
 					},
 				} {
 					if cause == result.CauseCommunication && first == 1 && share < 0.1 {
-						continue // a little in all decode steps: it could as well be a clock that is behind
+						continue // a little in all decode steps could also be a clock difference
 					}
 					in := newInjector(t, base)
 					inject(in)
@@ -128,7 +126,7 @@ func TestInjectedGrid(t *testing.T) {
 	}
 }
 
-// shiftClock adds to all times of a trace.
+// shiftClock shifts all times of a trace.
 func shiftClock(t *trace.Trace, ns int64) {
 	for i := range t.Spans {
 		t.Spans[i].Start += ns
@@ -138,8 +136,8 @@ func shiftClock(t *trace.Trace, ns int64) {
 	}
 }
 
-// TestShiftedClocks moves the clock of one rank's host: the findings stay,
-// and the shift is reported within its error.
+// TestShiftedClocks shifts the clock of one rank's host: the findings stay, and the report gives the shift within its
+// error.
 func TestShiftedClocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
@@ -150,7 +148,7 @@ func TestShiftedClocks(t *testing.T) {
 		for _, shift := range []int64{-3e9, -5e6, -200_000, 200_000, 5e6, 3e9} {
 			for _, hosts := range []bool{true, false} {
 				for moved := range base {
-					// Not every combination tells something new.
+					// Not every combination adds information.
 					if moved > 1 && (set != "graphs" || !hosts) || len(base) > 2 && !hosts && abs(shift) != 5e6 {
 						continue
 					}
@@ -168,7 +166,7 @@ func TestShiftedClocks(t *testing.T) {
 						if off := got.Source.SpanNS - want.Source.SpanNS; abs(off) > 200_000 {
 							t.Errorf("the capture is %d ns long, want %d", got.Source.SpanNS, want.Source.SpanNS)
 						}
-						// Rank 0 is the reference unless it is the one that moved.
+						// Rank 0 is the reference unless its own clock was shifted.
 						for i, row := range got.Ranks {
 							truth := int64(0)
 							if i == moved {
@@ -191,8 +189,7 @@ func TestShiftedClocks(t *testing.T) {
 	}
 }
 
-// sameFindings compares the stragglers of two reports; costs may differ by a
-// share.
+// sameFindings compares the stragglers of two reports; costs may differ by the given share.
 func sameFindings(t *testing.T, got, want *result.Report, share float64) {
 	t.Helper()
 	if g, w := stragglersOf(got), stragglersOf(want); !slices.Equal(g, w) {
@@ -214,7 +211,7 @@ func sameFindings(t *testing.T, got, want *result.Report, share float64) {
 	}
 }
 
-// TestOtherRanks gives the late rank another place: the finding follows it.
+// TestOtherRanks moves the late rank to another place: the finding follows it.
 func TestOtherRanks(t *testing.T) {
 	base := realSet(t, "compute_skew")
 	for late := range base {
@@ -260,8 +257,7 @@ func dropSteps(ts *trace.Trace, drop func(n, of int) bool) *trace.Trace {
 	return t
 }
 
-// TestWindows opens and closes the window of one rank at other steps than
-// that of its peers.
+// TestWindows opens and closes the window of one rank at other steps than those of its peers.
 func TestWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
@@ -275,8 +271,8 @@ func TestWindows(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name        string
-			first, last int // kept of the edited rank
-			others      int // last kept of the others
+			first, last int // kept on the edited rank
+			others      int // last kept on the others
 		}{
 			{"opens a step later", 1, steps - 1, steps - 1},
 			{"opens two later", 2, steps - 1, steps - 1},
@@ -309,8 +305,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestSmallClockShift: a clock that is off by less than a collective takes
-// contradicts nothing, and is no lateness.
+// TestSmallClockShift: a clock difference shorter than a collective contradicts nothing, and is not lateness.
 func TestSmallClockShift(t *testing.T) {
 	for _, ns := range []int64{-15_000, -6_000, 8_000, 15_000} {
 		ts := clone(realSet(t, "graphs"))
@@ -325,7 +320,7 @@ func TestSmallClockShift(t *testing.T) {
 	}
 }
 
-// TestRecurring: a host that stalls every third step is late in just these.
+// TestRecurring: a host that stalls every third step is late in exactly these.
 func TestRecurring(t *testing.T) {
 	in := newInjector(t, realSet(t, "graphs"))
 	for n := 2; n <= 8; n += 3 {
@@ -338,8 +333,8 @@ func TestRecurring(t *testing.T) {
 	}
 }
 
-// TestCutFile: a rank whose file ends early is compared while it lasts, and
-// the rest of the capture is not taken for a rank without work.
+// TestCutFile: a rank whose file ends early is compared up to its end, and does not count as a rank without work in the
+// rest of the capture.
 func TestCutFile(t *testing.T) {
 	whole := realSet(t, "compute_skew")
 	cut := clone(whole)

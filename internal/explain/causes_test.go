@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestCompareCauses: what is behind a change is what was found in one capture and not in the other, or else the kernels.
+// TestCompareCauses: a change is explained by findings of one capture that the other lacks, or else by kernels.
 func TestCompareCauses(t *testing.T) {
 	longer := clone(realSet(t, "graphs"))
 	for _, tr := range longer {
@@ -19,27 +19,26 @@ func TestCompareCauses(t *testing.T) {
 		name    string
 		a, b    []*trace.Trace
 		opt     CompareOptions
-		verdict []string // what it says, in this order
-		first   string   // cause: its change, what it is about, and its ranks
+		verdict []string // substrings, in this order
+		first   string   // cause: its change, its subject, and its ranks
 		fits    bool
 	}{
 		{"a rank with more work", realSet(t, "balanced"), realSet(t, "compute_skew"), CompareOptions{}, []string{
-			"decode steps of batch 16 take 42.4 ms instead of 40.3 ms (+5.10 %)", "New in B: TP02 is late from step 7 on",
-			"201 kernels per step, 84 more than in A", "nvjet_sm90_tst_64x16_64x16_4x1_v_bz_TNT",
+			"decode batch 16 is 5 % slower: 40.3 → 42.4 ms (p 0.025). Why: TP02 runs 84 more kernels a step than in A",
 		}, "new straggler TP02", true},
 		{"and mended", realSet(t, "compute_skew"), realSet(t, "balanced"), CompareOptions{}, []string{
-			"take 40.3 ms instead of 42.4 ms", "Gone since A: TP02 is late from step 7 on", "117 kernels per step, 84 fewer than in A",
+			"5 % faster: 42.4 → 40.3 ms", "Why: TP02 runs 84 fewer kernels a step than in A",
 		}, "gone straggler TP02", true},
 		{"no graphs", realSet(t, "graphs"), realSet(t, "balanced"), CompareOptions{}, []string{
-			"take 40.3 ms instead of 1.13 ms", "New in B: decode steps are host-bound",
+			"times as slow: 1.13 → 40.3 ms", "Why: decode steps are host-bound",
 		}, "new host_bound ", true},
 		{"ranks of one capture", realSet(t, "graph_work"), nil, CompareOptions{OnlyA: "TP00", OnlyB: "TP01"}, []string{
-			"B computes for 1.96 ms, A for 1.25 ms", "New in B: TP01 is late from step 6 on", "201 kernels per step, 84 more",
+			"B computes for 1.96 ms, A for 1.25 ms", "Why: TP01 runs 84 more kernels a step than in A",
 		}, "new straggler TP01", true},
 		{"all kernels on all ranks", realSet(t, "graphs"), longer, CompareOptions{}, []string{
-			"(+30.0 %)", "Costs more in B: kernels of decode steps of batch 16", "mostly ",
+			"30 % slower", "Why: kernels of decode batch 16 take", "mostly ",
 		}, "more kernels ", true},
-		{"itself", realSet(t, "balanced"), nil, CompareOptions{}, []string{"no change: the figures of all steps are the same"}, "", false},
+		{"itself", realSet(t, "balanced"), nil, CompareOptions{}, []string{"no change: all step figures are identical"}, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.b == nil {
@@ -66,9 +65,9 @@ func TestCompareCauses(t *testing.T) {
 	}
 }
 
-// TestCompareRefuses: of captures of unlike work nothing is concluded, unless that is asked for.
+// TestCompareRefuses: captures of different workloads lead to no conclusion unless it is forced.
 func TestCompareRefuses(t *testing.T) {
-	few, many := realSet(t, "stacks"), realSet(t, "balanced") // of models of 2 and of 6 layers
+	few, many := realSet(t, "stacks"), realSet(t, "balanced") // models of 2 and of 6 layers
 	none := clone(many)
 	for _, tr := range none {
 		for i := range tr.Spans {
@@ -83,7 +82,7 @@ func TestCompareRefuses(t *testing.T) {
 		why  string
 	}{
 		{"fewer layers", many, few, "nearly all kernels run 0.33 times as often"},
-		{"other kernels", many, none, "kernels that have no like on the other side"},
+		{"other kernels", many, none, "kernels without a counterpart on the other side"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			limits, err := gate.Parse([]string{"0.1%,decode.step>0.1%,decode.step<-0.1%"})
@@ -104,7 +103,7 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// TestCompareLimits: a limit on one figure counts for that figure alone, and says where it cannot be judged.
+// TestCompareLimits: a limit on one figure applies only to that figure, and reports where it cannot be judged.
 func TestCompareLimits(t *testing.T) {
 	a, b := realSet(t, "balanced"), realSet(t, "compute_skew") // decode steps take 5.1 % more, prefill steps are too few
 	for _, c := range []struct {
@@ -115,9 +114,9 @@ func TestCompareLimits(t *testing.T) {
 		{"step>2%", "step of decode steps, batch 16: +5.10 %", ""},
 		{"decode.step>6%", "", ""},
 		{"decode.step<-2%", "", ""},
-		{"decode.idle>0.1%", "", ""}, // that chance explains
+		{"decode.idle>0.1%", "", ""}, // explained by chance
 		{"prefill.step>1%", "", "prefill.step>1%: not judged, since a capture has too few such steps"},
-		{"mixed.step>1%", "", "mixed.step>1%: not judged, since no such steps are in both captures"},
+		{"mixed.step>1%", "", "mixed.step>1%: not judged, since the captures share no such steps"},
 	} {
 		limits, err := gate.Parse([]string{c.limits})
 		if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// lateBy is a window of the first ranks of a healthy capture, of which the host of one is
-// late in each step: that which a digit names, none where there is a dot.
+// lateBy returns a window of the first ranks of a healthy capture with one late host per step: the one named by the
+// digit, none for a dot.
 func lateBy(t *testing.T, ranks int, steps string) *result.Report {
 	t.Helper()
 	m := retime.New(realSet(t, "graphs")[:ranks])
@@ -27,8 +27,8 @@ func lateBy(t *testing.T, ranks int, steps string) *result.Report {
 
 type counts struct{ Tested, HeldBack, Untested int }
 
-// TestChance: who is late so often by chance alone is not called late. Of too few steps
-// nobody can tell, and the finding stays without a probability.
+// TestChance: a rank that chance alone makes late so often is not called late. With too few steps for a test, the
+// finding stays without a probability.
 func TestChance(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -76,7 +76,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestChanceOne: of one rank there is nothing to say.
+// TestChanceOne: a single rank has no lateness to test.
 func TestChanceOne(t *testing.T) {
 	r := analyzed(t, realSet(t, "graphs")[:1])
 	if c := r.Chance; c.Tested+c.Untested+len(c.Seen) > 0 || c.Tests.String()+c.Says.String() != "" {

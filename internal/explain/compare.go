@@ -14,30 +14,29 @@ import (
 
 var errNoGPU = errors.New("nothing to compare: the traces hold no GPU work (was the window recorded with GPU activities, and was there traffic?)")
 
-// CompareOptions steer Compare.
+// CompareOptions configures Compare.
 type CompareOptions struct {
 	IDA, IDB string
-	// Limits are what makes a change a regression; none: nothing does.
+	// Limits are the thresholds above which a change is a regression; without any, no change is one.
 	Limits gate.Limits
-	// Only, if set, takes these ranks alone (labels), of A and of B.
+	// OnlyA and OnlyB, if set, restrict A and B to the rank with that label.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
-	Force        bool // compare traces that cannot be one capture, and captures that are not alike, too
+	Force        bool // also compare traces that cannot be one capture, and captures of different workloads
 }
 
-// LimitNames are the figures that Limits may name.
+// LimitNames returns the names of the figures that Limits may hold.
 func LimitNames() []string { return tables.LimitNames() }
 
-// Compare sets the capture b against a. Steps are matched by kind, mode and
-// batch size, kernels also by name and grid. What changed is explained by what was found in
-// both.
+// Compare compares capture b with the base a. It matches steps by kind, mode and batch size, and kernels also by name
+// and grid. The findings of both captures explain the changes.
 func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error) {
 	wa, ra, err := explained(a, opt.IDA, opt)
 	if err != nil {
 		return nil, err
 	}
 	wb, rb := wa, ra
-	ranks := len(a) > 0 && len(b) > 0 && a[0] == b[0] // of one capture
+	ranks := len(a) > 0 && len(b) > 0 && a[0] == b[0] // both are ranks of one capture
 	if !ranks {
 		if wb, rb, err = explained(b, opt.IDB, opt); err != nil {
 			return nil, err
@@ -66,7 +65,7 @@ func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error
 	return c, nil
 }
 
-// explained is a capture with what was found in it.
+// explained analyses one capture and returns its window and report.
 func explained(traces []*trace.Trace, id string, opt CompareOptions) (*Window, *result.Report, error) {
 	w := Prepare(traces, opt.Rules)
 	rep, err := w.Analyze(Options{ID: id, Rules: opt.Rules, Force: opt.Force})

@@ -21,7 +21,7 @@ func compared(t *testing.T, a, b []*trace.Trace, opt CompareOptions) *result.Com
 	return c
 }
 
-// stepVerdict is what a comparison says of one figure of decode steps.
+// stepVerdict returns the comparison of one figure of decode steps.
 func stepVerdict(c *result.Comparison, figure string) result.StepDiff {
 	for _, d := range c.Steps {
 		if d.Kind == "decode" && d.Figure == figure {
@@ -67,7 +67,7 @@ func TestCompareRanksOfOneCapture(t *testing.T) {
 	if len(c.Regressions) == 0 {
 		t.Error("no regression, though TP01 runs two more MLPs a layer")
 	}
-	// The other way round TP00 only waits more, which is no regression of its own.
+	// In the other direction TP00 only waits more, which is not a regression of its own.
 	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
 		t.Errorf("TP00 against TP01: regressions %v, want none", back.Regressions)
 	}
@@ -94,8 +94,8 @@ func TestCompareSlowerCapture(t *testing.T) {
 	}
 }
 
-// TestCompareAppearedAndVanished gives a kernel another name: of the same class it is the
-// same kernel, of another one it is gone and another one new.
+// TestCompareAppearedAndVanished renames a kernel: if the class stays, it is the same kernel; otherwise one kernel
+// vanished and another appeared.
 func TestCompareAppearedAndVanished(t *testing.T) {
 	for other, want := range map[string][3]string{
 		"fused_layer_norm_v2": {"", result.Same, "was"},
@@ -141,7 +141,7 @@ func appeared(t *testing.T, other string, want [3]string) {
 }
 
 func TestCompareTooFewSteps(t *testing.T) {
-	ts := realSet(t, "balanced") // one prefill step beside the first
+	ts := realSet(t, "balanced") // one prefill step besides the first
 	c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.01)})
 	for _, d := range c.Steps {
 		if d.Kind == "prefill" && d.Verdict != result.Unclear {
@@ -157,7 +157,7 @@ func TestCompareUnknownRank(t *testing.T) {
 	}
 }
 
-// stretchTimes makes all times of a trace longer by a factor.
+// stretchTimes multiplies all times of a trace by a factor.
 func stretchTimes(tr *trace.Trace, by float64) {
 	origin := tr.Spans[0].Start
 	for i := range tr.Spans {
@@ -170,8 +170,8 @@ func stretchTimes(tr *trace.Trace, by float64) {
 	}
 }
 
-// TestCompareReplicas: a replica that has recorded fewer steps takes none from another
-// with which it shares no collectives.
+// TestCompareReplicas: a replica with fewer recorded steps does not shorten another with which it shares no
+// collectives.
 func TestCompareReplicas(t *testing.T) {
 	ts := stepsOnly(stepsOnly(realSet(t, "graphs"), 2, 0, 2), 3, 0, 2)
 	for i := range ts {
@@ -188,5 +188,5 @@ func TestCompareReplicas(t *testing.T) {
 	}
 }
 
-// anyBy is the limit for all figures.
+// anyBy returns the limit for all figures.
 func anyBy(share float64) gate.Limits { return gate.Limits{{By: share}} }

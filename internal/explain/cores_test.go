@@ -11,9 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestCoresLack: software devices wait for a core of their machine, in a few steps this
-// rank and in others that. It is said once, of the machine, and no rank is a straggler
-// but one that is late by something else.
+// TestCoresLack: software devices wait for a core of their machine, on different ranks in different steps. One finding
+// reports it, about the machine, and the only straggler is a rank that is late for another reason.
 func TestCoresLack(t *testing.T) {
 	const steps, period = 40, 2_000_000
 	ranks := func(slow bool) (ts []*trace.Trace) {
@@ -59,7 +58,7 @@ func TestCoresLack(t *testing.T) {
 	if got := stragglersOf(analyzed(t, ranks(true)), result.CauseWork); len(got) != 1 || got[0] != "rank 3 work 3-39" {
 		t.Errorf("and one rank has more work: %q", got)
 	}
-	other := ranks(false) // of machines of their own this is not one of the machine
+	other := ranks(false) // on separate machines it is not a finding about the machine
 	for i, tr := range other {
 		tr.Source.Host = string(rune('a' + i))
 	}
@@ -68,7 +67,7 @@ func TestCoresLack(t *testing.T) {
 	}
 }
 
-// TestCoresGap: of a gap in which no core ran the device it is not said that its host was launching, long before.
+// TestCoresGap: a gap in which no core ran the device is not attributed to an earlier launch of its host.
 func TestCoresGap(t *testing.T) {
 	y := explaintest.New()
 	for at := int64(0); at < 3_000_000; at += 1_000_000 {
@@ -85,7 +84,7 @@ func TestCoresGap(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := report.Text(&out, r, report.Options{Full: true}); err != nil || !strings.Contains(strings.ReplaceAll(out.String(), "\n", " "), "host is also when no core") {
+	if err := report.Text(&out, r, report.Options{Full: true}); err != nil || !strings.Contains(strings.ReplaceAll(out.String(), "\n", " "), "host includes time in which no core") {
 		t.Error("the table of idle time does not say what counts as the host's")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// delayed is a window in which one kernel of each step of a rank, but not of the first,
-// takes so much longer: the rank comes later to one collective of the step.
+// delayed returns a report of a window in which one kernel in each step of a rank, except the first, takes ns longer:
+// the rank comes later to one collective of the step.
 func delayed(t *testing.T, window []*trace.Trace, rank int, ns int64) *result.Report {
 	t.Helper()
 	m := retime.New(window)
@@ -26,14 +26,14 @@ func delayed(t *testing.T, window []*trace.Trace, rank int, ns int64) *result.Re
 	return analyzed(t, ts)
 }
 
-// TestDetectable: a report says from what lateness on it would have told that a rank is
-// late. A tenth more is found, whichever rank it is of, and half as much of none.
+// TestDetectable: a report gives the smallest lateness that it would have found. A tenth more is found, on whichever
+// rank; half as much is not found.
 func TestDetectable(t *testing.T) {
 	for _, c := range []struct {
 		set   string
-		last  int // steps up to it are without a disturbance
+		last  int // steps up to it have no disturbance
 		ranks int
-		least int // of its steps it takes to tell lateness from chance
+		least int // number of late steps needed to exclude chance
 	}{
 		{set: "graphs", last: 10, ranks: 4, least: 4},
 		{set: "graphs", last: 10, ranks: 8, least: 3},

@@ -8,10 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestDriftOfShortWindows has one clock gain or lose on the others in windows
-// under a second, in which collectives take less than what it gains: the same is
-// found as without, and of those in which nobody is late nothing worse than that
-// it cannot be told.
+// TestDriftOfShortWindows makes one clock drift against the others in windows under a second, with collectives shorter
+// than the drift. The findings are as without drift; captures without a late rank get at most the finding that lateness
+// cannot be decided.
 func TestDriftOfShortWindows(t *testing.T) {
 	for _, c := range []struct {
 		set    string
@@ -33,7 +32,7 @@ func TestDriftOfShortWindows(t *testing.T) {
 		base := retimed(t, c.set, func(m *retime.Model) {
 			c.change(m)
 			for _, x := range m.Meets {
-				x.Transfer = min(x.Transfer, 6*us) // as custom all-reduce takes
+				x.Transfer = min(x.Transfer, 6*us) // as long as custom all-reduce takes
 			}
 		})
 		want := analyzed(t, base)

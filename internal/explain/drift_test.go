@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestDrift has a second host whose clock gains 50 µs a second, over three
-// seconds: more than collectives are long. One rank is slow from step 20 on.
+// TestDrift has a second host whose clock gains 50 µs per second, over three seconds: more than the length of a
+// collective. One rank is slow from step 20 on.
 func TestDrift(t *testing.T) {
 	const steps, period = 60, 50_000_000
 	rank := func(tp int, gain float64) *trace.Trace {

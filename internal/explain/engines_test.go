@@ -19,16 +19,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Other engines annotate the same work in their own words: real captures are told in them,
-// and what is said must be what is said of the original.
+// Other engines annotate the same work in other words. Real captures are rewritten in these words, and the results must
+// equal those of the original.
 
-// engine is how one calls its steps, and what it marks within them.
+// engine is an engine's naming of steps, and of the ranges within them.
 type engine struct {
 	name    string
 	prefill func(n, requests, tokens int) string
 	decode  func(n, requests int) string
-	within  []string // from the beginning to the end of a step, one after the other
-	rule    string   // by which steps are found
+	within  []string // from the beginning to the end of a step, in sequence
+	rule    string   // rule by which steps are found
 }
 
 var engines = []engine{
@@ -72,7 +72,7 @@ var engines = []engine{
 		nil,
 		trace.ByAnnotations,
 	},
-	{ // its scopes without the annotation of steps, as without a profiler that annotates
+	{ // its scopes without the annotation of steps, as without an annotating profiler
 		"vLLM's scopes alone",
 		func(int, int, int) string { return "gpu_model_runner: execute" },
 		func(int, int) string { return "gpu_model_runner: execute" },
@@ -86,7 +86,7 @@ var (
 	sglangHost = regexp.MustCompile(`\{\s*"ph": "X", "cat": "user_annotation", "name": "step\[[^"]*", ("pid": \d+, "tid": \d+),\s*"ts": ([\d.]+), "dur": ([\d.]+)`)
 )
 
-// stepsSaid are the kinds and batches of the steps of a report.
+// stepsSaid returns the kinds and batches of a report's steps.
 func stepsSaid(r *result.Report, batches bool) (out []string) {
 	for _, s := range r.Steps {
 		line := s.Kind
@@ -98,8 +98,7 @@ func stepsSaid(r *result.Report, batches bool) (out []string) {
 	return out
 }
 
-// tell gives the steps of a capture the names of the engine, and the host's annotations what
-// lies in them.
+// tell gives the steps of a capture the engine's names, and the host's annotations those of its ranges.
 func (e *engine) tell(text []byte) []byte {
 	text = sglangHost.ReplaceAllFunc(text, func(event []byte) []byte {
 		m := sglangHost.FindSubmatch(event)
@@ -154,8 +153,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestEnginesInReports: exports of Nsight Systems, with the ranges of NVTX of other engines,
-// and ranges within them.
+// TestEnginesInReports: exports of Nsight Systems with other engines' NVTX ranges of steps, and ranges within them.
 func TestEnginesInReports(t *testing.T) {
 	whole := packedtest.Read(t, filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst"))
 	said := func(t *testing.T, e *engine) *result.Report {
@@ -195,8 +193,7 @@ func TestEnginesInReports(t *testing.T) {
 	}
 }
 
-// rename gives the ranges of steps the names of an engine, 16 requests each, and ranges
-// within them.
+// rename gives the ranges of steps an engine's names, with 16 requests each, and adds ranges within them.
 func rename(t *testing.T, path string, e *engine) {
 	t.Helper()
 	db, err := sqlitedb.Open(path)

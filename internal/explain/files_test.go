@@ -21,7 +21,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// textOf is a rank's file of a set in the repository, decompressed.
+// textOf returns one rank's file of a set in the repository, decompressed.
 func textOf(t testing.TB, capture string, rank int) []byte {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(testTraces, capture, fmt.Sprintf("*-TP-%d.trace.json*", rank)))
@@ -31,7 +31,7 @@ func textOf(t testing.TB, capture string, rank int) []byte {
 	return packedtest.Read(t, paths[0])
 }
 
-// dirOf writes files, NAME and text in turn, into a directory of their own.
+// dirOf writes files, given as alternating NAME and text, into a new directory.
 func dirOf(t testing.TB, files ...any) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,8 +43,8 @@ func dirOf(t testing.TB, files ...any) string {
 	return dir
 }
 
-// TestDataParallel has two replicas that share nothing but the capture: the
-// late rank of one is not held against the other, nor the other way round.
+// TestDataParallel has two replicas that share only the capture: a late rank of one is not compared with ranks of the
+// other.
 func TestDataParallel(t *testing.T) {
 	name := func(tp, dp int) string { return fmt.Sprintf("7-TP-%d-DP-%d.trace.json", tp, dp) }
 	slow, fine := []([]byte){textOf(t, "graph_work", 0), textOf(t, "graph_work", 1)}, []([]byte){textOf(t, "graphs", 0), textOf(t, "graphs", 1)}
@@ -77,7 +77,7 @@ func TestDataParallel(t *testing.T) {
 	}
 }
 
-// TestIncomplete takes files away or cuts them.
+// TestIncomplete removes or truncates files.
 func TestIncomplete(t *testing.T) {
 	read := func(t *testing.T, dir string) *result.Report {
 		sets, err := set.Find([]string{dir})
@@ -175,7 +175,7 @@ func cpuOnly(t *trace.Trace) {
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat.OnGPU() })
 }
 
-// TestNoAnnotations takes the steps' names away.
+// TestNoAnnotations removes the names of steps.
 func TestNoAnnotations(t *testing.T) {
 	strip := func(ts []*trace.Trace) []*trace.Trace {
 		for _, t := range ts {
@@ -185,7 +185,7 @@ func TestNoAnnotations(t *testing.T) {
 		}
 		return ts
 	}
-	// Steps are what repeats now, the prefill too.
+	// Steps are now the repeating passes, including the prefill.
 	r := analyzed(t, strip(realSet(t, "graph_work")))
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 6-14"}) || r.Source.StepRule != trace.ByPattern {
 		t.Errorf("graphs: got %q by %s%s", got, r.Source.StepRule, describe(r))
@@ -196,7 +196,7 @@ func TestNoAnnotations(t *testing.T) {
 	if r := analyzed(t, strip(realSet(t, "compute_skew"))); !slices.Contains(stragglersOf(r), "rank 2 work 7-13") {
 		t.Errorf("op by op: got %q%s", stragglersOf(r), describe(r))
 	}
-	// Without the choice of tokens they are the launches of graphs; the prefill before them is outside.
+	// Without sampling they are the graph launches; the prefill before them is outside.
 	mute := func(ts []*trace.Trace) []*trace.Trace {
 		for _, t := range strip(ts) {
 			t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return strings.Contains(t.Strings.Get(s.Name), "ArgMax") })
@@ -207,14 +207,14 @@ func TestNoAnnotations(t *testing.T) {
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) || r.Source.StepRule != trace.ByGraphs {
 		t.Errorf("graph launches: got %q by %s%s", got, r.Source.StepRule, describe(r))
 	}
-	// Launched op by op, there is then nothing to tell steps by: nobody can be said
-	// to be late from a step on, nor that nobody is.
+	// Launched op by op, nothing separates steps then: no rank can be called late from a step on, nor can the capture
+	// be called balanced.
 	if r := analyzed(t, mute(realSet(t, "compute_skew"))); has(r, result.Balanced) || len(stragglersOf(r)) > 0 || !has(r, result.Data) {
 		t.Errorf("no steps: says too much%s", describe(r))
 	}
 }
 
-// TestMerged holds a merged file against its parts.
+// TestMerged compares a merged file with its parts.
 func TestMerged(t *testing.T) {
 	for _, capture := range []string{"graph_work", "compute_skew"} {
 		want := analyzed(t, realSet(t, capture))
@@ -247,8 +247,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// sglangMerged merges as SGLang does: pids labelled, ids as they are, what the
-// first file says of itself kept for all.
+// sglangMerged merges as SGLang does: labelled pids, unchanged ids, and the first file's metadata for all.
 func sglangMerged(t *testing.T, set set.Set) string {
 	t.Helper()
 	var out map[string]any

@@ -8,9 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// FuzzAnalyze builds traces of up to four ranks from bytes, seven an event,
-// and holds the report against what it promises: whatever the traces say, no
-// panic, and parts that add up.
+// FuzzAnalyze builds traces of up to four ranks from bytes, seven per event, and checks the report's guarantees: no
+// panic for any trace, and parts that add up.
 func FuzzAnalyze(f *testing.F) {
 	f.Add(uint8(1), []byte{})
 	f.Add(uint8(2), []byte("0step..0launch.0kernel.1kernel.2comm...3copy...4graph..0kernel."))
@@ -53,7 +52,7 @@ func FuzzAnalyze(f *testing.F) {
 		if errors.Is(err, ErrNothing) {
 			return
 		}
-		if one := (*NotOneError)(nil); errors.As(err, &one) { // which is an answer; --force wants more
+		if one := (*NotOneError)(nil); errors.As(err, &one) { // a valid answer; --force wants more
 			r, err = Analyze(ts, Options{Force: true})
 		}
 		if err != nil {
@@ -63,8 +62,8 @@ func FuzzAnalyze(f *testing.F) {
 	})
 }
 
-// fuzzed adds the event that seven bytes describe: kind, start, length, scale
-// of both, stream and grid, correlation, a choice.
+// fuzzed adds the event encoded by seven bytes: kind, start, length, scale of both, stream and grid, correlation, a
+// choice.
 func fuzzed(y *explaintest.Toy, b []byte) {
 	scale := []int64{1, 10, 1000, 50_000, 10_000_000, 3_000_000_000}[int(b[3])%6]
 	start := int64(b[1]) * scale

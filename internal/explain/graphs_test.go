@@ -7,13 +7,13 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// TestLayersOfGraphs: asked for, layers of replayed graphs are in the tables of layers and
-// in the critical path, which they add up to; not asked for, they are in neither.
+// TestLayersOfGraphs: on request, layers of replayed graphs are in the tables of layers and in the critical path, which
+// they add up to; without it, they are in neither.
 func TestLayersOfGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name, dir, stack string
 		layers           int
-		share            float64 // of the GPU time of decode steps, at least
+		share            float64 // of the GPU time of decode steps, lower bound
 	}{
 		{"beside steps that were launched kernel by kernel", filepath.Join(testTraces, "graphs"), "model.layers", 6, 0.85},
 		{"by what repeats, in a real SGLang", filepath.Join(testTraces, "sglang_shared"), "layers", 24, 0.75},

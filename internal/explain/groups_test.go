@@ -13,17 +13,16 @@ import (
 
 const allGather = "ncclDevKernel_AllGather_RING_LL"
 
-// layered builds the graph-replayed decode steps of four ranks in two pairs.
-// In each of three layers, a pair all-reduces on its own; then, if joined, all
-// four gather. If uneven, the second pair begins its steps now sooner, now
-// later. late adds ns to a rank's first kernel of a layer in a step.
-// Nothing is recorded of groups, as in graphs.
+// layered builds the graph-replayed decode steps of four ranks in two pairs. In each of three layers, a pair
+// all-reduces on its own; then, if joined, all four gather. If uneven, the second pair begins its steps sooner or later
+// by turns. late returns the ns added to a rank's first kernel of a layer in a step. No groups are recorded, as in
+// graphs.
 func layered(steps int, joined, uneven bool, late func(rank, step int) int64) []*trace.Trace {
 	toys := make([]*explaintest.Toy, 4)
 	for i := range toys {
 		toys[i] = explaintest.New()
 	}
-	free := make([]int64, 4) // when a device has done all so far
+	free := make([]int64, 4) // end of the device's work so far
 	wander := []int64{0, 37_000, 5_000, 61_000, 22_000, 44_000, 13_000}
 	for n := range steps {
 		corr := make([]int64, 4)
@@ -79,8 +78,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// TestGroupsInGraphs tells the groups of replayed collectives apart, though
-// nothing says them: data-parallel attention, and replicas in one world.
+// TestGroupsInGraphs separates the unrecorded groups of replayed collectives: data-parallel attention, and replicas in
+// one world.
 func TestGroupsInGraphs(t *testing.T) {
 	none := func(int, int) int64 { return 0 }
 	slow := func(rank, step int) int64 {
@@ -95,7 +94,7 @@ func TestGroupsInGraphs(t *testing.T) {
 		even    bool
 		late    func(int, int) int64
 		want    []string
-		cost    int64 // ns a step
+		cost    int64 // ns per step
 		matched map[string]int
 	}{
 		{"attention apart, experts together", true, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
@@ -130,8 +129,8 @@ func TestGroupsInGraphs(t *testing.T) {
 	}
 }
 
-// TestSharedAttention has ranks of two DP coordinates in one group, by the
-// arguments of their prefill or, without it, by their world.
+// TestSharedAttention has ranks of two DP coordinates in one group, by the arguments of their prefill or, without it,
+// by their world.
 func TestSharedAttention(t *testing.T) {
 	dir := dirOf(t, "7-TP-0-DP-0.trace.json", textOf(t, "graph_work", 0), "7-TP-1-DP-1.trace.json", textOf(t, "graph_work", 1))
 	r := analyzed(t, readDir(t, filepath.Join(dir)))

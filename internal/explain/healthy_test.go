@@ -10,10 +10,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestHealthy takes captures into which nothing was injected apart, into all
-// pairs of ranks and many windows of a few steps: no rank has more work, a
-// slower device or slower transfers in any of them. With few ranks and steps
-// there is least to go by.
+// TestHealthy splits captures without injected faults into all pairs of ranks and many windows of a few steps: in none
+// of them does a rank have more work, a slower device or slower transfers. Few ranks and steps are the hardest case.
 func TestHealthy(t *testing.T) {
 	dirs := []string{filepath.Join(testTraces, "graphs"), filepath.Join(testTraces, "stacks"), filepath.Join(testTraces, "balanced")}
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {

@@ -10,8 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestHiddenSends: sends that compute hides take nothing off the transfers that nothing
-// hides; sends beside those do not count twice.
+// TestHiddenSends: sends under compute do not reduce exposed transfers, and sends beside those do not count twice.
 func TestHiddenSends(t *testing.T) {
 	const steps, period = 12, 1000 * us
 	for _, c := range []struct {

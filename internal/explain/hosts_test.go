@@ -14,13 +14,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestHostsWaitForHosts: what a late host is worth where the hosts of the other ranks wait for it
-// in gloo, in windows of SGLang with a known cause.
+// TestHostsWaitForHosts: the worth of a late host for which the hosts of the other ranks wait in gloo, in windows of
+// SGLang with a known cause.
 func TestHostsWaitForHosts(t *testing.T) {
 	for _, c := range []struct {
 		dir         string
 		rank, cause string
-		from, to    time // a step without it
+		from, to    time // length of a step without it
 	}{
 		// Rank 1's host is 2.52 ms later from step 3 on; steps took 6.4 ms before.
 		{filepath.Join("testdata", "gloo_late_host"), "TP01", result.CauseHost, 6_000 * us, 6_700 * us},
@@ -46,7 +46,8 @@ func TestHostsWaitForHosts(t *testing.T) {
 	}
 }
 
-// TestHostCollectivesOfCutFile: where a file ends early, its last step goes, and host collectives count their steps anew.
+// TestHostCollectivesOfCutFile: where a file ends early, its last step is dropped, and host collectives are assigned to
+// steps anew.
 func TestHostCollectivesOfCutFile(t *testing.T) {
 	ts := readDir(t, filepath.Join("testdata", "gloo_late_host"))
 	for _, tr := range ts {
@@ -59,8 +60,8 @@ func TestHostCollectivesOfCutFile(t *testing.T) {
 	}
 }
 
-// TestEverySixthStep: a host that stands still for 8 ms before every sixth synchronisation is one finding, and
-// slow steps are none.
+// TestEverySixthStep: a host that stalls for 8 ms before every sixth synchronisation is one finding, without findings
+// of slow steps.
 func TestEverySixthStep(t *testing.T) {
 	r := analyzed(t, readDir(t, filepath.Join("testdata", "pause_before_sync")))
 	f := r.Findings[0]
@@ -78,10 +79,10 @@ func TestEverySixthStep(t *testing.T) {
 
 type time = int64
 
-// pausedInLaunch has the host of a rank stand still inside a launch call of each step from one on.
+// pausedInLaunch makes a rank's host stall inside a launch call of each step, beginning with step from.
 func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 	ts := retimed(t, "graphs", paused(rank, from, ns))
-	// The call of a graph now begins when the pause does.
+	// The graph launch now begins together with the pause.
 	w := Prepare(ts, nil)
 	r := w.ranks[rank]
 	longer := map[int32]bool{}
@@ -99,8 +100,8 @@ func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 	return ts
 }
 
-// TestPauseAnywhere: a pause of the launching thread is worth as much wherever it falls: between
-// launches, inside a launch call, or before a synchronisation.
+// TestPauseAnywhere: a pause of the launching thread has the same worth wherever it falls: between launches, inside a
+// launch call, or before a synchronisation.
 func TestPauseAnywhere(t *testing.T) {
 	const pause = 2_000 * us
 	for name, ts := range map[string][]*trace.Trace{
@@ -121,7 +122,7 @@ func TestPauseAnywhere(t *testing.T) {
 	}
 }
 
-// pausedBeforeSync has a host stand still before the last moment at which it waits for its device, step by step.
+// pausedBeforeSync makes a host stall in each step before its last wait for the device.
 func pausedBeforeSync(m *retime.Model, rank, from int, ns int64) {
 	for n := from; n < m.Steps; n++ {
 		var last *retime.Moment

@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// standing are the findings of hosts that stand still.
+// standing returns the findings of stalling hosts.
 func standing(r *result.Report) (out []result.Finding) {
 	for _, f := range said(r, result.Straggler) {
 		if strings.Contains(f.ID, "-still-") {
@@ -24,8 +24,7 @@ func standing(r *result.Report) (out []result.Finding) {
 	return out
 }
 
-// TestStandsStill stops the process of a rank now and again: one finding names the rank
-// and how long it stood still.
+// TestStandsStill stops the process of a rank now and then: one finding names the rank and the length of its stalls.
 func TestStandsStill(t *testing.T) {
 	for _, c := range []struct {
 		set       string
@@ -57,8 +56,7 @@ func TestStandsStill(t *testing.T) {
 	}
 }
 
-// TestNobodyStandsStill: no capture without stops has a host that stands still, whatever
-// else is wrong there.
+// TestNobodyStandsStill: captures without stops have no stalling host, whatever other faults they have.
 func TestNobodyStandsStill(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
 	for _, dir := range dirs {
@@ -68,10 +66,9 @@ func TestNobodyStandsStill(t *testing.T) {
 	}
 }
 
-// TestStandsOrWaits: a rank that waits for one that stands still does not stand still,
-// whether it waits for it on the host or in a collective; nor does one in a call that
-// takes its time in each step, or in one of the device's, which may be full or shared. Who stands still in every step from
-// one on is late from there on.
+// TestStandsOrWaits: a rank that waits for a stalling rank, on the host or in a collective, does not stall. Neither
+// does a rank in a call that takes its time in each step, or in one of the device's, which may be full or shared. A
+// rank that stalls in every step from some step on is late from there on.
 func TestStandsOrWaits(t *testing.T) {
 	const steps, period, long = 16, 2 * ms, 5 * ms
 	now := func(step int) bool { return step%4 == 3 }
@@ -79,7 +76,7 @@ func TestStandsOrWaits(t *testing.T) {
 	later := func(step int) bool { return step >= steps/2 }
 	for _, c := range []struct {
 		name   string
-		waits  string // on the other rank while this one stands still; "": it runs ahead
+		waits  string // on the other rank while this one stalls; "": it runs ahead
 		stands string
 		when   func(step int) bool
 		gpu    bool // CPU ops are not recorded
@@ -134,8 +131,8 @@ func TestStandsOrWaits(t *testing.T) {
 			r := analyzed(t, ts)
 			if found := standing(r); len(found) != c.want || c.want == 1 && !slices.Equal(found[0].Ranks, []int{1}) {
 				t.Errorf("%d findings of a host that stands still%s", len(found), describe(r))
-			} else if c.want == 1 && !strings.Contains(report.Words(found[0].Title), "stands still 4 times, for 5.00 ms to 5.00 ms each, about every 13.0 ms") {
-				t.Errorf("no period: %s", report.Words(found[0].Title))
+			} else if c.want == 1 && !strings.Contains(found[0].Title.String(), "n=4 least=5000000 most=5000000 every=still_every ns=13000000") {
+				t.Errorf("no period: %s", found[0].Title)
 			}
 		})
 	}

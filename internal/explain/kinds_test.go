@@ -9,9 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestKindsOfRanks has ranks that do different things in one step, as with
-// data-parallel attention: the step is of the heavier kind, the times of each
-// rank of its own.
+// TestKindsOfRanks has ranks that do different work in one step, as with data-parallel attention: the step has the
+// heavier kind, but the times of each rank count under its own kind.
 func TestKindsOfRanks(t *testing.T) {
 	rank := func(names ...string) *trace.Trace {
 		y := explaintest.New()

@@ -22,7 +22,7 @@ import (
 // testTraces is the directory of the real captures in the repository.
 var testTraces = filepath.Join("..", "..", "testdata", "traces")
 
-// readDir reads the newest window of a directory, files, or a mixture.
+// readDir reads the newest window of directories, files, or a mixture.
 func readDir(t testing.TB, paths ...string) []*trace.Trace {
 	t.Helper()
 	sets, err := set.Find(paths)
@@ -36,7 +36,7 @@ func readDir(t testing.TB, paths ...string) []*trace.Trace {
 	return ts
 }
 
-// analyzed analyses traces and checks what must hold for every report.
+// analyzed analyses traces and checks the guarantees of every report.
 func analyzed(t testing.TB, ts []*trace.Trace) *result.Report {
 	t.Helper()
 	r, err := Analyze(ts, Options{})
@@ -47,7 +47,7 @@ func analyzed(t testing.TB, ts []*trace.Trace) *result.Report {
 	return r
 }
 
-// checkIdentities holds a report against what it promises of itself.
+// checkIdentities checks a report's internal consistency.
 func checkIdentities(t testing.TB, r *result.Report) {
 	t.Helper()
 	var path int64
@@ -148,8 +148,7 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	}
 }
 
-// kindOf is the kind of a finding by the beginning of its ID, as
-// docs/formats/analysis.md says.
+// kindOf returns the kind of a finding by the beginning of its ID, as defined in docs/formats/analysis.md.
 func kindOf(begin string) string {
 	switch {
 	case begin == "cores", begin == "imbalance":
@@ -162,7 +161,7 @@ func kindOf(begin string) string {
 	return begin
 }
 
-// brief is one finding in a line: "rank cause first-last".
+// brief formats one finding as a line: "rank cause first-last".
 func brief(f result.Finding) string {
 	s := fmt.Sprintf("%s %d-%d", f.Cause, f.FirstStep, f.LastStep)
 	if len(f.Ranks) == 1 {
@@ -174,7 +173,7 @@ func brief(f result.Finding) string {
 	return s
 }
 
-// stragglers lists the straggler findings of the given causes in brief.
+// stragglersOf lists the straggler findings of the given causes in brief form.
 func stragglersOf(r *result.Report, causes ...string) []string {
 	var out []string
 	for _, f := range r.Findings {
@@ -197,13 +196,13 @@ func has(r *result.Report, kind string) bool {
 	return slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Kind == kind })
 }
 
-// known is a real capture and what must be said of it.
+// known is a real capture with its expected findings.
 type known struct {
 	set string
-	// all lists every straggler of the causes work and device, and of host
-	// where the capture has no natural lateness; brief form.
+	// all lists every straggler of the causes work and device, and of host if the capture has no natural lateness; in
+	// brief form.
 	all []string
-	// causes that all is about; nil: every cause
+	// causes covered by all; nil: every cause
 	causes []string
 	// also must be among the findings; rank and cause only
 	natural  string
@@ -226,8 +225,7 @@ func TestKnownTruth(t *testing.T) {
 	}
 }
 
-// TestKnownLarge is the large set of the shared data, which is not in the
-// repository.
+// TestKnownLarge checks the large set of the shared data, which is not in the repository.
 func TestKnownLarge(t *testing.T) {
 	root := os.Getenv("STEPSCOPE_DATA")
 	if root == "" {
@@ -251,10 +249,9 @@ func (k known) check(t *testing.T, dir string) {
 	checkCosts(t, r, readSlow(t, dir))
 }
 
-// checkCosts holds the cost of every straggler within 10 % of what the other
-// ranks wait in its steps. Where ranks are late in turn, within one step, the
-// others' waiting is not all of one rank's making: its cost then lies between
-// their waits where it came last and all of them.
+// checkCosts checks that the cost of every straggler is within 10 % of the wait of the other ranks in its steps. Where
+// ranks are late in turn within one step, one rank causes only part of the others' wait: its cost then lies between
+// their wait where it came last and their total wait.
 func checkCosts(t *testing.T, r *result.Report, ranks []*slowRank) {
 	t.Helper()
 	for _, f := range r.Findings {

@@ -10,10 +10,9 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestLostLaunches loses launches of captures in which one rank is late: it is
-// still named. Whether its host or its device begins late is then not known, and
-// nobody says that it is the device; kernels that run longer are the device's all
-// the same.
+// TestLostLaunches drops launches of captures with a late rank: the finding still names it. It is then unknown whether
+// its host or its device begins late, and no finding blames the device for that; kernels that run longer still count as
+// the device's.
 func TestLostLaunches(t *testing.T) {
 	for _, c := range []struct {
 		name   string

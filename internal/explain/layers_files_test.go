@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// kinetoEvent is what decorated needs of an event of a real file.
+// kinetoEvent holds the fields of a real file's event that decorated needs.
 type kinetoEvent struct {
 	Cat, Name string
 	PID, TID  json.RawMessage
@@ -26,10 +26,9 @@ type kinetoEvent struct {
 // putIn is the summed GPU time put into a module, by step kind.
 type putIn map[[2]string]int64
 
-// decorated is a profiler's file of the repository with layer-wise markers around
-// its launches, as torch writes annotations: per step an embedding, layers with
-// two modules each, and a last launch outside all. The sums of what was put where
-// come with it.
+// decorated adds layer-wise markers around the launches of a profiler's file in the repository, as torch writes
+// annotations: per step an embedding, layers with two modules each, and a last launch outside all of them. It adds the
+// GPU time of each module to sums.
 func decorated(t testing.TB, text []byte, layers int, sums putIn) []byte {
 	t.Helper()
 	var file map[string]json.RawMessage
@@ -117,8 +116,7 @@ func decorated(t testing.TB, text []byte, layers int, sums putIn) []byte {
 	return out
 }
 
-// TestDecorated holds the layers of real files, read by the real reader, against
-// sums taken from their text.
+// TestDecorated checks the layers of real files, read by the real reader, against sums from their text.
 func TestDecorated(t *testing.T) {
 	for _, c := range []struct {
 		set    string

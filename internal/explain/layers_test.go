@@ -16,7 +16,7 @@ import (
 // us is a microsecond in the toy traces, whose times are ns.
 const us = 1000
 
-// dictOf is a marker as SGLang's language models print it.
+// dictOf returns a marker as SGLang's language models print it.
 func dictOf(module, rest string) string {
 	return fmt.Sprintf("{'Module': '%s'%s}", module, rest)
 }
@@ -26,9 +26,9 @@ const (
 	upProj   = `, 'TrainableParams': {'weight': [256, 64]}, 'Inputs': [[4, 64]]`
 )
 
-// modelStep is a step of a model of so many layers: an embedding, per layer two
-// projections with one kernel each and an all-reduce in the second, a head
-// outside any module. took gives the length of a layer's second kernel.
+// modelStep is a step of a model with the given number of layers: an embedding, per layer two projections with one
+// kernel each and an all-reduce in the second, a head outside any module. took returns the length of a layer's second
+// kernel.
 func modelStep(y *explaintest.Toy, at int64, name string, layers int, took func(layer int) int64) int64 {
 	begin := at
 	gpu := at + 50
@@ -82,8 +82,8 @@ func findModule(t *testing.T, r *result.Report, kind, name string) result.Module
 	return r.Layers.Modules[i]
 }
 
-// TestLayers holds the tables against figures worked out by hand: three decode
-// steps of two layers, in which layer 1 takes 400 ns more, and one prefill.
+// TestLayers checks the tables against figures worked out by hand: three decode steps of two layers, in which layer 1
+// takes 400 ns more, and one prefill.
 func TestLayers(t *testing.T) {
 	y := explaintest.New()
 	at := int64(0)
@@ -134,16 +134,15 @@ func TestLayers(t *testing.T) {
 			t.Errorf("%s:\n got %+v\nwant %+v", w.Name, got, w)
 		}
 	}
-	// A layer without its own hooks is still the sum of what it holds; a range's
-	// host time is its own without the ranges in it.
+	// A layer without its own hooks is still the sum of its modules; a range's own host time excludes the ranges in it.
 	l, up, down := findModule(t, r, "decode", "model.layers.*"), findModule(t, r, "decode", "model.layers.*.mlp.up_proj"), findModule(t, r, "decode", "model.layers.*.mlp.down_proj")
 	if l.Host != l.HostSelf+up.Host+down.Host || l.HostSelf != 2*(5+20+5) {
 		t.Errorf("host time of a layer: %d, own %d, projections %d and %d", l.Host, l.HostSelf, up.Host, down.Host)
 	}
 }
 
-// twelve makes ranks of a model of twelve layers; took says how long a layer's
-// second kernel runs on a rank in a step.
+// twelve makes ranks of a model of twelve layers; took returns the length of a layer's second kernel on a rank in a
+// step.
 func twelve(ranks, steps int, took func(rank, step, layer int) int64) []*trace.Trace {
 	var ts []*trace.Trace
 	for rank := range ranks {
@@ -168,8 +167,8 @@ func layerFindings(r *result.Report) []string {
 	return out
 }
 
-// TestSlowLayer: what stands out among its like is told, with where; what is a
-// pattern of the model, or of a whole rank, is not.
+// TestSlowLayer: an outlier among similar layers is reported, with its place; a pattern of the model, or of a whole
+// rank, is not.
 func TestSlowLayer(t *testing.T) {
 	jitter := func(rank, step, layer int) int64 { return int64((rank*7 + step*5 + layer*3) % 11) }
 	for _, c := range []struct {
@@ -229,8 +228,7 @@ func TestSlowLayer(t *testing.T) {
 	}
 }
 
-// TestLayersInGraphs: replays have no ranges, and the report says how much that
-// hides.
+// TestLayersInGraphs: replays have no ranges, and the report gives the amount of work that hides.
 func TestLayersInGraphs(t *testing.T) {
 	y := explaintest.New()
 	at := int64(0)
@@ -264,8 +262,8 @@ func TestLayersInGraphs(t *testing.T) {
 	}
 }
 
-// TestDenoising reads a diffusion pipeline: stages around the loop are outside
-// of steps, and names without inputs are modules where their component is known.
+// TestDenoising reads a diffusion pipeline: stages around the loop are outside of steps, and names without inputs are
+// modules if their component is known.
 func TestDenoising(t *testing.T) {
 	y := explaintest.New()
 	at, gpu := int64(0), int64(100)
@@ -324,8 +322,7 @@ func TestDenoising(t *testing.T) {
 	}
 }
 
-// TestHostOnly: a server on CPUs has steps and layers by the time they take on
-// the host.
+// TestHostOnly: steps and layers of a server on CPUs are measured in host time.
 func TestHostOnly(t *testing.T) {
 	build := func(name string) *trace.Trace {
 		y := explaintest.New()
@@ -358,7 +355,7 @@ func TestHostOnly(t *testing.T) {
 	}
 }
 
-// TestNoLayers: other annotations are no layers.
+// TestNoLayers: other annotations are not layers.
 func TestNoLayers(t *testing.T) {
 	r := analyzed(t, realSet(t, "stacks"))
 	if l := r.Layers; len(l.Totals)+len(l.Layers)+len(l.Modules) > 0 {
@@ -366,8 +363,7 @@ func TestNoLayers(t *testing.T) {
 	}
 }
 
-// TestCompareModules: the module that got slower is the one that is named, with
-// all that holds it.
+// TestCompareModules: the comparison names the module that got slower, and all modules around it.
 func TestCompareModules(t *testing.T) {
 	base := twelve(2, 20, func(rank, step, layer int) int64 { return 600 + int64((rank+3*step+layer)%7) })
 	slow := twelve(2, 20, func(rank, step, layer int) int64 { return 900 + int64((2*rank+step+layer)%7) })
@@ -390,7 +386,7 @@ func TestCompareModules(t *testing.T) {
 	}
 }
 
-// TestSlowOnHost: what made a step of a CPU server slow is the op that grew.
+// TestSlowOnHost: the op that grew explains a slow step of a CPU server.
 func TestSlowOnHost(t *testing.T) {
 	y := explaintest.New()
 	at := int64(0)

@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// levels are what a window may record, as the table of docs/servers.md has them, and what
-// makes such traces of those of a fuller one.
+// levels are the recording levels of a window, by the table in docs/servers.md, with functions that reduce a fuller
+// trace to each level.
 var levels = []struct {
 	name  string
 	strip func(t *trace.Trace)
 }{
 	{"`--lean`", func(t *trace.Trace) {
 		nameless([]*trace.Trace{t})
-		for i := range t.Ops { // the arguments of collectives come with the ops that made them
+		for i := range t.Ops { // the arguments of collectives come with the CPU ops
 			t.Ops[i].Comm = -1
 		}
 	}},
@@ -40,7 +40,7 @@ func withoutFrames(t *trace.Trace) {
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.PythonFunction })
 }
 
-// straggling tells whether a report has a finding of a rank that is late by a cause.
+// straggling returns a function that reports whether a report has a finding of this late rank and cause.
 func straggling(rank int, cause string) func(r *result.Report) bool {
 	return func(r *result.Report) bool {
 		return slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
@@ -49,8 +49,7 @@ func straggling(rank int, cause string) func(r *result.Report) bool {
 	}
 }
 
-// verdicts are the rows of the table: a capture that has it, and whether a report of it
-// tells it.
+// verdicts are the rows of the table: a capture with the fault, and whether a report of it shows the fault.
 var verdicts = map[string]struct {
 	of   func(t *testing.T) []*trace.Trace
 	told func(r *result.Report) bool
@@ -104,8 +103,8 @@ func kindsOf(r *result.Report) map[string]int {
 	return kinds
 }
 
-// TestLevels holds the table of docs/servers.md that says what can be told of a window
-// that records less: real captures are stripped to each level.
+// TestLevels checks the table in docs/servers.md of faults that a window shows at each recording level: real captures
+// are reduced to each level.
 func TestLevels(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "servers.md"))
 	if err != nil {
@@ -147,7 +146,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestLeanFindsNothingMore: what a window does not record is no finding.
+// TestLeanFindsNothingMore: unrecorded data causes no findings.
 func TestLeanFindsNothingMore(t *testing.T) {
 	for _, set := range []string{"balanced", "compute_skew", "g_device_r1", "g_mixed", "graph_work", "graphs", "sglang_shared", "stacks"} {
 		ts := realSet(t, set)

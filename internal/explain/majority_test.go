@@ -11,15 +11,15 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestMajority has more ranks slow than not: they are named, and nobody says that
-// all are slow, or none.
+// TestMajority makes most ranks slow: the finding names them, and no other finding claims that all ranks are slow, or
+// none.
 func TestMajority(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(from int) func(m *retime.Model)
 		late   []int
 		cause  string
-		cost   int64 // what the rank in time waits at least
+		cost   int64 // least wait of the rank in time
 	}{
 		{"three devices", func(from int) func(*retime.Model) { return slowed(1.3, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 100 * us},
 		{"three devices, much", func(from int) func(*retime.Model) { return slowed(1.6, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 200 * us},

@@ -8,10 +8,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// mixture is decode steps of a model with experts as SGLang replays them with data-parallel
-// attention: in each layer a rank attends for requests of its own, all gather, each
-// computes its experts, with an activation between their products, and all scatter and
-// reduce. Nothing is recorded of groups.
+// mixture is decode steps of a mixture-of-experts model as SGLang replays them with data-parallel attention: in each
+// layer a rank attends for its own requests, all gather, each computes its experts, with an activation between their
+// products, and all scatter and reduce. No groups are recorded.
 type mixture struct {
 	ranks, steps, layers int
 	name                 func(rank, step int) string
@@ -19,10 +18,10 @@ type mixture struct {
 	dense                func(rank, step int) int64
 	attention, experts   func(rank, step, layer int) int64
 	soft                 bool // devices are software
-	waits                bool // hosts wait for a step to end before they launch the next
+	waits                bool // hosts wait for the end of a step before they launch the next
 }
 
-// even is one in which all ranks have the same to do.
+// even returns a mixture in which all ranks have the same work.
 func even(steps int) mixture {
 	return mixture{
 		ranks: 4, steps: steps, layers: 3,
@@ -34,14 +33,14 @@ func even(steps int) mixture {
 	}
 }
 
-// decodeOf is SGLang's name of a decode step whose requests attend to so many tokens.
+// decodeOf returns SGLang's name of a decode step whose requests attend to the given number of tokens.
 func decodeOf(requests, tokens int) string {
 	return fmt.Sprintf("step[DECODE bs=%d g_sq=%[1]d g_sqsq=%[1]d g_sqsk=%[2]d g_sk=%[2]d]", requests, tokens)
 }
 
 func (m mixture) traces() (ts []*trace.Trace) {
 	toys := make([]*explaintest.Toy, m.ranks)
-	free := make([]int64, m.ranks) // when a device has done all so far
+	free := make([]int64, m.ranks) // end of the device's work so far
 	for i := range toys {
 		toys[i] = explaintest.New()
 	}

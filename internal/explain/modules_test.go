@@ -16,8 +16,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestLayerwiseReport is a report of Nsight Systems of a real SGLang with
-// layer-wise markers, which names no steps.
+// TestLayerwiseReport checks an Nsight Systems report of a real SGLang with layer-wise markers, which names no steps.
 func TestLayerwiseReport(t *testing.T) {
 	root := os.Getenv("STEPSCOPE_DATA")
 	if root == "" {
@@ -41,8 +40,8 @@ func TestLayerwiseReport(t *testing.T) {
 	if got := strings.Join(steps, ", "); got != want || r.Source.StepRule != trace.ByModules {
 		t.Errorf("steps by %q:\n%s\nwant\n%s", r.Source.StepRule, got, want)
 	}
-	// Every all-reduce that both ranks have in the window, those in steps that it
-	// cuts too; rank 0 has one more before.
+	// Every all-reduce that both ranks have in the window, including those in steps that it cuts; rank 0 has one more
+	// before.
 	counts, matched, steady := 0, 0, int64(0)
 	for _, c := range r.Collectives {
 		if c.Op == "AllReduce" {
@@ -59,7 +58,7 @@ func TestLayerwiseReport(t *testing.T) {
 	if got := report.Words(r.Source.Clocks); !strings.HasPrefix(got, "are one: ") || !strings.Contains(got, " in all 1,250 ") {
 		t.Errorf("clocks %s", got)
 	}
-	// The hosts launch op by op, and are late by turns.
+	// The hosts launch op by op, and are late in turns.
 	for _, f := range r.Findings {
 		if f.Kind == result.Straggler && f.Cause != result.CauseHost {
 			t.Errorf("%s is late by %s%s", f.Names, f.Cause, describe(r))
@@ -75,7 +74,7 @@ func TestLayerwiseReport(t *testing.T) {
 	}
 }
 
-// TestModuleSteps: what layer-wise markers say of steps, in traces by hand.
+// TestModuleSteps: the steps that layer-wise markers give, in hand-made traces.
 func TestModuleSteps(t *testing.T) {
 	call := func(module string, rows int) string {
 		return fmt.Sprintf("{'Module': '%s', 'Inputs': [[%d], [%d]]}", module, rows, rows)
@@ -156,8 +155,7 @@ func TestModuleSteps(t *testing.T) {
 	}
 }
 
-// modulePass is a call of 500 ns with one of a layer in it, its logits, and a copy
-// of token ids to the host.
+// modulePass is a call of 500 ns with a nested layer call, its logits, and a copy of token IDs to the host.
 func modulePass(y *explaintest.Toy, at int64, model, logits string, ids int64) {
 	y.Span(trace.UserAnnotation, 0, model, at, at+500)
 	y.Span(trace.UserAnnotation, 0, "{'Module': 'model.model.layers.0', 'Inputs': [[7], [7, 4096]]}", at+100, at+200)

@@ -9,8 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestMovingImbalance has another rank late in each step: that is one finding, of
-// imbalance, and no rank's fault.
+// TestMovingImbalance has another rank late in each step: that is one finding, of imbalance, and no rank's fault.
 func TestMovingImbalance(t *testing.T) {
 	turns := []func(step int) int{
 		func(n int) int { return n % 4 },
@@ -54,8 +53,8 @@ func TestMovingImbalance(t *testing.T) {
 	}
 }
 
-// TestUnevenHosts has hosts that need now more and now less time, all alike: in each
-// step one of them comes last, by chance. That may be one finding; it is no rank's.
+// TestUnevenHosts has hosts with times that vary alike: in each step one of them comes last, by chance. That may be one
+// finding but blames no rank.
 func TestUnevenHosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")

@@ -9,15 +9,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// NotOneError is that traces cannot be the ranks of one capture.
+// NotOneError means that the traces cannot be the ranks of one capture.
 type NotOneError struct{ Why string }
 
 func (e *NotOneError) Error() string {
 	return "the files are not one capture: " + e.Why + " (--force goes on all the same)"
 }
 
-// once leaves out ranks that are there twice, with a note. doubt is a reason for which
-// the others cannot be of one capture; "": none is known before they are compared.
+// once drops ranks that were given twice, with a note. doubt is a reason why the others cannot be one capture; "": none
+// is known before they are compared.
 func once(ranks []*prep.Rank) (kept []*prep.Rank, doubt string) {
 	for _, r := range ranks {
 		twice := false

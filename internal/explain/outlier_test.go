@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestOutlier has hosts stand still for 450 ms in one step, all of them or one. It is
-// found as a slow step at most, and no other finding costs more or less for it.
+// TestOutlier makes hosts stall for 450 ms in one step, all of them or one. It is at most a slow step, and changes the
+// cost of no other finding.
 func TestOutlier(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(testTraces, "*"))
 	if err != nil || len(dirs) == 0 {
@@ -24,9 +24,8 @@ func TestOutlier(t *testing.T) {
 		for _, s := range base.Steps {
 			kinds[s.Kind]++
 		}
-		// The last step among like ones of which there are enough for one to be an outlier:
-		// the time before its first work counts to the step before, and the host that ran
-		// ahead of its device no longer does in the next.
+		// Use the last step with enough similar ones to be an outlier: the time before its first work counts towards
+		// the previous step, and in the next step the host no longer runs ahead of its device.
 		step := len(base.Steps) - 2
 		like := func(n int) bool { return base.Steps[n].Kind == base.Steps[step].Kind }
 		for step > 1 && (!like(step-1) || !like(step+1) || kinds[base.Steps[step].Kind] < 5) {
@@ -35,9 +34,9 @@ func TestOutlier(t *testing.T) {
 		if step < 2 {
 			continue
 		}
-		share := int64(20) // a cost may differ by 1/share
+		share := int64(20) // costs may differ by 1/share
 		if kinds[base.Steps[step].Kind] <= 10 {
-			share = 5 // the median of so few is another one of them
+			share = 5 // the median of so few steps may change
 		}
 		for _, ranks := range [][]int{{1}, seqTo(len(base.Source.Ranks))} {
 			t.Run(fmt.Sprintf("%s ranks %v", set, ranks), func(t *testing.T) {
@@ -63,7 +62,7 @@ func TestOutlier(t *testing.T) {
 					}
 				}
 				for _, want := range said(base, result.Straggler) {
-					// One late step more of a host may be one of a stretch of such steps.
+					// One more late step of a host may extend a stretch of such steps.
 					if want.Cause == result.CauseHost && len(ranks) == 1 {
 						continue
 					}

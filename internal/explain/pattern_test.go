@@ -16,8 +16,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// nameless takes the names of all that the host marks away, so that nothing but
-// launches and GPU work is left, as in a window of the GPU alone.
+// nameless removes the names of all host marks, leaving only launches and GPU work, as in a GPU-only window.
 func nameless(ts []*trace.Trace) []*trace.Trace {
 	for _, t := range ts {
 		t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool {
@@ -27,8 +26,8 @@ func nameless(ts []*trace.Trace) []*trace.Trace {
 	return ts
 }
 
-// stepsOfKernels gives the step of each kernel, by its place among the trace's GPU
-// work, and how many kernels there are in steps.
+// stepsOfKernels returns the step of each kernel in steps, by its index among the trace's GPU work, with the kinds of
+// the steps and the rule.
 func stepsOfKernels(t *trace.Trace) (steps map[int32]int32, kinds []trace.StepKind, rule string) {
 	r := prep.Trace(t, nil)
 	steps = map[int32]int32{}
@@ -43,7 +42,7 @@ func stepsOfKernels(t *trace.Trace) (steps map[int32]int32, kinds []trace.StepKi
 	return steps, kinds, r.Rule
 }
 
-// patternSets are the sets whose steps are named, and what is found without names.
+// patternSets returns the sets with named steps, and the rule found without names.
 func patternSets(t *testing.T) map[string]string {
 	sets := map[string]string{}
 	for _, name := range []string{"graphs", "graph_work", "balanced", "stacks", "compute_skew", "g_mixed", "g_device_r1", "sglang_shared", "sglang_stops"} {
@@ -52,7 +51,7 @@ func patternSets(t *testing.T) map[string]string {
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
 		for name, rule := range map[string]string{
 			"sglang_plain": trace.ByPattern, "sglang_moe": trace.ByPattern,
-			"sglang_stack": trace.Uncut, // two passes repeat nothing
+			"sglang_stack": trace.Uncut, // two passes do not repeat
 			"sglang_stage": trace.Uncut, // one pass, of 24 graphs
 		} {
 			sets[filepath.Join(root, "traces", name)] = rule
@@ -61,8 +60,8 @@ func patternSets(t *testing.T) map[string]string {
 	return sets
 }
 
-// TestPatternIsRight: without any names each kernel of a step is in the step of
-// the same number, and the steps are of the same kinds.
+// TestPatternIsRight: without names, each kernel of a step is in the step with the same number, and the steps have the
+// same kinds.
 func TestPatternIsRight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
@@ -94,13 +93,13 @@ func TestPatternIsRight(t *testing.T) {
 	}
 }
 
-// TestPatternFindings: what is found without names is what is found with them.
+// TestPatternFindings: the findings without names equal those with names.
 func TestPatternFindings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
 	}
 	for dir, rule := range patternSets(t) {
-		// In the one the host is late in its last step only, of which other launches are then a part.
+		// In the first set the host is late only in its last step, which then holds other launches.
 		if rule != trace.ByPattern || strings.HasSuffix(dir, "sglang_moe") {
 			continue
 		}
@@ -111,8 +110,8 @@ func TestPatternFindings(t *testing.T) {
 	}
 }
 
-// TestPatternOfReport: a report without ranges has the passes that its markers tell,
-// but for the one that the window's begin cuts.
+// TestPatternOfReport: a report without ranges has the passes given by its markers, except the one cut by the start of
+// the window.
 func TestPatternOfReport(t *testing.T) {
 	root := os.Getenv("STEPSCOPE_DATA")
 	if root == "" {
@@ -146,8 +145,8 @@ func TestPatternOfReport(t *testing.T) {
 	}
 }
 
-// TestPatternLosses: what a capture lacks makes the steps fewer, or leaves none; it
-// makes no step of the kernels of two.
+// TestPatternLosses: missing data reduces the number of steps, possibly to none, but never merges kernels of two steps
+// into one.
 func TestPatternLosses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
@@ -203,7 +202,7 @@ func TestPatternLosses(t *testing.T) {
 					for _, n := range all {
 						most, sum = max(most, n), sum+n
 					}
-					// What prepares a pass is launched before its graph.
+					// Work that prepares a pass is launched before its graph.
 					if other := sum - most; other > 0 && (rule != trace.ByGraphs || 20*other > sum) {
 						t.Errorf("step %d by %s has kernels of %v", step, rule, all)
 					}
@@ -213,7 +212,7 @@ func TestPatternLosses(t *testing.T) {
 	}
 }
 
-// dropLaunches takes launches away, with what they started.
+// dropLaunches removes launches with the work they started.
 func dropLaunches(t *trace.Trace, drop func(*trace.Span) bool) {
 	gone := map[int64]bool{}
 	for i := range t.Spans {
@@ -224,7 +223,7 @@ func dropLaunches(t *trace.Trace, drop func(*trace.Span) bool) {
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return (s.Cat.Launch() || s.Cat.OnGPU()) && gone[s.Corr] })
 }
 
-// TestPatternRefuses: what repeats without being passes.
+// TestPatternRefuses: repetition that is not passes.
 func TestPatternRefuses(t *testing.T) {
 	pass := func(y *explaintest.Toy, at int64, kernels int, end string) int64 {
 		for i := range kernels {

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestPauses: whose fault it is that a device idles before the last step.
+// TestPauses checks the cause of device idle time before the last step.
 func TestPauses(t *testing.T) {
 	const ms = 1_000_000
 	decode := func(ids ...string) (s string) {
@@ -30,10 +30,10 @@ func TestPauses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		steps []string // "NAME IDS"
-		last  []string // the last, after a while, and what follows at once
+		last  []string // the last one, after a while, and the work right after it
 		while int64
 		want  string // largest cause of idle time
-		none  bool   // for sure without requests
+		none  bool   // certainly without requests
 	}{
 		{"its request goes on", few, []string{decode("a")}, 300 * ms, "host", false},
 		{"another request comes", few, []string{decode("b")}, 300 * ms, "between", true},
@@ -108,8 +108,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestPauseOfOneRank: a rank whose host begins a step later than the others' had
-// something to do, whatever the step's requests.
+// TestPauseOfOneRank: a rank whose host begins a step later than the others' was busy, whatever the step's requests.
 func TestPauseOfOneRank(t *testing.T) {
 	const ms = 1_000_000
 	var ts []*trace.Trace
@@ -136,8 +135,8 @@ func TestPauseOfOneRank(t *testing.T) {
 	}
 }
 
-// TestPauseWithIdleReplicas: replicas that step together (data-parallel attention)
-// wait for each other's requests, so an idle one goes by what the busy one has.
+// TestPauseWithIdleReplicas: replicas that step together (data-parallel attention) wait for each other's requests, so
+// the requests of a busy replica count for an idle one.
 func TestPauseWithIdleReplicas(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct{ name, last, want string }{
@@ -179,8 +178,8 @@ func TestPauseWithIdleReplicas(t *testing.T) {
 	}
 }
 
-// TestStalls: a scheduler that now and then takes 50 ms between two steps of the same
-// requests is a slow host, in whatever way the window was taken.
+// TestStalls: a scheduler that now and then takes 50 ms between two steps of the same requests is a slow host, however
+// the window was recorded.
 func TestStalls(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct {

@@ -10,9 +10,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// PrefillDecode explains the windows of prefill and decode servers of one system,
-// recorded at about the same time. It wants one at least with steps, and one of the
-// other side that has some or can be seen to have had none to do.
+// PrefillDecode explains windows of the prefill and decode servers of one system, recorded at about the same time. At
+// least one server must have steps, and the other side a server that has steps or was provably idle.
 func PrefillDecode(prefill, decode []*Server) (*result.PD, error) {
 	sides := tables.Usable(prefill, decode)
 	ps, ds := sides[0], sides[1]

@@ -17,12 +17,12 @@ import (
 // ms makes toys readable.
 const ms = 1_000_000
 
-// server is a toy of a prefill or decode server.
+// server is a toy prefill or decode server.
 type server struct{ *explaintest.Toy }
 
 func newServer() server { return server{explaintest.New()} }
 
-// forward is a step with one kernel, that runs from start to end, of some requests.
+// forward adds a step with one kernel, which runs from start to end, for some requests.
 func (y server) forward(kind string, start, end int64, batch, tokens int, rids string) server {
 	name := fmt.Sprintf("step[%s bs=%d toks=%d]", kind, batch, tokens)
 	if kind == "DECODE" {
@@ -34,7 +34,7 @@ func (y server) forward(kind string, start, end int64, batch, tokens int, rids s
 	return y
 }
 
-// move is a copy of keys and values.
+// move adds a copy of KV cache.
 func (y server) move(name string, start, end, bytes int64, rids string, room int64) server {
 	y.Op(trace.Memcpy, name, 0, 9, start, end, 0)
 	y.T.Moves = append(y.T.Moves, trace.Move{Requests: y.T.Strings.Intern([]byte(rids)), Room: room})
@@ -48,7 +48,7 @@ func on(y server, host string) *trace.Trace {
 	return y.Done()
 }
 
-// recording is a server, its traces and looks at its queues.
+// recording is a server with its traces and samples of its queues.
 type recording struct {
 	Name   string
 	Traces []*trace.Trace
@@ -65,7 +65,7 @@ func prefillDecode(prefill, decode []recording) (*result.PD, error) {
 	return PrefillDecode(prepared(prefill), prepared(decode))
 }
 
-// busyFor is a server whose steps of 10 ms take a share of 100 ms.
+// busyFor returns a server whose steps of 10 ms take the given share of 100 ms.
 func busyFor(kind string, percent, batch int) recording {
 	y := newServer()
 	for i := range 9 {
@@ -85,14 +85,14 @@ func queued(s recording, l trace.Load) recording {
 	return s
 }
 
-// glanced is queued with one sample, which proves little.
+// glanced gives a server a single sample, which proves little.
 func glanced(s recording, l trace.Load) recording {
 	s = queued(s, l)
 	s.Loads = s.Loads[:1]
 	return s
 }
 
-// TestUneven: a side is not at its limit where one of its servers has time to spare.
+// TestUneven: a side is not at its limit if one of its servers has time to spare.
 func TestUneven(t *testing.T) {
 	prefill := func(waiting int) recording { return queued(busyFor("EXTEND", 60, 1), trace.Load{Waiting: waiting}) }
 	for _, c := range []struct {
@@ -103,7 +103,7 @@ func TestUneven(t *testing.T) {
 		{prefill(0), prefill(2), true},
 		{prefill(9), prefill(5), false},
 		{prefill(1), prefill(0), false},
-		{prefill(9), busyFor("EXTEND", 60, 1), false}, // not known
+		{prefill(9), busyFor("EXTEND", 60, 1), false}, // unknown
 	} {
 		pd, err := prefillDecode([]recording{c.a, c.b}, []recording{queued(busyFor("DECODE", 60, 4), trace.Load{})})
 		if err != nil {
@@ -115,7 +115,7 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestLimits: which side limits the throughput, and why.
+// TestLimits checks the side that limits the throughput, and the reason.
 func TestLimits(t *testing.T) {
 	prefill, decode := func(n int) recording { return busyFor("EXTEND", n, 1) }, func(n int) recording { return busyFor("DECODE", n, 4) }
 	none := trace.Load{}
@@ -123,7 +123,7 @@ func TestLimits(t *testing.T) {
 		name            string
 		prefill, decode recording
 		want            string
-		title           string // holds
+		title           string // substring
 	}{
 		{"both idle", prefill(20), decode(30), result.LimitUnknown, "the load was too low"},
 		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), result.LimitUnknown, "the load was too low"},
@@ -142,7 +142,7 @@ func TestLimits(t *testing.T) {
 		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), result.LimitPrefill, "4.0 wait for prefill or are in it"},
 		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), result.LimitDecode, "20.0 requests wait for a place"},
 		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), result.LimitTransfer, "7.0 are being sent and 1.0"},
-		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "for which 9.0 requests wait while those servers are idle 89.0 %"},
+		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "9.0 requests wait for it while those servers idle 89.0 %"},
 		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), result.LimitPrefill, "2.0 requests wait for them"},
 		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitPrefill, "9.0 requests wait for them"},
 		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), result.LimitTransfer, "8.0 are prefilled"},
@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestSides: the figures of two servers of a side, one of two ranks.
+// TestSides checks the figures of two servers of a side, one with two ranks.
 func TestSides(t *testing.T) {
 	rank := func(tp int, y server) *trace.Trace {
 		tr := y.Done()
@@ -183,7 +183,7 @@ func TestSides(t *testing.T) {
 	if p.Steps != 3 || !near(p.Stepping, (0.7+0.5+1)/3) || !near(p.Busy, (0.7+0.5+1)/3) || !near(p.TokensPerS, 4500) {
 		t.Errorf("the side: %+v", p)
 	}
-	// Both ranks run the same steps: they count once.
+	// Both ranks run the same steps, which count once.
 	if a.Ranks != 2 || a.Steps != 2 || a.OtherSteps != 0 || a.WindowNS != 100*ms || a.Period != 80*ms || a.Batch != 3 || a.BatchMax != 4 || !near(a.TokensPerS, 4000) || !near(a.Stepping, 0.6) {
 		t.Errorf("the server of two ranks: %+v", a)
 	}
@@ -195,8 +195,8 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// TestIdleServers: the window is what was recorded, not from first to last step, and a
-// server without any had nothing to do, if it can be known.
+// TestIdleServers: the window is the recorded time, not the time from first to last step, and a server without steps
+// was idle if that can be known.
 func TestIdleServers(t *testing.T) {
 	recorded := func(y server) server {
 		y.Span(trace.Window, 0, "PyTorch Profiler (0)", 0, 1000*ms)
@@ -225,11 +225,11 @@ func TestIdleServers(t *testing.T) {
 			t.Errorf("note %+v", n)
 		}
 	}
-	// What a file that ends early lacks is no idle time.
+	// The missing end of a cut file is not idle time.
 	if pd, err = prefillDecode(alone(cut), alone(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
 		t.Errorf("%v: cut %+v", err, pd)
 	}
-	// Nobody names steps; or the file does not say what was recorded.
+	// No server names steps, or the file does not give the recorded time.
 	for name, unknown := range map[string]*trace.Trace{
 		"nobody names steps": recorded(server{explaintest.New().Run("k", 0, 10, 20, 1)}).Done(),
 		"no window":          explaintest.New().Run("k", 0, 10, 20, 1).Done(),
@@ -244,10 +244,10 @@ func TestIdleServers(t *testing.T) {
 	}
 }
 
-// TestTransfers: what went from a prefill to a decode server, whose clocks may differ.
+// TestTransfers checks transfers from a prefill to a decode server whose clocks may differ.
 func TestTransfers(t *testing.T) {
-	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last
-	// byte comes 4 ms after its last kernel, its first decode step 6 ms later.
+	// Request a of room 7 is prefilled from 0 to 20 ms and sent layer by layer; the last byte arrives 4 ms after its
+	// last kernel, and its first decode step begins 6 ms later.
 	servers := func(host string, ahead int64, room int64, decodeID string, layers ...string) (p, d recording) {
 		y := newServer().forward("EXTEND", 0, 20*ms, 1, 100, "a").forward("EXTEND", 40*ms, 41*ms, 1, 100, "b")
 		z := newServer()
@@ -276,7 +276,7 @@ func TestTransfers(t *testing.T) {
 			result.Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: fact.Name("not compared")}},
 		{"another host", "h2", 1 * ms, 7, "x",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: fact.Name("may differ")}},
-		// What came before it was sent came when it was sent, at the earliest.
+		// A copy that arrived before it was sent arrived when it was sent, at the earliest.
 		{"a clock that is behind", "h2", -1000 * ms, 7, "x",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: fact.Name("differ")}},
 	} {
@@ -306,7 +306,7 @@ func TestTransfers(t *testing.T) {
 			t.Errorf("%v: %+v", err, x)
 		}
 	})
-	// A second chunk, which the decode server's window has not, is no sign of other clocks.
+	// A second chunk, missing in the decode server's window, does not indicate different clocks.
 	t.Run("a chunk cut off", func(t *testing.T) {
 		p, d := servers("h2", 0, 7, "x", "0", "1")
 		y := server{&explaintest.Toy{T: p.Traces[0]}}
@@ -316,8 +316,7 @@ func TestTransfers(t *testing.T) {
 			t.Errorf("%v: %+v", err, x)
 		}
 	})
-	// A request that was tried again with another pair has its id in both, and the first
-	// try has an end on one side alone.
+	// A request retried with another pair has its ID in both, and the first try has an end on one side only.
 	t.Run("tried again", func(t *testing.T) {
 		p, d := servers("h1", 0, 7, "a", "0")
 		y := server{&explaintest.Toy{T: p.Traces[0]}}
@@ -338,7 +337,7 @@ func TestTransfers(t *testing.T) {
 	})
 }
 
-// TestNoSteps: servers of which nothing is known are an error that says which.
+// TestNoSteps: servers without usable traces are an error that names them.
 func TestNoSteps(t *testing.T) {
 	idle := recording{Name: "d", Traces: []*trace.Trace{explaintest.New().Run("k", 0, 10, 20, 1).Done()}}
 	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {

@@ -11,9 +11,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A scene is a file of a rank, event by event, times in µs.
+// A scene is a rank's file, event by event, with times in µs.
 type scene struct {
-	head   string // of the file, beside its events
+	head   string // of the file, without its events
 	events []string
 	corr   int
 }
@@ -25,7 +25,7 @@ func (s *scene) span(cat, name string, ts, dur int, args string) {
 // mark adds an annotation.
 func (s *scene) mark(name string, ts, dur int) { s.span("user_annotation", name, ts, dur, "") }
 
-// kernel adds one, launched at a time, that runs from another on.
+// kernel adds a kernel that is launched at one time and runs from another.
 func (s *scene) kernel(name string, launched, ts, dur int) {
 	s.corr++
 	s.span("cuda_runtime", "cudaLaunchKernel", launched, 2, fmt.Sprintf(`"correlation":%d`, s.corr))
@@ -33,7 +33,7 @@ func (s *scene) kernel(name string, launched, ts, dur int) {
 		`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, name, ts, dur, s.corr))
 }
 
-// write writes the file, under a name as a server gives it.
+// write writes the file with a name as a server gives it.
 func (s *scene) write(t *testing.T, dir, name string) {
 	t.Helper()
 	text := `{"baseTimeNanoseconds":1700000000000000000,` + s.head + `"traceEvents":[` + strings.Join(s.events, ",\n") + `]}`
@@ -42,7 +42,7 @@ func (s *scene) write(t *testing.T, dir, name string) {
 	}
 }
 
-// pipeline is a request: encoding 100 µs long, four steps of 100 µs, decoding, which is so much longer on this rank.
+// pipeline adds a request: encoding of 100 µs, four steps of 100 µs each, and decoding of the given length.
 func (s *scene) pipeline(at, decoding int) {
 	const allReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 	s.mark("STAGE TextEncodingStage", at, 100)
@@ -59,7 +59,7 @@ func (s *scene) pipeline(at, decoding int) {
 	s.kernel("conv", at+510, at+520, decoding-50)
 }
 
-// TestStages: a table says of each rank what its stages took, and the last step ends with its stage.
+// TestStages: a table gives the time of each stage on each rank, and the last step ends with its stage.
 func TestStages(t *testing.T) {
 	var a, b scene
 	for _, at := range []int{0, 1000} {
@@ -102,7 +102,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestSlowStage: a rank whose device takes much longer in a stage is named, with that stage.
+// TestSlowStage: the finding names a rank whose device takes much longer in a stage, and the stage.
 func TestSlowStage(t *testing.T) {
 	for _, c := range []struct {
 		decoding int // on rank 1; rank 0 takes 300 µs
@@ -129,12 +129,12 @@ func TestSlowStage(t *testing.T) {
 	}
 }
 
-// TestAskedSteps: what files of SGLang's diffusion really hold, and which of their steps are none.
+// TestAskedSteps: the steps that files of SGLang's diffusion really hold, and which of them are not denoising steps.
 func TestAskedSteps(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		steps    int  // of the profiler
-		decoding bool // begins in the last
+		decoding bool // begins in the last one
 		want     string
 	}{
 		{"u-2_steps-global-rank0", 3, false, "asked=2 recorded=3 why=asked_more name=ProfilerStep#3"},
@@ -170,7 +170,7 @@ func TestAskedSteps(t *testing.T) {
 	}
 }
 
-// TestNoGPU: where no GPU work was recorded, what to do is said if a GPU was used, and only then.
+// TestNoGPU: without recorded GPU work, there is advice if, and only if, a GPU was used.
 func TestNoGPU(t *testing.T) {
 	const devices = `"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],`
 	for _, c := range []struct {

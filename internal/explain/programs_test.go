@@ -10,9 +10,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestPrograms: traces of programs that are no server, and of what a server does before it serves.
+// TestPrograms: traces of programs that are not servers, and of a server's work before it serves.
 func TestPrograms(t *testing.T) {
-	// steps have three short kernels each, launched one after another with pauses.
+	// Steps have three short kernels each, launched in sequence with pauses.
 	steps := func(n int64, name func(i int64) string) []*trace.Trace {
 		y := explaintest.New()
 		for i := range n {
@@ -38,11 +38,11 @@ func TestPrograms(t *testing.T) {
 		name     string
 		ts       []*trace.Trace
 		say, not []string
-		severity string // of the finding that hosts are late; "": there is none
+		severity string // of the finding that hosts are late; "": none
 	}{
 		{
 			"a training loop", steps(8, func(i int64) string { return fmt.Sprint("ProfilerStep#", i) }),
-			[]string{"1 rank · 8 steps", "\nSteps are host-bound: the devices idle", "torch.cuda.graph"}, []string{"other step"}, "high",
+			[]string{"1 rank · 8 steps", "\nSteps are host-bound: the GPUs wait", "torch.cuda.graph"}, []string{"other step"}, "high",
 		},
 		{
 			"a server", steps(8, func(int64) string { return "step[DECODE bs=1]" }),
@@ -50,7 +50,7 @@ func TestPrograms(t *testing.T) {
 		},
 		{
 			"nothing repeats", steps(1, nil),
-			[]string{"no steps can be told", "record a window of steady work"}, []string{"torch.cuda.graph", "other step"}, "medium",
+			[]string{"no steps found", "record a window of steady work"}, []string{"torch.cuda.graph", "other step"}, "medium",
 		},
 		{
 			"a graph is captured", []*trace.Trace{captured.Done()},

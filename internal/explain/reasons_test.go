@@ -13,9 +13,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestReasonsOfMostSteps: a rank has longer contexts in each decode step, and far more to
-// do in the one prefill step among them. What is late are the decode steps, so their
-// attention is the evidence, whose grid is the same.
+// TestReasonsOfMostSteps: a rank has longer contexts in each decode step, and far more work in the single prefill among
+// them. The late steps are decode steps, so their attention is the evidence, with equal grids.
 func TestReasonsOfMostSteps(t *testing.T) {
 	const rank = 0
 	grown := ""
@@ -44,7 +43,7 @@ func TestReasonsOfMostSteps(t *testing.T) {
 		all = append(all, report.Words(e.Text))
 	}
 	text := strings.Join(all, "\n")
-	if !strings.Contains(text, "as many blocks per launch: its requests have longer contexts") || strings.Contains(text, kernel.Short(grown)) {
+	if !strings.Contains(text, "the same number of blocks per launch: its requests have longer contexts") || strings.Contains(text, kernel.Short(grown)) {
 		t.Errorf("the evidence is not the attention of decode steps:\n%s", text)
 	}
 	if f := r.Findings[at]; f.Evidence[0].Value > 2*float64(f.CostNSPerStep) {
@@ -52,8 +51,7 @@ func TestReasonsOfMostSteps(t *testing.T) {
 	}
 }
 
-// TestCPUNotRecorded: where a window has no CPU ops it is no news that nothing was recorded
-// of what a host did.
+// TestCPUNotRecorded: in a window without CPU ops, evidence does not mention that the host's activity was not recorded.
 func TestCPUNotRecorded(t *testing.T) {
 	ts := clone(realSet(t, "g_device_r1"))
 	said := func(r *result.Report) string {
@@ -74,8 +72,8 @@ func TestCPUNotRecorded(t *testing.T) {
 	}
 }
 
-// TestUnequalButBalanced: a rank that gets three times as many requests is named in the
-// evidence, though nobody waits for it.
+// TestUnequalButBalanced: the evidence names a rank that gets three times as many requests, although nobody waits for
+// it.
 func TestUnequalButBalanced(t *testing.T) {
 	ts := clone(realSet(t, "graphs"))
 	more := regexp.MustCompile(`bs=16`)
@@ -91,7 +89,7 @@ func TestUnequalButBalanced(t *testing.T) {
 	}{{ts, true}, {realSet(t, "graphs"), false}} {
 		r := analyzed(t, c.ts)
 		checkSentences(t, r)
-		if !has(r, result.Balanced) || strings.Contains(allWords(r), "TP01: its steps have 48 requests, against 16") != c.want {
+		if !has(r, result.Balanced) || strings.Contains(allWords(r), "TP01: its steps have 48 requests, the other ranks 16") != c.want {
 			t.Errorf("want it %v: %s", c.want, allWords(r))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// referred explains traces beside a reference.
+// referred explains traces with a reference.
 func referred(t *testing.T, ts []*trace.Trace, ref *trace.Reference) *result.Report {
 	t.Helper()
 	r, err := Analyze(ts, Options{Reference: ref})
@@ -24,12 +24,12 @@ func referred(t *testing.T, ts []*trace.Trace, ref *trace.Reference) *result.Rep
 	return r
 }
 
-// stepsOf are decode steps of a batch that took so long where nothing recorded them.
+// stepsOf returns a reference with unrecorded decode steps of this batch and length.
 func stepsOf(batch int, ns int64) *trace.Reference {
 	return &trace.Reference{From: trace.FromTokens, Paces: []trace.StepTime{{Batch: batch, N: 100, Median: ns, Low: ns - ns/50, High: ns + ns/50}}}
 }
 
-// severityOf is that of a finding whose ID begins so; "": there is none.
+// severityOf returns the severity of the finding whose ID has this prefix; "": there is none.
 func severityOf(r *result.Report, begins string) string {
 	for _, f := range r.Findings {
 		if strings.HasPrefix(f.ID, begins) {
@@ -39,30 +39,29 @@ func severityOf(r *result.Report, begins string) string {
 	return ""
 }
 
-// TestRecording has real windows of an SGLang without stacks, one of a stopped host and
-// one of a shared device, beside references: what recording added is taken off what is
-// said of hosts, and of nothing else. (The lateness of three steps of two ranks cannot be tested
-// against chance, so it is low whatever recording cost.)
+// TestRecording has real windows of an SGLang without stacks, one of a stopped host and one of a shared device, with
+// references: the overhead of recording is subtracted from findings about hosts, and from no others. (The lateness of
+// three steps of two ranks cannot be tested against chance, so its severity is low whatever the overhead.)
 func TestRecording(t *testing.T) {
 	const host, straggler = "host_bound-decode", "straggler-tp01-host"
 	for _, c := range []struct {
 		name, set string
 		ref       *trace.Reference
-		says      string // of recording
+		says      string // key and values of the fact about recording
 		want      map[string]string
 	}{
-		{"none", "sglang_stops", nil, "its cost is not known, and", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
-		{"perhaps shorter", "sglang_stops", stepsOf(16, 3_900*us), "whether it slowed them cannot be told", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
-		{"as long", "sglang_stops", stepsOf(16, 5_000*us), "did not slow them measurably", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
-		{"shorter", "sglang_stops", stepsOf(16, 2_600*us), "what is said of hosts is corrected by it", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
-		{"at most", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "they took less than 5.00 ms, with prefill between: what recording added is not known", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
-		{"about the batch", "sglang_stops", stepsOf(14, 2_600*us), "decode steps of 16 took", map[string]string{host: "low"}},
-		{"other batch", "sglang_stops", stepsOf(8, 2_600*us), "not known (nothing is known of other decode steps of 16)", map[string]string{host: "medium", straggler: "low"}},
+		{"none", "sglang_stops", nil, "recording_unknown", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"perhaps shorter", "sglang_stops", stepsOf(16, 3_900*us), "effect=recording_vague", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
+		{"as long", "sglang_stops", stepsOf(16, 5_000*us), "effect=recording_none", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"shorter", "sglang_stops", stepsOf(16, 2_600*us), "effect=recording_corrected", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
+		{"at most", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "recording_behind", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
+		{"about the batch", "sglang_stops", stepsOf(14, 2_600*us), "kind=decode batch=of_batch n=16", map[string]string{host: "low"}},
+		{"other batch", "sglang_stops", stepsOf(8, 2_600*us), "recording_unknown why=recording_unlike batch=of_batch n=16", map[string]string{host: "medium", straggler: "low"}},
 		{"device", "sglang_shared", stepsOf(16, 2_600*us), "corrected", map[string]string{"straggler-tp01-device": "high"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := referred(t, realSet(t, c.set), c.ref)
-			if got := report.Words(r.Recording.Says); !strings.Contains(got, c.says) {
+			if got := r.Recording.Says.String(); !strings.Contains(got, c.says) {
 				t.Errorf("%q, want %q", got, c.says)
 			}
 			for id, want := range c.want {
@@ -74,13 +73,13 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// atMost is a reference that prefill has a part in.
+// atMost returns a reference that includes some prefill.
 func atMost(ref *trace.Reference) *trace.Reference {
 	ref.Upper = true
 	return ref
 }
 
-// TestRecordingRatio: the interval of the ratio is that of the medians.
+// TestRecordingRatio: the interval of the ratio follows from those of the medians.
 func TestRecordingRatio(t *testing.T) {
 	o := referred(t, realSet(t, "sglang_stops"), stepsOf(16, 2_600*us)).Recording
 	if !o.Known || o.Steps < 5 || o.RatioLow > o.Ratio || o.Ratio > o.RatioHigh || o.Added != o.Inside-o.Outside || o.Outside != 2_600*us {
@@ -88,8 +87,8 @@ func TestRecordingRatio(t *testing.T) {
 	}
 }
 
-// TestRecordingStacks: without a reference hosts recorded with Python stacks are never a
-// finding of high severity, and the report says what to do.
+// TestRecordingStacks: without a reference, findings about hosts recorded with Python stacks never have high severity,
+// and the report recommends an action.
 func TestRecordingStacks(t *testing.T) {
 	r := referred(t, realSet(t, "stacks"), nil)
 	if got := severityOf(r, "host_bound-decode"); got != "medium" || !r.Recording.Stacks {
@@ -100,9 +99,8 @@ func TestRecordingStacks(t *testing.T) {
 	}
 }
 
-// TestRecordingOnset: a host that becomes late within the window is not the profiler's
-// doing, which the steps before show, however much longer than others they make the
-// median.
+// TestRecordingOnset: a host that becomes late within the window is not due to the profiler, as the earlier steps show,
+// however much it raises the median.
 func TestRecordingOnset(t *testing.T) {
 	ts := retimed(t, "graphs", func(m *retime.Model) { paused(1, 5, 4_000*us)(m) })
 	plain := analyzed(t, realSet(t, "graphs"))
@@ -115,7 +113,7 @@ func TestRecordingOnset(t *testing.T) {
 	}
 }
 
-// decodeMedian is the median length of a report's decode steps.
+// decodeMedian returns the median length of a report's decode steps.
 func decodeMedian(r *result.Report) int64 {
 	var all []int64
 	for _, s := range r.Steps[1 : len(r.Steps)-1] {
@@ -127,7 +125,7 @@ func decodeMedian(r *result.Report) int64 {
 	return all[len(all)/2]
 }
 
-// TestCompareStacks: that one side alone was recorded with stacks is said.
+// TestCompareStacks: the comparison notes if only one side was recorded with stacks.
 func TestCompareStacks(t *testing.T) {
 	for _, stripped := range []bool{true, false} {
 		a, b := realSet(t, "stacks"), realSet(t, "stacks")

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestCompareRenamed compares captures whose kernels have other names or grids:
-// what takes as long as before fails no build, what takes longer does.
+// TestCompareRenamed compares captures whose kernels have other names or grids: kernels with unchanged times fail no
+// build, slower ones do.
 func TestCompareRenamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")

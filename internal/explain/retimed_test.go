@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// retimed is a real capture with something changed.
+// retimed returns a real capture after a change.
 func retimed(t testing.TB, set string, change func(m *retime.Model)) []*trace.Trace {
 	t.Helper()
 	m := retime.New(realSet(t, set))
@@ -23,7 +23,7 @@ func retimed(t testing.TB, set string, change func(m *retime.Model)) []*trace.Tr
 	return ts
 }
 
-// paused has the host of a rank stand still in each of the steps from one on.
+// paused makes a rank's host stall in each step, beginning with step from.
 func paused(rank, from int, ns int64) func(m *retime.Model) {
 	return func(m *retime.Model) {
 		for n := from; n < m.Steps; n++ {
@@ -32,14 +32,14 @@ func paused(rank, from int, ns int64) func(m *retime.Model) {
 	}
 }
 
-// slowed has the kernels of ranks take longer from a step on.
+// slowed makes the kernels of ranks take longer from a step on.
 func slowed(by float64, from int, ranks ...int) func(m *retime.Model) {
 	return func(m *retime.Model) {
 		m.Stretch(by, func(o *retime.Op) bool { return o.Step >= from && slices.Contains(ranks, o.Rank) })
 	}
 }
 
-// said is a report's findings of the given kinds.
+// said returns a report's findings of the given kinds.
 func said(r *result.Report, kinds ...string) (out []result.Finding) {
 	for _, f := range r.Findings {
 		if slices.Contains(kinds, f.Kind) {
@@ -49,7 +49,7 @@ func said(r *result.Report, kinds ...string) (out []result.Finding) {
 	return out
 }
 
-// lateRanks are those that any finding calls late.
+// lateRanks returns the ranks that any finding calls late.
 func lateRanks(r *result.Report) (out []int) {
 	for _, f := range said(r, result.Straggler) {
 		out = append(out, f.Ranks...)
@@ -58,12 +58,12 @@ func lateRanks(r *result.Report) (out []int) {
 	return slices.Compact(out)
 }
 
-// blamesTransfers tells whether a finding says that transfers take longer.
+// blamesTransfers reports whether a finding blames slower transfers.
 func blamesTransfers(f result.Finding) bool {
 	return f.Kind == result.SlowLink || strings.Contains(f.Title.String(), "part_transfer")
 }
 
-// checkSentences holds every text of a report to be a whole sentence.
+// checkSentences checks that every text of a report is a whole sentence.
 func checkSentences(t *testing.T, r *result.Report) {
 	t.Helper()
 	whole := func(s string) {

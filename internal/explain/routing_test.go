@@ -18,9 +18,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// routed is random weights by which a token alone decides which experts it gets: those
-// below half of the vocabulary are large and positive in one place, which stays so through
-// the layers, and the router looks at that place only. In layers that are turned it looks at its negative.
+// routed is random weights with which a token alone determines its experts: tokens below half of the vocabulary are
+// large and positive in one component, which persists through the layers, and the router reads only that component. In
+// turned layers it reads its negative.
 type routed struct {
 	hf.Source
 	cfg  *model.Config
@@ -48,7 +48,7 @@ func (s routed) Read(name string, off int, dst []float32) error {
 		}
 		dst[i] = 200
 		if router {
-			dst[i] = 1 - float32(row%half)/8 // the first two of a half
+			dst[i] = 1 - float32(row%half)/8 // prefer the first two experts of a half
 		}
 		if (row >= half) != (router && s.turn(layer)) {
 			dst[i] = -dst[i]
@@ -57,8 +57,8 @@ func (s routed) Read(name string, off int, dst []float32) error {
 	return nil
 }
 
-// TestKnownRouting: what is said of experts is what the router does, on stepscope's own
-// engine, whose first rank has the experts of the lower half of the tokens.
+// TestKnownRouting: findings about experts match the router's known behaviour, on stepscope's own engine, whose first
+// rank has the experts of the lower half of the tokens.
 func TestKnownRouting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes")
@@ -69,10 +69,10 @@ func TestKnownRouting(t *testing.T) {
 		name string
 		turn func(layer int) bool
 		low  func(step int) int // tokens below half of the vocabulary
-		// What must come of it. Times are measured: a balance of 0.5 is one of 0.6 at most.
+		// Expected results. Times are measured: a balance of 0.5 may be up to 0.6.
 		ratio [2]float64
 		same  [2]float64
-		leads []int // of each layer; nil: none in particular
+		leads []int // by layer; nil: no particular one
 		says  string
 	}{
 		{"all tokens to the second rank", straight, func(int) int { return 0 }, [2]float64{0.5, 0.65}, [2]float64{0.9, 1}, []int{1, 1, 1, 1}, "which is always the same in a layer: by where experts are placed"},
@@ -138,7 +138,8 @@ func TestKnownRouting(t *testing.T) {
 			for _, l := range b.Layers {
 				leads = append(leads, l.Slowest)
 			}
-			// Where cores are enough all of that is said in words; else nothing is, nor that all is even.
+			// With enough cores the report states all of this; otherwise it states neither an imbalance nor that the
+			// work is even.
 			var noCore, host int64
 			for _, tr := range ts {
 				for _, s := range tr.Spans {

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// TestContexts: attention takes as long as contexts are. Where the names of steps tell these,
-// what they explain is work, and only the rest is the device's. Rank 2 is the odd one.
+// TestContexts: the time of attention grows with contexts. Where the names of steps give these, the explained part is
+// work, and only the rest is the device's. Rank 2 is the odd one.
 func TestContexts(t *testing.T) {
 	only := func(rank int, is, else_ int64) int64 {
 		if rank == 2 {
@@ -19,7 +19,7 @@ func TestContexts(t *testing.T) {
 		}
 		return else_
 	}
-	// told has rank 2's requests attend to so many tokens, the others' to 16,000.
+	// told gives rank 2's requests the stated number of tokens to attend to, the others' 16,000.
 	told := func(tokens int) func(int, int) string {
 		return func(rank, _ int) string { return decodeOf(16, int(only(rank, int64(tokens), 16_000))) }
 	}
@@ -38,24 +38,24 @@ func TestContexts(t *testing.T) {
 		says      string
 	}{
 		{"four times the contexts, and a product that takes 4 % longer", told(64_000), 180_000, 41_600, 64,
-			[]string{"rank 2 work 0-13"}, "contexts", "TP02-DP02-EP02 is late from step 0 on: its requests have longer contexts, 64,000 tokens in all, against 16,000 on the other ranks"},
-		{"as vLLM says it", vllm, 180_000, 41_600, 64, []string{"rank 2 work 0-13"}, "contexts", "its requests have longer contexts, 64,000 tokens in all, against 16,000"},
-		{"four times the contexts, everything else as elsewhere", told(64_000), 180_000, 40_000, 64, []string{"rank 2 work 0-13"}, "contexts", "longer contexts, 64,000"},
-		// Sums do not tell how uneven contexts are.
+			[]string{"rank 2 work 0-13"}, "contexts", "TP02-DP02-EP02 is late from step 0 on: its requests have longer contexts: 64,000 tokens in all, on the other ranks 16,000"},
+		{"as vLLM says it", vllm, 180_000, 41_600, 64, []string{"rank 2 work 0-13"}, "contexts", "its requests have longer contexts: 64,000 tokens in all, on the other ranks 16,000"},
+		{"four times the contexts, everything else as elsewhere", told(64_000), 180_000, 40_000, 64, []string{"rank 2 work 0-13"}, "contexts", "longer contexts: 64,000"},
+		// Sums do not show how uneven contexts are.
 		{"contexts as elsewhere", told(16_000), 180_000, 40_000, 64,
-			[]string{"rank 2 work 0-13"}, "", "more than the lengths of its contexts explain (16,000 tokens against 16,000)"},
+			[]string{"rank 2 work 0-13"}, "", "more than the length of its contexts explains (16,000 tokens, others 16,000)"},
 		{"a tenth more, which explains a tenth", told(17_600), 180_000, 40_000, 64,
-			[]string{"rank 2 work 0-13"}, "", "more than the lengths of its contexts explain (17,600 tokens against 16,000)"},
+			[]string{"rank 2 work 0-13"}, "", "more than the length of its contexts explains (17,600 tokens, others 16,000)"},
 		{"twice the contexts, on a device that takes half as long again", told(32_000), 180_000, 60_000, 64,
 			[]string{"rank 2 device 0-13", "rank 2 work 0-13"}, "contexts", ""},
 		{"a device that takes half as long again", told(16_000), 90_000, 60_000, 64,
-			[]string{"rank 2 device 0-13"}, "", "though its requests attend to no more tokens (16,000 against 16,000)"},
+			[]string{"rank 2 device 0-13"}, "", "although its requests attend to no more tokens (16,000, others 16,000)"},
 		{"contexts that nobody tells", func(int, int) string { return "step[DECODE bs=16]" }, 180_000, 40_000, 64,
-			[]string{"rank 2 work 0-13"}, "", "as many blocks per launch: its requests have longer contexts"},
+			[]string{"rank 2 work 0-13"}, "", "the same number of blocks per launch: its requests have longer contexts"},
 		{"four times the requests", func(rank, _ int) string { return fmt.Sprintf("step[DECODE bs=%d]", only(rank, 64, 16)) }, 100_000, 100_000, 256,
-			[]string{"rank 2 work 0-13"}, "requests", "its steps have 64 requests, against 16 on the other ranks; the others wait"},
+			[]string{"rank 2 work 0-13"}, "requests", "its steps have 64 requests, those of the other ranks 16; the others wait"},
 		{"a few more requests, which explain little", func(rank, _ int) string { return fmt.Sprintf("step[DECODE bs=%d]", only(rank, 17, 16)) }, 60_000, 100_000, 256,
-			[]string{"rank 2 work 0-13"}, "", "it runs more or larger kernels"},
+			[]string{"rank 2 work 0-13"}, "", "it does extra work"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := even(14)
@@ -82,19 +82,18 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestGridsInEvidence: what a rank computes with more blocks is told with both.
+// TestGridsInEvidence: evidence gives both numbers of blocks if a rank computes with more blocks.
 func TestGridsInEvidence(t *testing.T) {
 	m := even(10)
 	m.grid = func(rank int) int32 { return map[int]int32{0: 49_152}[rank] + 6_144*int32(min(rank, 1)) }
 	m.dense = func(rank, _ int) int64 { return map[int]int64{0: 200_000}[rank] + 40_000 }
 	r := analyzed(t, m.traces())
-	if text := allWords(r); !strings.Contains(text, "49,152 blocks per launch against 6,144") {
+	if text := allWords(r); !strings.Contains(text, "49,152 blocks per launch, others 6,144") {
 		t.Errorf("got %q%s", text, describe(r))
 	}
 }
 
-// TestLongerContextsAreNotSlow: steps of which one is long for the contexts of its requests
-// are like the others, but for that.
+// TestLongerContextsAreNotSlow: a step that is long only because of its requests' contexts is not slow.
 func TestLongerContextsAreNotSlow(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -128,8 +127,8 @@ func TestLongerContextsAreNotSlow(t *testing.T) {
 	}
 }
 
-// TestExpertsOnASlowerDevice: what other kernels take longer says whether it is the device that
-// makes experts take longer, or what they have to do. Rank 1 is the odd one.
+// TestExpertsOnASlowerDevice: the times of other kernels show whether slower experts are due to the device or to their
+// work. Rank 1 is the odd one.
 func TestExpertsOnASlowerDevice(t *testing.T) {
 	for _, c := range []struct {
 		experts, dense int64 // of rank 1, ns; 100,000 and 40,000 elsewhere

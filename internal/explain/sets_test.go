@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestRankTwice has the file of a rank twice in a set: it is no rank more.
+// TestRankTwice has the file of a rank twice in a set: it counts once.
 func TestRankTwice(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -32,8 +32,7 @@ func TestRankTwice(t *testing.T) {
 	}
 }
 
-// TestWholeSentences: no evidence ends in the middle of a sentence, whatever is
-// missing.
+// TestWholeSentences: no evidence ends in the middle of a sentence, whatever is missing.
 func TestWholeSentences(t *testing.T) {
 	two := realSet(t, "graph_work")
 	for _, ts := range [][]*trace.Trace{
@@ -44,8 +43,8 @@ func TestWholeSentences(t *testing.T) {
 	}
 }
 
-// TestForeignRank puts a rank of another capture into a set: that cannot be one
-// capture, which is an error, or is said first of all.
+// TestForeignRank puts a rank of another capture into a set: that is an error or, with --force, the report's first
+// statement.
 func TestForeignRank(t *testing.T) {
 	skew := realSet(t, "compute_skew")
 	for _, c := range []struct {

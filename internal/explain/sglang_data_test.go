@@ -17,9 +17,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestSGLangData holds captures of a real SGLang that are not in the repository against
-// what is known of them: their steps, and who is late why. "~" stands before what must
-// not be said.
+// TestSGLangData checks captures of a real SGLang that are not in the repository against known facts: their steps, and
+// late ranks with causes. A leading "~" marks text that must not occur.
 func TestSGLangData(t *testing.T) {
 	data := os.Getenv("STEPSCOPE_DATA")
 	if data == "" {
@@ -34,7 +33,7 @@ func TestSGLangData(t *testing.T) {
 		{"sglang_stage", map[string]int{"prefill": 1}, []string{`only 1 of the 3 steps`, `~is late`}},
 		{"sglang_stack", map[string]int{"decode": 1, "prefill": 1}, []string{`only 2 of the 3 steps`, `~is late`}},
 		{"sglang_moe", map[string]int{"decode": 8, "prefill": 1}, []string{
-			`TP00-DP00-EP00 is late from step 0 on: it runs more or larger kernels`, `triton_per_fused_copy__mul_sum_0.*49,152 blocks per launch against 6,144`,
+			`TP00-DP00-EP00 is late from step 0 on: it does extra work`, `triton_per_fused_copy__mul_sum_0.*49,152 blocks per launch, others 6,144`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,9 +56,8 @@ func TestSGLangData(t *testing.T) {
 	}
 }
 
-// TestSGLangPlain: a window of a real SGLang with Python stacks, whose steps of 6 to 8 ms
-// take 2.9 ms without, has no finding of high severity about its hosts. Beside what they
-// take it has none above low.
+// TestSGLangPlain: a window of a real SGLang with Python stacks, whose steps take 6 to 8 ms, but 2.9 ms without stacks,
+// has no finding of high severity about its hosts. With the length of unrecorded steps it has none above low.
 func TestSGLangPlain(t *testing.T) {
 	data := os.Getenv("STEPSCOPE_DATA")
 	if data == "" {
@@ -72,7 +70,7 @@ func TestSGLangPlain(t *testing.T) {
 		atLeast float64
 	}{
 		{nil, "medium", "Python stacks slow the host", 0},
-		{stepsOf(16, 2_900*us), "low", "corrected by it; a window without Python stacks costs less", 1.9},
+		{stepsOf(16, 2_900*us), "low", "corrected for it; without Python stacks a window costs less", 1.9},
 	} {
 		r := referred(t, readDir(t, filepath.Join(data, "traces", "sglang_plain")), c.ref)
 		if says := report.Words(r.Recording.Says); !strings.Contains(says, c.says) || r.Recording.Ratio < c.atLeast || r.Recording.Ratio > 2.6 {
@@ -87,8 +85,8 @@ func TestSGLangPlain(t *testing.T) {
 	}
 }
 
-// TestHeadlines: the first finding of windows with a known cause, of SGLang 0.5.17 and vLLM 0.26 on H100, blames
-// the rank and the cause at medium or high severity, and no finding above low blames another rank.
+// TestHeadlines: the first finding of windows with a known cause, of SGLang 0.5.17 and vLLM 0.26 on H100, blames the
+// rank and the cause at medium or high severity, and no finding above low blames another rank.
 func TestHeadlines(t *testing.T) {
 	data := os.Getenv("STEPSCOPE_DATA")
 	if data == "" {
@@ -96,7 +94,7 @@ func TestHeadlines(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, rank, cause string
-		from, to          int64 // what a step takes without it, in µs; 0: not tested
+		from, to          int64 // length of a step without it, in µs; 0: not tested
 	}{
 		{"sglang17_sleep", "TP01", result.CauseHost, 5_000, 7_600},
 		{"sglang17_dp_sleep", "TP00-DP01", result.CauseHost, 25_000, 31_500},
@@ -128,8 +126,8 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// TestSGLangBalance: the balance of a real SGLang with experts and data-parallel attention is what the
-// kernels' names give, taken one after the other: all of 16 layers have theirs in each of 8 decode steps.
+// TestSGLangBalance: the balance of a real SGLang with experts and data-parallel attention equals the one computed from
+// the sequence of kernel names: all 16 layers have theirs in each of 8 decode steps.
 func TestSGLangBalance(t *testing.T) {
 	data := os.Getenv("STEPSCOPE_DATA")
 	if data == "" {
@@ -141,8 +139,8 @@ func TestSGLangBalance(t *testing.T) {
 	for _, c := range []struct {
 		work    string
 		kernels map[string][]int32 // their grids; nil: all
-		each    int                // of a layer
-		within  float64            // what prepares attention, once a step, has other names
+		each    int                // per layer
+		within  float64            // tolerance: kernels that prepare attention once per step have other names
 	}{
 		{result.Attention, map[string][]int32{"_fwd_grouped_kernel_stage1": nil, "_fwd_kernel_stage2": nil}, 2, 0.005},
 		{result.Experts, map[string][]int32{"fused_moe_kernel": {2064, 2752}}, 2, 1e-9},
@@ -192,12 +190,12 @@ func TestSGLangBalance(t *testing.T) {
 			}
 		}
 	}
-	if text := allWords(r); strings.Contains(text, "is uneven over") {
+	if text := allFacts(r); strings.Contains(text, "uneven_") {
 		t.Errorf("nobody waits for 0.3 %% of a step:\n%s", text)
 	}
 }
 
-// allWords is what a report says in findings and their evidence, a line each.
+// allWords returns the texts of a report's findings and evidence, one per line.
 func allWords(r *result.Report) string {
 	var b strings.Builder
 	for _, f := range r.Findings {
@@ -209,7 +207,19 @@ func allWords(r *result.Report) string {
 	return b.String()
 }
 
-// TestReasonsOfWork: a larger batch of the late rank stands in the evidence.
+// allFacts returns the keys and values of all titles and evidence.
+func allFacts(r *result.Report) string {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintln(&b, f.Title)
+		for _, e := range f.Evidence {
+			fmt.Fprintln(&b, e.Text)
+		}
+	}
+	return b.String()
+}
+
+// TestReasonsOfWork: the evidence includes the larger batch of the late rank.
 func TestReasonsOfWork(t *testing.T) {
 	ts := clone(realSet(t, "graph_work"))
 	for i := range ts[1].Spans {
@@ -220,7 +230,7 @@ func TestReasonsOfWork(t *testing.T) {
 	}
 	r := analyzed(t, ts)
 	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Cause == result.CauseWork })
-	if at < 0 || !strings.Contains(allWords(r), "its steps have 64 requests, against ") {
+	if at < 0 || !strings.Contains(allWords(r), "its steps have 64 requests, the other ranks ") {
 		t.Errorf("the batch is not named%s\n%s", describe(r), allWords(r))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// TestSGLang holds captures of a real SGLang on two H200, in which one rank was
-// disturbed on purpose, against what was done to it.
+// TestSGLang checks captures of a real SGLang on two H200, with one deliberately disturbed rank, against the
+// disturbance.
 func TestSGLang(t *testing.T) {
 	for _, c := range []struct {
 		capture, cause string
@@ -19,7 +19,7 @@ func TestSGLang(t *testing.T) {
 		reason         string
 	}{
 		{"sglang_shared", result.CauseDevice, 1, 0, result.ReasonShared}, // another process on its GPU
-		{"sglang_stops", result.CauseHost, 1, 8, ""},                     // its scheduler is stopped now and again, in the worst way in step 8
+		{"sglang_stops", result.CauseHost, 1, 8, ""},                     // its scheduler is stopped now and then, most severely in step 8
 	} {
 		t.Run(c.capture, func(t *testing.T) {
 			r := analyzed(t, realSet(t, c.capture))
@@ -32,9 +32,9 @@ func TestSGLang(t *testing.T) {
 	}
 }
 
-// TestShared: what a GPU costs that another process has in turns. Its kernels stand still where the other has the GPU, and
-// so do the steps between their kernels: without both a step takes about what it takes on a GPU of its own, 2.9 ms (as
-// docs/servers.md measured it) and the time that recording adds.
+// TestShared: the cost of sharing a GPU with another process by time slices. Kernels stall while the other process has
+// the GPU, and so do steps between their kernels: without both a step takes about as long as on a GPU of its own, 2.9
+// ms (measured in docs/servers.md), plus the overhead of recording.
 func TestShared(t *testing.T) {
 	r := analyzed(t, realSet(t, "sglang_shared"))
 	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Reason == result.ReasonShared })
@@ -45,7 +45,7 @@ func TestShared(t *testing.T) {
 	if w := f.Worth; w.Without > 4*ms || w.Without < 2_900*us {
 		t.Errorf("without it a step takes %d ns", w.Without)
 	}
-	if says := report.Words(f.Evidence[0].Text); !strings.Contains(says, "kernels stand still, for 2.56 ms each, about every 6.") || !strings.Contains(says, "all others take 1.02 times as long") {
+	if says := report.Words(f.Evidence[0].Text); !strings.Contains(says, "kernels pause for 2.56 ms each, about every 6.") || !strings.Contains(says, "all others take 1.02 times as long") {
 		t.Error(says)
 	}
 	if todo := report.Words(f.Next[0]); !strings.Contains(todo, "nvidia-smi pmon") || !strings.Contains(todo, "TP01") {

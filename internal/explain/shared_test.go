@@ -9,14 +9,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestSharedDevice: another process has the device of a rank for a while in each step, in
-// which work waits that was launched before. What ends the idle time is a copy on another
-// stream, launched meanwhile, and the host is not late. It is where nothing waited.
+// TestSharedDevice: another process holds a rank's device for a while in each step, while work launched before waits.
+// The idle time ends with a copy on another stream, launched meanwhile, and the host is not late. It is late where no
+// work waited.
 func TestSharedDevice(t *testing.T) {
 	const steps = 20
 	for _, c := range []struct {
 		name   string
-		period int64 // from step to step, most of it idle on both ranks
+		period int64 // from step to step, mostly idle on both ranks
 		asked  int64 // rank 1's work, in its step
 		free   int64 // and from when its device runs it
 		want   []string

@@ -10,9 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/retime"
 )
 
-// TestShorterWindows has the window of one rank begin later or end earlier than
-// its peers': what only they recorded says nothing of transfers, and who is late in
-// the steps that all have stays late to the end of those.
+// TestShorterWindows makes the window of one rank begin later or end earlier than its peers': steps that only they
+// recorded say nothing about transfers, and a rank that is late in the common steps stays late to their end.
 func TestShorterWindows(t *testing.T) {
 	for _, set := range []string{"graphs", "balanced", "g_mixed", "sglang_stops"} {
 		base := realSet(t, set)

@@ -14,10 +14,10 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
-// The slow way: encoding/json, maps, and the plainest definitions. It shares
-// no code with the package, so agreement means something.
+// The slow way: encoding/json, maps, and the plainest definitions. It shares no code with the package, so agreement is
+// meaningful.
 
-// slowRank is one file's events.
+// slowRank holds one file's events.
 type slowRank struct {
 	path   string
 	steps  []slowSpan // forward annotations by start
@@ -33,11 +33,10 @@ type slowSpan struct {
 
 func (s slowSpan) comm() bool { return strings.Contains(s.name, "ncclDevKernel") }
 
-// slowSets keeps what readSlow read: several tests want the same.
+// slowSets caches results of readSlow, which several tests share.
 var slowSets sync.Map
 
-// readSlow reads every file of a directory whose name ends like a trace's, in
-// the order of their names.
+// readSlow reads the trace files of a directory, in the order of their names.
 func readSlow(t testing.TB, dir string) []*slowRank {
 	t.Helper()
 	if known, ok := slowSets.Load(dir); ok {
@@ -60,7 +59,7 @@ func readSlowFile(t testing.TB, path string) *slowRank {
 	t.Helper()
 	r := &slowRank{path: path, launch: map[int64]slowSpan{}}
 	dec := json.NewDecoder(bytes.NewReader(packedtest.Read(t, path)))
-	for { // to the list of events; members before it are skipped as tokens
+	for { // up to the list of events; members before it are skipped as tokens
 		tok, err := dec.Token()
 		if err != nil {
 			t.Fatalf("%s: no traceEvents: %v", path, err)
@@ -115,7 +114,7 @@ func readSlowFile(t testing.TB, path string) *slowRank {
 	return r
 }
 
-// nanos reads decimal microseconds exactly.
+// nanos converts decimal microseconds exactly.
 func nanos(t testing.TB, n json.Number) int64 {
 	whole, part, _ := strings.Cut(n.String(), ".")
 	if len(part) > 3 {
@@ -128,7 +127,7 @@ func nanos(t testing.TB, n json.Number) int64 {
 	return ns
 }
 
-// step is the step in which an op was launched, -1 for none.
+// step returns the step in which an op was launched, -1 for none.
 func (r *slowRank) step(o slowSpan) int {
 	l, ok := r.launch[o.corr]
 	if !ok {
@@ -142,11 +141,10 @@ func (r *slowRank) step(o slowSpan) int {
 	return -1
 }
 
-// othersWait is what the ranks other than late wait in collectives, per step:
-// the time before the last arrival summed over the step's collectives, mean
-// over the other ranks. Collectives are matched by step and order; the first
-// one is dropped. With lastOnly, only those collectives count to which the
-// late rank came last: where several ranks are late, the rest is theirs.
+// othersWait returns the wait of the ranks other than late in collectives, per step: the time before the last arrival
+// summed over the step's collectives, mean over the other ranks. Collectives are matched by step and order; the first
+// one is dropped. With lastOnly, only collectives at which the late rank came last count: where several ranks are late,
+// the others are due to them.
 func othersWait(t testing.TB, ranks []*slowRank, late int, lastOnly bool) (byStep []float64, collectives int) {
 	t.Helper()
 	comms := make([][][]int64, len(ranks)) // rank, step, order: start

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// stageFile writes the trace of rank 0 of a stage, of one step.
+// stageFile writes the trace of rank 0 of a stage, with one step.
 func stageFile(t *testing.T, dir, stage, mode string) string {
 	t.Helper()
 	path := filepath.Join(dir, "9-TP-0-"+stage+".trace.json")
@@ -24,7 +24,7 @@ func stageFile(t *testing.T, dir, stage, mode string) string {
 	return path
 }
 
-// stageLabels are the labels of the ranks in a report, and how many names were not believed.
+// stageLabels returns the labels of the ranks in a report, and the number of rejected stage names.
 func stageLabels(t *testing.T, ts []*trace.Trace) (labels string, wrong int) {
 	t.Helper()
 	for _, t := range ts {
@@ -41,10 +41,10 @@ func stageLabels(t *testing.T, ts []*trace.Trace) (labels string, wrong int) {
 	return strings.Join(names, ", "), wrong
 }
 
-// TestStageByContent: ranks are not labelled by a stage that their traces are not of.
+// TestStageByContent: a stage that a rank's trace contradicts is not in its label.
 func TestStageByContent(t *testing.T) {
 	for _, c := range []struct {
-		extend, decode string // what the files of these names hold; "": there is none
+		extend, decode string // contents of the files with these names; "": none
 		labels         string
 		wrong          int
 	}{

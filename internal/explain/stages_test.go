@@ -10,13 +10,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestPipelineStages has two stages that compute in turns and send each other what
-// comes out: a stage that waits for the one before does not transfer meanwhile.
+// TestPipelineStages has two stages that compute in turns and send each other their results: a stage that waits for the
+// previous one does not transfer meanwhile.
 func TestPipelineStages(t *testing.T) {
 	const steps, compute, transfer = 12, 1 * ms, 20 * us
 	const sendRecv = "ncclDevKernel_SendRecv"
 	stages := []*explaintest.Toy{explaintest.New(), explaintest.New()}
-	free := []int64{0, 0} // when a stage's device has done all so far
+	free := []int64{0, 0} // end of each device's work so far
 	for n := range int64(steps) {
 		at := n * (2*compute + 2*transfer + 100*us)
 		for i, y := range stages {

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// byStage makes of traces what a window by stage leaves: the steps before one, without
-// the last few of those on one rank, and the others, recorded some time later.
+// byStage splits traces like a window by stage: the steps before one, without the last few on some ranks, and the
+// others, recorded later.
 func byStage(t *testing.T, whole []*trace.Trace, at int, later int64, lacks map[int]int) (joined []*trace.Trace) {
 	t.Helper()
 	for i, w := range whole {
@@ -46,7 +46,7 @@ func byStage(t *testing.T, whole []*trace.Trace, at int, later int64, lacks map[
 	return joined
 }
 
-// work is what must not differ: per step, the kernels of each rank and what they took.
+// work returns the part that must not differ: per step, the kernels of each rank and their time.
 func work(r *result.Report) (out []string) {
 	for _, s := range r.Steps {
 		line := fmt.Sprint(s.Step, " ", s.Kind)
@@ -58,8 +58,8 @@ func work(r *result.Report) (out []string) {
 	return out
 }
 
-// TestStretches: two stages that were recorded at different times are one window of the same
-// ranks and steps as if they had been recorded at once, and the time between is of no step.
+// TestStretches: two stages recorded at different times give one window with the same ranks and steps as a single
+// recording, and the time between belongs to no step.
 func TestStretches(t *testing.T) {
 	whole := analyzed(t, readDir(t, filepath.Join(testTraces, "compute_skew")))
 	const second = 1_000_000_000
@@ -89,7 +89,7 @@ func TestStretches(t *testing.T) {
 	}
 }
 
-// TestStretchesUneven: a rank that lacks a step at the end of one stage shifts no step of the next.
+// TestStretchesUneven: a step missing on a rank at the end of one stage does not shift steps of the next.
 func TestStretchesUneven(t *testing.T) {
 	whole := analyzed(t, readDir(t, filepath.Join(testTraces, "compute_skew")))
 	r := analyzed(t, byStage(t, readDir(t, filepath.Join(testTraces, "compute_skew")), 2, 1_000_000_000, map[int]int{1: 1}))
@@ -115,7 +115,7 @@ func TestStretchesUneven(t *testing.T) {
 	}
 }
 
-// TestStretchesOfAServer: what a server wrote by stage, a file for each rank and stage.
+// TestStretchesOfAServer: the files that a server wrote by stage, one for each rank and stage.
 func TestStretchesOfAServer(t *testing.T) {
 	r := analyzed(t, readDir(t, filepath.Join("..", "..", "testdata", "windows", "by_stage")))
 	kinds := map[string]int{}

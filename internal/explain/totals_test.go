@@ -15,8 +15,7 @@ type tally struct {
 	total int64
 }
 
-// TestTotalsMatchFile recomputes from the files, the slow way, what the report
-// sums up: they are equal to the nanosecond.
+// TestTotalsMatchFile recomputes the report's sums from the files, the slow way: they are equal to the nanosecond.
 func TestTotalsMatchFile(t *testing.T) {
 	classOf := map[string]string{}
 	for _, c := range []struct {
@@ -96,8 +95,7 @@ func TestTotalsMatchFile(t *testing.T) {
 
 func (x tally) plus(o slowSpan) tally { return tally{x.count + 1, x.total + o.end - o.start} }
 
-// checkDevice compares one device's shares of time with unions of intervals,
-// and its steps' counts with the file.
+// checkDevice compares one device's shares of time with unions of intervals, and its steps' counts with the file.
 func checkDevice(t *testing.T, r *result.Report, rank int, s *slowRank) {
 	t.Helper()
 	from, to := int64(0), int64(0)

@@ -10,10 +10,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Captures with other faults than those recorded, made from real ones: time
-// is inserted at chosen moments of each rank, so that what runs then takes
-// longer and all later comes later. If every rank gets the same total between
-// two collectives, the result is what the fault would have recorded.
+// Captures with faults that were not recorded, made from real ones: time is inserted at chosen moments of each rank, so
+// that running work takes longer and everything after it comes later. If every rank gets the same total between two
+// collectives, the result is what the fault would have recorded.
 
 // pause inserts d ns at a moment.
 type pause struct{ at, d int64 }
@@ -39,7 +38,7 @@ func warp(t *trace.Trace, list []pause) {
 	}
 }
 
-// clone copies what tests edit.
+// clone copies the parts that tests edit.
 func clone(ts []*trace.Trace) []*trace.Trace {
 	out := make([]*trace.Trace, len(ts))
 	for i, t := range ts {
@@ -51,7 +50,7 @@ func clone(ts []*trace.Trace) []*trace.Trace {
 	return out
 }
 
-// injector knows the steps and collectives of a set, to put pauses between.
+// injector holds the steps and collectives of a set, to insert pauses between them.
 type injector struct {
 	ts     []*trace.Trace
 	ranks  []*prep.Rank
@@ -78,8 +77,8 @@ func newInjector(t testing.TB, set []*trace.Trace) *injector {
 	return in
 }
 
-// add inserts a pause on the late rank, and the same on all others where they
-// wait for it: at the end of their collective of the step and order given.
+// add inserts a pause on the late rank, and the same on all others where they wait for it: at the end of their
+// collective of the given step and order.
 func (in *injector) add(late int, at, d int64, step, order int) {
 	in.pauses[late] = append(in.pauses[late], pause{at, d})
 	for i, r := range in.ranks {
@@ -96,8 +95,7 @@ func (in *injector) done() []*trace.Trace {
 	return in.ts
 }
 
-// hostStall makes a rank's launching thread stand still for d at the
-// beginning of each of the steps.
+// hostStall makes a rank's launching thread stall for d at the beginning of each of the steps.
 func (in *injector) hostStall(late, first, last int, d int64) {
 	r := in.ranks[late]
 	for n := first; n <= last; n++ {
@@ -105,8 +103,8 @@ func (in *injector) hostStall(late, first, last int, d int64) {
 	}
 }
 
-// slowDevice stretches the kernels of a rank, collectives left out, by a
-// share of their length. edit is told of every op stretched.
+// slowDevice stretches the kernels of a rank, except collectives, by a share of their length. It calls edit for every
+// stretched op.
 func (in *injector) slowDevice(late, first, last int, share float64, edit func(*trace.Op)) {
 	r := in.ranks[late]
 	for n := first; n <= last; n++ {
@@ -130,8 +128,7 @@ func (in *injector) slowDevice(late, first, last int, share float64, edit func(*
 	}
 }
 
-// slowTransfer makes a rank leave its collectives later by d, but for the
-// step's last.
+// slowTransfer makes a rank leave its collectives later by d, except the step's last.
 func (in *injector) slowTransfer(late, first, last int, d int64) {
 	r := in.ranks[late]
 	for n := first; n <= last; n++ {

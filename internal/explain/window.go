@@ -11,23 +11,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Window is what the ranks of one server recorded, prepared once for all that is asked
-// of it.
+// Window holds the recording of one server's ranks, prepared once for all analyses.
 type Window struct {
 	names   *prep.Names
 	ranks   []*prep.Rank
-	aligned *match.Aligned // once it is analysed
-	worth   *worth.Window  // and its steps were run again
-	doubt   string         // why the traces cannot be one capture, if they say so themselves
+	aligned *match.Aligned // set by Analyze
+	worth   *worth.Window  // set by Analyze unless Quick
+	doubt   string         // why the traces cannot be one capture, by their own metadata; "": no reason
 }
 
-// Prepare takes the traces of one window, one trace per rank (and stage). rules are
-// kernel classes; nil: the built-in table.
+// Prepare prepares the traces of one window, one trace per rank (and stage). rules are kernel classes; nil: the
+// built-in table.
 func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 	return Join(prep.Traces(traces, rules))
 }
 
-// Join takes the ranks of one window, prepared one by one wherever their traces are.
+// Join builds a window from ranks that were prepared separately, possibly on other hosts.
 func Join(ranks []*prep.Rank) *Window {
 	w := &Window{}
 	w.ranks, w.doubt = once(ranks)
@@ -35,7 +34,7 @@ func Join(ranks []*prep.Rank) *Window {
 	return w
 }
 
-// doubts are reasons for which the traces cannot be one capture.
+// doubts returns the reasons why the traces cannot be one capture.
 func (w *Window) doubts(a *match.Aligned) (all []string) {
 	for _, why := range []string{w.doubt, a.Apart()} {
 		if why != "" {
@@ -45,9 +44,8 @@ func (w *Window) doubts(a *match.Aligned) (all []string) {
 	return all
 }
 
-// Idle tells how long a server was recorded that did nothing meanwhile, ns: no step, and
-// nothing on its devices. ok is false if it did something, or a file does not say how
-// long it was recorded.
+// Idle returns for how long the server was recorded, in ns, if it did nothing meanwhile: no step and no work on its
+// devices. ok is false if it did something, or if a file does not give the length of its recording.
 func (w *Window) Idle() (recorded int64, ok bool) {
 	for _, r := range w.ranks {
 		if r.Recorded == (prep.Interval{}) || len(r.Ops) > 0 || r.Rule != trace.Uncut {
@@ -58,14 +56,13 @@ func (w *Window) Idle() (recorded int64, ok bool) {
 	return recorded, len(w.ranks) > 0
 }
 
-// Aligned is what Analyze compared: the ranks, step by step. It is there once Analyze was.
+// Aligned returns the ranks that Analyze compared, step by step; nil before Analyze.
 func (w *Window) Aligned() *match.Aligned { return w.aligned }
 
-// Worth is what the window's steps are run again by. It is there once Analyze was, unless Quick; one may ask it at a time.
+// Worth returns the replay of the window's steps; nil before Analyze or with Quick. It is not safe for concurrent use.
 func (w *Window) Worth() *worth.Window { return w.worth }
 
-// WhatIf runs the window's steps again with settings. Like Analyze it is the last thing to
-// ask of it.
+// WhatIf replays the window's steps with settings. Like Analyze, it must be the last call on w.
 func (w *Window) WhatIf(opt Options, settings []worth.Setting) (*result.WhatIf, error) {
 	opt.Quick = true
 	rep, err := w.Analyze(opt)
@@ -75,18 +72,17 @@ func (w *Window) WhatIf(opt Options, settings []worth.Setting) (*result.WhatIf, 
 	return worth.New(w.aligned).WhatIf(rep, settings)
 }
 
-// Server is what PrefillDecode wants of one server.
+// Server is one server as PrefillDecode takes it.
 type Server = tables.Server
 
-// Server takes from a window what PrefillDecode wants of one of a side's servers; the
-// traces are not kept. loads is what the server said of its queues meanwhile; none: not
-// known. It comes before Analyze.
+// Server extracts the data that PrefillDecode needs of one server; it does not keep the traces. loads are the server's
+// own samples of its queues in this time; none: unknown. Call it before Analyze.
 func (w *Window) Server(name string, loads []trace.Load) *Server {
 	return tables.NewServer(name, loads, w.ranks, w.names)
 }
 
-// Replica sets the ranks of a replica against all others, which share no collective with them; nil: the
-// window does not tell. name is that of the replica.
+// Replica compares the ranks of the named replica with all others, which share no collective with them; nil if the
+// window does not allow it. is reports whether a trace belongs to the replica.
 func (w *Window) Replica(name string, is func(*trace.Source) bool) *result.Replica {
 	return replicas.Compare(w.ranks, w.names, name, is)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// TestReplay: run again, the steps of real captures take as long as they were recorded, and
-// their critical paths add up to them to the nanosecond.
+// TestReplay: replayed steps of real captures take as long as recorded, and their critical paths add up to them to the
+// nanosecond.
 func TestReplay(t *testing.T) {
 	roots := []string{testTraces}
 	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
@@ -48,12 +48,12 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestWorth: what steps would take without what befalls a rank from some step on is what they took before. The captures
-// are of two and four H200.
+// TestWorth: without a fault that affects a rank from some step on, steps take as long as before it. The captures are
+// of two and four H200.
 func TestWorth(t *testing.T) {
 	for _, c := range []struct {
 		capture, id string
-		from        int // the step after which nothing else changes
+		from        int // the step after which only the fault changes
 		within      float64
 	}{
 		{"graph_work", "straggler-tp01-work-6", 1, 0.03},
@@ -95,7 +95,7 @@ func findingOf(r *result.Report, id string) *result.Finding {
 	return nil
 }
 
-// TestNotReplayed: where a capture cannot be run again nothing is said of worth.
+// TestNotReplayed: a capture that cannot be replayed reports no worth.
 func TestNotReplayed(t *testing.T) {
 	ts := readDir(t, filepath.Join(testTraces, "graph_work"))
 	for _, tr := range ts {

@@ -14,19 +14,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Captures as they should not be: clocks that drift, launches that were not recorded,
-// windows that begin late or end early. What is said of the whole captures must be said
-// of these, or less, and nothing else.
+// Degraded captures: clocks that drift, unrecorded launches, windows that begin late or end early. Their findings must
+// be those of the intact captures, or fewer, and no others.
 
-// stepsOnly is a set in which one rank has but some of its steps.
+// stepsOnly returns a set in which one rank has only some of its steps.
 func stepsOnly(set []*trace.Trace, rank, first, last int) []*trace.Trace {
 	out := clone(set)
 	retime.Keep(out[rank], first, last)
 	return out
 }
 
-// stretch makes the kernels of a step longer by a share that depends on the rank:
-// between two collectives each rank takes longer by its own, and waits for the slowest.
+// stretch lengthens the kernels of a step by a share per rank: between two collectives each rank takes longer by its
+// own share, and waits for the slowest.
 func (in *injector) stretch(step int, share func(rank int) float64) {
 	n := len(in.comms[0][step])
 	extra := make([][]int64, len(in.ranks))
@@ -57,9 +56,8 @@ func (in *injector) stretch(step int, share func(rank int) float64) {
 	}
 }
 
-// TestDriftInShortWindows: clocks of hosts that drift by 20 to 200 µs a second change
-// nothing in windows of 60 to 650 ms, in which collectives take as long as that adds up
-// to or less.
+// TestDriftInShortWindows: clocks of hosts that drift by 20 to 200 µs per second change nothing in windows of 60 to 650
+// ms, in which collectives last at most as long as the accumulated drift.
 func TestDriftInShortWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many cases")
@@ -80,13 +78,13 @@ func TestDriftInShortWindows(t *testing.T) {
 	}
 }
 
-// TestLaunchesNotRecorded: without its launch nobody knows whether an op started late
-// because of the host or because of the device. If some are lost the others tell.
+// TestLaunchesNotRecorded: without its launch it is unknown whether an op started late because of the host or the
+// device. If only some are lost, the others decide.
 func TestLaunchesNotRecorded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		share float64
-		want  []string // of those that are not "work", which needs no launches
+		want  []string // of those other than "work", which needs no launches
 	}{
 		{"g_device_r1", 1, []string{"rank 1 unknown 6-15"}},
 		{"g_device_r1", 0.3, []string{"rank 1 device 6-15"}},
@@ -116,8 +114,8 @@ func TestLaunchesNotRecorded(t *testing.T) {
 	}
 }
 
-// TestWindowsApart: steps that a rank has not recorded are not compared: the others then
-// seem to transfer for longer, and no rank to be late.
+// TestWindowsApart: steps that a rank has not recorded are not compared: otherwise the others would seem to transfer
+// for longer, and no rank to be late.
 func TestWindowsApart(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -148,8 +146,7 @@ func TestWindowsApart(t *testing.T) {
 	}
 }
 
-// TestManyLate: ranks that are late together or one after the other. Kernels of those
-// ranks take 1.3 times as long.
+// TestManyLate: ranks that are late together or in turns. Kernels of those ranks take 1.3 times as long.
 func TestManyLate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var who [16]int
@@ -159,7 +156,7 @@ func TestManyLate(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		late func(step, rank int) bool
-		want string // the ID of the finding, and its ranks
+		want string // ID of the finding, and its ranks
 	}{
 		{"nobody", func(_, _ int) bool { return false }, ""},
 		{"all alike", func(_, _ int) bool { return true }, ""},
@@ -197,7 +194,7 @@ func TestManyLate(t *testing.T) {
 	}
 }
 
-// TestNotOneCapture: ranks of two captures are refused; with --force the report says so.
+// TestNotOneCapture: ranks of two captures are refused; with --force the report notes it.
 func TestNotOneCapture(t *testing.T) {
 	mixed := []*trace.Trace{realSet(t, "sglang_shared")[0], realSet(t, "sglang_stops")[1]}
 	var refused *NotOneError
@@ -207,7 +204,7 @@ func TestNotOneCapture(t *testing.T) {
 	if r, err := Analyze(mixed, Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(text(t, r), "not one capture: TP01") {
 		t.Errorf("forced: %v", err)
 	}
-	hosts := realSet(t, "graphs") // clocks of hosts may differ by any time
+	hosts := realSet(t, "graphs") // clocks of hosts may differ by any amount
 	retime.Clock(hosts[1], 3600e9, 0)
 	if r := analyzed(t, hosts); !has(r, result.Balanced) {
 		t.Errorf("a host's clock is an hour ahead%s", describe(r))
@@ -222,8 +219,8 @@ func text(t *testing.T, r *result.Report) string {
 	return b.String()
 }
 
-// TestLostRank: of one rank the recording lost the GPU work and kept the launches. That
-// is said, and nothing of who waits for whom.
+// TestLostRank: the recording lost one rank's GPU work and kept its launches. The report says so, and reports no waits
+// between ranks.
 func TestLostRank(t *testing.T) {
 	ts := clone(realSet(t, "graph_work"))
 	ts[1].Spans = slices.DeleteFunc(ts[1].Spans, func(s trace.Span) bool { return s.Cat == trace.Kernel })
@@ -233,15 +230,15 @@ func TestLostRank(t *testing.T) {
 		t.Errorf("TP01 has launches and no kernels%s", describe(r))
 	}
 	whole := analyzed(t, realSet(t, "graph_work"))
-	for n := range r.Steps { // whose means are of the rank that is known
+	for n := range r.Steps { // its means are those of the recorded rank
 		if got := r.Steps[n].Ranks; len(got) != 1 || got[0].Compute != whole.Steps[n].Ranks[0].Compute || got[0].Kernels != whole.Steps[n].Ranks[0].Kernels {
 			t.Errorf("step %d: %+v, want what %+v has of TP00", n, got, whole.Steps[n].Ranks)
 		}
 	}
 }
 
-// TestIdleReplica: a data-parallel replica that had no request is idle, not lost, and nothing
-// of the others is doubted for it. One rank without work among others of its replica is.
+// TestIdleReplica: a data-parallel replica without requests is idle, not lost, and casts no doubt on the others. A
+// single rank without work among others of its replica does.
 func TestIdleReplica(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		ts := append(clone(realSet(t, "graph_work")), clone(realSet(t, "graph_work"))...)

@@ -14,51 +14,52 @@ import (
 
 // Carrier starts programs on the nodes of a job.
 type Carrier interface {
-	// Nodes are those of the job, in order.
+	// Nodes returns the nodes of the job, in order.
 	Nodes() []Node
-	// Command is a program on a node; in a container if there is one and inside is true. Nothing is started.
+	// Command returns the command for a task on its node, in the job's container if it has one and t.Inside is set. It
+	// starts nothing.
 	Command(t *Task) (*exec.Cmd, error)
-	// Signal sends TERM or KILL to all processes of a task that runs.
+	// Signal sends TERM or KILL to all processes of a running task.
 	Signal(ctx context.Context, t *Task, sig syscall.Signal) error
-	// Lost tells which of the nodes are gone, and why.
+	// Lost returns the nodes that are gone, with the reasons.
 	Lost(ctx context.Context) map[string]string
 
 	String() string
 }
 
-// Node is one machine of a job.
+// Node is a machine of a job.
 type Node struct {
 	Name string `json:"name"`
-	Addr string `json:"addr"` // for the other nodes
+	Addr string `json:"addr"` // address for the other nodes
 }
 
-// Task is one program on one node.
+// Task is a program on one node.
 type Task struct {
-	Name   string // of a worker's node, or of a phase: its step's name, too
+	Name   string // of a worker's node or a phase; also the name of its step
 	Node   int
-	Inside bool // the job's container, if it has one
-	Stdin  bool // is used
+	Inside bool // run in the job's container, if it has one
+	Stdin  bool // connect stdin
 	Command
 }
 
-// Proc is a task that runs.
+// Proc is a running task.
 type Proc struct {
 	*Task
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	done  chan struct{} // closed at its end
-	err   error         // how it ended
+	done  chan struct{} // closed when the task ends
+	err   error         // the task's error, valid when done is closed
 	began time.Time
-	told  atomic.Bool // to end
+	told  atomic.Bool // it was asked to end
 	out   *outlet
 }
 
-// outlet lets both streams of a program write to one file, whole pieces at a time. A file that takes no more, on a full
-// disk, does not end the program: what is written then is lost.
+// outlet serializes both output streams of a program into one file. If the file cannot be written, as on a full disk,
+// the program continues and the output is lost.
 type outlet struct {
 	mu  sync.Mutex
 	w   io.Writer
-	err error // the first
+	err error // the first error
 }
 
 func (o *outlet) Write(p []byte) (int, error) {
@@ -70,7 +71,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// start runs a task, with its output to a file; watch sees its stdout as well, if it is not nil.
+// start starts a task with its output in a file. If watch is not nil, it also receives the task's stdout.
 func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 	cmd, err := c.Command(t)
 	if err != nil {
@@ -93,7 +94,7 @@ func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 			return nil, err
 		}
 	}
-	cmd.WaitDelay = 10 * time.Second // a grandchild that keeps the output open
+	cmd.WaitDelay = 10 * time.Second // a grandchild may keep the output open
 	ended, err := launch(cmd)
 	if err != nil {
 		f.Close()
@@ -110,8 +111,8 @@ func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 	return p, nil
 }
 
-// launch starts a program from a thread that lives as long as it: that is what the program takes for its parent, see
-// apart. Its end is told once.
+// launch starts a program from an OS thread that lives as long as the program. The kernel treats that thread as the
+// parent, see apart. ended receives the program's end once.
 func launch(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error), make(chan error, 1)
 	go func() {
@@ -125,7 +126,7 @@ func launch(cmd *exec.Cmd) (ended <-chan error, err error) {
 	return end, <-started
 }
 
-// ended tells whether it has.
+// ended reports whether the task has ended.
 func (p *Proc) ended() bool {
 	select {
 	case <-p.done:
@@ -135,7 +136,8 @@ func (p *Proc) ended() bool {
 	}
 }
 
-// ends tells a task to end, again where that does not reach it (a controller may be busy), and whether it has in time.
+// ends asks a task to end and reports whether it does so in time. It retries if the signal fails, since a controller
+// may be busy.
 func (p *Proc) ends(ctx context.Context, c Carrier, grace time.Duration) bool {
 	late, tell := time.After(grace), time.After(0)
 	for {
@@ -156,10 +158,10 @@ func (p *Proc) ends(ctx context.Context, c Carrier, grace time.Duration) bool {
 
 const tellAgain = 5 * time.Second
 
-// sweepGrace is how long what a program has started may outlive it.
+// sweepGrace is how long a program's children may outlive it.
 const sweepGrace = 10 * time.Second
 
-// stop ends tasks: TERM, and after a time KILL. It returns those that had to be killed.
+// stop ends tasks with TERM, and with KILL after the grace period. It returns those that had to be killed.
 func stop(ctx context.Context, c Carrier, procs []*Proc, grace time.Duration) (killed []*Proc) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -179,7 +181,7 @@ func stop(ctx context.Context, c Carrier, procs []*Proc, grace time.Duration) (k
 			select {
 			case <-p.done:
 			case <-time.After(10 * time.Second):
-				p.cmd.Process.Kill() // the one that carries it
+				p.cmd.Process.Kill() // the process that carries the task, such as srun
 				<-p.done
 			}
 		})

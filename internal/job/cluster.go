@@ -11,28 +11,29 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// Cluster carries a job over the nodes of an allocation of Slurm that this process is in.
+// Cluster runs a job on the nodes of the Slurm allocation that contains this process.
 type Cluster struct {
 	id    string
 	nodes []Node
 	plan  *Plan
-	dir   string // the job's directory, on each node
+	dir   string // the job's directory on each node
 }
 
-// Allocated are the nodes of the allocation that this process is in.
+// Allocated returns the nodes of this process's allocation.
 func Allocated(ctx context.Context) (names []string, err error) {
 	id, list := slurm.Allocation()
 	if id == "" {
-		return nil, fmt.Errorf("this process is in no allocation of Slurm: SLURM_JOB_ID is not set")
+		return nil, fmt.Errorf("this process is not in a Slurm allocation: SLURM_JOB_ID is not set")
 	}
 	return slurm.Hostnames(ctx, list)
 }
 
-// NewCluster is the allocation that this process is in, or some nodes of it, if these are enough for the plan.
+// NewCluster returns a Cluster of the named nodes of this process's allocation, or an error if the plan needs more
+// nodes.
 func NewCluster(names []string, p *Plan, dir string) (*Cluster, error) {
 	id, _ := slurm.Allocation()
 	if len(names) < p.Nodes {
-		return nil, fmt.Errorf("the job wants %d nodes, the allocation %s has %d (%s)", p.Nodes, id, len(names), strings.Join(names, ","))
+		return nil, fmt.Errorf("the job needs %d nodes, but the allocation %s has %d (%s)", p.Nodes, id, len(names), strings.Join(names, ","))
 	}
 	c := &Cluster{id: id, plan: p, dir: dir}
 	for _, name := range names[:p.Nodes] {
@@ -43,19 +44,19 @@ func NewCluster(names []string, p *Plan, dir string) (*Cluster, error) {
 
 func (c *Cluster) String() string { return "Slurm job " + c.id }
 
-// Nodes are the first of those it was given.
+// Nodes returns the nodes used: the first ones of those given to NewCluster.
 func (c *Cluster) Nodes() []Node { return c.nodes }
 
-// Command is a step, in a container if there is one and the task belongs inside.
+// Command returns the srun command of a step, in a container if the job has one and the task belongs inside.
 func (c *Cluster) Command(t *Task) (*exec.Cmd, error) {
 	s := c.plan.step(t, c.nodes[t.Node].Name, c.dir)
 	cmd := s.Command(context.Background(), c.plan.wrap(t)...)
 	cmd.Cancel = nil
-	cmd.SysProcAttr = apart() // Ctrl-C is for us: what ends an srun kills its step
+	cmd.SysProcAttr = apart() // Ctrl-C must not reach srun: a signal that ends srun kills its step
 	return cmd, nil
 }
 
-// wrap puts the preamble before the command of a task in a container.
+// wrap prepends the preamble to the command of a task in a container.
 func (p *Plan) wrap(t *Task) []string {
 	if !t.Inside || p.Image == "" || p.Preamble == "" {
 		return t.Args
@@ -63,7 +64,7 @@ func (p *Plan) wrap(t *Task) []string {
 	return append([]string{"bash", "-c", strings.TrimSpace(p.Preamble) + "\nexec \"$@\"", "bash"}, t.Args...)
 }
 
-// step is a task as a step on a node.
+// step returns the step that runs a task on a node.
 func (p *Plan) step(t *Task, node, dir string) *slurm.Step {
 	s := &slurm.Step{Name: t.Name, Nodes: []string{node}, Env: t.Env, Dir: "/"}
 	if t.Inside && p.Image != "" {
@@ -75,28 +76,28 @@ func (p *Plan) step(t *Task, node, dir string) *slurm.Step {
 	return s
 }
 
-// container are srun's flags for it, those of the pyxis plugin.
+// container returns srun's container flags, which the pyxis plugin defines.
 func (p *Plan) container(dir string) []string {
 	mounts := append([]string{dir + ":/logs", dir + ":" + dir}, p.Mounts...)
 	return []string{"--container-image=" + p.Image, "--no-container-entrypoint", "--no-container-mount-home", "--container-mounts=" + strings.Join(mounts, ",")}
 }
 
-// Signal goes to all processes of the task's step. What signals an srun instead has its step killed at once.
+// Signal signals all processes of the task's step. Signalling srun instead would kill the step at once.
 func (c *Cluster) Signal(ctx context.Context, t *Task, sig syscall.Signal) error {
 	steps, err := slurm.Steps(ctx, c.id)
 	if err != nil {
 		return err
 	}
 	for _, s := range steps {
-		if s.Name == t.Name && s.Nodes == c.nodes[t.Node].Name { // other jobs may run in the allocation, too
+		if s.Name == t.Name && s.Nodes == c.nodes[t.Node].Name { // other jobs may run in the same allocation
 			name := map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[sig]
 			return slurm.Signal(ctx, s.ID, name)
 		}
 	}
-	return fmt.Errorf("job %s has no step %s", c.id, t.Name) // yet, or any more
+	return fmt.Errorf("job %s has no step %s", c.id, t.Name) // the step has not begun or has ended
 }
 
-// Lost are nodes of the job that Slurm calls down, drained or silent.
+// Lost returns the job's nodes that Slurm reports as down, drained or not responding.
 func (c *Cluster) Lost(ctx context.Context) map[string]string {
 	lost := map[string]string{}
 	states, err := slurm.NodeStates(ctx, names(c.nodes))

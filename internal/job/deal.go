@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Deal does so many pieces of work, in their order and at most so many of them at the same time. Each has a seat of its
-// own while it lasts, counted from 0, and as many of the nodes as it wants: one that wants more than there are gets
-// all. Without nodes none are dealt out. When ctx ends nothing new begins; Deal returns when all that began has ended.
+// Deal does len(wants) pieces of work in order, at most parallel at a time. While it runs, each piece has a seat of its
+// own, counted from 0, and the number of nodes that it wants, or all nodes if it wants more. If nodes is empty none are
+// assigned. When ctx ends, no further piece starts; Deal returns when all started pieces have ended.
 func Deal(ctx context.Context, wants []int, parallel int, nodes []string, do func(i, seat int, nodes []string)) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	freed := sync.NewCond(&mu)
-	defer context.AfterFunc(ctx, func() { // under the lock, so that who looks does not miss it
+	defer context.AfterFunc(ctx, func() { // lock, so that a waiter between its check and Wait does not miss it
 		mu.Lock()
 		defer mu.Unlock()
 		freed.Broadcast()

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// yamlText writes YAML, a level of indentation deeper with each block. Texts are quoted as JSON does, which YAML reads.
+// yamlText writes YAML; each block is indented one level deeper. Strings are quoted as in JSON, which is valid YAML.
 type yamlText struct {
 	b      strings.Builder
 	indent int
@@ -22,7 +22,7 @@ func (y *yamlText) line(key string, value any) {
 	fmt.Fprintf(&y.b, "%s%s: %s\n", strings.Repeat("  ", y.indent), key, scalar(value))
 }
 
-// set writes a line unless the value is the type's zero.
+// set writes a line unless the value is the zero value of its type.
 func (y *yamlText) set(key string, value any) {
 	if value != "" && value != 0 && value != false {
 		y.line(key, value)
@@ -36,7 +36,7 @@ func (y *yamlText) block(key string, fill func()) {
 	y.indent++
 	fill()
 	y.indent--
-	if y.b.Len() == opened { // nothing in it
+	if y.b.Len() == opened { // empty block
 		text := y.b.String()[:before]
 		y.b.Reset()
 		y.b.WriteString(text)
@@ -50,7 +50,7 @@ func scalar(v any) string {
 	case float64:
 		number, exponent, small := strings.Cut(strconv.FormatFloat(v, 'g', -1, 64), "e")
 		if !strings.Contains(number, ".") {
-			number += ".0" // or it would be read as a whole number or, with an exponent, as a text
+			number += ".0" // otherwise YAML reads an integer or, with an exponent, a string
 		}
 		if small {
 			number += "e" + exponent
@@ -72,7 +72,7 @@ func list[T any](values []T) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-// flags are those of each role's workers.
+// flags writes the flags of each role's workers.
 func (y *yamlText) flags(j *spec.Job) {
 	for _, role := range j.Roles() {
 		y.block(string(role), func() {
@@ -83,7 +83,7 @@ func (y *yamlText) flags(j *spec.Job) {
 	}
 }
 
-// environments are the variables of each role's workers.
+// environments writes the environment variables of each role's workers.
 func (y *yamlText) environments(j *spec.Job) {
 	for _, role := range j.Roles() {
 		y.block(string(role)+"_environment", func() {
@@ -94,7 +94,7 @@ func (y *yamlText) environments(j *spec.Job) {
 	}
 }
 
-// Config is a job's file with the values that are in effect: defaults filled in, aliases resolved, no sweep.
+// Config returns the effective job file: defaults filled in, aliases resolved, without sweep.
 func Config(j *spec.Job) string {
 	y := &yamlText{}
 	y.line("name", j.Name)
@@ -164,10 +164,10 @@ func Config(j *spec.Job) string {
 	return y.b.String()
 }
 
-// engineFile has the flags of the workers.
+// engineFile holds the flags of the workers.
 const engineFile = "sglang_config.yaml"
 
-// Engine is sglang_config.yaml, which dynamo's workers read their flags from.
+// Engine returns the content of sglang_config.yaml, from which dynamo's workers read their flags.
 func Engine(j *spec.Job) string {
 	y := &yamlText{}
 	y.flags(j)
@@ -175,8 +175,8 @@ func Engine(j *spec.Job) string {
 	return y.b.String()
 }
 
-// files writes what the tree has of the job itself: its file in effect, the engines' flags, what srtctl writes about it.
-// Environments may hold tokens: who may not be the user reads none of the first two.
+// files writes the job's own files: its effective configuration, the engine flags, and srtctl's metadata. Environments
+// may contain tokens, so only the user can read the first two.
 func (r *Run) files() error {
 	j := r.plan.Job
 	for name, text := range map[string]string{"config.yaml": Config(j), engineFile: Engine(j)} {

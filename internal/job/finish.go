@@ -15,14 +15,14 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// longWindow is from where a window is long: srtctl's document calls 30 to 100 steps typical.
+// longWindow is the number of steps above which a window is long: srtctl's document calls 30 to 100 steps typical.
 const longWindow = 100
 
-// finish checks what there should be, merges and explains it. When ctx ends what is not explained by then stays so.
+// finish checks the expected files, and merges and explains the windows. Windows not explained when ctx ends stay so.
 func (r *Run) finish(ctx context.Context) {
 	for i := range r.plan.Phases {
 		if !r.loading {
-			break // no window was opened: what failed before is all there is to say
+			break // no window was opened: the failure itself has been reported
 		}
 		ph := &r.plan.Phases[i]
 		var from []string
@@ -43,7 +43,7 @@ func (r *Run) finish(ctx context.Context) {
 	}
 }
 
-// present tells whether a file is there and not empty, and notes if not.
+// present reports whether a file exists and is not empty, and records a lack otherwise.
 func (r *Run) present(name string) bool {
 	info, err := os.Stat(filepath.Join(r.dir, name))
 	switch {
@@ -57,7 +57,7 @@ func (r *Run) present(name string) bool {
 	return false
 }
 
-// reports are those of Nsight Systems, one for each node of the worker.
+// reports returns the Nsight Systems reports of a phase, one per node of the worker.
 func (r *Run) reports(ph *Phase) (there []string) {
 	for rank := range r.plan.Workers[ph.Worker].Nodes {
 		if name := fmt.Sprintf("profiles/%s_%d.nsys-rep", ph.Role, rank); r.present(name) {
@@ -70,8 +70,8 @@ func (r *Run) reports(ph *Phase) (there []string) {
 	return there
 }
 
-// traces are those of the role's window: the run of its load, whose requests say what slow ones waited for, or else the
-// files as the server wrote them. They are merged.
+// traces merges the traces of a role's window. It returns the run of its load, whose requests show the cause of slow
+// ones, or else the files that the server wrote.
 func (r *Run) traces(ctx context.Context, ph *Phase) []string {
 	dir := filepath.Join(r.dir, "profiles", string(ph.Role))
 	if err := flatten(dir); err != nil && !os.IsNotExist(err) {
@@ -89,7 +89,7 @@ func (r *Run) traces(ctx context.Context, ph *Phase) []string {
 		return nil
 	}
 	if n, want := tensorRanks(whole), r.plan.Job.TP(ph.Role); n > 0 && n < want {
-		r.lack("the window of %s has traces of %d of %d ranks", ph.Role, n, want)
+		r.lack("the window of %s has traces for only %d of %d ranks", ph.Role, n, want)
 	}
 	if out, err := r.program(ctx, "trace", "merge", dir, "-o", filepath.Join(r.dir, "merged_"+string(ph.Role)+".trace.json.gz")); err != nil {
 		r.lack("merge the traces of %s: %s", ph.Role, lastLine(string(out)))
@@ -104,7 +104,7 @@ func (r *Run) traces(ctx context.Context, ph *Phase) []string {
 
 var tensorRank = regexp.MustCompile(`-TP-([0-9]+)`)
 
-// tensorRanks is of how many tensor-parallel ranks there are traces, by their names.
+// tensorRanks returns the number of tensor-parallel ranks in the names of trace files.
 func tensorRanks(files []string) int {
 	seen := map[string]bool{}
 	for _, f := range files {
@@ -115,13 +115,13 @@ func tensorRanks(files []string) int {
 	return len(seen)
 }
 
-// empty gives the document's advice.
+// empty records a window without files, with the advice of srtctl's document.
 func (r *Run) empty(ph *Phase) {
 	r.lack("the window of %s has no file", ph.Role)
 	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step; see profile_%s.out", ph.Role, ph.Role)
 }
 
-// advise says what may help, unless something failed: then that is what must be mended.
+// advise adds advice, unless the job failed: then the failure must be fixed first.
 func (r *Run) advise(format string, args ...any) {
 	if r.state.Failure != nil {
 		return
@@ -129,24 +129,24 @@ func (r *Run) advise(format string, args ...any) {
 	r.state.Advice = append(r.state.Advice, fmt.Sprintf(format, args...))
 }
 
-// program runs a verb of stepscope here, and gives what it wrote.
+// program runs a stepscope command here and returns its output.
 func (r *Run) program(ctx context.Context, args ...string) ([]byte, error) {
 	var both bytes.Buffer
 	cmd := exec.CommandContext(ctx, r.plan.Program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &both, &both, r.dir
 	err := cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 3 {
-		err = nil // done; what is missing it says, and the check of the files
+		err = nil // done, with losses: the command and the check of the files report them
 	}
 	return both.Bytes(), err
 }
 
-// analyze explains a window, as text, JSON and a page, and looks how many steps it has.
+// analyze explains a window as text, JSON and HTML, and checks its number of steps.
 func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	base := filepath.Join(r.dir, "analysis_"+string(ph.Role))
 	text, err := r.program(ctx, append([]string{"analyze", "--html", base + ".html"}, from...)...)
 	if ctx.Err() != nil {
-		r.lack("the window of %s is not explained: the job was told to end", ph.Role)
+		r.lack("the window of %s is not explained: the job was told to stop", ph.Role)
 		return
 	}
 	if err != nil {
@@ -155,9 +155,9 @@ func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	}
 	os.WriteFile(base+".txt", text, 0o644)
 	cmd := exec.CommandContext(ctx, r.plan.Program, append([]string{"analyze", "--json"}, from...)...)
-	out, _ := cmd.Output() // the exit status tells of losses, too
+	out, _ := cmd.Output() // the exit status also reports losses
 	if len(out) == 0 {
-		r.lack("explain the window of %s as JSON: nothing came", ph.Role)
+		r.lack("explain the window of %s as JSON: no output", ph.Role)
 		return
 	}
 	os.WriteFile(base+".json", out, 0o644)
@@ -183,17 +183,17 @@ func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	r.Log(fmt.Sprintf("%s: %d steps; analysis_%s.txt, .json, .html", ph.Role, len(report.Steps), ph.Role))
 }
 
-// Keep puts the runs of the job's loads among those of root.
+// Keep imports the runs of the job's loads into root.
 func (s *State) Keep(p *Plan, root string) error {
 	for i := range p.Phases {
 		all, err := runs.List(filepath.Join(s.Dir, "runs", string(p.Phases[i].Role)))
 		if err != nil {
-			continue // no load has begun
+			continue // the load has not begun
 		}
 		for _, e := range all {
 			to, err := runs.Import(root, filepath.Join(s.Dir, "runs", string(p.Phases[i].Role), e.ID))
 			if err != nil {
-				s.Lacks = append(s.Lacks, fmt.Sprintf("the run of %s is not kept in %s: %v", p.Phases[i].Role, root, err))
+				s.Lacks = append(s.Lacks, fmt.Sprintf("the run of %s could not be kept in %s: %v", p.Phases[i].Role, root, err))
 				continue
 			}
 			s.Runs = append(s.Runs, to)
@@ -202,7 +202,7 @@ func (s *State) Keep(p *Plan, root string) error {
 	return s.write()
 }
 
-// Summary says what became of a job, for people.
+// Summary describes the outcome of a job.
 func (s *State) Summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s", s.Job, s.Name, s.Stage)

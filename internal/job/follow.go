@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// Files by which who submitted a job and who conducts it find each other: submitted holds a word that only a directory
-// that both see has; attended is fresh as long as somebody follows the job on its first node.
+// Files by which a job and the process that submitted it find each other. submitted holds a token, readable only if
+// both see the same directory; attended is touched while the job is followed on its first node.
 const (
 	submitted = ".submitted"
 	attended  = ".attended"
 )
 
 const (
-	// LogFile has what a job itself has said.
+	// LogFile holds the job's own log.
 	LogFile = "log.out"
 
 	look       = 500 * time.Millisecond
-	fresh      = 15 * time.Second // for so long an attendant need not have shown itself
-	attendLook = time.Minute      // how long a job that is followed waits for it to begin
+	fresh      = 15 * time.Second // age at which attended counts as stale
+	attendLook = time.Minute      // how long a job waits for its follower to start
 )
 
-// Shared tells whether this directory is the one that who submitted the job sees. A file that is made there first has a
-// network file system ask its server anew for what it did not find before.
+// Shared reports whether dir is the directory that the submitting process sees. Creating a file first makes a network
+// file system query its server again instead of using a cached negative lookup.
 func Shared(dir, token string) bool {
 	if f, err := os.CreateTemp(dir, ".look-"); err == nil {
 		f.Close()
@@ -40,8 +40,8 @@ func Shared(dir, token string) bool {
 	return err == nil && token != "" && string(text) == token
 }
 
-// Attend follows a job on its first node: its log goes to log, and when it has ended all its files go to out. If who
-// asks sees the directory itself it says so in one line, and is done.
+// Attend follows a job on its first node: it copies the job's log to log and, when the job has ended, all its files to
+// out. If the caller sees the directory itself, Attend writes one line that says so and returns.
 func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 	if Shared(dir, token) {
 		_, err := io.WriteString(out, "shared\n")
@@ -82,7 +82,7 @@ func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 	}
 }
 
-// Linger waits until an attendant has all files; if one is expected, some time for it to come.
+// Linger waits until an attendant has all files. If one is expected, it waits up to attendLook for it to start.
 func Linger(ctx context.Context, dir string, expected bool) {
 	until := time.Now()
 	if expected {
@@ -93,14 +93,14 @@ func Linger(ctx context.Context, dir string, expected bool) {
 		info, err := os.Stat(filepath.Join(dir, attended))
 		there := err == nil && time.Since(info.ModTime()) < fresh
 		if came = came || there; !there && (came || time.Now().After(until)) {
-			time.Sleep(time.Second) // its step ends before the job does
+			time.Sleep(time.Second) // the attendant's step must end before the job
 			return
 		}
 		time.Sleep(look)
 	}
 }
 
-// tail copies what is appended to a file.
+// tail copies the data appended to a file.
 type tail struct {
 	path string
 	at   int64
@@ -118,8 +118,8 @@ func (t *tail) copy(w io.Writer) {
 	}
 }
 
-// Output is the name of the file that has what the job, or who in it, has said: the one that is called so, or else the
-// first whose name has that in it.
+// Output returns the name of an output file of the job or of one of its tasks: the file of that name, or else the first
+// one whose name contains it.
 func (s *State) Output(who string) (string, error) {
 	files, _ := filepath.Glob(filepath.Join(s.Dir, "*.out"))
 	names := make([]string, len(files))
@@ -132,29 +132,29 @@ func (s *State) Output(who string) (string, error) {
 	}
 	switch {
 	case len(names) == 0 && s.Stage.Ended():
-		return "", fmt.Errorf("job %s (%s) has no logs here: they stayed on its first node, if it has begun", s.Job, s.Stage)
+		return "", fmt.Errorf("job %s (%s) has no logs here: if it ran at all, they are still on its first node", s.Job, s.Stage)
 	case len(names) == 0:
-		return "", fmt.Errorf("job %s (%s) has no logs here: it has not begun, or they are on its first node, from where job logs --follow brings them", s.Job, s.Stage)
+		return "", fmt.Errorf("job %s (%s) has no logs here: it has not begun, or they are on its first node (job logs --follow fetches them)", s.Job, s.Stage)
 	case i < 0:
-		return "", fmt.Errorf("job %s has no log of %s here; there are: %s", s.Job, who, strings.Join(names, ", "))
+		return "", fmt.Errorf("job %s has no log of %s here; the logs are: %s", s.Job, who, strings.Join(names, ", "))
 	}
 	return names[i] + ".out", nil
 }
 
-// Token is the word that who submitted a job has left in its directory.
+// Token returns the token that the submitting process left in the job's directory.
 func Token(dir string) string {
 	text, _ := os.ReadFile(filepath.Join(dir, submitted))
 	return string(text)
 }
 
-// Follow copies a file of a job whose directory is here until the job has ended, or over says that it must have.
+// Follow copies a file from a job's local directory until the job has ended or over reports that it must have.
 func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bool) (*State, error) {
 	t := tail{path: filepath.Join(dir, name)}
 	for n := 0; ; n++ {
 		s, err := Read(dir)
 		ended := err == nil && s.Stage.Ended()
 		gone := !ended && n%10 == 9 && over()
-		if gone { // it may have ended between the two questions
+		if gone { // it may have ended between the two checks
 			s, err = Read(dir)
 			ended = err == nil && s.Stage.Ended()
 		}
@@ -173,9 +173,9 @@ func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bo
 	}
 }
 
-var errGone = errors.New("the process that conducted the job is gone")
+var errGone = errors.New("the process that ran the job is gone")
 
-// Jobs are the states of all jobs in a directory of jobs, those of its sweeps among them, the newest first.
+// Jobs returns the states of all jobs in a directory of jobs, including those of sweeps, the newest first.
 func Jobs(root string) ([]*State, error) {
 	if _, err := os.ReadDir(root); err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -195,10 +195,10 @@ func Jobs(root string) ([]*State, error) {
 	return out, nil
 }
 
-// Find is the job with an id, or in a directory; "" is the newest.
+// Find returns the job with an id or in a directory; "" is the newest.
 func Find(root, ref string) (*State, error) {
 	if s, err := Read(ref); ref != "" && err == nil {
-		s.Dir, err = filepath.Abs(ref) // it may be meant on another node, too
+		s.Dir, err = filepath.Abs(ref) // other nodes may use the path, too
 		return s, err
 	}
 	all, err := Jobs(root)
@@ -212,7 +212,7 @@ func Find(root, ref string) (*State, error) {
 		}
 	}
 	if ref == "" {
-		return nil, fmt.Errorf("no jobs in %s; --output-dir says where they are", root)
+		return nil, fmt.Errorf("no jobs in %s: give their directory with --output-dir", root)
 	}
-	return nil, fmt.Errorf("no job %s in %s: stepscope job status lists those that are", ref, root)
+	return nil, fmt.Errorf("no job %s in %s: stepscope job status lists the jobs there", ref, root)
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// gatherLimit is how long the files of one node may take to come home.
+// gatherLimit is the timeout for transferring the files of one node.
 const gatherLimit = time.Hour
 
-// last is the name of a pack's last entry, whose content is the number of files before it: a stream that was cut has none.
+// last is the name of a pack's last entry, which holds the number of files before it. A truncated stream lacks it.
 const last = ".last"
 
-// Pack writes the files below a directory, or those of the named parts of it that are there, as a tar stream.
+// Pack writes a directory, or those of the named parts that exist, as a tar stream.
 func Pack(w io.Writer, dir string, parts ...string) error {
 	tw, n := tar.NewWriter(w), 0
 	if len(parts) == 0 {
@@ -72,15 +72,15 @@ func packTree(tw *tar.Writer, dir, top string, n *int) error {
 			return err
 		}
 		*n++
-		_, err = io.CopyN(tw, f, info.Size()) // what is appended meanwhile stays behind
+		_, err = io.CopyN(tw, f, info.Size()) // data appended in the meantime is left out
 		return err
 	})
 }
 
-// Unpack writes the files of a pack below a directory, each whole or not at all, and tells how many. A stream that was
-// cut is an error, and what had come by then stays.
+// Unpack extracts a pack below a directory, each file completely or not at all, and returns the number of files. A
+// truncated stream is an error; the files received before stay.
 func Unpack(dir string, r io.Reader) (n int, err error) {
-	root, err := os.OpenRoot(dir) // no name leads out of it
+	root, err := os.OpenRoot(dir) // no name can escape the directory
 	if err != nil {
 		return 0, err
 	}
@@ -90,18 +90,18 @@ func Unpack(dir string, r io.Reader) (n int, err error) {
 		h, err := tr.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return n, errors.New("the stream of files was cut")
+			return n, errors.New("the stream of files was cut off")
 		case err != nil:
 			return n, err
 		case h.Name == last:
 			text, err := io.ReadAll(io.LimitReader(tr, 20))
 			if err == nil && string(text) != strconv.Itoa(n) {
-				err = fmt.Errorf("%d files came of %s", n, text)
+				err = fmt.Errorf("received only %d of %s files", n, text)
 			}
-			io.Copy(io.Discard, r) // the end of the stream is the writer's
+			io.Copy(io.Discard, r) // drain the stream, so that the writer can finish
 			return n, err
 		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
-			return n, fmt.Errorf("%q is no file below the job's directory", h.Name)
+			return n, fmt.Errorf("%q is not a file below the job's directory", h.Name)
 		}
 		if err := root.MkdirAll(filepath.Dir(h.Name), 0o755); err != nil {
 			return n, err
@@ -118,8 +118,8 @@ func Unpack(dir string, r io.Reader) (n int, err error) {
 	}
 }
 
-// gather brings home what nodes with directories of their own have made, through steps of the job. What others wrote is
-// there already.
+// gather copies the files of nodes with directories of their own here, through steps of the job. Nodes that share the
+// directory need no copy.
 func (r *Run) gather(ctx context.Context) error {
 	return everywhere(r.c, func(i int) error {
 		if r.here == nil || r.here[i].Addr == "" || r.here[i].Shared {
@@ -141,17 +141,17 @@ func (r *Run) gather(ctx context.Context) error {
 			err = cut
 		}
 		if err != nil {
-			return fmt.Errorf("the files of %s did not come home: %w; they are there, in %s", name, err, r.dir)
+			return fmt.Errorf("the files of %s could not be fetched: %w; they are still there, in %s", name, err, r.dir)
 		}
 		if _, err := short(ctx, r.c, "forget", i, time.Minute, r.plan.Program, "job", "forget", r.dir, r.token); err != nil {
 			r.Log(fmt.Sprintf("%s keeps its copy in %s: %v", name, r.dir, err))
 		}
-		r.Log(fmt.Sprintf("%d files came from %s in %.1f s", n, name, time.Since(began).Seconds()))
+		r.Log(fmt.Sprintf("fetched %d files from %s in %.1f s", n, name, time.Since(began).Seconds()))
 		return nil
 	})
 }
 
-// flatten moves traces out of the directory that each window has of its own, to where srtctl has them.
+// flatten moves traces from the directory of each window to the directory in which srtctl puts them.
 func flatten(dir string) error {
 	windows, err := os.ReadDir(dir)
 	if err != nil {
@@ -172,7 +172,7 @@ func flatten(dir string) error {
 				}
 			}
 		}
-		os.Remove(filepath.Join(dir, w.Name())) // if it is empty
+		os.Remove(filepath.Join(dir, w.Name())) // only if it is empty
 	}
 	return nil
 }

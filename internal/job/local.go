@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Local carries a job on this machine: its nodes are all here.
+// Local runs a job on this machine, which acts as all nodes.
 type Local struct {
 	nodes []Node
 
-	mark string // of this run's tasks, in their environment
+	mark string // identifies this run's tasks in their environment
 	mu   sync.Mutex
 	cmds map[*Task]*exec.Cmd
 }
 
-// NewLocal is one for so many nodes.
+// NewLocal returns a Local with the given number of nodes.
 func NewLocal(nodes int) *Local {
 	l := &Local{mark: "STEPSCOPE_TASK=" + rand.Text(), cmds: map[*Task]*exec.Cmd{}}
 	host, err := os.Hostname()
@@ -34,10 +34,10 @@ func NewLocal(nodes int) *Local {
 
 func (l *Local) String() string { return "this machine" }
 
-// Nodes are as many as the job wants, all this machine.
+// Nodes returns as many nodes as the job wants, all of them this machine.
 func (l *Local) Nodes() []Node { return l.nodes }
 
-// Command is the program itself, in a session of its own.
+// Command returns the program itself, in a session of its own.
 func (l *Local) Command(t *Task) (*exec.Cmd, error) {
 	cmd := exec.Command(t.Args[0], t.Args[1:]...)
 	cmd.Env = append(append(os.Environ(), t.Env...), l.of(t))
@@ -48,7 +48,7 @@ func (l *Local) Command(t *Task) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Signal goes to all processes of the task, as Slurm's to those of a step.
+// Signal signals all processes of the task, as Slurm does for a step.
 func (l *Local) Signal(_ context.Context, t *Task, sig syscall.Signal) error {
 	l.mu.Lock()
 	cmd := l.cmds[t]
@@ -59,11 +59,11 @@ func (l *Local) Signal(_ context.Context, t *Task, sig syscall.Signal) error {
 	return signalAll(cmd.Process.Pid, l.of(t), sig)
 }
 
-// of is the variable by which the processes of a task are known, whatever session they are in.
+// of returns the environment variable that identifies the processes of a task in any session.
 func (l *Local) of(t *Task) string { return l.mark + t.Name }
 
-// sweep waits until all that a task has started has ended, too, and kills what has not then: on Slurm the end of a step is
-// the end of all of it.
+// sweep waits until all processes that a task has started have ended, and kills the rest after grace. Slurm does the
+// same at the end of a step.
 func (l *Local) sweep(t *Task, grace time.Duration) {
 	l.mu.Lock()
 	cmd := l.cmds[t]
@@ -80,5 +80,5 @@ func (l *Local) sweep(t *Task, grace time.Duration) {
 	}
 }
 
-// Lost is none: this machine is here.
+// Lost returns nil: this machine cannot be lost.
 func (l *Local) Lost(context.Context) map[string]string { return nil }

@@ -20,29 +20,29 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// leastFree is the space that traces and records want on each node at least, bytes; benchmarks refuse less, too.
+// leastFree is the minimum space on each node for traces and records, bytes; benchmarks require as much.
 const leastFree = 64 << 20
 
-// prepareLimit is how long a node may take for its first step: on many clusters the prolog runs before it.
+// prepareLimit is the timeout of a node's first step: many clusters run the prolog before it.
 const prepareLimit = 5 * time.Minute
 
-// marker is a file in a job's directory by which a node tells whether it sees the same directory.
+// marker is a file in a job's directory that shows whether a node sees the same directory.
 const marker = ".home"
 
-// ownMarker is in a directory that a node has for itself.
+// ownMarker is a file in a directory that a node has for itself.
 const ownMarker = ".node"
 
-// Here is what a node says of itself before anything is started on it.
+// Here is a node's report before anything is started on it.
 type Here struct {
-	Shared bool   `json:"shared"` // it sees the job's directory itself, not one of its own
-	Addr   string `json:"addr"`   // its own, for the other nodes
-	Free   int64  `json:"free"`   // bytes where the directory is; -1: not known
-	Busy   []int  `json:"busy"`   // of the ports that workers want, those at which somebody listens
+	Shared bool   `json:"shared"` // the node sees the job's directory, not one of its own
+	Addr   string `json:"addr"`   // address for the other nodes
+	Free   int64  `json:"free"`   // bytes free in the directory; -1: unknown
+	Busy   []int  `json:"busy"`   // ports that workers need but other programs use
 }
 
-// Prepare makes the job's directories on the node that it runs on; token is what the marker holds. The interface is the
-// one whose address others shall use; "": that of the way out, or the first that is private, or else the first.
-// A text in engine is written as sglang_config.yaml if the directory is the node's own.
+// Prepare makes the job's directories on this node; token is the content of the marker. The node's address is that of
+// iface; "": of the default route, or else the first private address, or else the first address. If the directory is
+// the node's own, the text in engine is written as sglang_config.yaml.
 func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 	for _, d := range []string{"profiles", "runs"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
@@ -71,14 +71,14 @@ func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 	return h, err
 }
 
-// Forget removes a directory that a node had for a job alone, when its files are home.
+// Forget removes a node's own directory of a job after its files were collected.
 func Forget(dir, token string) error {
 	text, err := os.ReadFile(filepath.Join(dir, ownMarker))
 	if err != nil {
 		return err
 	}
 	if string(text) != token {
-		return fmt.Errorf("%s is another job's", dir)
+		return fmt.Errorf("%s belongs to another job", dir)
 	}
 	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil { // a network file system showed it too late
 		return fmt.Errorf("%s is the job's own directory: it is shared", dir)
@@ -86,11 +86,12 @@ func Forget(dir, token string) error {
 	return os.RemoveAll(dir)
 }
 
-// address is this machine's for others: of the interface, or that of the way out, which is no bridge of containers with
-// the same address on all nodes, or the first private one, or the first at all.
+// address returns this machine's address for other nodes: that of iface or else of the default route. (It is not that
+// of a container bridge, which may have the same address on all nodes.) Without a route it is the first private
+// address, or else the first.
 func address(iface string) (string, error) {
 	if iface == "" {
-		if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // nothing is sent
+		if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // sends nothing
 			defer c.Close()
 			if a, ok := c.LocalAddr().(*net.UDPAddr); ok && !a.IP.IsLoopback() {
 				return a.IP.String(), nil
@@ -126,19 +127,19 @@ func address(iface string) (string, error) {
 	case best != "":
 		return best, nil
 	case iface != "":
-		return "", fmt.Errorf("network_interface %s has no IPv4 address here; there are %s", iface, strings.Join(names, ", "))
+		return "", fmt.Errorf("network_interface %s has no IPv4 address here; the interfaces are %s", iface, strings.Join(names, ", "))
 	}
-	return "127.0.0.1", nil // alone
+	return "127.0.0.1", nil // no network
 }
 
-// short runs one program on a node to its end, and gives its stdout.
+// short runs a program on a node to its end and returns its stdout.
 func short(ctx context.Context, c Carrier, name string, node int, limit time.Duration, args ...string) ([]byte, error) {
 	var out bytes.Buffer
 	err := streamed(ctx, c, name, node, limit, &out, args...)
 	return out.Bytes(), err
 }
 
-// streamed runs one program on a node to its end, with its stdout going to out.
+// streamed runs a program on a node to its end and copies its stdout to out.
 func streamed(ctx context.Context, c Carrier, name string, node int, limit time.Duration, out io.Writer, args ...string) error {
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
@@ -159,7 +160,7 @@ func streamed(ctx context.Context, c Carrier, name string, node int, limit time.
 		c.Signal(context.WithoutCancel(ctx), t, 9)
 		cmd.Process.Kill()
 		<-ended
-		err = fmt.Errorf("not done after %v", limit)
+		err = fmt.Errorf("not finished after %v", limit)
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = context.Cause(ctx)
 		}
@@ -176,7 +177,7 @@ func streamed(ctx context.Context, c Carrier, name string, node int, limit time.
 	return nil
 }
 
-// lastLine is the last that is not Slurm's own.
+// lastLine returns the last line that Slurm did not write.
 func lastLine(text string) string {
 	last := ""
 	for line := range strings.Lines(text) {
@@ -187,7 +188,7 @@ func lastLine(text string) string {
 	return last
 }
 
-// everywhere does something for each node of a job at the same time, once for each machine.
+// everywhere calls do for each node of a job concurrently, once per machine.
 func everywhere(c Carrier, do func(node int) error) error {
 	var wg sync.WaitGroup
 	seen, errs := map[string]bool{}, make([]error, len(c.Nodes()))
@@ -201,13 +202,13 @@ func everywhere(c Carrier, do func(node int) error) error {
 	return errors.Join(errs...)
 }
 
-// prepare asks each node, and makes the directories there.
+// prepare prepares each node and collects the reports.
 func (r *Run) prepare(ctx context.Context) error {
 	r.here = make([]Here, len(r.c.Nodes()))
 	err := everywhere(r.c, func(i int) error {
 		args := []string{r.plan.Program, "job", "prepare", r.dir, r.token, "--interface=" + r.Interface}
 		if !r.plan.Job.Recorded() {
-			args = append(args, "--engine="+Engine(r.plan.Job)) // which dynamo's workers read
+			args = append(args, "--engine="+Engine(r.plan.Job)) // dynamo's workers read it
 		}
 		for _, port := range r.plan.leads(func(n int) bool { return r.c.Nodes()[n].Name == r.c.Nodes()[i].Name }) {
 			args = append(args, fmt.Sprintf("--port=%d", port))
@@ -220,9 +221,9 @@ func (r *Run) prepare(ctx context.Context) error {
 			return err
 		}
 		if free := r.here[i].Free; free >= 0 && free < leastFree {
-			return fmt.Errorf("%s has %d MB free in %s; traces want %d MB at least", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
+			return fmt.Errorf("%s has %d MB free in %s; traces need at least %d MB", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
 		}
-		if busy := r.here[i].Busy; len(busy) > 0 { // it would get the load, until the worker fails
+		if busy := r.here[i].Busy; len(busy) > 0 { // the other program would receive the load until the worker fails
 			return fmt.Errorf("port %d of %s is in use by another program: give the worker another port in sglang_config, or ask for whole nodes", busy[0], r.c.Nodes()[i].Name)
 		}
 		return nil

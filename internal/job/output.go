@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// What is shown of the output of a task that failed: logs of servers are long.
+// Limits of the output shown for a failed task: server logs are long.
 const (
 	lastLines = 10
-	lastBytes = 64 << 10 // in which they are
+	lastBytes = 64 << 10 // searched for them
 )
 
-// output is the end of a task's output.
+// output returns the end of a task's output.
 func (r *Run) output(p *Proc) string {
 	name := p.Name
 	for _, w := range r.workers {
@@ -35,7 +35,7 @@ func (r *Run) output(p *Proc) string {
 	return string(text)
 }
 
-// reason is why a load of ours ended, by its output; what it shows on stdout may come later.
+// reason returns a load's own error message, or else its last line: results on stdout may follow the message.
 func reason(text string) string {
 	lines := strings.Split(text, "\n")
 	for _, line := range slices.Backward(lines) {
@@ -46,7 +46,7 @@ func reason(text string) string {
 	return lastLine(text)
 }
 
-// ending are the last lines of a text.
+// ending returns the last lines of a text.
 func ending(text string) []string {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

@@ -1,6 +1,6 @@
-// Package job carries a job file to nodes and brings back what came of it: the command lines of workers and of their
-// loads, in the order and with the names of srtctl's profiling document, on this machine or by Slurm. It knows neither
-// servers nor benchmarks: what it runs are programs.
+// Package job runs a job file on nodes and collects the results. It generates the command lines of the workers and
+// their loads, in the order and with the names of srtctl's profiling document, and runs them on this machine or with
+// Slurm. It only runs programs: it has no knowledge of servers or benchmarks.
 package job
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// Ports of a worker on a node of its own: SGLang's default, and srtctl's for torch's rendezvous.
+// Ports of a worker with a node of its own: SGLang's default, and srtctl's for torch's rendezvous.
 const (
 	httpPort = 30000
 	distPort = 29500
 )
 
-// Of a phase, as in srtctl's script.
+// Constants of a phase, as in srtctl's script.
 const (
 	leastPrompts   = 128
 	warmupRequests = 10
 )
 
-// Plan is all that a job will do.
+// Plan holds everything that a job will do.
 type Plan struct {
 	Job     *spec.Job `json:"job"`
 	Local   bool      `json:"local"`   // on this machine, without containers
-	Program string    `json:"program"` // stepscope, on all nodes
-	Image   string    `json:"image"`   // of containers; "": none
-	Mounts  []string  `json:"mounts"`  // besides the job's directory, "host:container"
-	// Preamble is what a shell runs before each command in a container; "": there is no shell.
+	Program string    `json:"program"` // path of stepscope on all nodes
+	Image   string    `json:"image"`   // container image; "": none
+	Mounts  []string  `json:"mounts"`  // "host:container", besides the job's directory
+	// Preamble is shell code run before each command in a container; "": no shell.
 	Preamble string `json:"preamble"`
 
 	Nodes   int      `json:"nodes"`
@@ -41,30 +41,30 @@ type Plan struct {
 	Phases  []Phase  `json:"phases"`
 }
 
-// Worker is a server, on one node or several.
+// Worker is a server on one or several nodes.
 type Worker struct {
 	Role  spec.Role `json:"role"`
 	Index int       `json:"index"`
-	Nodes []int     `json:"nodes"` // of the job's, the leader first
+	Nodes []int     `json:"nodes"` // indices of the job's nodes, the leader first
 	Port  int       `json:"port"`
-	Dist  int       `json:"dist"` // port at which its nodes meet
+	Dist  int       `json:"dist"` // rendezvous port of its nodes
 }
 
-// Phase is the load of a worker and the window of it.
+// Phase is the load of a worker and its window.
 type Phase struct {
 	Role    spec.Role `json:"role"`
-	Worker  int       `json:"worker"` // of the plan's
+	Worker  int       `json:"worker"` // index in Plan.Workers
 	Prompts int       `json:"prompts"`
 	spec.Phase
 }
 
-// Command is one command line and what it has in its environment besides.
+// Command is a command line with additional environment variables.
 type Command struct {
 	Env  []string // NAME=value
 	Args []string
 }
 
-// String is the command as a shell takes it, a variable a line.
+// String returns the command in shell syntax, with one variable per line.
 func (c Command) String() string {
 	var b strings.Builder
 	for _, v := range c.Env {
@@ -80,8 +80,8 @@ func (c Command) String() string {
 	return b.String()
 }
 
-// NewPlan lays a job out over its nodes: those of prefill first, each worker on as many as all workers of its role get.
-// On one machine all are there, and each worker has ports of its own.
+// NewPlan assigns a job's workers to nodes: prefill first, with the nodes of a role divided evenly among its workers.
+// On one machine all workers share the node, and each has ports of its own.
 func NewPlan(j *spec.Job, program string, local bool) *Plan {
 	p := &Plan{Job: j, Local: local, Program: program}
 	if !local && j.Backend.Type != spec.StepScope {
@@ -118,7 +118,7 @@ func NewPlan(j *spec.Job, program string, local bool) *Plan {
 	return p
 }
 
-// Shift gives the workers other ports, so that jobs that run on one machine at the same time do not meet.
+// Shift offsets the workers' ports, so that concurrent jobs on one machine do not conflict.
 func (p *Plan) Shift(by int) {
 	for i := range p.Workers {
 		w := &p.Workers[i]
@@ -129,14 +129,14 @@ func (p *Plan) Shift(by int) {
 	}
 }
 
-// prompts are as many as a window needs. Each request of a batch takes one step of prefill at least, and one of decode
-// for each token after the first; a batch more keeps the server busy until the window's end.
+// prompts returns the number of prompts that a window needs. Each request of a batch takes at least one prefill step,
+// and one decode step per token after the first. One additional batch keeps the server busy until the window ends.
 func prompts(ph *spec.Phase) int {
 	batches := (ph.StopStep+ph.OSL-1)/ph.OSL + 1
 	return max(leastPrompts, batches*ph.Concurrency)
 }
 
-// label is how the tree's name tells of workers: 1P_1D, 1A.
+// label describes the workers in the name of the job's directory: 1P_1D, 1A.
 func (p *Plan) label() string {
 	letters := map[spec.Role]string{spec.Prefill: "P", spec.Decode: "D", spec.Aggregated: "A"}
 	var out []string
@@ -146,7 +146,7 @@ func (p *Plan) label() string {
 	return strings.Join(out, "_")
 }
 
-// Name is the worker's in file names: prefill_w0, agg_w0.
+// Name returns the worker's name in file names: prefill_w0, agg_w0.
 func (w *Worker) Name() string {
 	role := string(w.Role)
 	if w.Role == spec.Aggregated {
@@ -155,7 +155,7 @@ func (w *Worker) Name() string {
 	return fmt.Sprintf("%s_w%d", role, w.Index)
 }
 
-// task is the name of the worker's task on one of its nodes.
+// task returns the name of the worker's task on one of its nodes.
 func (w *Worker) task(rank int) string {
 	if len(w.Nodes) == 1 {
 		return w.Name()
@@ -163,14 +163,14 @@ func (w *Worker) task(rank int) string {
 	return fmt.Sprintf("%s_n%d", w.Name(), rank)
 }
 
-// task is the name of a phase's task, and of its output.
+// task returns the name of a phase's task and of its output.
 func (ph *Phase) task() string { return "profile_" + string(ph.Role) }
 
-// profiles is where a role's traces are, under the job's directory as its commands see it.
+// profiles returns the directory of a role's traces, under the job's directory as its commands see it.
 func profiles(logs string, role spec.Role) string { return path.Join(logs, "profiles", string(role)) }
 
-// Server is the command of one node of a worker; logs is the job's directory as the command sees it, leader the address
-// of the worker's first node, node the name of this one.
+// Server returns the command of one node of a worker. logs is the job's directory as the command sees it, leader the
+// address of the worker's first node, node the name of this one.
 func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	j, b := p.Job, &p.Job.Backend
 	c := Command{}
@@ -191,7 +191,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 		}
 		c.Args = append(c.Args, flags(j, w.Role)...)
 		if j.Profiling.Type == spec.Nsys && !has(b.Config[w.Role], "enable-layerwise-nvtx-marker") {
-			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker") // else the report shows no steps
+			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker") // without it the report shows no steps
 		}
 	case j.Profiling.Type == spec.None:
 		c.Args = append(c.Args, "python3", "-m", "dynamo.sglang", "--config", path.Join(logs, "sglang_config.yaml"), "--config-key", string(w.Role))
@@ -204,7 +204,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	}
 	host := "0.0.0.0"
 	if b.Type == spec.StepScope {
-		host = "127.0.0.1" // the load comes from the same node; elsewhere it would want a key
+		host = "127.0.0.1" // the load runs on the same node; other addresses would need a key
 	}
 	c.Args = append(c.Args, "--host", host)
 	if w.Port != httpPort && !has(b.Config[w.Role], "port") {
@@ -216,8 +216,8 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	return c
 }
 
-// flags are those of a role in sglang_config, by key. When something is recorded the servers are ordinary ones, each of
-// which does both: launch_server's --disaggregation-mode is left out.
+// flags returns a role's flags in sglang_config, by key. A recorded job has ordinary servers that do both prefill and
+// decode, so launch_server's --disaggregation-mode is left out.
 func flags(j *spec.Job, role spec.Role) (args []string) {
 	for _, f := range j.Backend.Config[role] {
 		if f.Key != "disaggregation-mode" || !j.Recorded() {
@@ -229,7 +229,7 @@ func flags(j *spec.Job, role spec.Role) (args []string) {
 
 func has(flags []spec.Flag, key string) bool { return value(flags, key) != nil }
 
-// value is that of a flag; nil: it is not given.
+// value returns the value of a flag, or nil if it is not given.
 func value(flags []spec.Flag, key string) any {
 	if i := slices.IndexFunc(flags, func(f spec.Flag) bool { return f.Key == key }); i >= 0 {
 		return flags[i].Value
@@ -237,8 +237,8 @@ func value(flags []spec.Flag, key string) any {
 	return nil
 }
 
-// nsys is srtctl's line, before the server's. The embedded server has no GPU whose profiler could be started: its window
-// is a range.
+// nsys returns srtctl's command line that precedes the server's. The embedded server has no GPU whose profiler could be
+// started, so its window is an NVTX range.
 func (p *Plan) nsys(output string) []string {
 	args := []string{"nsys", "profile", "-t", "cuda,nvtx", "--cuda-graph-trace=node", "-c", "cudaProfilerApi"}
 	if p.Job.Backend.Type == spec.StepScope {
@@ -247,8 +247,8 @@ func (p *Plan) nsys(output string) []string {
 	return append(args, "--capture-range-end", "stop", "-o", output)
 }
 
-// Load is the command of a phase: it waits until the server is ready, warms it up, says so, and when it is told sends
-// its load and takes the window.
+// Load returns the command of a phase. It waits until the server is ready, warms it up and says so; on input from stdin
+// it sends its load and captures the window.
 func (p *Plan) Load(ph *Phase, logs string, ready int) Command {
 	w := &p.Workers[ph.Worker]
 	c := Command{Args: []string{

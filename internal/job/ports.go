@@ -8,14 +8,14 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// given are the ports of workers that this process conducts on this machine: who has one need not serve yet.
+// given holds the ports assigned to this process's workers on this machine, which may not listen yet.
 var given = struct {
 	sync.Mutex
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
-// Reserve gives the workers of a job on this machine the next ports that nobody has, where the file names none. They
-// are theirs until release is called.
+// Reserve assigns the next free ports to a job's workers on this machine where the file names none. They stay reserved
+// until release is called.
 func (p *Plan) Reserve() (release func()) {
 	given.Lock()
 	defer given.Unlock()
@@ -46,7 +46,7 @@ func (p *Plan) Reserve() (release func()) {
 	}
 }
 
-// portIsFree tells whether a server could listen there now, on all addresses or on the host's own.
+// portIsFree reports whether a server could listen on the port now, both on all addresses and on the loopback address.
 func portIsFree(port int) bool {
 	for _, host := range []string{"", "127.0.0.1"} {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
@@ -58,7 +58,7 @@ func portIsFree(port int) bool {
 	return true
 }
 
-// leads are the ports that workers will listen at on a node that is the first of theirs.
+// leads returns the ports of the workers whose first node satisfies isNode.
 func (p *Plan) leads(isNode func(int) bool) (ports []int) {
 	for i := range p.Workers {
 		w := &p.Workers[i]

@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// Note leaves in a job's directory, as who submitted it sees it, what is known by now: its script, its state, and the
-// word by which a shared directory is told.
+// Note writes the known data of a job to its directory as the submitting process sees it: script, state, and the token
+// that identifies a shared directory.
 func Note(p *Plan, o *Slurm, id, dir string) error {
 	if err := Announce(dir, o.Token); err != nil {
 		return err
@@ -29,7 +29,7 @@ func Note(p *Plan, o *Slurm, id, dir string) error {
 	return s.first()
 }
 
-// Announce makes a job's directory, with the word by which it is known if it is shared.
+// Announce makes a job's directory with the token that identifies it if it is shared.
 func Announce(dir, token string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -37,7 +37,7 @@ func Announce(dir, token string) error {
 	return os.WriteFile(filepath.Join(dir, submitted), []byte(token), 0o644)
 }
 
-// Fetch follows a job of Slurm to its end, with its log to log, and returns when its files are in dir, wherever they
+// Fetch follows a Slurm job to its end, copies its log to log, and returns when its files are in dir, wherever they
 // were made.
 func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, say func(string)) (*State, error) {
 	node, err := begun(ctx, id, say)
@@ -52,21 +52,21 @@ func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, s
 		return nil, ctx.Err()
 	}
 	if own {
-		log = io.Discard // which has had it
+		log = io.Discard // attend has copied it
 	}
 	s, readErr := Follow(ctx, dir, LogFile, log, func() bool {
 		states, err := slurm.States(ctx, id)
 		return err == nil && len(states) > 0 && states[0].Ended() || errors.Is(err, slurm.ErrUnknown)
 	})
 	if errors.Is(readErr, errGone) && s != nil {
-		if own && err != nil { // the job was ended from outside, and the step with it
+		if own && err != nil { // the job, and with it the step, was ended from outside
 			err = salvage(ctx, p, node, dir)
 			if now, readErr := Read(dir); readErr == nil && err == nil {
 				s = now
 			}
 		}
 		if Ask(ctx, s); err != nil {
-			s.Lacks = append(s.Lacks, fmt.Sprintf("what the job has made stayed on %s: %v", node, err))
+			s.Lacks = append(s.Lacks, fmt.Sprintf("the job's files are still on %s: %v", node, err))
 		}
 		return s, s.write()
 	}
@@ -75,7 +75,7 @@ func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, s
 
 const slowPoll = 15 * time.Second
 
-// begun waits until a job runs, and gives its first node; "" if it has ended before.
+// begun waits until a job runs and returns its first node, or "" if it has already ended.
 func begun(ctx context.Context, id string, say func(string)) (string, error) {
 	told, pause := "", look
 	for {
@@ -89,8 +89,8 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 			return "", nil
 		case errors.Is(err, slurm.ErrNoSlurm):
 			return "", err
-		case err != nil: // a controller that is busy, or away for a while, has not lost the job
-			now = "is asked for again: " + err.Error()
+		case err != nil: // a busy or absent controller does not mean that the job is lost
+			now = "could not be queried, trying again: " + err.Error()
 		case s.Is == "RUNNING" && s.Nodes != "":
 			nodes, err := slurm.Hostnames(ctx, s.Nodes)
 			if err != nil || len(nodes) == 0 {
@@ -99,7 +99,7 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 			say("job " + id + " runs on " + s.Nodes)
 			return nodes[0], nil
 		case s.Reason != "":
-			now = "waits: " + s.Reason
+			now = "is pending: " + s.Reason
 		}
 		if now != told && now != "" {
 			told = now
@@ -109,12 +109,13 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(pause):
-			pause = min(pause*5/4, slowPoll) // queues are long, and the controller is everybody's
+			pause = min(pause*5/4, slowPoll) // queues are long, and all users share the controller
 		}
 	}
 }
 
-// attend follows a job through a step on its first node, which brings its files if the directory there is another one.
+// attend follows a job through a step on its first node. If the directory there is another one, the step transfers its
+// files.
 func attend(ctx context.Context, id, node, dir, token, program string, log io.Writer) (own bool, err error) {
 	step := slurm.Step{Job: id, Name: "attend", Nodes: []string{node}, Dir: "/", Args: []string{"--input=none"}}
 	for try := 0; ; try++ {
@@ -128,7 +129,7 @@ func attend(ctx context.Context, id, node, dir, token, program string, log io.Wr
 
 func attendOnce(ctx context.Context, step slurm.Step, dir, token, program string, log io.Writer) (own bool, err error) {
 	cmd := step.Command(ctx, program, "job", "attend", dir, token)
-	cmd.SysProcAttr = apart() // Ctrl-C is for us
+	cmd.SysProcAttr = apart() // keep Ctrl-C away from srun
 	cmd.Stderr = &until{ctx, log}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -146,10 +147,10 @@ func attendOnce(ctx context.Context, step slurm.Step, dir, token, program string
 	return own, errors.Join(err, cmd.Wait())
 }
 
-// salvageLimit is how long a small job that fetches what a dead one has left may wait and run.
+// salvageLimit is the timeout, including the queue, of the small job that fetches a dead job's files.
 const salvageLimit = 2 * time.Minute
 
-// salvage brings what a job that was ended from outside has left on its first node, by a small job of its own.
+// salvage fetches the files that an externally ended job left on its first node, using a small job of its own.
 func salvage(ctx context.Context, p *Plan, node, dir string) error {
 	ctx, done := context.WithTimeout(ctx, salvageLimit)
 	defer done()
@@ -171,7 +172,7 @@ func salvage(ctx context.Context, p *Plan, node, dir string) error {
 	return errors.Join(err, cmd.Wait())
 }
 
-// until writes as long as its context lasts: what srun says of being ended is not the job's.
+// until discards writes after its context ends: srun's messages about its own end are not the job's.
 type until struct {
 	ctx context.Context
 	w   io.Writer
@@ -184,60 +185,60 @@ func (u *until) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// Ask brings a state up to what Slurm, or the system, says of a job whose own process says nothing any more.
+// Ask updates the state of a job that no longer reports itself, from Slurm or the operating system.
 func Ask(ctx context.Context, s *State) {
 	if s.Stage.Ended() {
 		return
 	}
 	host, _ := os.Hostname()
 	if s.On != "slurm" && s.Host == host && !alive(s.PID) {
-		s.end(ByJob, "the process that conducted the job is gone")
+		s.end(ByJob, "the process that ran the job is gone")
 	}
 	if s.On == "local" || s.Stage.Ended() {
 		return
 	}
 	states, err := slurm.States(ctx, s.Job)
 	if errors.Is(err, slurm.ErrUnknown) {
-		s.end(ByScheduler, "Slurm knows the job no more")
+		s.end(ByScheduler, "Slurm no longer knows the job")
 		return
 	}
 	if err != nil || len(states) == 0 {
 		return
 	}
 	if !states[0].Ended() {
-		if s.Stage == Submitted { // and says no more until its files come home
+		if s.Stage == Submitted { // it reports nothing more until its files are collected
 			s.Slurm = "Slurm says " + strings.ToLower(states[0].Is) + where(&states[0])
 		}
 		return
 	}
-	if now, err := Read(s.Dir); err == nil && now.Stage.Ended() { // meanwhile
+	if now, err := Read(s.Dir); err == nil && now.Stage.Ended() { // ended in the meantime
 		now.Dir = s.Dir
 		*s = *now
 		return
 	}
-	defer s.write() // so that the next who asks is told the same
+	defer s.write() // later readers see the same state
 	if _, err := os.Stat(filepath.Join(s.Dir, LogFile)); err != nil && states[0].Nodes != "" {
-		s.Lacks = append(s.Lacks, "what the job has made is not here but"+where(&states[0])+" (the first of them), in "+s.Dir)
+		s.Lacks = append(s.Lacks, "the job's files are not here but"+where(&states[0])+" (on the first of these), in "+s.Dir)
 	}
 	switch is := states[0].Is; {
 	case is == "NODE_FAIL" || is == "BOOT_FAIL":
-		s.end(ByNode, "Slurm says "+is+": the first node, or another, is lost ("+states[0].Reason+")")
+		s.end(ByNode, "Slurm says "+is+": the first node or another one is lost ("+states[0].Reason+")")
 	case is == "CANCELLED":
-		s.end(ByScheduler, "Slurm says CANCELLED") // its reason is that for which it waited
+		s.end(ByScheduler, "Slurm says CANCELLED") // its Reason field gives why it was pending
 	case is == "TIMEOUT" || is == "PREEMPTED" || is == "DEADLINE":
 		s.end(ByScheduler, "Slurm says "+is+" ("+states[0].Reason+")")
 	case is == "COMPLETED":
 		s.end("", "")
 	case words[cause(states[0].Exit)] != "":
-		s.end(cause(states[0].Exit), fmt.Sprintf("%s, says its exit status %d", words[cause(states[0].Exit)], states[0].Exit))
-	case states[0].Exit == 126 || states[0].Exit == 127: // the shell's
-		s.end(ByNode, "stepscope could not be run on the job's first node: --program says where it is there")
+		s.end(cause(states[0].Exit), fmt.Sprintf("%s, according to its exit status %d", words[cause(states[0].Exit)], states[0].Exit))
+	case states[0].Exit == 126 || states[0].Exit == 127: // set by the shell
+		s.end(ByNode, "stepscope could not be run on the job's first node: give its path there with --program")
 	default:
 		s.end(ByJob, fmt.Sprintf("Slurm says %s, exit status %d (%s)", is, states[0].Exit, states[0].Reason))
 	}
 }
 
-// where are the nodes of a job, or why it has none.
+// where returns the nodes of a job, or the reason why it has none.
 func where(s *slurm.State) string {
 	switch {
 	case s.Nodes != "":
@@ -248,10 +249,10 @@ func where(s *slurm.State) string {
 	return ""
 }
 
-// words say a cause of which nothing more is known.
-var words = map[Cause]string{ByWorker: "a worker failed", ByLoad: "a load failed", ByNode: "a node failed", ByScheduler: "the job was told to end"}
+// words describes causes without further detail.
+var words = map[Cause]string{ByWorker: "a worker failed", ByLoad: "a load failed", ByNode: "a node failed", ByScheduler: "the job was told to stop"}
 
-// cause is what an exit status tells.
+// cause returns the cause that an exit status encodes.
 func cause(status int) Cause {
 	for c, n := range statuses {
 		if n == status {
@@ -261,7 +262,7 @@ func cause(status int) Cause {
 	return ByJob
 }
 
-// end is what another process says of a job that did not say it itself.
+// end records the end of a job that did not report it itself.
 func (s *State) end(c Cause, what string) {
 	s.Since = time.Now()
 	switch c {
@@ -273,13 +274,13 @@ func (s *State) end(c Cause, what string) {
 	default:
 		s.Stage = Failed
 	}
-	if s.Failure == nil || s.Failure.Cause != c { // what ended the job may have shown in a part of it first
+	if s.Failure == nil || s.Failure.Cause != c { // an earlier failure in a part of the job may have ended it
 		s.Failure = &Failure{Cause: c, What: what}
 	}
 	s.Status = statuses[s.Failure.Cause]
 }
 
-// Cancel tells a job to end in order, and after the grace ends it at once. It returns the state at its end.
+// Cancel asks a job to shut down, and kills it after the grace period. It returns the final state.
 func Cancel(ctx context.Context, s *State, grace time.Duration, say func(string)) (*State, error) {
 	host, _ := os.Hostname()
 	var tell, kill func() error
@@ -313,7 +314,7 @@ func Cancel(ctx context.Context, s *State, grace time.Duration, say func(string)
 	}
 	for until := time.Now().Add(grace); !ended(); {
 		if time.Now().After(until) {
-			say(fmt.Sprintf("job %s did not end within %v: it is ended at once", s.Job, grace))
+			say(fmt.Sprintf("job %s did not end within %v: ending it at once", s.Job, grace))
 			if err := kill(); err != nil {
 				return nil, err
 			}

@@ -16,22 +16,22 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// The limits of what a job waits for.
+// Timeouts of a job.
 const (
-	warming     = 30 * time.Minute // the first requests may have kernels compiled
-	serverGrace = 60 * time.Second // after TERM; with a report to be made: reportGrace
+	warming     = 30 * time.Minute // the first requests may compile kernels
+	serverGrace = 60 * time.Second // after TERM; reportGrace if a report must be written
 	reportGrace = 10 * time.Minute
-	loadGrace   = 60 * time.Second // the load that is left when a worker has died
-	settle      = time.Second      // until what ended a task may have shown itself otherwise
+	loadGrace   = 60 * time.Second // for the remaining load after a worker has died
+	settle      = time.Second      // delay in which the real cause of a task's end may appear
 )
 
-// Run is a job under way.
+// Run is a job in progress.
 type Run struct {
-	Ready     time.Duration     // how long workers may take until they serve
-	Interface string            // whose address workers meet at; "": see Prepare
-	RunDir    string            // where the runs of the loads are put as well; "": nowhere
-	Token     string            // of who submitted the job: where the directory is not his, he puts the runs himself
-	Log       func(line string) // what is going on, for people
+	Ready     time.Duration     // timeout for workers to become ready
+	Interface string            // its address is used between workers; "": see Prepare
+	RunDir    string            // the loads' runs are also stored here; "": nowhere
+	Token     string            // of the submitting process, which stores the runs unless the directory is shared
+	Log       func(line string) // reports progress to the user
 
 	plan  *Plan
 	c     Carrier
@@ -40,13 +40,13 @@ type Run struct {
 	state State
 	here  []Here
 
-	workers []*Proc // a node each
+	workers []*Proc // one per node of each worker
 	loads   []*Proc
-	loading bool          // they have begun
-	broken  chan *Failure // the first worker or load that failed
+	loading bool          // the loads have begun
+	broken  chan *Failure // first failed worker or load
 }
 
-// New is a run of a plan, in a directory of its own, which is made; on is how it is conducted, see State.
+// New returns a run of a plan and makes its directory. For on, see State.
 func New(p *Plan, c Carrier, id, dir, on string) (*Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (r *Run) enter(s Stage) {
 	}
 }
 
-// Do conducts the job from its first process to the report, and returns its state at the end. Whatever fails, what there
-// is by then is gathered, and nothing is left running.
+// Do runs the job from its first process to the report and returns the final state. After any failure it still collects
+// the existing files and stops all processes.
 func (r *Run) Do(ctx context.Context) *State {
 	failure := r.work(ctx)
 	r.state.Failure = failure
@@ -87,7 +87,7 @@ func (r *Run) Do(ctx context.Context) *State {
 	if err := r.gather(after); err != nil {
 		r.lack("%v", err)
 	}
-	if ctx.Err() == nil { // who ends a job does not want to wait for its report
+	if ctx.Err() == nil { // after a cancel nobody wants to wait for the report
 		r.enter(Analyzing)
 		r.finish(ctx)
 	}
@@ -107,7 +107,7 @@ func (r *Run) Do(ctx context.Context) *State {
 	return &r.state
 }
 
-// work starts everything and waits until the loads are done, or something fails.
+// work starts everything and waits until the loads are done or something fails.
 func (r *Run) work(ctx context.Context) *Failure {
 	if err := r.prepare(ctx); err != nil {
 		return r.because(ctx, ByNode, "prepare the nodes: %v", err)
@@ -123,7 +123,7 @@ func (r *Run) work(ctx context.Context) *Failure {
 		if b := r.plan.Job.Benchmark.Type; b != "manual" {
 			r.lack("benchmark.type %s is not run here: send the load yourself", b)
 		}
-		r.Log("The workers are started; nothing is recorded, and the job goes on until one ends or: stepscope job cancel " + r.state.Job)
+		r.Log("The workers are started. Nothing is recorded. The job runs until a worker ends or until: stepscope job cancel " + r.state.Job)
 		return r.wait(ctx, nil, "")
 	}
 	ready := make(chan int, len(r.plan.Phases))
@@ -192,7 +192,7 @@ func (r *Run) serve(ctx context.Context) *Failure {
 	return nil
 }
 
-// nodeName is a node's in the names of files: on one machine, where all have the same, with its number.
+// nodeName returns a node's name in file names. On one machine, whose nodes share a name, it includes the index.
 func (r *Run) nodeName(node int) string {
 	name := r.c.Nodes()[node].Name
 	if r.plan.Local && r.plan.Nodes > 1 {
@@ -201,7 +201,7 @@ func (r *Run) nodeName(node int) string {
 	return name
 }
 
-// addr is where other nodes reach one.
+// addr returns the address at which other nodes reach a node.
 func (r *Run) addr(node int) string {
 	if r.plan.Local {
 		return "127.0.0.1"
@@ -209,7 +209,7 @@ func (r *Run) addr(node int) string {
 	return r.here[node].Addr
 }
 
-// load starts the load of a phase, which says when it is ready.
+// load starts the load of a phase, which calls ready when it is warmed up.
 func (r *Run) load(i int, ready func()) *Failure {
 	ph := &r.plan.Phases[i]
 	w := &r.plan.Workers[ph.Worker]
@@ -223,7 +223,7 @@ func (r *Run) load(i int, ready func()) *Failure {
 	return nil
 }
 
-// readyWatch tells when a line "ready" is written.
+// readyWatch calls tell when the line "ready" is written.
 type readyWatch struct {
 	tell func()
 	line []byte
@@ -244,7 +244,7 @@ func (w *readyWatch) Write(p []byte) (int, error) {
 	}
 }
 
-// watch waits for the end of a task that must not end, or not so.
+// watch waits for a task that must not end, or must not fail.
 func (r *Run) watch(p *Proc, cause Cause) {
 	<-p.done
 	if f := r.failed(p, cause); f != nil {
@@ -255,7 +255,7 @@ func (r *Run) watch(p *Proc, cause Cause) {
 	}
 }
 
-// failed is what a task that has ended failed by; nil: it did not, or was told to end.
+// failed returns the failure of a task that has ended, or nil if it succeeded or was asked to end.
 func (r *Run) failed(p *Proc, cause Cause) *Failure {
 	if p.told.Load() || cause == ByLoad && (p.err == nil || p.cmd.ProcessState.ExitCode() == 3) {
 		return nil
@@ -269,10 +269,10 @@ func (r *Run) failed(p *Proc, cause Cause) *Failure {
 	return f
 }
 
-// wait returns when done is closed, or with the first failure, or at the end of the job.
+// wait returns when done is closed, at the first failure, or when the job ends.
 func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Failure {
 	limit := time.NewTimer(24 * 365 * time.Hour)
-	if what == "ready" { // the load itself ends after Ready; this is for a warm-up that hangs
+	if what == "ready" { // the load itself ends after Ready; this limit is for a warm-up that hangs
 		limit.Reset(r.Ready + warming)
 	}
 	defer limit.Stop()
@@ -288,7 +288,7 @@ func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Fail
 	}
 }
 
-// because is a failure, unless the job was told to end: then that is it.
+// because returns a failure, unless the job was asked to end: then that is the cause.
 func (r *Run) because(ctx context.Context, cause Cause, format string, args ...any) *Failure {
 	if ctx.Err() != nil {
 		return r.ended()
@@ -296,18 +296,19 @@ func (r *Run) because(ctx context.Context, cause Cause, format string, args ...a
 	return r.explain(ctx, fail(cause, format, args...))
 }
 
-// ended is what a job that was told to end says. Whether somebody did or the limit came near, its time may tell.
+// ended returns the failure of a job that was asked to end. The elapsed time shows whether the time limit was the
+// reason.
 func (r *Run) ended() *Failure {
-	f := fail(ByScheduler, "the job was told to end while it was %s, %.0f s after its start", r.state.Stage, time.Since(r.state.Began).Seconds())
+	f := fail(ByScheduler, "the job was told to stop while it was %s, %.0f s after its start", r.state.Stage, time.Since(r.state.Began).Seconds())
 	if limit := r.plan.Job.Slurm.TimeLimit; !r.plan.Local && limit != "" {
 		f.What += "; slurm.time_limit is " + limit
 	}
 	return f
 }
 
-// explain adds what is known of a failure: whether a node is lost, or which worker's output ends how.
+// explain refines a failure: it checks for a lost node and for a worker whose output ends with an error.
 func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
-	select { // what ends a job from outside ends its steps first
+	select { // an external end stops the steps before the job
 	case <-ctx.Done():
 		return r.ended()
 	case <-time.After(settle):
@@ -335,7 +336,7 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	if r.state.Stage != Awaiting || time.Since(p.began) < r.Ready {
 		return f
 	}
-	// The load has waited for a worker that never became ready.
+	// The load waited for a worker that never became ready.
 	for _, w := range r.workers {
 		if w.Node == p.Node {
 			return &Failure{Cause: ByWorker, What: fmt.Sprintf("%s on %s is not ready after %v", w.Name, r.nodeName(w.Node), r.Ready), Lines: ending(r.output(w))}
@@ -344,10 +345,10 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	return f
 }
 
-// stopAll ends loads that are left, then the workers.
+// stopAll stops the remaining loads, then the workers.
 func (r *Run) stopAll(ctx context.Context) {
 	for _, p := range stop(ctx, r.c, r.loads, loadGrace) {
-		r.Log(fmt.Sprintf("%s did not end by itself: it was killed", p.Name))
+		r.Log(fmt.Sprintf("%s did not end by itself and was killed", p.Name))
 	}
 	grace := serverGrace
 	if r.plan.Job.Profiling.Type == spec.Nsys {
@@ -358,17 +359,17 @@ func (r *Run) stopAll(ctx context.Context) {
 	}
 	for _, p := range slices.Concat(r.workers, r.loads) {
 		if p.out.err != nil {
-			r.lack("the output of %s is cut: %v", p.Name, p.out.err)
+			r.lack("the output of %s is cut off: %v", p.Name, p.out.err)
 		}
 	}
 	for _, p := range r.loads {
 		if p.cmd.ProcessState != nil && p.cmd.ProcessState.ExitCode() == 3 {
-			r.lack("%s: something is missing or lost: %s; see %s.out", p.Name, lastLine(r.output(p)), p.Name)
+			r.lack("%s is incomplete: %s; see %s.out", p.Name, lastLine(r.output(p)), p.Name)
 		}
 	}
 }
 
-// lack notes what is missing.
+// lack records a missing item.
 func (r *Run) lack(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	r.state.Lacks = append(r.state.Lacks, line)

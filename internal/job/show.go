@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// Show writes all that the job would do. What is known only when it runs stands as shell variables: $HOST_IP_MACHINE is
-// the address of a worker's first node, $NODE the name of a node.
+// Show prints everything that the job would do. Values known only at run time appear as shell variables:
+// $HOST_IP_MACHINE is the address of a worker's first node, $NODE the name of a node.
 func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	j := p.Job
 	dir := cmp.Or(o.Dir, path.Join(root, p.DirName("JOB_ID", o.At)))
@@ -22,7 +22,7 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	}
 	fmt.Fprintf(w, "# %s: %d nodes, %s\n", j.Name, p.Nodes, p.label())
 	if p.Local {
-		fmt.Fprintln(w, "# on this machine: each worker has a port of its own")
+		fmt.Fprintln(w, "# on this machine: each worker has its own port")
 	}
 	fmt.Fprintf(w, "\n# Files: %s\n", dir)
 	for _, f := range p.Tree() {
@@ -40,7 +40,7 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 		fmt.Fprintln(w, "# enable_config_dump: false")
 	}
 	if j.Profiling.Type == spec.Nsys && j.Backend.Type == spec.StepScope {
-		fmt.Fprintln(w, "# the embedded server has no GPU whose profiler could be started: its window is a range of NVTX, -c nvtx -p cudaProfilerApi@stepscope")
+		fmt.Fprintln(w, "# the embedded server has no GPU, so no CUDA profiler can be started: its window is an NVTX range, -c nvtx -p cudaProfilerApi@stepscope")
 	}
 	if !p.Local {
 		fmt.Fprintf(w, "\n# sbatch_script.sh\n%s", p.Script(*o))
@@ -62,13 +62,13 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		k := &p.Workers[ph.Worker]
-		fmt.Fprintf(w, "\n# Load of %s, node %d: %d prompts, so that it lasts until step %d (at least %d); steps %d to %d of it, counted after the warm-up, are recorded\n",
+		fmt.Fprintf(w, "\n# Load of %s, node %d: %d prompts, enough to last until step %d (at least %d); its steps %d to %d, counted after the warm-up, are recorded\n",
 			ph.Role, k.Nodes[0], ph.Prompts, ph.StopStep, leastPrompts, ph.StartStep, ph.StopStep)
 		p.srun(w, &Task{Name: ph.task(), Stdin: true}, dir)
 		fmt.Fprintln(w, shown(p.Load(ph, dir, int(o.Ready.Seconds()))))
 	}
 	if len(p.Phases) > 0 {
-		fmt.Fprintln(w, "\n# When all loads are ready, \"go\" is written to each; after them workers get SIGTERM, files are gathered, and, on the first node:")
+		fmt.Fprintln(w, "\n# When all loads are ready, each gets the line \"go\". When they have ended, the workers get SIGTERM and files are gathered. Then, on the first node:")
 	}
 	for i := range p.Phases {
 		role := p.Phases[i].Role
@@ -81,19 +81,19 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	}
 }
 
-// shown is a command with its variables left as such.
+// shown formats a command with its variables unquoted.
 func shown(c Command) string {
 	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'/logs/$NODE_config.json'", "/logs/${NODE}_config.json", "'--nodelist=$NODE'", "--nodelist=$NODE").Replace(c.String())
 }
 
-// srun is what stands before a command that is a step.
+// srun prints the srun command of a task that runs as a step.
 func (p *Plan) srun(w io.Writer, t *Task, dir string) {
 	if !p.Local {
 		fmt.Fprintf(w, "# as a step: %s\n", shown(Command{Args: p.step(t, "$NODE", dir).Command(context.Background()).Args}))
 	}
 }
 
-// Tree are the files of a job's directory, as srtctl's document lists them and some of our own.
+// Tree returns the files of a job's directory: those in srtctl's document and our own.
 func (p *Plan) Tree() (files []string) {
 	files = []string{"config.yaml", "sglang_config.yaml", "JOB_ID.json", "state.json"}
 	if !p.Local {

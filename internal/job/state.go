@@ -12,70 +12,70 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// stateFile has what a job is doing, in its directory.
+// stateFile holds the state of a job, in its directory.
 const stateFile = "state.json"
 
-// Stage is how far a job is.
+// Stage is a job's stage.
 type Stage string
 
-// The stages, in order; a job that failed or was cancelled has gathered what there was.
+// Stages, in order. A failed or cancelled job has still collected the existing files.
 const (
 	Submitted Stage = "submitted"
-	Starting  Stage = "starting"  // nodes are prepared, workers start
-	Awaiting  Stage = "awaiting"  // workers load their models
-	Loading   Stage = "loading"   // the loads run, and the windows
-	Stopping  Stage = "stopping"  // workers end
-	Gathering Stage = "gathering" // files come home
+	Starting  Stage = "starting"  // nodes are being prepared, workers started
+	Awaiting  Stage = "awaiting"  // workers are loading their models
+	Loading   Stage = "loading"   // loads and windows are in progress
+	Stopping  Stage = "stopping"  // workers are shutting down
+	Gathering Stage = "gathering" // files are being collected
 	Analyzing Stage = "analyzing"
 	Completed Stage = "completed"
 	Failed    Stage = "failed"
 	Cancelled Stage = "cancelled"
 )
 
-// Ended tells whether nothing more happens.
+// Ended reports whether the job is over.
 func (s Stage) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// State is what a job is doing, or what became of it.
+// State is the state or the outcome of a job.
 type State struct {
-	Job     string    `json:"job"`  // its id
-	Name    string    `json:"name"` // of its file
-	On      string    `json:"on"`   // local; slurm: a batch script of its own conducts it; allocation: a process in one
+	Job     string    `json:"job"`  // id
+	Name    string    `json:"name"` // name in the job file
+	On      string    `json:"on"`   // local; slurm: run by a batch script of its own; allocation: run by a process in one
 	Stage   Stage     `json:"stage"`
-	Since   time.Time `json:"since"` // this stage
+	Since   time.Time `json:"since"` // start of this stage
 	Began   time.Time `json:"began"`
 	Dir     string    `json:"dir"`
-	Host    string    `json:"host"` // that the directory is on, unless it is shared
-	PID     int       `json:"pid"`  // of who conducts it, on Host
+	Host    string    `json:"host"` // host of the directory, unless it is shared
+	PID     int       `json:"pid"`  // process that runs the job, on Host
 	Nodes   []Node    `json:"nodes,omitempty"`
 	Failure *Failure  `json:"failure,omitempty"`
-	Slurm   string    `json:"slurm,omitempty"` // what Slurm says of a job that has not said anything itself
-	Lacks   []string  `json:"lacks,omitempty"` // what is missing of what was expected
+	Slurm   string    `json:"slurm,omitempty"` // Slurm's state of a job that has not reported one itself
+	Lacks   []string  `json:"lacks,omitempty"` // expected but missing
 	Advice  []string  `json:"advice,omitempty"`
-	Runs    []string  `json:"runs,omitempty"`   // kept, their directories
+	Runs    []string  `json:"runs,omitempty"`   // directories of the stored runs
 	Status  int       `json:"status,omitempty"` // exit status
 }
 
-// Cause is what a job failed by.
+// Cause is the cause of a job's failure.
 type Cause string
 
-// The causes, and the exit statuses that tell them.
+// Causes, each with its own exit status.
 const (
 	ByWorker    Cause = "worker"    // a server ended, or never became ready
 	ByLoad      Cause = "load"      // a load or its window failed
-	ByNode      Cause = "node"      // a node is down, or nothing can be written there
+	ByNode      Cause = "node"      // a node is down or not writable
 	ByScheduler Cause = "scheduler" // cancelled from outside, or the time limit
 	ByJob       Cause = "job"       // anything else
 )
 
 var statuses = map[Cause]int{ByJob: 1, ByWorker: 10, ByLoad: 11, ByNode: 12, ByScheduler: 13}
 
-// Failure is why a job did not do what it should.
+// Failure is the reason why a job failed.
 type Failure struct {
 	Cause Cause    `json:"cause"`
 	What  string   `json:"what"`           // one line
-	Lines []string `json:"last,omitempty"` // of the output of who failed
+	Lines []string `json:"last,omitempty"` // of the failed task's output
 
-	of *Proc // who did; nil: nobody in particular
+	of *Proc // the failed task; nil: none in particular
 }
 
 func (f *Failure) Error() string { return f.What }
@@ -84,7 +84,7 @@ func fail(cause Cause, format string, args ...any) *Failure {
 	return &Failure{Cause: cause, What: fmt.Sprintf(format, args...)}
 }
 
-// Read is the state of the job in a directory.
+// Read returns the state of the job in a directory.
 func Read(dir string) (*State, error) {
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if err != nil {
@@ -97,7 +97,7 @@ func Read(dir string) (*State, error) {
 	return s, nil
 }
 
-// first keeps the state unless the job itself, which may have begun meanwhile, has kept one.
+// first writes the initial state, unless the job itself has already written one.
 func (s *State) first() error {
 	f, err := os.OpenFile(filepath.Join(s.Dir, stateFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -109,5 +109,5 @@ func (s *State) first() error {
 	return errors.Join(json.NewEncoder(f).Encode(s), f.Close())
 }
 
-// write keeps the state in its directory.
+// write writes the state to its directory.
 func (s *State) write() error { return atomicfile.JSON(filepath.Join(s.Dir, stateFile), s) }

@@ -10,28 +10,28 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// Slurm is what a batch job of Slurm is told beyond the plan, from the cluster file.
+// Slurm holds the options of a Slurm batch job beyond the plan, from the cluster file.
 type Slurm struct {
-	Root       string   // the directory that the jobs' directories are in
-	Dir        string   // the job's own directory; "": one in Root, by its id
+	Root       string   // parent of the jobs' directories
+	Dir        string   // the job's directory; "": one in Root, named by its id
 	GPUs       bool     // --gpus-per-node
-	Segment    bool     // --segment, which old releases do not know
+	Segment    bool     // --segment, which old releases lack
 	Exclusive  bool     // --exclusive
-	Directives []string // more lines of sbatch, without #SBATCH
+	Directives []string // additional sbatch directives, without #SBATCH
 	Ready      time.Duration
 	Interface  string
 	RunDir     string
-	At         time.Time // of the submission, in the directory's name
-	Follow     bool      // who submits follows the job
-	Token      string    // by which it is told whether the directory is shared
+	At         time.Time // time of submission, part of the directory's name
+	Follow     bool      // the submitting process follows the job
+	Token      string    // shows whether the directory is shared
 }
 
-// DirName is the name of a job's directory: its id, its workers, when it was submitted.
+// DirName returns the name of a job's directory: its id, workers and time of submission.
 func (p *Plan) DirName(id string, at time.Time) string {
 	return fmt.Sprintf("%s_%s_%s", id, p.label(), at.Format("20060102_150405"))
 }
 
-// For is the directory of a job.
+// For returns the directory of a job.
 func (o *Slurm) For(p *Plan, id string) string {
 	if o.Dir != "" {
 		return o.Dir
@@ -39,7 +39,7 @@ func (o *Slurm) For(p *Plan, id string) string {
 	return filepath.Join(o.Root, p.DirName(id, o.At))
 }
 
-// notice is how long before its time limit a job is told to end, so that it can gather.
+// notice returns the --signal option that interrupts a job before its time limit, so that it can collect its files.
 func notice(limit string) string {
 	if m, ok := minutes(limit); ok && m <= 5 {
 		return "B:INT@20"
@@ -47,7 +47,8 @@ func notice(limit string) string {
 	return "B:INT@120"
 }
 
-// minutes is a time limit of Slurm: minutes, minutes:seconds, hours:minutes:seconds, with days before a dash.
+// minutes parses a Slurm time limit: minutes, minutes:seconds or hours:minutes:seconds, with optional days and a dash
+// before.
 func minutes(limit string) (m int, ok bool) {
 	days, rest, dashed := strings.Cut(limit, "-")
 	if !dashed {
@@ -73,14 +74,14 @@ func minutes(limit string) (m int, ok bool) {
 	return n[0], true
 }
 
-// Script is the batch script. It makes its own directory, since Slurm does not, and a job whose output has none dies
-// without a word; and it becomes the process that conducts the job, so that signals reach that.
+// Script returns the batch script. It makes its own directory, since Slurm does not and a job without an output
+// directory fails silently. It then execs the process that runs the job, so that signals reach that process.
 func (p *Plan) Script(o Slurm) string { return p.directives(&o, p.Job.Name) + p.body(&o) }
 
-// sbatchWord is a word as sbatch reads it in a script: as a shell does, but that a backslash counts inside quotes, too.
+// sbatchWord quotes a word for sbatch, which parses it like a shell but also interprets backslashes inside quotes.
 func sbatchWord(word string) string { return columns.ShellWord(strings.ReplaceAll(word, `\`, `\\`)) }
 
-// directives are what Slurm is asked for.
+// directives returns the #SBATCH lines.
 func (p *Plan) directives(o *Slurm, name string) string {
 	var b strings.Builder
 	j := p.Job
@@ -90,10 +91,10 @@ func (p *Plan) directives(o *Slurm, name string) string {
 	directive("--nodes=%d", p.Nodes)
 	directive("--ntasks=%d", p.Nodes)
 	directive("--ntasks-per-node=1")
-	directive("--output=/dev/null") // log.out, see below
-	directive("--chdir=/")          // where who submits is, need not be on the nodes
+	directive("--output=/dev/null") // the script writes log.out, see body
+	directive("--chdir=/")          // the submission directory may not exist on the nodes
 	directive("--no-requeue")
-	directive("--no-kill") // a node that fails does not take the others' files with it
+	directive("--no-kill") // the failure of one node must not lose the files of the others
 	directive("--signal=%s", notice(j.Slurm.TimeLimit))
 	for _, f := range []struct{ name, value string }{{"account", j.Slurm.Account}, {"partition", j.Slurm.Partition}, {"time", j.Slurm.TimeLimit}} {
 		if f.value != "" {
@@ -115,7 +116,7 @@ func (p *Plan) directives(o *Slurm, name string) string {
 	return b.String()
 }
 
-// body is what the script does.
+// body returns the commands of the script.
 func (p *Plan) body(o *Slurm) string {
 	var b strings.Builder
 	dir := columns.ShellWord(o.Dir)

@@ -15,10 +15,10 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// sweepFile has what the jobs of a sweep are, and what has come of them, in its directory.
+// sweepFile holds the jobs of a sweep and their results, in its directory.
 const sweepFile = "sweep.json"
 
-// Sweep are the jobs that a file with parameters becomes, and what has come of them.
+// Sweep is the set of jobs from a file with parameters, and their results.
 type Sweep struct {
 	Format     int       `json:"format"`
 	Name       string    `json:"name"`
@@ -30,33 +30,33 @@ type Sweep struct {
 
 // Variant is a job of a sweep.
 type Variant struct {
-	Name    string   `json:"name"` // of its directory in the sweep's
+	Name    string   `json:"name"` // directory in that of the sweep
 	Values  []string `json:"values"`
-	Job     string   `json:"job"`   // its id
-	Stage   Stage    `json:"stage"` // "": it has not begun
+	Job     string   `json:"job"`   // id
+	Stage   Stage    `json:"stage"` // "": not begun
 	Failure *Failure `json:"failure,omitempty"`
 	Lacks   []string `json:"lacks,omitempty"`
 	Status  int      `json:"status"`
 	Roles   []Result `json:"roles"`
 }
 
-// Result is what a role's load and window came to, by the names of figures; what is not known is not there.
+// Result holds the figures of a role's load and window, by name; unknown ones are absent.
 type Result struct {
 	Role    spec.Role          `json:"role"`
 	Figures map[string]float64 `json:"figures"`
 }
 
-// Figure is one that jobs are compared by.
+// Figure is a figure by which jobs are compared.
 type Figure struct {
 	Name  string // in sweep.json
 	Title string
-	Unit  string   // ns, 1/s, share, count
-	key   string   // of the load's line
-	scale float64  // to the unit
-	of    []string // of the analysis: fields of all ranks' time, summed up, as shares of the whole
+	Unit  string   // ns, 1/s, share or count
+	key   string   // in the load's output
+	scale float64  // factor to the unit
+	of    []string // from the analysis: time fields summed over all ranks, as a share of the total
 }
 
-// Figures are those of the loads, by the keys of SGLang's output file, and those of the windows, from their analyses.
+// Figures are the figures of the loads, by the keys of SGLang's output file, and those of the windows' analyses.
 var Figures = []Figure{
 	{Name: "output_tokens_per_s", Title: "output tokens", Unit: "1/s", key: "output_throughput", scale: 1},
 	{Name: "ttft_median_ns", Title: "TTFT", Unit: "ns", key: "median_ttft_ms", scale: 1e6},
@@ -70,7 +70,7 @@ var Figures = []Figure{
 	{Name: "idle", Title: "idle", Unit: "share", of: []string{"idle_ns"}},
 }
 
-// NewSweep is one that has not begun, in a directory of its own below root, which is made.
+// NewSweep returns a sweep that has not begun and makes its directory below root.
 func NewSweep(name, root string, variants []spec.Variant, at time.Time) (*Sweep, error) {
 	s := &Sweep{Format: 1, Name: name, Dir: filepath.Join(root, SweepDir(name, at)), Began: at}
 	for _, p := range variants[0].Parameters {
@@ -89,16 +89,16 @@ func NewSweep(name, root string, variants []spec.Variant, at time.Time) (*Sweep,
 	return s, s.Write()
 }
 
-// SweepDir is the name of a sweep's directory.
+// SweepDir returns the name of a sweep's directory.
 func SweepDir(name string, at time.Time) string {
 	return fmt.Sprintf("%s_sweep_%s", (&spec.Job{Name: name}).FileName(), at.Format("20060102_150405"))
 }
 
-// ReadSweep is the sweep in a directory, with what has come of its jobs by now.
+// ReadSweep reads the sweep in a directory, with the current results of its jobs.
 func ReadSweep(dir string) (*Sweep, error) {
 	text, err := os.ReadFile(filepath.Join(dir, sweepFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no sweep's directory: it has no %s", dir, sweepFile)
+		return nil, fmt.Errorf("%s is not a sweep directory: it has no %s", dir, sweepFile)
 	}
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func ReadSweep(dir string) (*Sweep, error) {
 	return s, nil
 }
 
-// Look reads what the jobs have left in their directories.
+// Look reads the results of the jobs from their directories.
 func (s *Sweep) Look() {
 	for i := range s.Jobs {
 		v := &s.Jobs[i]
@@ -132,21 +132,21 @@ func (s *Sweep) Look() {
 	}
 }
 
-// Take is what a state says.
+// Take copies a job's state.
 func (v *Variant) Take(s *State) {
 	v.Job, v.Stage, v.Failure, v.Lacks, v.Status = s.Job, s.Stage, s.Failure, s.Lacks, s.Status
 }
 
-// Fail notes an error of a job that has no state to say it.
+// Fail records the error of a job that has no state.
 func (v *Variant) Fail(err error) {
 	v.Stage, v.Failure, v.Status = Failed, &Failure{Cause: ByJob, What: err.Error()}, statuses[ByJob]
 }
 
-// Outcome is what became of a job, in a word or two.
+// Outcome describes the outcome of a job in a word or two.
 func (v *Variant) Outcome() string {
 	switch {
 	case v.Stage == "":
-		return "not begun"
+		return "not started"
 	case v.Failure != nil:
 		return fmt.Sprintf("%s (%s)", v.Stage, v.Failure.Cause)
 	case len(v.Lacks) > 0:
@@ -155,7 +155,7 @@ func (v *Variant) Outcome() string {
 	return string(v.Stage)
 }
 
-// Status is the exit status of all: that of the first job that failed, else 3 if something is missing.
+// Status returns the exit status of the sweep: that of the first failed job, or else 3 if anything is missing.
 func (s *Sweep) Status() int {
 	missing := 0
 	for _, v := range s.Jobs {
@@ -170,10 +170,10 @@ func (s *Sweep) Status() int {
 	return missing
 }
 
-// Write keeps it in its directory.
+// Write writes the sweep to its directory.
 func (s *Sweep) Write() error { return atomicfile.JSON(filepath.Join(s.Dir, sweepFile), s) }
 
-// load takes the figures of a load's last line.
+// load reads the figures from the last line of a load's output.
 func load(path string, into map[string]float64) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -191,7 +191,7 @@ func load(path string, into map[string]float64) {
 	}
 }
 
-// window takes the figures of an analysis. The length of a step is that on its slowest rank.
+// window reads the figures of an analysis. The step time is that of the slowest rank.
 func window(path string, into map[string]float64) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -238,8 +238,8 @@ func window(path string, into map[string]float64) {
 	}
 }
 
-// ArrayScript is one batch script for all jobs of a sweep, so many at a time: the tasks of an array are asked for alike,
-// so jobs that ask for different things cannot be one.
+// ArrayScript returns one batch script for all jobs of a sweep, at most parallel at a time. All tasks of an array have
+// the same directives, so jobs with different directives are an error.
 func ArrayScript(name string, plans []*Plan, orders []Slurm, parallel int) (string, error) {
 	head := plans[0].directives(&orders[0], name)
 	var b strings.Builder
@@ -247,7 +247,7 @@ func ArrayScript(name string, plans []*Plan, orders []Slurm, parallel int) (stri
 	b.WriteString("case $SLURM_ARRAY_TASK_ID in\n")
 	for i, p := range plans {
 		if p.directives(&orders[i], name) != head {
-			return "", errors.New("the jobs of the sweep ask Slurm for different things (nodes, time limit): that is no array; without --detach each is a job of its own")
+			return "", errors.New("the jobs of the sweep need different sbatch directives (nodes, time limit), so they cannot form an array; without --detach each is its own job")
 		}
 		fmt.Fprintf(&b, "%d)\n%s;;\n", i, p.body(&orders[i]))
 	}

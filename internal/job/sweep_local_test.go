@@ -101,7 +101,7 @@ func TestSweepHere(t *testing.T) {
 func TestSweepInterrupted(t *testing.T) {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		s, status, _, stderr := swept(t, exec.Command, t.TempDir(), "[4096, 8192, 16384]", "20000", func(cmd *exec.Cmd) { cmd.Process.Signal(sig) }, "--on=local", "--parallel=2")
-		if status != 13 || s.Jobs[0].Stage != job.Cancelled || s.Jobs[1].Stage != job.Cancelled || s.Jobs[2].Outcome() != "not begun" {
+		if status != 13 || s.Jobs[0].Stage != job.Cancelled || s.Jobs[1].Stage != job.Cancelled || s.Jobs[2].Outcome() != "not started" {
 			t.Errorf("%v: status %d, %+v\n%s", sig, status, s.Jobs, stderr)
 		}
 	}

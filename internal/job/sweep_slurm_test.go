@@ -91,7 +91,7 @@ func TestSlurmSweep(t *testing.T) {
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		s, status, _, stderr := swept(t, c.Command, filepath.Join(own, "cut"), tokens, "20000", func(cmd *exec.Cmd) { cmd.Process.Signal(os.Interrupt) }, "--parallel=1")
-		if status != 13 || s.Jobs[0].Stage != job.Cancelled || s.Jobs[1].Outcome() != "not begun" {
+		if status != 13 || s.Jobs[0].Stage != job.Cancelled || s.Jobs[1].Outcome() != "not started" {
 			t.Errorf("status %d, %+v\n%s", status, s.Jobs, stderr)
 		}
 		if _, err := os.Stat(filepath.Join(s.Dir, s.Jobs[0].Name, "log.out")); err != nil {

@@ -30,7 +30,7 @@ func TestReadSweep(t *testing.T) {
 		}}}},
 		{"18", "failed (worker)", 10, []Result{{spec.Prefill, map[string]float64{"output_tokens_per_s": 99, "ttft_median_ns": 7e6}}}},
 		{"", "failed (job)", 1, []Result{}},
-		{"", "not begun", 0, []Result{}},
+		{"", "not started", 0, []Result{}},
 	}
 	for i, w := range want {
 		v := s.Jobs[i]

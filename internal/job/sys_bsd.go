@@ -4,5 +4,5 @@ package job
 
 import "syscall"
 
-// apart gives a process a session of its own, by which all that it starts is found again.
+// apart starts a process in a session of its own, by which all its descendants can be found.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -2,8 +2,8 @@ package job
 
 import "syscall"
 
-// apart gives a process a session of its own, by which all that it starts is found again. It is told to end when the
-// thread that started it does.
+// apart starts a process in a session of its own, by which all its descendants can be found. The process receives TERM
+// when the thread that started it ends.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 }

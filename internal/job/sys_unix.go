@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// processes are those of a session, and those that have a variable in their environment: a program may give what it starts
-// a session of its own, as nsys does. Nothing where they cannot be seen.
+// processes returns the processes of a session and those with a variable in their environment: a program may start
+// children in other sessions, as nsys does. seen is false where processes cannot be listed.
 func processes(leader int, variable string) (pids []int, seen bool) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -21,7 +21,7 @@ func processes(leader int, variable string) (pids []int, seen bool) {
 		if err != nil {
 			continue
 		}
-		// pid (name) state ppid pgrp session …; the name may hold anything.
+		// Format: pid (name) state ppid pgrp session …; the name may contain anything.
 		f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		if len(f) < 4 || f[0] == "Z" {
 			continue
@@ -39,7 +39,7 @@ func processes(leader int, variable string) (pids []int, seen bool) {
 	return pids, len(stats) > 0
 }
 
-// signalAll sends a signal to all processes of a task. Where they cannot be seen, to the group of its first.
+// signalAll signals all processes of a task or, where these cannot be listed, the process group of its first.
 func signalAll(leader int, variable string, sig syscall.Signal) error {
 	pids, seen := processes(leader, variable)
 	for _, pid := range pids {
@@ -51,5 +51,5 @@ func signalAll(leader int, variable string, sig syscall.Signal) error {
 	return nil
 }
 
-// alive tells whether there is a process with this id.
+// alive reports whether a process with this id exists.
 func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }

@@ -34,12 +34,12 @@ func Create(root string, about About, want int64) (*Run, error) {
 
 func create(root string, about About, want int64, now func() time.Time) (*Run, error) {
 	if !kindPattern.MatchString(about.Kind) {
-		return nil, fmt.Errorf("a run's kind is lower-case letters, not %q", about.Kind)
+		return nil, fmt.Errorf("a run's kind must be lower-case letters, not %q", about.Kind)
 	}
 	r, err := begin(root, about, want, now)
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC):
-		return nil, fmt.Errorf("begin a run: %w; give another place with --run-dir", err)
+		return nil, fmt.Errorf("begin a run: %w; choose another directory with --run-dir", err)
 	case err != nil:
 		return nil, fmt.Errorf("begin a run: %w", err)
 	}
@@ -57,7 +57,7 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 	}
 	want = max(want, minSpace)
 	if free, ok := FreeSpace(root); ok && free < want {
-		return nil, fmt.Errorf("%s: %w: %d MB are wanted, %d MB are free", root, syscall.ENOSPC, want>>20, free>>20)
+		return nil, fmt.Errorf("%s: %w: %d MB needed, %d MB free", root, syscall.ENOSPC, want>>20, free>>20)
 	}
 	sweep(root, now())
 

@@ -36,7 +36,7 @@ func Import(root, dir string) (string, error) {
 		case d.IsDir():
 			return os.MkdirAll(at, 0o755)
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%s is no regular file", path)
+			return fmt.Errorf("%s is not a regular file", path)
 		case d.Name() == manifestFile || d.Name() == lockFile: // these are rewritten in place, so not linked
 		case os.Link(path, at) == nil:
 			return nil

@@ -103,7 +103,7 @@ func entry(dir string) Entry {
 	// Non-nil, so that JSON has [] rather than null.
 	e.Tags, e.Numbers = append([]string{}, e.Tags...), append([]Number{}, e.Numbers...)
 	if e.Status == Broken {
-		e.Problem = "its process ended before the run did"
+		e.Problem = "its process ended before the run was complete"
 	}
 	return e
 }

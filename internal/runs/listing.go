@@ -36,7 +36,7 @@ func (l *Listing) Print(w io.Writer) error {
 	}
 	err := columns.Left(w, rows)
 	if older := l.Total - len(l.Runs); older > 0 && err == nil {
-		_, err = fmt.Fprintf(w, "%d older: --limit 0 lists all\n", older)
+		_, err = fmt.Fprintf(w, "%d older runs; --limit 0 lists all\n", older)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 	}
 	for _, run := range all {
 		if run == nil {
-			return l, fmt.Errorf("run %s: run.json holds no run", r.ID())
+			return l, fmt.Errorf("run %s: run.json does not describe a run", r.ID())
 		}
 		l.Runs = append(l.Runs, bench.Measured{Run: run})
 	}
@@ -90,7 +90,7 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 			at++
 		}
 		if at == len(l.Runs) {
-			return l, fmt.Errorf("run %s: run.json tells of %d repetitions, and the records of more", r.ID(), len(l.Runs))
+			return l, fmt.Errorf("run %s: run.json lists %d repetitions, but the records contain more", r.ID(), len(l.Runs))
 		}
 		seen[p] = true
 		l.Runs[at].Records = append(l.Runs[at].Records, *rec)
@@ -144,7 +144,7 @@ func (r *Run) Compare(say *progress.Console, other *Run, opt bench.CompareOption
 		return nil, err
 	}
 	if r.Manifest().PlanHash != other.Manifest().PlanHash {
-		c.Notes = append(c.Notes, "the runs asked for different requests")
+		c.Notes = append(c.Notes, "the runs planned different requests")
 	}
 	for _, x := range []*Run{r, other} {
 		if s := x.Status(); s != Complete {

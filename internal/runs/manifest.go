@@ -200,7 +200,7 @@ func parseManifest(text []byte) (m Manifest, err error) {
 			return m, err
 		}
 		if seen[p] {
-			return m, fmt.Errorf("the file %q is there twice", p)
+			return m, fmt.Errorf("the file %q is listed twice", p)
 		}
 		seen[p] = true
 	}
@@ -215,7 +215,7 @@ func checkPath(p string) error {
 		return fmt.Errorf("the file %q is not in the run directory", p)
 	}
 	if p == manifestFile || strings.HasPrefix(p, ".") {
-		return fmt.Errorf("the file %q has a name that the store keeps for itself", p)
+		return fmt.Errorf("the file %q has a reserved name", p)
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (r *Run) Inside() error {
 			return err
 		}
 		if rel, err := filepath.Rel(root, at); err != nil || !filepath.IsLocal(rel) {
-			return fmt.Errorf("run %s: %s is a link to a file elsewhere: name the file itself, if you want it", r.ID(), f.Path)
+			return fmt.Errorf("run %s: %s is a link to a file outside the run: give that file itself if you want it", r.ID(), f.Path)
 		}
 	}
 	return nil

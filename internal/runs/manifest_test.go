@@ -32,9 +32,9 @@ func TestParseManifest(t *testing.T) {
 		{`traces/t.json.gz`, `../../etc/passwd`, "is not in the run directory"},
 		{`traces/t.json.gz`, `/etc/passwd`, "is not in the run directory"},
 		{`traces/t.json.gz`, `C:\\t`, "is not in the run directory"},
-		{`traces/t.json.gz`, `manifest.json`, "keeps for itself"},
+		{`traces/t.json.gz`, `manifest.json`, "has a reserved name"},
 		{`"tp": 0`, `"tp": -2`, "rank coordinate -2"},
-		{`"files": [`, `"files": [{"path": "traces/t.json.gz"}, `, "is there twice"},
+		{`"files": [`, `"files": [{"path": "traces/t.json.gz"}, `, "is listed twice"},
 		{good[20:], "", "unexpected end of JSON input"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
@@ -67,7 +67,7 @@ func TestInside(t *testing.T) {
 	check(t, mustOpen(t, root, filepath.Join(root, "elsewhere")).Inside())
 	for _, to := range []string{filepath.Join(root, "secret"), "../../secret", "/etc/passwd"} {
 		link(to, "traces/b")
-		wantError(t, mustOpen(t, root, r.ID()).Inside(), "traces/b is a link to a file elsewhere")
+		wantError(t, mustOpen(t, root, r.ID()).Inside(), "traces/b is a link to a file outside the run")
 	}
 }
 

@@ -101,7 +101,7 @@ func (w *RecordWriter) Add(rec *bench.Record) error {
 	}
 	if n := w.lines.Len() - before; n > maxLine {
 		w.lines.Truncate(before)
-		return fmt.Errorf("record %d: %d MB are more than the %d MB that can be read back", rec.Index, n>>20, maxLine>>20)
+		return fmt.Errorf("record %d: %d MB is more than the %d MB that can be read back", rec.Index, n>>20, maxLine>>20)
 	}
 	w.count++
 	if before == 0 {

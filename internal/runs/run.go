@@ -135,7 +135,7 @@ func (r *Run) AddFile(f File, from string) error {
 		case f.Derived():
 			m.Files[at] = f
 		default:
-			return fmt.Errorf("run %s has a file %s already", r.ID(), f.Path)
+			return fmt.Errorf("run %s already has a file %s", r.ID(), f.Path)
 		}
 		return nil
 	})

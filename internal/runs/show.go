@@ -79,7 +79,7 @@ func (s *Shown) facts() (rows [][]string) {
 	case m.Error != "":
 		status += ": " + m.Error
 	case s.Status == Broken:
-		status += ": its process ended before the run did; what it wrote until then is there"
+		status += ": its process ended before the run was complete; everything it wrote until then is kept"
 	}
 	fact("run", s.ID)
 	fact("status", status)
@@ -136,11 +136,11 @@ func batchRows(batches []bench.Batch) (title string, head []string, rows [][]str
 			row = append(row, text)
 		}
 		if b.Profiled {
-			row = append(row, "recorded meanwhile")
+			row = append(row, "profiled")
 		}
 		rows = append(rows, row)
 	}
-	return "Batches (sequences × prompt + output tokens; throughputs a second)", head, rows
+	return "Batches (sequences × prompt + output tokens; throughputs per second)", head, rows
 }
 
 func fileRows(files []Found) (rows [][]string) {
@@ -151,7 +151,7 @@ func fileRows(files []Found) (rows [][]string) {
 		}
 		switch {
 		case f.Missing && f.Derived():
-			state = "deleted, can be computed again"
+			state = "deleted, can be recomputed"
 		case f.Missing:
 			state = "MISSING"
 		case f.Unlisted:

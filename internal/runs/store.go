@@ -58,7 +58,7 @@ func dataHome(system string, getenv func(string) string) (string, error) {
 	}
 	home := getenv(name)
 	if !filepath.IsAbs(home) {
-		return "", fmt.Errorf("no place for runs: neither XDG_DATA_HOME nor %s is set to an absolute path; give one with --run-dir", name)
+		return "", fmt.Errorf("no directory for runs: neither XDG_DATA_HOME nor %s is set to an absolute path; give one with --run-dir", name)
 	}
 	return filepath.Join(home, below), nil
 }

@@ -139,7 +139,7 @@ func TestOnce(t *testing.T) {
 
 	wantError(t, r.Write(log, text("second")), "a.log: file already exists")
 	wantError(t, r.AddFile(log, other), "a.log: file already exists")
-	wantError(t, r.AddFile(log, ""), "has a file a.log already")
+	wantError(t, r.AddFile(log, ""), "already has a file a.log")
 	check(t, r.Write(page, text("second")))
 
 	failed := errors.New("no more rows")
@@ -209,8 +209,8 @@ func TestAddFileRefuses(t *testing.T) {
 		{"a//b", file, "is not in the run directory"},
 		{`a\b`, file, "is not in the run directory"},
 		{"", file, "is not in the run directory"},
-		{"manifest.json", file, "keeps for itself"},
-		{".lock", file, "keeps for itself"},
+		{"manifest.json", file, "has a reserved name"},
+		{".lock", file, "has a reserved name"},
 		{"a", filepath.Join(out, "none"), "no such file"},
 		{"a", out, "is not a regular file"},
 		{"a", "", "no such file"},
@@ -258,11 +258,11 @@ func TestCreateRefuses(t *testing.T) {
 	rows := []row{
 		{"a file in the way", file, "bench", 0, "not a directory"},
 		{"below a file", filepath.Join(file, "runs"), "bench", 0, "not a directory"},
-		{"more than any disk has", t.TempDir(), "bench", 1 << 60, "no space left on device: 1099511627776 MB are wanted, "},
+		{"more than any disk has", t.TempDir(), "bench", 1 << 60, "no space left on device: 1099511627776 MB needed, "},
 		{"no kind", t.TempDir(), "Bench 1", 0, "lower-case letters"},
 	}
 	if os.Getuid() != 0 {
-		rows = append(rows, row{"not ours to write", locked, "bench", 0, "permission denied; give another place with --run-dir"})
+		rows = append(rows, row{"not ours to write", locked, "bench", 0, "permission denied; choose another directory with --run-dir"})
 	}
 	for _, c := range rows {
 		r, err := Create(c.root, About{Kind: c.kind}, c.want)

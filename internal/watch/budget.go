@@ -8,13 +8,13 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// budget is what captures have cost.
+// budget counts captures and their size.
 type budget struct {
 	made  int
 	bytes int64
 
-	by    map[string]time.Time // when the last one for a cause began
-	shown map[string]shown     // by group: the last one of its servers
+	by    map[string]time.Time // by cause: when its last capture began
+	shown map[string]shown     // by group: the last capture of its servers
 }
 
 // shown is a capture.
@@ -23,9 +23,8 @@ type shown struct {
 	at   time.Time
 }
 
-// cause is what an alarm is of: a rank that has more to do, a rank that is slower, a rank that says nothing, or the
-// servers as a whole; captures of different causes do not take each other's turn. What somebody asked for is a cause
-// of its own.
+// cause returns the cause of an alarm: a busier rank, a slower rank, a silent rank, or the servers as a whole. Captures
+// of different causes do not delay each other. Each rule from the user is a cause of its own.
 func (a *alarm) cause() string {
 	what := "all"
 	switch {
@@ -41,23 +40,23 @@ func (a *alarm) cause() string {
 	return fmt.Sprintf("%s\x00%s\x00%d", a.of.name, what, a.Who)
 }
 
-// refuses says why there is no capture now for an alarm; "": there may be one.
+// refuses returns the reason why an alarm gets no capture now; "": it may have one.
 func (b *budget) refuses(c *Capture, a *alarm, now time.Time) string {
 	last, before := b.by[a.cause()], b.shown[a.of.name]
 	switch {
 	case b.made >= c.Most:
-		return fmt.Sprintf("%s made, and --max-captures allows no more", plural(b.made, "capture"))
+		return fmt.Sprintf("%s made, the most that --max-captures allows", plural(b.made, "capture"))
 	case b.bytes >= c.MostBytes:
-		return fmt.Sprintf("captures take all that --max-disk allows, %s", metric.Bytes(c.MostBytes))
+		return fmt.Sprintf("captures have used up --max-disk, %s", metric.Bytes(c.MostBytes))
 	case !last.IsZero() && now.Sub(last) < c.Cooldown:
-		return fmt.Sprintf("the last one for this began at %s, and --cooldown is %v", clock(last), c.Cooldown)
+		return fmt.Sprintf("the last capture for this cause began at %s, and --cooldown is %v", clock(last), c.Cooldown)
 	case !a.Rule.Asked && a.Onset.Before(before.at) && now.Sub(before.at) < c.Cooldown:
-		return fmt.Sprintf("it was so when %s began at %s, which shows it, and --cooldown is %v", before.name, clock(before.at), c.Cooldown)
+		return fmt.Sprintf("%s, which began at %s, already shows it, and --cooldown is %v", before.name, clock(before.at), c.Cooldown)
 	}
 	return ""
 }
 
-// begin counts a capture, and which groups it shows.
+// begin counts a capture and records the groups that it covers.
 func (b *budget) begin(s *shot, groups []string) {
 	b.made++
 	s.name = fmt.Sprintf("capture-%d", b.made)

@@ -10,26 +10,26 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// mind is who decides: one goroutine.
+// coordinator makes all decisions, in one goroutine.
 type coordinator struct {
 	w         *Watch
 	began     time.Time
 	followers []*follower
-	groups    []*group // those of one server before those of several
+	groups    []*group // groups of one server before those of several
 	engine    *detect.Engine
-	capture   func(context.Context, *shot) // makes one
+	capture   func(context.Context, *shot) // runs a capture
 
-	shots    chan *shot        // that have ended
-	shooting *shot             // nil: none goes on
-	waiting  map[string]*alarm // for a capture, by key
+	shots    chan *shot        // finished captures
+	shooting *shot             // the capture in progress; nil: none
+	waiting  map[string]*alarm // alarms waiting for a capture, by key
 	budget   budget
 	ring     ring
 
 	exec   *executor
 	counts counts
 	screen screen
-	blind  time.Duration // for how long a window of its own was open, whichever servers were in it
-	err    error         // the first of writing
+	blind  time.Duration // total length of its own windows, whichever servers they covered
+	err    error         // first write error
 }
 
 func (w *Watch) coordinator() *coordinator {
@@ -39,16 +39,17 @@ func (w *Watch) coordinator() *coordinator {
 	}
 }
 
-// alarm is what a rule found in a group.
+// alarm is an event of a group.
 type alarm struct {
 	of *group
 	detect.Event
-	refused []string // why there was no capture, as said
+	refused []string // reasons already given for not capturing
 }
 
 func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
 
-// before tells which of two is captured first: what somebody asked for, what is of one server, what names a rank.
+// before reports whether a is captured before b: rules from the user first, then groups of one server, then alarms that
+// name a rank.
 func (a *alarm) before(b *alarm) bool {
 	rank := func(a *alarm) int {
 		n := 0
@@ -62,8 +63,8 @@ func (a *alarm) before(b *alarm) bool {
 	return rank(a) > rank(b)
 }
 
-// think holds samples against the rules until limited ends, and after that waits for the capture under
-// way, which goes on for a while when ctx ends.
+// run applies the rules to samples until limited ends. It then waits for the capture in progress, which continues for
+// finishIn after ctx ends.
 func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading) {
 	for {
 		select {
@@ -73,7 +74,7 @@ func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading)
 			m.shot(s)
 		case <-limited.Done():
 			if m.shooting != nil {
-				m.w.Say.Line("waiting for " + m.shooting.what() + " under way")
+				m.w.Say.Line("waiting for " + m.shooting.what() + " to finish")
 				m.shot(<-m.shots)
 			}
 			return
@@ -81,7 +82,7 @@ func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading)
 	}
 }
 
-// take takes a reading.
+// take processes a reading.
 func (m *coordinator) take(ctx context.Context, r *reading) {
 	f := r.of
 	if r.err != nil {
@@ -97,7 +98,7 @@ func (m *coordinator) take(ctx context.Context, r *reading) {
 	}
 	f.take(r.sample)
 	if f.live.Restarted {
-		m.tell(&Event{Kind: KindRestarted, At: r.at, Server: f.name}, fmt.Sprintf("%s  %s: its counters began anew, so it has started again", clock(r.at), f.name))
+		m.tell(&Event{Kind: KindRestarted, At: r.at, Server: f.name}, fmt.Sprintf("%s  %s: its counters were reset, so it has restarted", clock(r.at), f.name))
 	}
 	m.note(f)
 	m.see(f, r.at, nil)
@@ -113,14 +114,14 @@ func (m *coordinator) take(ctx context.Context, r *reading) {
 	}
 }
 
-// see tells who looks on.
+// see forwards a sample to the observer.
 func (m *coordinator) see(f *follower, at time.Time, err error) {
 	if m.w.See != nil {
 		m.w.See(f.name, at, f.live, err)
 	}
 }
 
-// judge holds a group against the rules.
+// judge applies the rules to a group.
 func (m *coordinator) judge(g *group) {
 	for _, ev := range m.engine.Take(g.name, g.live) {
 		a := &alarm{of: g, Event: ev}
@@ -133,7 +134,7 @@ func (m *coordinator) judge(g *group) {
 	}
 }
 
-// consider begins a capture, if something waits for one and there may be one.
+// consider starts a capture if an alarm is waiting for one and one is allowed.
 func (m *coordinator) consider(ctx context.Context) bool {
 	if m.shooting != nil {
 		return false
@@ -170,7 +171,7 @@ func (m *coordinator) consider(ctx context.Context) bool {
 	return true
 }
 
-// refuses tells that there is no capture for an alarm now, and says each reason once.
+// refuses reports whether an alarm gets no capture now. It logs each reason once.
 func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	why := m.budget.refuses(&m.w.Capture, a, now)
 	if _, none := a.of.concerned(a.Who); none != "" {
@@ -184,8 +185,8 @@ func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	return why != ""
 }
 
-// touched are the groups whose servers a capture slows down: a worker that only its router reaches is captured with
-// all others of that.
+// groupsOf returns the groups whose servers a capture slows down. A worker that only its router reaches is captured
+// together with the router's other workers.
 func (m *coordinator) groupsOf(s *shot) (names []string) {
 	for _, g := range m.groups {
 		if slices.ContainsFunc(g.of, func(f *follower) bool {
@@ -199,7 +200,7 @@ func (m *coordinator) groupsOf(s *shot) (names []string) {
 	return names
 }
 
-// begins makes a capture beside the rest.
+// begins runs a capture in the background.
 func (m *coordinator) begins(ctx context.Context, s *shot) {
 	m.engine.Pause(m.groupsOf(s)...)
 	m.shooting = s
@@ -209,7 +210,7 @@ func (m *coordinator) begins(ctx context.Context, s *shot) {
 	}()
 }
 
-// shot takes what came of a capture.
+// shot processes the result of a capture.
 func (m *coordinator) shot(s *shot) {
 	m.shooting = nil
 	now := time.Now()

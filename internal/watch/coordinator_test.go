@@ -62,7 +62,7 @@ func TestMind(t *testing.T) {
 108 verdict a capture-1 more work DP01
 204 over a uneven load
 304 alarm a uneven load DP01 since 300
-304 skipped a uneven load DP01 the last one for this began at 00:01:44, and --cooldown is 10m0s
+304 skipped a uneven load DP01 the last capture for this cause began at 00:01:44, and --cooldown is 10m0s
 404 over a uneven load
 504 alarm a uneven load DP03 since 500
 504 capture a capture-2 uneven load
@@ -73,7 +73,7 @@ func TestMind(t *testing.T) {
 104 capture a capture-1 uneven load
 108 verdict a capture-1 slower DP01
 111 alarm a uneven pace DP01 since 100
-111 skipped a uneven pace DP01 it was so when capture-1 began at 00:01:44, which shows it, and --cooldown is 1m0s
+111 skipped a uneven pace DP01 capture-1, which began at 00:01:44, already shows it, and --cooldown is 1m0s
 164 capture a capture-2 uneven pace
 168 verdict a capture-2 slower DP01`},
 		{"a rank that says nothing any more", five, server{ranks: func(at float64) int {
@@ -87,7 +87,7 @@ func TestMind(t *testing.T) {
 113 verdict a capture-1 unclear DP03`},
 		{"no captures are allowed", Capture{}, func() (f server) { f.running, f.tokens = busy(1, 100, 200); return f }(), 2 * time.Minute, `
 104 alarm a uneven load DP01 since 100
-104 skipped a uneven load DP01 0 captures made, and --max-captures allows no more`},
+104 skipped a uneven load DP01 0 captures made, the most that --max-captures allows`},
 		{"it is gone for a while", five, server{error: gone(50, 80, errors.New("connection refused"))}, 2 * time.Minute, `
 55 lost a no sample since 00:00:50: connection refused
 80 back a 30 s`},
@@ -114,7 +114,7 @@ func TestMind(t *testing.T) {
 108 verdict a capture-1 more work DP01
 134 over a uneven load
 204 alarm a uneven load DP01 since 200
-204 skipped a uneven load DP01 the last one for this began at 00:01:44, and --cooldown is 2m0s
+204 skipped a uneven load DP01 the last capture for this cause began at 00:01:44, and --cooldown is 2m0s
 215 restarted a
 215 over a uneven load`},
 		{"it starts again, and is uneven as it warms up", five, func() (f server) { f.running, f.tokens = busy(1, 50, 75); f.anew = 50; return f }(), 2 * time.Minute, `
@@ -164,8 +164,8 @@ func TestBounds(t *testing.T) {
 		capture Capture
 		want    string
 	}{
-		{"one capture", Capture{Most: 1}, "1 capture made, and --max-captures allows no more"},
-		{"1000 bytes, which the first takes", Capture{Most: 5, MostBytes: 1000}, "captures take all that --max-disk allows, 1.00 kB"},
+		{"one capture", Capture{Most: 1}, "1 capture made, the most that --max-captures allows"},
+		{"1000 bytes, which the first takes", Capture{Most: 5, MostBytes: 1000}, "captures have used up --max-disk, 1.00 kB"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			got, m := watching(t, &Watch{Capture: c.capture}, 4*time.Minute, sequence("a"))
@@ -238,7 +238,7 @@ func TestNobodyToCapture(t *testing.T) {
 		}
 		got, _ := watching(t, &Watch{Rules: detect.Defaults()[:1], Capture: Capture{}}, 5*time.Minute, b, a)
 		if want := `104 alarm a uneven load DP01 since 100
-104 skipped a uneven load DP01 0 captures made, and --max-captures allows no more
+104 skipped a uneven load DP01 0 captures made, the most that --max-captures allows
 200 skipped a uneven load DP01 it does not answer
 205 lost a no sample since 00:03:20: connection refused
 220 back a 20 s
@@ -251,7 +251,7 @@ func TestNobodyToCapture(t *testing.T) {
 		a, b := &server{name: "a", log: true}, &server{name: "b", log: true}
 		a.running = func(int, float64) float64 { return 32 }
 		got, m := watching(t, &Watch{Rules: detect.Defaults()[:1], Capture: Capture{Most: 5}}, time.Minute, a, b)
-		if !strings.Contains(got, "skipped all servers uneven load a there is no server to capture, only its log") || m.budget.made > 0 {
+		if !strings.Contains(got, "skipped all servers uneven load a there is only a log, no server to capture") || m.budget.made > 0 {
 			t.Errorf("%s", got)
 		}
 	})

@@ -12,53 +12,53 @@ import (
 
 // Kinds of events.
 const (
-	KindBegin     = "begin"     // a server is followed
-	KindAlarm     = "alarm"     // what a rule looks for is there
-	KindOver      = "over"      // and is not any more
-	KindCapture   = "capture"   // one begins
-	KindSkipped   = "skipped"   // one would have been made
-	KindFailed    = "failed"    // it came to nothing
-	KindVerdict   = "verdict"   // what came of it
+	KindBegin     = "begin"     // a server is being watched
+	KindAlarm     = "alarm"     // a rule detected its condition
+	KindOver      = "over"      // the condition has ended
+	KindCapture   = "capture"   // a capture begins
+	KindSkipped   = "skipped"   // a capture was refused
+	KindFailed    = "failed"    // a capture failed
+	KindVerdict   = "verdict"   // the result of a capture
 	KindLost      = "lost"      // a server does not answer
-	KindBack      = "back"      // it does again
-	KindRestarted = "restarted" // its counters began anew
+	KindBack      = "back"      // it answers again
+	KindRestarted = "restarted" // its counters were reset
 	KindEnd       = "end"
 )
 
-// Event is a line of the log of events, docs/formats/watch.md.
+// Event is a line of the event log: docs/formats/watch.md.
 type Event struct {
 	Format int       `json:"format"` // 1
 	Kind   string    `json:"kind"`
 	At     time.Time `json:"at"`
-	Server string    `json:"server,omitempty"` // or servers, that are compared with each other
+	Server string    `json:"server,omitempty"` // or servers that are compared with each other
 
 	Ranks int      `json:"ranks,omitempty"` // begin: data-parallel ranks
-	Lacks []string `json:"lacks,omitempty"` // begin: what the server does not tell
+	Lacks []string `json:"lacks,omitempty"` // begin: data that the server does not provide
 
 	Rule   string     `json:"rule,omitempty"`
 	Signal string     `json:"signal,omitempty"`
-	Rank   string     `json:"rank,omitempty"`        // that stands out
-	Value  float64    `json:"value,omitempty"`       // the mean since the onset
-	Normal float64    `json:"normal,omitempty"`      // the mean of a minute before
+	Rank   string     `json:"rank,omitempty"`        // the outlier
+	Value  float64    `json:"value,omitempty"`       // mean since the onset
+	Normal float64    `json:"normal,omitempty"`      // mean of the minute before
 	Limit  float64    `json:"limit,omitempty"`       // of the rule
 	After  *time.Time `json:"onset_after,omitempty"` // the change lies after this
-	Onset  *time.Time `json:"onset,omitempty"`       // and not after that
+	Onset  *time.Time `json:"onset,omitempty"`       // and not after this
 
-	Capture  string   `json:"capture,omitempty"` // its name
+	Capture  string   `json:"capture,omitempty"` // name of the capture
 	Dir      string   `json:"dir,omitempty"`
 	Verdict  *Verdict `json:"verdict,omitempty"`
 	Error    string   `json:"error,omitempty"`
-	Seconds  float64  `json:"seconds,omitempty"`  // back: that it was gone; end: that was watched
+	Seconds  float64  `json:"seconds,omitempty"`  // back: length of the outage; end: time watched
 	Captures int      `json:"captures,omitempty"` // end
-	Blind    float64  `json:"blind_s,omitempty"`  // end: for how long windows of its own were open, in which nothing is judged
+	Blind    float64  `json:"blind_s,omitempty"`  // end: total length of its own windows, in which nothing is judged
 }
 
-// tell notes an event, and says lines to people.
+// tell logs an event and prints lines.
 func (m *coordinator) tell(e *Event, lines ...string) {
 	e.Format = 1
 	m.counts.event(e)
 	text, err := json.Marshal(e)
-	if err != nil { // a figure that JSON has no word for costs this event its figures, and no other anything
+	if err != nil { // JSON cannot encode a figure: log the event without figures
 		text, err = json.Marshal(&Event{Format: 1, At: e.At, Kind: e.Kind, Server: e.Server, Rule: e.Rule, Rank: e.Rank, Capture: e.Capture, Dir: e.Dir, Error: err.Error()})
 	}
 	if err == nil && m.w.Log != nil && m.err == nil {
@@ -78,7 +78,7 @@ func (m *coordinator) tell(e *Event, lines ...string) {
 	}
 }
 
-// says is an event in a sentence, for who sees its time, its server and its rank beside it.
+// says describes an event in a sentence, to be shown next to its time, server and rank.
 func (e *Event) says(lines []string) string {
 	switch {
 	case e.Verdict != nil:
@@ -96,7 +96,7 @@ func (e *Event) says(lines []string) string {
 	return strings.TrimPrefix(text, e.Rank+": ")
 }
 
-// eventOf is what a rule found.
+// eventOf converts an alarm to an event.
 func eventOf(a *alarm) *Event {
 	e := &Event{
 		Kind: KindAlarm, At: a.At, Server: a.of.name, Rule: a.Rule.Name, Signal: a.Rule.Signal, Value: a.Value, Normal: a.Normal, Limit: a.Limit,
@@ -108,10 +108,10 @@ func eventOf(a *alarm) *Event {
 	return e
 }
 
-// text says it for people.
+// text formats the alarm for the console.
 func (a *alarm) text() string {
 	if a.Ended {
-		return fmt.Sprintf("%s: over: %s", a.of.name, a.Rule.Name)
+		return fmt.Sprintf("%s: %s is over", a.of.name, a.Rule.Name)
 	}
 	who := a.of.name
 	if a.Who >= 0 {
@@ -121,22 +121,22 @@ func (a *alarm) text() string {
 	switch a.Rule.Kind {
 	case detect.Imbalance:
 		what := map[string]string{
-			detect.MaxOverMean: "the largest over the mean", detect.MaxOverRest: "the largest over the median of the others", detect.Variation: "standard deviation over mean",
+			detect.MaxOverMean: "the largest %s is %.2f times the mean", detect.MaxOverRest: "the largest %s is %.2f times the median of the others", detect.Variation: "the standard deviation of %s is %.2f times the mean",
 		}[a.Rule.Measure]
-		text += fmt.Sprintf(": %s is %.2f in %s, and was %.2f", what, a.Value, a.Rule.Signal, a.Normal)
-		if a.Value < a.Limit { // the mean since the onset, which may begin below
-			text += fmt.Sprintf(" (now above %.2f)", a.Limit)
+		text += fmt.Sprintf(": "+what+" (%.2f before)", a.Rule.Signal, a.Value, a.Normal)
+		if a.Value < a.Limit { // the mean since the onset may begin below the limit
+			text += fmt.Sprintf(", now above %.2f", a.Limit)
 		}
 	case detect.Latency:
 		if a.Rule.Above > 0 {
-			text += fmt.Sprintf(": %s is %s, and was %s", a.Rule.Signal, metric.Duration(a.Value*1e9), metric.Duration(a.Normal*1e9))
+			text += fmt.Sprintf(": %s is %s (%s before)", a.Rule.Signal, metric.Duration(a.Value*1e9), metric.Duration(a.Normal*1e9))
 		} else {
-			text += fmt.Sprintf(": %s is %.2f times its median of the last minutes", a.Rule.Signal, a.Value)
+			text += fmt.Sprintf(": %s is %.2f times its recent median", a.Rule.Signal, a.Value)
 		}
 	case detect.Queue:
-		text += fmt.Sprintf(": by %.1f requests a second", a.Value)
+		text += fmt.Sprintf(": the queue grows by %.1f requests per second", a.Value)
 	case detect.Throughput:
-		text += fmt.Sprintf(": %s of the tokens that as many requests got before", metric.Percent(1/a.Value))
+		text += fmt.Sprintf(": throughput fell to %s of what this many requests got before", metric.Percent(1/a.Value))
 	}
 	return text
 }

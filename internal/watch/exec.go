@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	execTime = time.Minute // that a command may take
-	execMost = 100         // events that wait for it
+	execTime = time.Minute // timeout of a command
+	execMost = 100         // maximum number of queued events
 )
 
-// executor runs a command for each event, one after the other.
+// executor runs a command for each event, one at a time.
 type executor struct {
 	command string
 	say     *progress.Console
@@ -34,7 +34,7 @@ func startExec(command string, say *progress.Console) *executor {
 	return x
 }
 
-// event hands one on; it never waits.
+// event queues an event; it never blocks.
 func (x *executor) event(e []byte) {
 	select {
 	case x.events <- e:
@@ -43,12 +43,12 @@ func (x *executor) event(e []byte) {
 	}
 }
 
-// end waits until the last has been handled.
+// end waits until all queued events are handled.
 func (x *executor) end() {
 	close(x.events)
 	x.all.Wait()
 	if x.lost > 0 {
-		x.say.Lack("--exec: %s came while %d waited for the command, and were left out", plural(x.lost, "event"), execMost)
+		x.say.Lack("--exec: %s dropped, because %d were already waiting for the command", plural(x.lost, "event"), execMost)
 	}
 }
 

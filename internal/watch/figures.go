@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Figure is one signal of a rank and of the others.
+// Figure is a signal of one rank and of the others.
 type Figure struct {
 	Signal       string   `json:"signal"`
 	Unit         string   `json:"unit,omitempty"`
-	This         *float64 `json:"this"` // null: not known
+	This         *float64 `json:"this"` // null: unknown
 	Others       *float64 `json:"others"`
 	ThisBefore   *float64 `json:"this_before"`
 	OthersBefore *float64 `json:"others_before"`
@@ -25,7 +25,7 @@ func (f *Figure) ratio() float64 {
 	return *f.This / *f.Others
 }
 
-// told are the signals of ranks that a verdict tells.
+// told are the per-rank signals that a verdict reports.
 var told = []struct {
 	name, unit string
 	of         func(*signals.Flow) float64
@@ -38,10 +38,10 @@ var told = []struct {
 	{"step", "s", func(f *signals.Flow) float64 { return f.Step }},
 }
 
-// before is how much of the time before a change is told.
+// before is the length of the period before a change that a verdict reports.
 const before = time.Minute
 
-// figures are the signals of a rank and of the others, before the change and since.
+// figures returns the signals of a rank and of the others, before and since the change.
 func figures(history []*signals.Live, dp int, since, until time.Time) (out []Figure) {
 	for _, t := range told {
 		mean := func(from, to time.Time, this bool) *float64 {
@@ -76,7 +76,7 @@ func figures(history []*signals.Live, dp int, since, until time.Time) (out []Fig
 	return out
 }
 
-// figure is that of a signal; nil: there is none.
+// figure returns the figure of a signal, or nil.
 func (v *Verdict) figure(signal string) *Figure {
 	i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == signal })
 	if i < 0 {
@@ -85,5 +85,5 @@ func (v *Verdict) figure(signal string) *Figure {
 	return &v.Load[i]
 }
 
-// times is how many times as much the rank has of a signal as the others.
+// times returns the ratio of the rank's signal to that of the others.
 func (v *Verdict) times(signal string) float64 { return v.figure(signal).ratio() }

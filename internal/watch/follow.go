@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	silent   = 5 * time.Second  // after so long without a sample a server is said not to answer
-	patience = 10 * time.Second // that it may take to answer
+	silent   = 5 * time.Second  // time without a sample after which a server counts as lost
+	patience = 10 * time.Second // timeout of a request
 )
 
-// reader takes samples of a server: a [signals.Reader].
+// reader samples a server: a [signals.Reader].
 type reader interface {
 	Read(context.Context) (*signals.Sample, error)
 	Forget()
 	Lacks(*signals.Sample) []string
 }
 
-// follower takes samples of one server: of what it tells, of its log, or of both. Its reader and its
-// tail are for the goroutine of follow, all else for who receives the readings.
+// follower samples one server, through its endpoints, its log or both. reader and tail belong to the goroutine of
+// follow, everything else to the receiver of the readings.
 type follower struct {
 	name   string
 	every  time.Duration
-	server *torch.Reached // nil: there is but a log
-	reader reader         // of the server; nil: there is none
-	tail   *signals.Tail  // of its log; nil: none
+	server *torch.Reached // nil: only a log
+	reader reader         // nil: none
+	tail   *signals.Tail  // of the server's log; nil: none
 
 	last *signals.Sample
-	live *signals.Live // since the one before; nil: there is no other yet
+	live *signals.Live // change since the previous sample; nil: only one sample so far
 
-	missing time.Time // since when there is no sample; zero: there was one just now
+	missing time.Time // time of the first missing sample; zero: the last one arrived
 	told    bool
 }
 
-// newFollower follows a server under the name that the user gave it, or its URL.
+// newFollower follows a server under the name that the user gave it, or else its URL.
 func newFollower(r *torch.Reached, given []torch.Target, every time.Duration) *follower {
 	f := &follower{name: r.URL, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
 	for _, t := range given {
@@ -83,15 +83,15 @@ func (f *follower) read(ctx context.Context) (*signals.Sample, error) {
 	return f.tail.Join(s, err)
 }
 
-// lacks is what is not known of the server.
+// lacks lists the data that the server does not provide.
 func (f *follower) lacks() []string {
 	if f.reader == nil {
-		return []string{"no latencies, and no captures: give the server's --url for these"}
+		return []string{"no latencies and no captures: these need the server's --url"}
 	}
 	return f.reader.Lacks(f.last)
 }
 
-// follow takes a sample at each tick, and hands it on.
+// follow takes a sample at each tick and sends it.
 func (f *follower) follow(ctx context.Context, to chan<- reading) {
 	if f.tail != nil {
 		defer f.tail.Follow(ctx)()
@@ -108,7 +108,7 @@ func (f *follower) follow(ctx context.Context, to chan<- reading) {
 		s, err := f.read(limited)
 		cancel()
 		if err != nil && f.reader != nil {
-			f.reader.Forget() // it may be another one when it is back
+			f.reader.Forget() // another server may answer when it is back
 		}
 		select {
 		case to <- reading{of: f, at: time.Now(), sample: s, err: err}:
@@ -123,7 +123,7 @@ func (f *follower) take(s *signals.Sample) {
 	f.last = s
 }
 
-// lost notes that there is no sample. What it gives is to be said, once.
+// lost records a missing sample. It returns a message when an outage is first reported, else "".
 func (f *follower) lost(at time.Time, err error) string {
 	f.live = nil
 	if f.missing.IsZero() {
@@ -136,7 +136,7 @@ func (f *follower) lost(at time.Time, err error) string {
 	return fmt.Sprintf("no sample since %s: %v", clock(f.missing), err)
 }
 
-// back notes that there is one again, and gives how long there was none, if that was said.
+// back records that samples arrive again, and returns the length of the outage if it was reported.
 func (f *follower) back(at time.Time) (gone time.Duration) {
 	if f.told {
 		gone = at.Sub(f.missing)

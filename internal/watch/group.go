@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// keep is how much of the past is kept for verdicts.
+// keep is the length of the history kept for verdicts.
 const keep = 3 * time.Minute
 
-// group is ranks that are compared with each other: the data-parallel ranks of one server, or
-// several servers of one role, each of which is then a rank.
+// group is a set of ranks that are compared with each other: the data-parallel ranks of one server, or several servers
+// of one role, each counting as a rank.
 type group struct {
 	name string
 	of   []*follower
@@ -20,10 +20,10 @@ type group struct {
 	past []*signals.Live
 }
 
-// takes tells whether a reading of a follower completes a look at the group.
+// takes reports whether a follower's reading completes a sample of the group.
 func (g *group) takes(f *follower) bool { return g.of[0] == f }
 
-// look makes of the last samples what went on in the group; false: nothing new.
+// look computes the group's sample from the last readings; false: nothing new.
 func (g *group) look() bool {
 	if g.live = g.of[0].live; len(g.of) > 1 {
 		g.live = g.together()
@@ -32,13 +32,13 @@ func (g *group) look() bool {
 		return false
 	}
 	g.past = append(g.past, g.live)
-	for len(g.past) > 1 && g.live.At.Sub(g.past[0].At).Abs() > keep { // clocks may go back
+	for len(g.past) > 1 && g.live.At.Sub(g.past[0].At).Abs() > keep { // clocks may be set back
 		g.past = g.past[1:]
 	}
 	return true
 }
 
-// together takes servers for ranks.
+// together merges the servers' samples into one in which each server is a rank.
 func (g *group) together() *signals.Live {
 	first := g.of[0].live
 	if first == nil {
@@ -47,7 +47,7 @@ func (g *group) together() *signals.Live {
 	all := &signals.Live{At: first.At, Over: first.Over}
 	for i, f := range g.of {
 		if f.live == nil || first.At.Sub(f.live.At).Abs() > 3*f.every+time.Second {
-			continue // of it there is nothing new
+			continue // no recent sample
 		}
 		all.Restarted = all.Restarted || f.live.Restarted
 		all.Ranks = append(all.Ranks, f.live.Whole(i))
@@ -57,7 +57,7 @@ func (g *group) together() *signals.Live {
 	return all
 }
 
-// rank names what stands out.
+// rank returns the name of a rank or server.
 func (g *group) rank(who int) string {
 	switch {
 	case who < 0:
@@ -68,29 +68,29 @@ func (g *group) rank(who int) string {
 	return rankName(who)
 }
 
-// rankName is a data-parallel rank as reports name it.
+// rankName returns the name of a data-parallel rank as in reports.
 func rankName(dp int) string { return fmt.Sprintf("DP%02d", dp) }
 
-// mostServers is how many are captured together: the one that stands out, and peers to hold it against.
+// mostServers is the maximum number of servers captured together: the outlier and peers for comparison.
 const mostServers = 4
 
-// concerned are the servers to capture, or why there is none.
+// concerned returns the servers to capture, or the reason why there are none.
 func (g *group) concerned(who int) (out []*follower, why string) {
 	order := g.of
-	if len(g.of) > 1 && who >= 0 { // the one that stands out is the first
+	if len(g.of) > 1 && who >= 0 { // the outlier comes first
 		order = append([]*follower{g.of[who]}, slices.Delete(slices.Clone(g.of), who, who+1)...)
 	}
 	for i, f := range order {
 		switch {
 		case f.server == nil:
-			why = "there is no server to capture, only its log"
+			why = "there is only a log, no server to capture"
 		case !f.missing.IsZero():
 			why = "it does not answer"
 		case len(out) < mostServers:
 			out = append(out, f)
 		}
 		if i == 0 && who >= 0 && len(out) == 0 {
-			return nil, why // of the others alone nothing would be seen
+			return nil, why // a capture of the other servers alone would show nothing
 		}
 	}
 	if len(out) > 0 {

@@ -15,15 +15,15 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// counts is what /metrics of the watch itself shows.
+// counts holds the data of watch's own /metrics.
 type counts struct {
 	mu     sync.Mutex
 	events map[string]int        // by kind
-	alarms map[[2]string]float64 // by group and rule: 1 while it is on
+	alarms map[[2]string]float64 // by group and rule: 1 while active
 	live   map[string]*signals.Live
 }
 
-// event counts one.
+// event counts an event.
 func (c *counts) event(e *Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,23 +43,23 @@ func (c *counts) event(e *Event) {
 	}
 }
 
-// seen notes what went on in a server.
+// seen stores a server's last sample.
 func (c *counts) seen(f *follower) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.live[f.name] = f.live
 }
 
-// text is the page.
+// text renders the page.
 func (c *counts) text() *prom.Text {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x := &prom.Text{Prefix: "stepscope_watch_"}
-	x.Header("events_total", "Events by kind, as in the log of events.", "counter")
+	x.Header("events_total", "Events by kind, as in the event log.", "counter")
 	for _, kind := range slices.Sorted(maps.Keys(c.events)) {
 		x.Sample("events_total", `kind="`+kind+`"`, float64(c.events[kind]))
 	}
-	x.Header("alarm", "Whether what a rule looks for is there.", "gauge")
+	x.Header("alarm", "Whether the condition of a rule is active.", "gauge")
 	for _, a := range slices.SortedFunc(maps.Keys(c.alarms), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		x.Sample("alarm", `server="`+prom.Escape(a[0])+`",rule="`+prom.Escape(a[1])+`"`, c.alarms[a])
 	}
@@ -73,7 +73,7 @@ func (c *counts) text() *prom.Text {
 		x.Sample("up", `server="`+prom.Escape(s)+`"`, up)
 	}
 	for _, t := range told {
-		x.Header("rank_"+t.name, "What a rank has, in "+t.unit+".", "gauge")
+		x.Header("rank_"+t.name, "Current value for a rank, in "+t.unit+".", "gauge")
 		for _, s := range servers {
 			if l := c.live[s]; l != nil {
 				for i := range l.Ranks {
@@ -87,7 +87,7 @@ func (c *counts) text() *prom.Text {
 	return x
 }
 
-// serve answers until the function that it gives is called.
+// serve serves /metrics until end is called.
 func (c *counts) serve(ln net.Listener) (end func()) {
 	f := &httpguard.Front{
 		Log: slog.New(slog.DiscardHandler), BodyTimeout: 10 * time.Second, MaxBodyBytes: httpguard.MostControl, Insecure: true,
@@ -96,7 +96,7 @@ func (c *counts) serve(ln net.Listener) (end func()) {
 		},
 	}
 	mux := f.Mux([]httpguard.Route{httpguard.At("GET", "/metrics", httpguard.Open, func(w http.ResponseWriter, _ *http.Request) { c.text().Reply(w) })},
-		func(*http.Request) string { return "there is /metrics alone" })
+		func(*http.Request) string { return "the only page is /metrics" })
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { f.Serve(ctx, ln, f.Guard(mux), func(hs *http.Server) { hs.Close() }) })

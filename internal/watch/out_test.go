@@ -45,7 +45,7 @@ func TestExec(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--exec: heard\n", "stepscope: --exec: exit status 3\n",
-		fmt.Sprintf("--exec: %d events came while 100 waited for the command, and were left out\n", 3*execMost+more-len(lines)),
+		fmt.Sprintf("--exec: %d events dropped, because 100 were already waiting for the command\n", 3*execMost+more-len(lines)),
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, said.String()[:min(said.Len(), 500)])

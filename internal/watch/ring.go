@@ -10,29 +10,29 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Ring is a flight recorder: short windows are captured now and then, of which the last few are kept, so
-// that what a capture shows can be compared with what was before.
+// Ring configures the flight recorder: it captures short windows at intervals and keeps the last few, so that a capture
+// can be compared with the time before.
 type Ring struct {
-	N     int           // windows that are kept; 0: none are made
+	N     int           // windows kept; 0: off
 	Every time.Duration // from the end of one to the beginning of the next
-	Steps int           // in each
+	Steps int           // steps per window
 }
 
-// ring is how it stands.
+// ring is the state of the flight recorder.
 type ring struct {
 	made  int
-	next  time.Time // before which none is made
-	turn  int       // whose the next one is
-	slow  bool      // it was said that they come less often than they are wanted
+	next  time.Time // earliest time of the next window
+	turn  int       // index of the next server
+	slow  bool      // the user has been warned that windows come less often than requested
 	shots []*shot   // the newest last
-	after *shot     // a capture that the next window comes after; nil: none
-	bad   int       // windows in a row that came to nothing
+	after *shot     // a capture that the next window follows; nil: none
+	bad   int       // consecutive failed windows
 }
 
-// judgedFor is how many times as long as a window took the servers are judged before the next one.
+// judgedFor is the minimum time of judgement between windows, as a multiple of the window's length.
 const judgedFor = 3
 
-// turn makes a window, if it is time for one and there is work to record.
+// turn starts a window if one is due and a server has work to record.
 func (m *coordinator) turn(ctx context.Context) {
 	r, now := &m.ring, time.Now()
 	if m.w.Ring.N == 0 || m.shooting != nil || now.Before(r.next) || m.budget.bytes >= m.w.Capture.MostBytes {
@@ -50,7 +50,7 @@ func (m *coordinator) turn(ctx context.Context) {
 	}
 }
 
-// servers are the groups of one server that can be captured.
+// servers returns the groups of one server that can be captured.
 func (m *coordinator) servers() (out []*group) {
 	for _, g := range m.groups {
 		if len(g.of) == 1 && g.of[0].server != nil {
@@ -60,27 +60,27 @@ func (m *coordinator) servers() (out []*group) {
 	return out
 }
 
-// ended says when the next window may be made after one that took so long.
+// ended schedules the next window after one of the given length.
 func (r *ring) ended(m *coordinator, now time.Time, took time.Duration) {
 	wait := max(m.w.Ring.Every, judgedFor*took)
 	r.next = now.Add(wait)
 	if wait > m.w.Ring.Every && !r.slow {
 		r.slow = true
-		m.w.Say.Line(fmt.Sprintf("a window of the flight recorder took %v, in which nothing was judged: the next one comes %v after it, not %v", took.Round(time.Millisecond), wait.Round(time.Millisecond), m.w.Ring.Every))
+		m.w.Say.Line(fmt.Sprintf("a flight recorder window took %v, during which nothing was judged: the next one follows after %v instead of %v", took.Round(time.Millisecond), wait.Round(time.Millisecond), m.w.Ring.Every))
 	}
 }
 
-// works tells whether a server has requests: an idle one is not recorded.
+// works reports whether a server has running requests; idle servers are not recorded.
 func works(l *signals.Live) bool {
 	return l.Sum(func(f *signals.Flow) float64 { return f.Running }) > 0
 }
 
-// take keeps a window, and drops the oldest.
+// take stores a window and deletes the oldest.
 func (r *ring) take(m *coordinator, s *shot) {
 	if s.err != nil {
 		os.RemoveAll(s.dir)
 		if r.bad++; r.bad == 1 {
-			m.w.Say.Line("the flight recorder's window came to nothing: " + s.err.Error())
+			m.w.Say.Line("a flight recorder window failed: " + s.err.Error())
 		}
 		return
 	}
@@ -99,14 +99,15 @@ func (r *ring) take(m *coordinator, s *shot) {
 	}
 }
 
-// end drops the windows that no capture came after.
+// end deletes the windows that were not kept for a capture.
 func (r *ring) end() {
 	for _, s := range r.shots {
 		os.RemoveAll(s.dir)
 	}
 }
 
-// keep names the windows that a capture's server has from before the change, which it gives, and since.
+// keep gives permanent names to the windows of the captured server, from before and since the change, and returns the
+// directories of those from before.
 func (r *ring) keep(m *coordinator, s *shot) (dirs []string) {
 	var others []*shot
 	n := map[string]int{}
@@ -128,11 +129,11 @@ func (r *ring) keep(m *coordinator, s *shot) (dirs []string) {
 	return dirs
 }
 
-// name gives a window a name for good.
+// name renames a window for permanent storage.
 func (r *ring) name(m *coordinator, s *shot, name string) bool {
 	to := filepath.Join(m.w.Dir, name)
 	if err := os.Rename(s.dir, to); err != nil {
-		m.w.Say.Lack("a window of the flight recorder is lost: %v", err)
+		m.w.Say.Lack("a flight recorder window is lost: %v", err)
 		return false
 	}
 	for i := range s.result.Servers {
@@ -148,13 +149,13 @@ func (r *ring) name(m *coordinator, s *shot, name string) bool {
 	s.dir, s.name = to, name
 	if m.w.Run != nil {
 		if err := s.result.Keep(m.w.Run, name); err != nil {
-			m.w.Say.Lack("%s is not in the run: %v", name, err)
+			m.w.Say.Lack("%s could not be added to the run: %v", name, err)
 		}
 	}
 	return true
 }
 
-// moved is a path below a directory that has another name now.
+// moved returns a path after its directory was renamed.
 func moved(path, from, to string) string {
 	rel, err := filepath.Rel(from, path)
 	if path == "" || err != nil || !filepath.IsLocal(rel) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// ruleKeys are what a rule in a file may say: docs/formats/watch.md.
+// ruleKeys are the keys of a rule in a file: docs/formats/watch.md.
 var ruleKeys = map[string]func(r *detect.Rule, n *yamltree.Node) error{
 	"name": text(func(r *detect.Rule) *string { return &r.Name }),
 	"kind": func(r *detect.Rule, n *yamltree.Node) error {
@@ -63,12 +63,12 @@ func number(of func(*detect.Rule) *float64) func(*detect.Rule, *yamltree.Node) e
 func duration(n *yamltree.Node) (time.Duration, error) {
 	d, err := time.ParseDuration(n.Source)
 	if err != nil || n.Kind != yamltree.Text {
-		return 0, fmt.Errorf("%s: give a time, as 5s", n.Source)
+		return 0, fmt.Errorf("%s: give a time, such as 5s", n.Source)
 	}
 	return d, nil
 }
 
-// ParseRules reads a file of rules: a list below the key rules. What is wrong is said with its line.
+// ParseRules parses a rule file: a list under the key rules. Errors give the line.
 func ParseRules(data []byte) ([]detect.Rule, error) {
 	tree, problems := yamltree.Parse(data)
 	if len(problems) > 0 {
@@ -76,12 +76,12 @@ func ParseRules(data []byte) ([]detect.Rule, error) {
 	}
 	at := func(n *yamltree.Node, err error) error { return fmt.Errorf("line %d: %w", n.Line, err) }
 	if tree.Kind != yamltree.Map || len(tree.Entries) != 1 || tree.Entries[0].Key != "rules" || tree.Entries[0].Value.Kind != yamltree.List {
-		return nil, fmt.Errorf("give a list of rules below the key rules")
+		return nil, fmt.Errorf("give a list of rules under the key rules")
 	}
 	var out []detect.Rule
 	for _, item := range tree.Entries[0].Value.Items {
 		if item.Kind != yamltree.Map {
-			return nil, at(item, fmt.Errorf("a rule is a map of keys, as kind: imbalance"))
+			return nil, at(item, fmt.Errorf("a rule is a map of keys, such as kind: imbalance"))
 		}
 		r := detect.Rule{For: 10 * time.Second, Asked: true}
 		for _, e := range item.Entries {
@@ -96,7 +96,7 @@ func ParseRules(data []byte) ([]detect.Rule, error) {
 				if near := suggest.Closest(e.Key, keys); near != "" {
 					hint = "did you mean " + near + "?"
 				}
-				return nil, fmt.Errorf("line %d: there is no key %q: %s", e.Line, e.Key, hint)
+				return nil, fmt.Errorf("line %d: unknown key %q: %s", e.Line, e.Key, hint)
 			}
 			if err := set(&r, e.Value); err != nil {
 				return nil, at(e.Value, fmt.Errorf("%s: %w", e.Key, err))
@@ -109,15 +109,15 @@ func ParseRules(data []byte) ([]detect.Rule, error) {
 			r.Name = strings.TrimSpace(string(r.Kind) + " " + r.Signal)
 		}
 		if err := r.Check(); err != nil {
-			return nil, fmt.Errorf("the rule of line %d: %w", item.Line, err)
+			return nil, fmt.Errorf("the rule in line %d: %w", item.Line, err)
 		}
 		if slices.ContainsFunc(out, func(o detect.Rule) bool { return o.Name == r.Name }) {
-			return nil, at(item, fmt.Errorf("rule %q: its name is used twice", r.Name))
+			return nil, at(item, fmt.Errorf("rule %q: the name is used twice", r.Name))
 		}
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("there is no rule in it")
+		return nil, fmt.Errorf("it has no rules")
 	}
 	return out, nil
 }

@@ -12,13 +12,13 @@ func TestParseRules(t *testing.T) {
 		t.Errorf("%+v, %v", rules, err)
 	}
 	for text, want := range map[string]string{
-		"":                                      "give a list of rules below the key rules",
-		"rules: []":                             "there is no rule in it",
+		"":                                      "give a list of rules under the key rules",
+		"rules: []":                             "it has no rules",
 		"rules:\n  - 3":                         "line 2: a rule is a map of keys",
-		"rules:\n  - kind: silent\n    abov: 3": `line 3: there is no key "abov": did you mean above?`,
-		"rules:\n  - kind: silent\n    for: 5":  "line 3: for: 5: give a time, as 5s",
+		"rules:\n  - kind: silent\n    abov: 3": `line 3: unknown key "abov": did you mean above?`,
+		"rules:\n  - kind: silent\n    for: 5":  "line 3: for: 5: give a time, such as 5s",
 		"rules:\n  - kind: [a]":                 "line 2: kind: : give a word",
-		"rules:\n  - kind: silent\n  - kind: silent":                "line 3: rule \"silent\": its name is used twice",
+		"rules:\n  - kind: silent\n  - kind: silent":                "line 3: rule \"silent\": the name is used twice",
 		"rules:\n  - kind: latency\n    signal: itl\n    above: 1s": "its mean or a percentile",
 		"rules: {": "",
 	} {

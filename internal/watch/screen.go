@@ -14,13 +14,13 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// screen is what is drawn in a terminal: a line a rank.
+// screen is the terminal display, with one line per rank.
 type screen struct {
 	mu    sync.Mutex
 	lines func(width, rows int) []string
 }
 
-// set takes how all stands. What it keeps is not changed afterwards.
+// set stores a snapshot of the state, which must not be modified afterwards.
 func (s *screen) set(m *coordinator) {
 	v := view{at: time.Now(), began: m.began, captures: m.budget.made, bytes: m.budget.bytes, doing: "watching"}
 	if m.shooting != nil {
@@ -44,7 +44,7 @@ func (s *screen) frame(width, rows int) []string {
 	return lines(width, rows)
 }
 
-// view is how all stands at a moment.
+// view is a snapshot of the state.
 type view struct {
 	at, began time.Time
 	doing     string
@@ -55,13 +55,13 @@ type view struct {
 
 type onScreen struct {
 	name    string
-	live    *signals.Live // nil: there is no sample
+	live    *signals.Live // nil: no sample
 	missing time.Time
 	alarms  []string
 }
 
-// few is how many lines of ranks are drawn at least; of more ranks than there is room for, those with the most load
-// are drawn.
+// few is the minimum number of rank lines drawn. If there are more ranks than lines, those with the highest load are
+// drawn.
 const few = 3
 
 func (v *view) frame(width, rows int) []string {
@@ -110,12 +110,12 @@ func (s *onScreen) lines(now time.Time, width, room int) []string {
 		out = append(out, text)
 	}
 	if left := len(l.Ranks) - len(shown); left > 0 {
-		out = append(out, fmt.Sprintf("  and %s with less", plural(left, "rank")))
+		out = append(out, fmt.Sprintf("  and %s with less load", plural(left, "rank")))
 	}
 	return out
 }
 
-// busiest are the places of at most n ranks with the most load, in order.
+// busiest returns the indices of the at most n ranks with the highest load, in ascending order.
 func busiest(ranks []signals.Flow, n int) (places []int) {
 	for i := range ranks {
 		places = append(places, i)
@@ -126,7 +126,7 @@ func busiest(ranks []signals.Flow, n int) (places []int) {
 	return places
 }
 
-// latencies says in short how long requests take.
+// latencies summarizes the request latencies.
 func latencies(l *signals.Live) string {
 	var parts []string
 	for _, h := range []struct {

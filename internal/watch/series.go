@@ -12,18 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// A series is what was seen of servers, a line of JSON a sample: what --series keeps and --replay
-// holds against rules (docs/formats/watch.md).
+// A series records the samples of servers, one line of JSON each. --series writes it and --replay applies rules to it
+// (docs/formats/watch.md).
 
-// seen is one of its lines.
+// seen is a line of a series.
 type seen struct {
 	Format    int       `json:"format"` // 1
 	At        time.Time `json:"at"`
 	Server    string    `json:"server"`
-	Seconds   float64   `json:"seconds"` // since the sample before
+	Seconds   float64   `json:"seconds"` // since the previous sample
 	Restarted bool      `json:"restarted,omitempty"`
-	Blind     bool      `json:"blind,omitempty"`  // a capture of watch's own went on: it was not judged
-	Tokens    *float64  `json:"tokens,omitempty"` // of all ranks, a second
+	Blind     bool      `json:"blind,omitempty"`  // not judged: one of watch's own captures was in progress
+	Tokens    *float64  `json:"tokens,omitempty"` // per second, all ranks
 
 	Ranks []seenRank `json:"ranks"`
 	TTFT  *seenHist  `json:"ttft,omitempty"`
@@ -31,7 +31,7 @@ type seen struct {
 	E2E   *seenHist  `json:"e2e,omitempty"`
 }
 
-// seenRank is what went on in a rank; what is not known is left out.
+// seenRank holds the signals of a rank; unknown ones are omitted.
 type seenRank struct {
 	DP      int      `json:"dp"`
 	Running *float64 `json:"running,omitempty"`
@@ -46,11 +46,11 @@ type seenRank struct {
 	Device  *float64 `json:"device,omitempty"`
 }
 
-// seenHist is the observations of a sample: how many fell into which bucket, by its upper bound.
+// seenHist is a sample's observations in cumulative buckets.
 type seenHist struct {
 	Sum    float64      `json:"sum"`
 	Count  float64      `json:"count"`
-	Counts [][2]float64 `json:"counts"` // bound in s, observations up to it; beyond the last bound lies the rest
+	Counts [][2]float64 `json:"counts"` // upper bound in s, observations up to it; the rest lies beyond the last bound
 }
 
 func given(v float64) *float64 {
@@ -67,7 +67,7 @@ func known(v *float64) float64 {
 	return *v
 }
 
-// note writes what was seen of a server.
+// note writes a server's sample to the series.
 func (m *coordinator) note(f *follower) {
 	if m.w.Series == nil || m.err != nil {
 		return
@@ -79,7 +79,7 @@ func (m *coordinator) note(f *follower) {
 		s.Ranks = append(s.Ranks, seenRank{r.DP, given(r.Running), given(r.Queued), given(r.Context), given(r.Usage), given(r.Tokens), given(r.Prefill), given(r.Pace), given(r.Step), given(r.Batch), given(r.Device)})
 	}
 	text, err := json.Marshal(&s)
-	if err != nil { // a figure that JSON has no word for: of this sample nothing is kept
+	if err != nil { // JSON cannot encode one of the figures: skip this sample
 		return
 	}
 	_, m.err = m.w.Series.Write(append(text, '\n'))
@@ -93,7 +93,7 @@ func histOf(h *signals.Histogram) *seenHist {
 	below, last := 0.0, 0.0
 	for i, n := range h.Counts {
 		if n != below && !math.IsInf(h.Bounds[i], 1) {
-			if i > 0 && h.Bounds[i-1] != last { // where the bucket begins
+			if i > 0 && h.Bounds[i-1] != last { // lower bound of the bucket
 				out.Counts = append(out.Counts, [2]float64{h.Bounds[i-1], below})
 			}
 			out.Counts = append(out.Counts, [2]float64{h.Bounds[i], n})
@@ -104,7 +104,7 @@ func histOf(h *signals.Histogram) *seenHist {
 	return out
 }
 
-// live is what the line tells.
+// live converts the line back to a sample.
 func (s *seen) live() *signals.Live {
 	l := &signals.Live{At: s.At, Over: time.Duration(s.Seconds * 1e9), Restarted: s.Restarted, Tokens: known(s.Tokens), TTFT: s.TTFT.histogram(), ITL: s.ITL.histogram(), E2E: s.E2E.histogram()}
 	for _, r := range s.Ranks {
@@ -127,8 +127,7 @@ func (h *seenHist) histogram() (out signals.Histogram) {
 	return out
 }
 
-// Replay holds a series against rules, and tells what would have been found. It gives how many lines were
-// no samples.
+// Replay applies the rules to a series and reports the alarms. strange is the number of lines that are not samples.
 func (w *Watch) Replay(r io.Reader) (samples, strange int, err error) {
 	m := w.coordinator()
 	groups := map[string]*group{}
@@ -161,7 +160,7 @@ func (w *Watch) Replay(r io.Reader) (samples, strange int, err error) {
 		err = m.err
 	}
 	if err == nil && samples == 0 {
-		err = fmt.Errorf("there is no sample in it: give a file that --series has written")
+		err = fmt.Errorf("it has no samples: give a file written by --series")
 	}
 	return samples, strange, err
 }

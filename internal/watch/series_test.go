@@ -25,19 +25,19 @@ func TestReplay(t *testing.T) {
 		want []string
 	}{
 		{"busy_then_shared", []string{
-			"2026-11-25 23:15:24  sglang: DP01: uneven load since 23:15:20: the largest over the mean is 1.62 in load, and was 1.00",
-			"2026-11-25 23:16:06  sglang: over: uneven load",
-			"2026-11-25 23:16:49  sglang: DP01: uneven pace since 23:16:44: the largest over the median of the others is 1.98 in pace, and was 1.00",
-			"2026-11-25 23:17:31  sglang: over: uneven pace",
+			"2026-11-25 23:15:24  sglang: DP01: uneven load since 23:15:20: the largest load is 1.62 times the mean (1.00 before)",
+			"2026-11-25 23:16:06  sglang: uneven load is over",
+			"2026-11-25 23:16:49  sglang: DP01: uneven pace since 23:16:44: the largest pace is 1.98 times the median of the others (1.00 before)",
+			"2026-11-25 23:17:31  sglang: uneven pace is over",
 		}},
 		{"shared", []string{
-			"2026-11-25 23:19:14  sglang: DP01: uneven pace since 23:19:08: the largest over the median of the others is 3.93 in pace, and was 1.01",
-			"2026-11-25 23:19:17  sglang: lost throughput since 23:19:08: 60.9 % of the tokens that as many requests got before",
-			"2026-11-25 23:19:57  sglang: over: lost throughput",
-			"2026-11-25 23:20:00  sglang: over: uneven pace",
+			"2026-11-25 23:19:14  sglang: DP01: uneven pace since 23:19:08: the largest pace is 3.93 times the median of the others (1.01 before)",
+			"2026-11-25 23:19:17  sglang: lost throughput since 23:19:08: throughput fell to 60.9 % of what this many requests got before",
+			"2026-11-25 23:19:57  sglang: lost throughput is over",
+			"2026-11-25 23:20:00  sglang: uneven pace is over",
 		}},
 		{"ring", []string{
-			"2026-11-26 01:11:26  sglang: DP01: uneven load since 01:11:19: the largest over the mean is 1.56 in load, and was 1.00",
+			"2026-11-26 01:11:26  sglang: DP01: uneven load since 01:11:19: the largest load is 1.56 times the mean (1.00 before)",
 		}},
 	} {
 		f, err := os.Open("testdata/" + c.file + ".jsonl")

@@ -26,35 +26,35 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// shot is one capture, and what was known when it began.
+// shot is one capture and the state at its beginning.
 type shot struct {
 	w       *Watch
 	name    string
-	ring    bool // it is one of the flight recorder, and explained only if it is wanted
+	ring    bool // a window of the flight recorder, explained only when needed
 	of      *group
 	servers []*follower
 	at      time.Time
-	why     []*alarm        // the first one first
+	why     []*alarm        // alarms, the first one first
 	past    []*signals.Live // of the group
-	before  []string        // directories of windows that the flight recorder has from before
+	before  []string        // directories of the flight recorder's earlier windows
 
 	dir     string
 	result  *torch.Result
-	windows []*explained // by server of result
+	windows []*explained // in the order of result.Servers
 	replica *result.Replica
-	changed string // since before, in words
+	changed string // difference from before, in words
 	bytes   int64
 	err     error
 }
 
-// explained is what a server's window tells.
+// explained is the analysis of one server's window.
 type explained struct {
 	server string
 	report *result.Report // nil: see err
 	err    error
 }
 
-// finishIn is how long a capture may go on once the watch has been interrupted.
+// finishIn is how long a capture may continue after the watch is interrupted.
 const finishIn = 25 * time.Second
 
 func (s *shot) what() string {
@@ -64,7 +64,7 @@ func (s *shot) what() string {
 	return s.name
 }
 
-// take records a window, brings it home, keeps and explains it. It goes on for a while when ctx ends.
+// take records a window, downloads, keeps and explains it. It continues for finishIn after ctx ends.
 func (s *shot) take(ctx context.Context) {
 	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -74,17 +74,17 @@ func (s *shot) take(ctx context.Context) {
 		return
 	}
 	s.explain(going)
-	debug.FreeOSMemory() // what explaining took is not wanted again for a long time
+	debug.FreeOSMemory() // release the memory of the analysis; the next one may be far off
 }
 
-// record makes the window.
+// record captures the window.
 func (s *shot) record(ctx context.Context) (err error) {
 	if s.w.Capture.Nsys != nil && !s.ring {
 		return s.collect(ctx)
 	}
 	var targets []torch.Target
 	for _, f := range s.servers {
-		// A worker that only its router reaches is recorded through that, with all others.
+		// A worker that only its router reaches is captured through the router, with all its other workers.
 		t := f.server.Target
 		if f.server.Base != f.server.URL {
 			t = f.server.Front
@@ -109,7 +109,7 @@ func (s *shot) record(ctx context.Context) (err error) {
 	return s.keep()
 }
 
-// keep names the window in the run.
+// keep adds the window to the run.
 func (s *shot) keep() error {
 	if s.w.Run == nil {
 		return nil
@@ -117,7 +117,7 @@ func (s *shot) keep() error {
 	return s.result.Keep(s.w.Run, s.name)
 }
 
-// collect opens a window of Nsight Systems for a while.
+// collect captures a window of NsysTime with Nsight Systems.
 func (s *shot) collect(ctx context.Context) error {
 	told := s.w.Capture.Nsys
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
@@ -128,7 +128,7 @@ func (s *shot) collect(ctx context.Context) error {
 		return err
 	}
 	pause.For(ctx, s.w.Capture.NsysTime)
-	// However long it takes: a window that is being closed cannot be left.
+	// The stop must complete, however long it takes: closing a window cannot be aborted.
 	closed, err := told.Stop(context.WithoutCancel(ctx), w.Output, s.w.Capture.Options.Timeout)
 	if err != nil {
 		return err
@@ -141,18 +141,18 @@ func (s *shot) collect(ctx context.Context) error {
 	}
 	rel, err := filepath.Rel(s.w.Run.Dir(), closed.Report)
 	if err != nil || !filepath.IsLocal(rel) {
-		return err // it lies where the session was told to put it
+		return err // it is outside the run, where the session writes it
 	}
 	return s.w.Run.AddFile(runs.File{Path: filepath.ToSlash(rel), Kind: runs.Nsys, Format: "nsys-rep", Host: server.URL, Window: s.name}, "")
 }
 
-// dearly is how many bytes of memory explaining takes for a byte of traces, about.
+// dearly is the approximate memory that the analysis needs, in bytes per byte of traces.
 const dearly = 30
 
-// explain reads the window, server by server, and holds the one that stands out against its peers.
+// explain analyses the window of each server and compares the outlier with its peers.
 func (s *shot) explain(ctx context.Context) {
 	if limit := s.w.Capture.MostMemory; limit > 0 && s.bytes > limit/dearly {
-		s.windows = []*explained{{server: s.of.name, err: fmt.Errorf("%s of traces take more memory than this machine gives: explain them where there is more", metric.Bytes(s.bytes))}}
+		s.windows = []*explained{{server: s.of.name, err: fmt.Errorf("explaining %s of traces needs more memory than this machine has: explain them on a larger one", metric.Bytes(s.bytes))}}
 		return
 	}
 	var all []*trace.Trace
@@ -161,7 +161,7 @@ func (s *shot) explain(ctx context.Context) {
 		x := &explained{server: r.URL}
 		s.windows = append(s.windows, x)
 		if len(r.Traces) == 0 {
-			x.err = errors.New("no trace came: " + r.Problem)
+			x.err = errors.New("no trace arrived: " + r.Problem)
 			continue
 		}
 		capture, err := (&window.Input{Paths: r.Traces, Read: read.Options{Export: s.w.Capture.ReadReports}}).Open(ctx, s.w.Say, "analyze")
@@ -185,7 +185,7 @@ func (s *shot) explain(ctx context.Context) {
 	}
 }
 
-// serverOf is the URL of the server whose trace a file is.
+// serverOf returns the URL of the server that wrote a trace file.
 func (s *shot) serverOf(path string) string {
 	for i := range s.result.Servers {
 		if slices.Contains(s.result.Servers[i].Traces, path) {
@@ -195,9 +195,9 @@ func (s *shot) serverOf(path string) string {
 	return ""
 }
 
-// against holds the data-parallel rank that stands out against the others. Where none does by its
-// signals it is the one whose steps take longest, if they take longer for a reason of its own, and longer than
-// those of any other: where all are slow, one of them always is the slowest.
+// against compares the outlier data-parallel rank with the others. If the signals show no outlier, it takes the rank
+// with the longest steps, provided that they have a cause of their own and are clearly longer than those of every other
+// rank. (If all ranks are slow, one of them always is the slowest.)
 func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica {
 	of := func(dp int) *result.Replica {
 		return w.Replica(rankName(dp), func(src *trace.Source) bool { return src.Rank.DP == dp })
@@ -206,7 +206,7 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica
 		return of(who)
 	}
 	var worst *result.Replica
-	at, next := 0, 0.0 // and how long the next one takes
+	at, next := 0, 0.0 // worst's DP; Longer of the second slowest
 	seen := map[int]bool{}
 	for _, t := range traces {
 		dp := t.Source.Rank.DP
@@ -232,14 +232,14 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica
 	return worst
 }
 
-// shows tells that a rank's tokens come slower since the change by its signals, too, or that these do not tell.
+// shows reports whether the signals agree that a rank's tokens are slower since the change, or do not say.
 func (s *shot) shows(dp int) bool {
 	v := &Verdict{Load: figures(s.past, dp, s.why[0].Onset, s.at)}
 	pace := v.times("pace")
 	return !signals.Known(pace) || pace > equal
 }
 
-// who is the rank that stands out; -1: none does.
+// who returns the outlier rank; -1: none.
 func (s *shot) who() int {
 	for _, a := range s.why {
 		if a.Who >= 0 {
@@ -249,29 +249,29 @@ func (s *shot) who() int {
 	return -1
 }
 
-// since compares the window with the last one from before.
+// since compares the window with the last one from before the change.
 func (s *shot) since(ctx context.Context, now []*trace.Trace) string {
 	last := s.before[len(s.before)-1]
 	was, err := (&window.Input{Paths: []string{last}}).Open(ctx, s.w.Say, "before")
 	if err != nil {
-		return "the window from before cannot be read: " + err.Error()
+		return "the earlier window cannot be read: " + err.Error()
 	}
-	if len(s.of.of) > 1 { // the window from before is of the first server alone
+	if len(s.of.of) > 1 { // the earlier window covers the first server only
 		now = slices.DeleteFunc(slices.Clone(now), func(t *trace.Trace) bool { return s.serverOf(t.Source.Path) != s.servers[0].server.URL })
 	}
 	opt := explain.CompareOptions{IDA: filepath.Base(last), IDB: s.name, Force: true}
 	if i := slices.IndexFunc(now, func(t *trace.Trace) bool { return len(s.of.of) == 1 && t.Source.Rank.DP == s.who() }); i >= 0 {
-		opt.OnlyA = now[i].Source.Rank.String() // the rank that stands out, with itself
+		opt.OnlyA = now[i].Source.Rank.String() // compare the outlier rank with itself
 		opt.OnlyB = opt.OnlyA
 	}
 	c, err := explain.Compare(was.Traces, now, opt)
 	if err != nil {
-		return "it cannot be compared with the window from before: " + strings.TrimSpace(err.Error())
+		return "the earlier window cannot be compared with it: " + strings.TrimSpace(err.Error())
 	}
 	return report.Words(c.Verdict)
 }
 
-// sizeOf is how many bytes a directory takes.
+// sizeOf returns the size of a directory in bytes.
 func sizeOf(dir string) (bytes int64) {
 	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

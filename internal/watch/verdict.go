@@ -17,39 +17,39 @@ import (
 
 // Kinds of verdicts.
 const (
-	MoreWork = "more work" // a rank has more requests, tokens or longer sequences, and takes as much longer
+	MoreWork = "more work" // a rank has more requests, tokens or longer sequences, and takes proportionally longer
 	Slower   = "slower"    // a rank takes longer for the same work
-	Overload = "overload"  // more requests come than the server serves
+	Overload = "overload"  // requests arrive faster than the server serves them
 	Unclear  = "unclear"   // neither is shown
 )
 
-// Verdict joins what the signals said with what the kernels say.
+// Verdict combines the evidence of signals and kernels.
 type Verdict struct {
 	Kind  string    `json:"kind"`
 	Rank  string    `json:"rank,omitempty"`
 	Since time.Time `json:"since"`
-	Cause string    `json:"cause,omitempty"` // of a slower rank, as of a straggler; of more work: requests, tokens, contexts, load
-	Says  string    `json:"says"`            // in a sentence
+	Cause string    `json:"cause,omitempty"` // as of a straggler for a slower rank; requests, tokens, contexts or load for more work
+	Says  string    `json:"says"`            // one sentence
 
-	Rules []string `json:"rules"` // that found it, the first one first
+	Rules []string `json:"rules"` // rules that fired, the first one first
 
-	// Of the rank, and the median of the others, since the change and in the minute before it.
+	// Load holds the signals of the rank and the median of the others, since the change and in the minute before it.
 	Load     []Figure `json:"load"`
-	Evidence []string `json:"evidence"` // of the kernels
-	Next     []string `json:"next"`     // what to do about it
-	// ByLoad: the kernels did not tell, so it is by the signals alone.
+	Evidence []string `json:"evidence"` // from kernels
+	Next     []string `json:"next"`     // recommended actions
+	// ByLoad: the kernels are inconclusive, so the verdict relies on the signals alone.
 	ByLoad bool `json:"by_load_alone"`
 
 	Findings []string        `json:"findings"` // of the window
 	Replica  *result.Replica `json:"replica,omitempty"`
-	Changed  string          `json:"changed,omitempty"` // since the last window of the flight recorder, in words
-	// Recording is what the profiler cost, in words; "": it is not known, or does not matter.
+	Changed  string          `json:"changed,omitempty"` // since the flight recorder's last window, in words
+	// Recording is the profiler's overhead in words; "": unknown or negligible.
 	Recording string   `json:"recording,omitempty"`
 	Missing   []string `json:"missing,omitempty"`  // ranks without a trace
-	Problems  []string `json:"problems,omitempty"` // why windows could not be explained
+	Problems  []string `json:"problems,omitempty"` // reasons why windows could not be explained
 }
 
-// verdict joins both halves.
+// verdict combines the signals with the windows.
 func (s *shot) verdict() *Verdict {
 	first := s.why[0]
 	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Next: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
@@ -81,7 +81,7 @@ func (s *shot) verdict() *Verdict {
 				v.Findings = append(v.Findings, report.Words(f.Title))
 			}
 		}
-		if v.Kind == Unclear && (len(s.of.of) == 1 || s.who() < 0 || i == 0) { // of several servers the first is the one that stands out
+		if v.Kind == Unclear && (len(s.of.of) == 1 || s.who() < 0 || i == 0) { // of several servers, the first one is the outlier
 			v.byFindings(x.report)
 		}
 	}
@@ -102,7 +102,7 @@ func (s *shot) verdict() *Verdict {
 	return v
 }
 
-// next says what to do about a verdict that no finding of the window says it of.
+// next sets the recommended actions of a verdict that no finding of the window covers.
 func (v *Verdict) next() {
 	f := result.Finding{Kind: result.Straggler, Cause: v.Cause, Names: []string{v.Rank}}
 	if v.Replica != nil && v.Replica.Held != nil {
@@ -122,8 +122,8 @@ func (v *Verdict) next() {
 	}
 }
 
-// byFindings takes what the ranks' collectives tell: where ranks wait for each other, who is late
-// and why is found by them. Where a data-parallel rank stands out by its signals, only what is said of that one counts.
+// byFindings derives the verdict from the collectives: where ranks wait for each other, these show the late rank and
+// the cause. If the signals show an outlier data-parallel rank, only findings about that rank count.
 func (v *Verdict) byFindings(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -147,14 +147,14 @@ func (v *Verdict) byFindings(r *result.Report) {
 	}
 }
 
-// byReplica takes what the steps of replicas that do not wait for each other tell.
+// byReplica derives the verdict from the steps of replicas that do not wait for each other.
 func (v *Verdict) byReplica(r *result.Replica) {
 	switch r.Cause {
 	case "":
 		return
 	case result.CauseLoad:
 		v.Kind, v.Cause = MoreWork, result.CauseLoad
-		if v.gathers() { // more requests are in its steps because each takes longer
+		if v.gathers() { // each step takes longer, so more requests run at a time
 			v.Kind, v.Cause = Slower, result.CauseUnknown
 			if r.Held != nil || r.LikeSlower() && r.Like >= different*r.Busier() {
 				v.Cause = result.CauseDevice
@@ -166,34 +166,34 @@ func (v *Verdict) byReplica(r *result.Replica) {
 	v.Rank = cmp.Or(v.Rank, r.Name)
 	a, b := &r.This, &r.Others
 	if a.Batch >= 0 && b.Batch >= 0 {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s steps have %.0f requests, those of the others %.0f", r.Kind, a.Batch, b.Batch))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s steps have %.0f requests (others: %.0f)", r.Kind, a.Batch, b.Batch))
 	}
-	step := fmt.Sprintf("a %s step takes %s, %s on the others", r.Kind, metric.Duration(a.Period), metric.Duration(b.Period))
-	if a.Device > 0 || b.Device > 0 { // else no GPU work was recorded
-		step += fmt.Sprintf(": %s of it kernels, against %s", metric.Duration(a.Device), metric.Duration(b.Device))
+	step := fmt.Sprintf("a %s step takes %s (others: %s)", r.Kind, metric.Duration(a.Period), metric.Duration(b.Period))
+	if a.Device > 0 || b.Device > 0 { // otherwise no GPU work was recorded
+		step += fmt.Sprintf(", kernels %s (others: %s)", metric.Duration(a.Device), metric.Duration(b.Device))
 	}
 	v.Evidence = append(v.Evidence, step)
 	if r.Like > 0 {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("like kernels take %.2f times as long as on the others (%d kinds)", r.Like, r.LikeKinds))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("kernels of the same kind take %.2f times as long as on the others (%d kinds)", r.Like, r.LikeKinds))
 	}
 	if r.Held != nil {
 		v.Evidence = append(v.Evidence, report.Words(r.Held.Proof()))
 	}
 	for _, k := range r.Kernels {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %.0f a step in %s, on the others %.0f in %s", k.Short, k.Count, metric.Duration(k.NS), k.CountOthers, metric.Duration(k.NSOthers)))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s: %.0f per step in %s (others: %.0f in %s)", k.Short, k.Count, metric.Duration(k.NS), k.CountOthers, metric.Duration(k.NSOthers)))
 	}
 }
 
-// Of the signals alone: how many times as many requests or tokens are a difference, and how
-// many are none.
+// Limits of the ratio of requests or tokens, for verdicts from signals alone: from different on, two values differ; up
+// to equal, they are the same.
 const (
 	different = 1.25
 	equal     = 1.1
 )
 
-// byLoad takes what the signals tell by Little's law: requests in a rank are tokens a second times
-// the time of a token. Where more run because more is made, a rank is busy; where as much is made, it is slow. A rank
-// that runs and makes as much as the others while more wait for it has all that it can do.
+// byLoad derives the verdict from the signals by Little's law: requests in a rank = tokens/s × time per token. A rank
+// that runs more requests and produces more tokens is busy; one that produces no more is slow. A rank that runs and
+// produces as much as the others while more requests wait for it is fully loaded.
 func (v *Verdict) byLoad() {
 	running, tokens := v.times("running"), v.times("tokens")
 	if math.IsNaN(running) || math.IsNaN(tokens) {
@@ -210,13 +210,13 @@ func (v *Verdict) byLoad() {
 	}
 }
 
-// gathers tells that requests gather in a rank that makes no more tokens than the others.
+// gathers reports whether requests accumulate in a rank that produces no more tokens than the others.
 func (v *Verdict) gathers() bool {
 	running, tokens := v.times("running"), v.times("tokens")
 	return tokens <= equal && running/tokens >= different
 }
 
-// waits tells that more requests wait for a rank than for the others, by half of what it runs at least.
+// waits reports whether more requests wait for this rank than for the others, by at least half of those it runs.
 func (v *Verdict) waits() bool {
 	queued, running := v.figure("queued"), v.figure("running")
 	if queued == nil || running == nil || queued.This == nil || queued.Others == nil || running.This == nil {
@@ -225,8 +225,7 @@ func (v *Verdict) waits() bool {
 	return *queued.This-*queued.Others >= max(*running.This/2, overloaded)
 }
 
-// byQueue takes what the queue tells: it grows while as many tokens are made as before or more, so the server has
-// all it can do.
+// byQueue derives the verdict from the queue: if it grows while the token rate does not fall, the server is overloaded.
 func (v *Verdict) byQueue(past []*signals.Live) {
 	queued := func(l *signals.Live) float64 { return l.Sum(func(f *signals.Flow) float64 { return f.Queued }) }
 	running := func(l *signals.Live) float64 { return l.Sum(func(f *signals.Flow) float64 { return f.Running }) }
@@ -238,7 +237,7 @@ func (v *Verdict) byQueue(past []*signals.Live) {
 				sum, n = sum+x, n+1
 			}
 		}
-		return sum / n // Unknown of none
+		return sum / n // Unknown if there are none
 	}
 	if len(past) == 0 {
 		return
@@ -250,9 +249,9 @@ func (v *Verdict) byQueue(past []*signals.Live) {
 		return
 	}
 	v.Kind = Overload
-	v.Evidence = append(v.Evidence, fmt.Sprintf("%.0f requests wait and %.0f run, %.0f waited before", queued(last), running(last), had),
-		fmt.Sprintf("%.0f tokens a second are made, %.0f before", now, made))
+	v.Evidence = append(v.Evidence, fmt.Sprintf("%.0f requests are waiting and %.0f are running; %.0f were waiting before", queued(last), running(last), had),
+		fmt.Sprintf("throughput is %.0f tokens per second (%.0f before)", now, made))
 }
 
-// overloaded is how many requests must wait at least.
+// overloaded is the minimum number of waiting requests.
 const overloaded = 8

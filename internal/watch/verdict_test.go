@@ -17,10 +17,10 @@ func TestNext(t *testing.T) {
 		v    Verdict
 		says string
 	}{
-		{Verdict{Kind: MoreWork, Rank: "DP01"}, "see which requests go to DP01, and why"},
+		{Verdict{Kind: MoreWork, Rank: "DP01"}, "find out which requests go to DP01, and why"},
 		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseDevice}, "on the host of DP01: nvidia-smi -q"},
 		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseDevice, Replica: &result.Replica{Held: &result.Held{Kernels: 9}}}, "on the host of DP01: nvidia-smi pmon"},
-		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseHost}, "see what else runs on the cores of DP01"},
+		{Verdict{Kind: Slower, Rank: "DP01", Cause: result.CauseHost}, "find out what else runs on the cores of DP01"},
 		{Verdict{Kind: Overload}, "more replicas"},
 		{Verdict{Kind: Unclear}, ""},
 	} {
@@ -86,18 +86,18 @@ func TestVerdict(t *testing.T) {
 		cause   string
 		says    string
 	}{
-		{"a busy rank", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, busy, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests in a step as the others, which takes it 1.2 times as long"},
+		{"a busy rank", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, busy, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests per step as the others; its steps take 1.2 times as long"},
 		{"requests gather in a slow rank, whose steps have more of them", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, piled, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
-		{"the same, whose kernels take as much longer as its steps have more requests", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, asMuch, nil, Slower, "DP01", "unknown", "why is not shown"},
+		{"the same, whose kernels take as much longer as its steps have more requests", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, asMuch, nil, Slower, "DP01", "unknown", "cause unknown"},
 		{"a slow rank", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
-		{"a busy rank, by its signals", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests as the others (by its signals alone"},
-		{"a slow rank, by its signals", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, nil, nil, Slower, "DP01", "unknown", "why is not shown (by its signals alone"},
-		{"a rank that has all it can do", 1, detect.UnevenLoad, [6]float64{8, 30, 100, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 30 requests that wait, 0 on the others, and runs as many as these"},
-		{"all ranks have", -1, detect.GrowingQueue, [6]float64{8, 30, 100, 8, 30, 100}, nil, nil, Overload, "", "", "more requests come than the server serves"},
-		{"queues, of a server that makes half the tokens", -1, detect.GrowingQueue, [6]float64{8, 30, 50, 8, 30, 50}, nil, nil, Unclear, "", "", "nothing in the window explains it"},
-		{"ranks wait for each other's attention", -1, detect.SlowTokens, [6]float64{8, 0, 90, 8, 0, 90}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more to do in a step than the others: contexts"},
+		{"a busy rank, by its signals", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests as the others (from its signals alone"},
+		{"a slow rank, by its signals", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, nil, nil, Slower, "DP01", "unknown", "cause unknown (from its signals alone"},
+		{"a rank that has all it can do", 1, detect.UnevenLoad, [6]float64{8, 30, 100, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 30 queued requests (others: 0) and runs as many as the others"},
+		{"all ranks have", -1, detect.GrowingQueue, [6]float64{8, 30, 100, 8, 30, 100}, nil, nil, Overload, "", "", "requests arrive faster than the server serves them"},
+		{"queues, of a server that makes half the tokens", -1, detect.GrowingQueue, [6]float64{8, 30, 50, 8, 30, 50}, nil, nil, Unclear, "", "", "no finding explains it"},
+		{"ranks wait for each other's attention", -1, detect.SlowTokens, [6]float64{8, 0, 90, 8, 0, 90}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more work per step than the others: contexts"},
 		{"a slow rank, and a finding of another", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, other, Slower, "DP01", "device", "the same kernels take longer on its device"},
-		{"a busy rank, which the others wait for", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more to do"},
+		{"a busy rank, which the others wait for", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more work per step"},
 	} {
 		s := &shot{of: &group{name: "a", of: []*follower{{}}}, replica: c.replica, result: &torch.Result{}}
 		var since time.Time

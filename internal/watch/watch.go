@@ -1,11 +1,11 @@
-// Package watch follows servers that run, finds the moment at which their ranks drift apart or
-// their requests become slow, and captures a window at that moment by itself.
+// Package watch follows running servers, detects when their ranks diverge or their requests become slow, and captures a
+// window at that moment.
 //
-// [Watch.Do] conducts: a follower for each server takes samples (package signals), the rules of
-// package detect are held against them, and what these find becomes an [Event]; a capture is then
-// made by package torch or nsys, explained, and joined with the signals to one [Verdict].
+// [Watch.Do] coordinates: a follower per server takes samples (package signals), the rules of package detect are
+// applied to them, and each result becomes an [Event]. Package torch or nsys then captures a window, which is explained
+// and combined with the signals in a [Verdict].
 //
-// It runs for days: what it keeps of the past has a bound, and a server that is gone is waited for.
+// It is meant to run for days: its history is bounded, and it waits for servers that are down.
 package watch
 
 import (
@@ -27,40 +27,40 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// Watch says whom to follow, and what to do about what is found.
+// Watch configures the servers to follow, the rules, and the response to alarms.
 type Watch struct {
 	Targets []torch.Target
 	Logs    []Log
 	Rules   []detect.Rule
-	Every   time.Duration // between samples
-	For     time.Duration // 0: until it is ended
+	Every   time.Duration // sampling interval
+	For     time.Duration // 0: until interrupted
 
 	Capture Capture
 	Ring    Ring
 
-	Run    *runs.Run    // keeps what was seen and captured; nil: none is kept
-	Dir    string       // where captures lie
-	Log    io.Writer    // events, as JSON lines; nil: nobody reads them
-	Series io.Writer    // what was seen, as JSON lines; nil: nobody reads it
-	Exec   string       // is run by a shell for each event; "": nothing is
-	Listen net.Listener // for /metrics of its own; nil: none
+	Run    *runs.Run    // stores series and captures; nil: none
+	Dir    string       // directory of captures
+	Log    io.Writer    // events, as JSON lines; nil: no log
+	Series io.Writer    // samples, as JSON lines; nil: none
+	Exec   string       // shell command to run for each event; "": none
+	Listen net.Listener // for watch's own /metrics; nil: none
 
 	Say  *progress.Console
-	Tell func(line string) // what people are to read, a line at a time
+	Tell func(line string) // prints a line for the user
 
-	// Others who look on; nil: nobody does. See is told what went on in a server up to a moment, or why nothing is known;
-	// Hear of each event, in a sentence.
+	// Observers, or nil. See receives a server's sample up to a moment, or the error; Hear receives each event with a
+	// sentence that describes it.
 	See  func(server string, at time.Time, now *signals.Live, err error)
 	Hear func(e *Event, says string)
 }
 
-// Log is a log of a server: its batch lines tell what the server itself does not.
+// Log is a server's log, whose batch lines contain data that the server does not export.
 type Log struct {
-	Server string // by its name or URL; "": of the only one
+	Server string // name or URL; "": the only server
 	Path   string // "-": stdin
 }
 
-// Of tells whose log it is of servers with these names and URLs; -1: there is no server, it stands for one.
+// Of returns the index of the server that wrote the log, given names and URLs; -1: there is no server, only the log.
 func (l *Log) Of(servers [][2]string) (int, error) {
 	i := slices.IndexFunc(servers, func(s [2]string) bool { return l.Server != "" && (s[0] == l.Server || s[1] == l.Server) })
 	switch {
@@ -69,28 +69,27 @@ func (l *Log) Of(servers [][2]string) (int, error) {
 	case l.Server == "" && len(servers) == 1:
 		return 0, nil
 	case i < 0 && l.Server == "":
-		return 0, fmt.Errorf("--log %s: there are %d servers: say whose it is, as NAME=%s", l.Path, len(servers), l.Path)
+		return 0, fmt.Errorf("--log %s: there are %d servers: name the log's server, as in NAME=%s", l.Path, len(servers), l.Path)
 	case i < 0:
-		return 0, fmt.Errorf("--log %s=%s: there is no server of that name", l.Server, l.Path)
+		return 0, fmt.Errorf("--log %s=%s: no server has that name", l.Server, l.Path)
 	}
 	return i, nil
 }
 
-// Capture says how a window is captured, and how much captures may take.
+// Capture configures captures and their limits.
 type Capture struct {
 	Window      torch.Window
 	Options     torch.Options
-	Nsys        *nsys.ExternalSession // instead: a session of Nsight Systems that stands by
-	NsysTime    time.Duration         // how long it collects
-	Cooldown    time.Duration         // from one capture to the next of the same cause, and of what that showed
-	Most        int                   // captures
-	MostBytes   int64                 // of all of them
-	MostMemory  int64                 // for explaining one; 0: not known
+	Nsys        *nsys.ExternalSession // use this standby session of Nsight Systems instead
+	NsysTime    time.Duration         // length of its windows
+	Cooldown    time.Duration         // minimum time between captures that show the same condition
+	Most        int                   // maximum number of captures
+	MostBytes   int64                 // maximum total size
+	MostMemory  int64                 // memory available for explaining one; 0: unknown
 	ReadReports func(ctx context.Context, path string) (db string, done func(), err error)
 }
 
-// Do follows the servers until ctx ends or the time is over. A capture that has begun by then is
-// finished.
+// Do follows the servers until ctx ends or For has passed. It finishes a capture in progress.
 func (w *Watch) Do(ctx context.Context) error {
 	m := w.coordinator()
 	if err := m.meet(ctx); err != nil {
@@ -99,7 +98,7 @@ func (w *Watch) Do(ctx context.Context) error {
 	return m.follow(ctx)
 }
 
-// follow follows whom meet has met.
+// follow watches the servers found by meet.
 func (m *coordinator) follow(ctx context.Context) error {
 	w := m.w
 	limited, cancel := ctx, context.CancelFunc(func() {})
@@ -130,8 +129,7 @@ func (m *coordinator) follow(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), m.err)
 }
 
-// meet finds out what the servers are, and takes a first sample of each, so that what no waiting
-// mends is said at once.
+// meet identifies the servers and takes a first sample of each, so that permanent errors appear at once.
 func (m *coordinator) meet(ctx context.Context) error {
 	w := m.w
 	if len(w.Targets) > 0 {
@@ -154,7 +152,7 @@ func (m *coordinator) meet(ctx context.Context) error {
 	return m.group(ctx)
 }
 
-// group takes a first sample of each, and says which are compared with each other.
+// group takes a first sample of each server and decides which servers are compared with each other.
 func (m *coordinator) group(ctx context.Context) error {
 	for _, f := range m.followers {
 		if err := f.meet(ctx); err != nil {
@@ -162,7 +160,7 @@ func (m *coordinator) group(ctx context.Context) error {
 		}
 		m.groups = append(m.groups, &group{name: f.name, of: []*follower{f}})
 	}
-	// Servers of one role are compared with each other, too.
+	// Servers of the same role are also compared with each other.
 	roles := map[string][]*follower{}
 	for _, f := range m.followers {
 		roles[f.role()] = append(roles[f.role()], f)
@@ -176,7 +174,7 @@ func (m *coordinator) group(ctx context.Context) error {
 	return nil
 }
 
-// takeLogs gives logs to the followers of their servers. One without a server is followed by itself.
+// takeLogs assigns logs to the followers of their servers. A log without a server gets its own follower.
 func (m *coordinator) takeLogs() error {
 	var servers [][2]string
 	for _, f := range m.followers {
@@ -200,11 +198,11 @@ func (m *coordinator) takeLogs() error {
 	return nil
 }
 
-// begin says who is followed, and what is not known of them.
+// begin reports the followed servers and the data that they do not provide.
 func (m *coordinator) begin() {
 	for _, f := range m.followers {
 		m.see(f, f.last.At, nil)
-		what := "batch lines of a log"
+		what := "batch lines from a log"
 		if f.server != nil {
 			what = f.server.String()
 		}
@@ -217,7 +215,7 @@ func (m *coordinator) begin() {
 	}
 }
 
-// reading is a sample of one server, or why there is none.
+// reading is a sample of one server, or an error.
 type reading struct {
 	of     *follower
 	at     time.Time

@@ -12,67 +12,67 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// causes are those of a slower rank in words.
+// causes describes the causes of a slower rank.
 var causes = map[string]string{
 	result.CauseDevice:        "the same kernels take longer on its device",
 	result.CauseHost:          "its host launches the same kernels late",
-	result.CauseWork:          "it runs more or larger kernels for as much work",
+	result.CauseWork:          "it runs more or larger kernels for the same work",
 	result.CauseCommunication: "its transfers are slower",
-	result.CauseUnknown:       "why is not shown",
+	result.CauseUnknown:       "cause unknown",
 }
 
-// sentence says it all in one. answer is what the window tells by itself.
+// sentence summarizes the verdict in one sentence. answer is the window's own summary.
 func (v *Verdict) sentence(rule, answer string) string {
 	since := "since " + clock(v.Since)
 	alone := ""
 	if v.ByLoad {
-		alone = " (by its signals alone: the kernels did not tell)"
+		alone = " (from its signals alone: the kernels are inconclusive)"
 	}
 	switch v.Kind {
 	case MoreWork:
-		return fmt.Sprintf("more work: %s, %s, %s%s", v.Rank, since, v.much(), alone)
+		return fmt.Sprintf("more work: %s, %s %s%s", since, v.Rank, v.much(), alone)
 	case Slower:
 		why := causes[v.Cause]
 		if v.Cause == result.CauseDevice && v.Replica != nil && v.Replica.Held != nil {
 			why = report.Words(v.Replica.Held.Why())
 		}
-		return fmt.Sprintf("same work, slower: %s, %s, takes longer than the others for the same work: %s%s", v.Rank, since, why, alone)
+		return fmt.Sprintf("same work, slower: %s, %s takes longer than the others for the same work: %s%s", since, v.Rank, why, alone)
 	}
 	if v.Kind == Overload {
-		return fmt.Sprintf("overload: %s more requests come than the server serves, and no rank stands out; of the window: %s", since, cmp.Or(answer, "nothing"))
+		return fmt.Sprintf("overload: %s, requests arrive faster than the server serves them, and no rank stands out; in the window: %s", since, cmp.Or(answer, "no finding"))
 	}
 	if answer == "" {
-		answer = "nothing in the window explains it"
+		answer = "no finding explains it"
 	}
-	return fmt.Sprintf("%s %s; of the window: %s", rule, since, answer)
+	return fmt.Sprintf("%s %s; in the window: %s", rule, since, answer)
 }
 
-// much says how much more work a rank has.
+// much describes how much more work a rank has.
 func (v *Verdict) much() string {
 	if r := v.Replica; r != nil && r.Cause == result.CauseLoad {
 		what := "requests"
 		if !(r.This.Batch >= r.Others.Batch*different) {
 			what = "tokens"
 		}
-		text := fmt.Sprintf("has %.1f times as many %s in a step as the others", r.Busier(), what)
+		text := fmt.Sprintf("has %.1f times as many %s per step as the others", r.Busier(), what)
 		if longer := r.Longer(); longer >= 1.05 {
-			return text + fmt.Sprintf(", which takes it %.1f times as long", longer)
+			return text + fmt.Sprintf("; its steps take %.1f times as long", longer)
 		}
-		return text + ", which takes it no longer"
+		return text + "; its steps take no longer"
 	}
 	if n := v.times("running"); v.ByLoad && n >= different {
 		return fmt.Sprintf("has %.1f times as many requests as the others", n)
 	}
 	if v.ByLoad {
-		return fmt.Sprintf("has %.0f requests that wait, %.0f on the others, and runs as many as these", *v.figure("queued").This, *v.figure("queued").Others)
+		return fmt.Sprintf("has %.0f queued requests (others: %.0f) and runs as many as the others", *v.figure("queued").This, *v.figure("queued").Others)
 	}
-	return "has more to do in a step than the others: " + cmp.Or(v.Cause, "work")
+	return "has more work per step than the others: " + cmp.Or(v.Cause, "work")
 }
 
-// shownFindings is how many are printed.
+// shownFindings is the number of findings printed.
 const shownFindings = 3
 
-// lines say it for people.
+// lines formats the verdict for the console.
 func (v *Verdict) lines(dir string) []string {
 	out := []string{"", "  " + v.Says}
 	for i := range v.Load {
@@ -100,7 +100,7 @@ func (v *Verdict) lines(dir string) []string {
 		out = append(out, fmt.Sprintf("    and %s more", plural(n, "finding")))
 	}
 	if v.Changed != "" {
-		out = append(out, "    against the window before: "+v.Changed)
+		out = append(out, "    compared with the window before the change: "+v.Changed)
 	}
 	if v.Recording != "" {
 		out = append(out, "    "+v.Recording)
@@ -114,10 +114,10 @@ func (v *Verdict) lines(dir string) []string {
 	return append(out, "    traces: "+dir, "")
 }
 
-// time tells figures in s, or in s of something.
+// time reports whether the figure is in s, or in s per something.
 func (f *Figure) time() bool { return f.Unit == "s" || strings.HasPrefix(f.Unit, "s ") }
 
-// short is a value of the figure without its unit, but for times, which have theirs.
+// short formats a value of the figure without its unit; times include theirs.
 func (f *Figure) short(v *float64) string {
 	switch {
 	case v == nil:

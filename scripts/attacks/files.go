@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// readers are the verbs that read traces; FILE stands for what they read.
+// readers are the commands that read traces. FILE is replaced by the input.
 var readers = [][]string{
 	{"analyze", "FILE"}, {"analyze", "FILE", "--html", "page.html", "--json"}, {"whatif", "FILE", "--set", "host=0.5"},
 	{"trace", "check", "FILE"}, {"trace", "merge", "FILE", "-o", "out.trace.json.gz"}, {"trace", "merge", "FILE", "-o", "out.pftrace"},
@@ -34,7 +34,7 @@ func with(args []string, file string) []string {
 	return out
 }
 
-// event is a valid one of a kernel.
+// event returns a valid event of a kernel.
 func event(i int, name string) string {
 	return fmt.Sprintf(`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":1,"args":{"stream":7,"correlation":%d}},`, name, i, i)
 }
@@ -51,7 +51,7 @@ func gzipped(text string) []byte {
 	return b.Bytes()
 }
 
-// bombs are small files that would take long, or much.
+// bombs are small files that could take long or need much memory.
 func bombs(a *attack) error {
 	zeros := func(n int) []byte { return gzipped(`{"traceEvents":[` + strings.Repeat(" ", n)) }
 	var z bytes.Buffer
@@ -117,7 +117,7 @@ func bombs(a *attack) error {
 	return nil
 }
 
-// read runs a verb and tells whether it survived.
+// read runs a command and checks that it survives.
 func (a *attack) read(dir string, args []string) {
 	a.try()
 	if _, err := run(0, dir, args...); err != nil {
@@ -126,7 +126,7 @@ func (a *attack) read(dir string, args []string) {
 	a.left(dir, args)
 }
 
-// left tells of temporary files that stayed.
+// left reports temporary files that a command left behind.
 func (a *attack) left(dir string, args []string) {
 	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && (strings.Contains(d.Name(), ".tmp") || strings.HasPrefix(d.Name(), "stepscope-spool")) {
@@ -145,7 +145,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// mutated breaks real captures in ways drawn by lot.
+// mutated corrupts real captures in random ways.
 func mutated(a *attack) error {
 	source, err := texts("testdata/traces/graph_work")
 	if err != nil {
@@ -172,7 +172,7 @@ func mutated(a *attack) error {
 	return nil
 }
 
-// texts are the rank files of a capture, unpacked.
+// texts returns the rank files of a capture, unpacked.
 func texts(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.gz"))
@@ -198,53 +198,53 @@ func texts(dir string) (map[string][]byte, error) {
 	return out, err
 }
 
-// breakIt breaks a text in one way.
+// breakIt corrupts a text in one way.
 func breakIt(rng *rand.Rand, text []byte, name string) ([]byte, string) {
 	plain := strings.TrimSuffix(name, ".gz")
 	at := func() int { return rng.IntN(len(text)) }
 	switch rng.IntN(8) {
-	case 0: // bits
+	case 0: // flip bits
 		for range 1 + rng.IntN(50) {
 			text[at()] ^= 1 << rng.UintN(8)
 		}
-	case 1: // cut
+	case 1: // truncate
 		text = text[:at()]
-	case 2: // a hole
+	case 2: // cut out a part
 		from := at()
 		text = append(text[:from], text[min(len(text), from+rng.IntN(1<<16)):]...)
-	case 3: // twice
+	case 3: // duplicate a part
 		from := at()
 		text = append(text[:from:from], text[rng.IntN(from+1):]...)
-	case 4: // digits
+	case 4: // change digits
 		for range 2000 {
 			if i := at(); text[i] >= '0' && text[i] <= '9' {
 				text[i] = "0123456789-e."[rng.IntN(13)]
 			}
 		}
-	case 5: // other quotes and braces
+	case 5: // change quotes and braces
 		for range 20 {
 			text[at()] = "\"{}[]:,\\"[rng.IntN(8)]
 		}
-	case 6: // of compressed bytes
+	case 6: // corrupt compressed bytes
 		z := gzipped(string(text))
 		for range 1 + rng.IntN(5) {
 			z[rng.IntN(len(z))] ^= 0x55
 		}
 		return z, name
-	case 7: // another rank's name
+	case 7: // rename to another rank
 		plain = strings.Replace(plain, "TP-0", "TP-1", 1)
 	}
 	return text, plain
 }
 
-// signals interrupts readers of a large capture at any moment.
+// signals interrupts readers of a large capture at random moments.
 func signals(a *attack) error {
 	dir, done, err := a.temp()
 	if err != nil {
 		return err
 	}
 	defer done()
-	// Long enough that each verb is in the middle of it.
+	// Long enough that each command is still reading it.
 	var big strings.Builder
 	for i := range 1_500_000 {
 		big.WriteString(event(i, fmt.Sprintf("kernel_%d", i%100_000)))
@@ -263,7 +263,7 @@ func signals(a *attack) error {
 		switch {
 		case err != nil:
 			a.fail("%s, SIGINT after %v: %v", strings.Join(args, " "), after, err)
-		case r.interrupted == 0: // it was done before
+		case r.interrupted == 0: // it finished first
 		case r.status == 130 && r.interrupted > wide(time.Second):
 			a.fail("%s, SIGINT after %v: ended %v later", strings.Join(args, " "), after, r.interrupted)
 		case r.status == 130:
@@ -281,7 +281,7 @@ func signals(a *attack) error {
 	return nil
 }
 
-// names are of files, kernels and hosts, with what moves a cursor.
+// names are names of files, kernels and hosts with characters that move a cursor.
 func names(a *attack) error {
 	evil := "a\x1b[2J\x07\u202eexe.\u2066b\x9bc=cmd|'/c calc'!A0"
 	dir, done, err := a.temp()

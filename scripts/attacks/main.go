@@ -1,4 +1,4 @@
-// Command attacks attacks a built binary as scripts/attack says.
+// Command attacks attacks a built binary. See scripts/attack.
 package main
 
 import (
@@ -28,7 +28,7 @@ var (
 	seed    = flag.Uint64("seed", 1, "of what is drawn")
 )
 
-// An attack is one run of the binary, or one thing that is done to one that runs.
+// attack is one run of a family, with its number of attempts and its failures.
 type attack struct {
 	family string
 	mu     sync.Mutex
@@ -36,14 +36,14 @@ type attack struct {
 	failed []string
 }
 
-// try counts one that is tried.
+// try counts an attempt.
 func (a *attack) try() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tried++
 }
 
-// family counts what is tried of a kind.
+// family is a kind of attack.
 type family struct {
 	name string
 	run  func(a *attack) error
@@ -92,7 +92,7 @@ func main() {
 	}
 }
 
-// some is how many of n are tried: a tenth of them if it is to be short.
+// some is the number of n cases to try: a tenth of them with -short.
 func some(n int) int {
 	if *short {
 		return max(n/10, 1)
@@ -100,7 +100,7 @@ func some(n int) int {
 	return n
 }
 
-// wide is a limit of time, wider with the race detector.
+// wide extends a time limit when the race detector is on.
 func wide(d time.Duration) time.Duration {
 	if *race {
 		return 8 * d
@@ -116,7 +116,7 @@ func (a *attack) fail(format string, args ...any) {
 	a.failed = append(a.failed, a.family+": "+fmt.Sprintf(format, args...))
 }
 
-// temp makes a directory that stays if something did not survive meanwhile.
+// temp creates a directory, which done removes unless an attack failed meanwhile.
 func (a *attack) temp() (dir string, done func(), err error) {
 	dir, err = os.MkdirTemp("", "attack-")
 	count := func() int {
@@ -134,26 +134,26 @@ func (a *attack) temp() (dir string, done func(), err error) {
 	}, err
 }
 
-// result is how a run of the binary ended.
+// result is the outcome of a run of the binary.
 type result struct {
 	status      int
 	out, errs   []byte
 	took        time.Duration
-	rss         int64 // bytes, the peak
+	rss         int64 // peak, bytes
 	interrupted time.Duration
 }
 
-// limits of one run: a reader's.
+// Limits of one run of a command.
 const (
 	longest = 20 * time.Second
 	mostRSS = 1500 << 20
 )
 
-// run runs the binary; interrupt > 0: with SIGINT after that time.
+// run runs the binary. If interrupt > 0, it sends SIGINT after that time.
 func run(interrupt time.Duration, dir string, args ...string) (r result, err error) {
 	limit := wide(longest) + interrupt
 	if interrupt > 0 {
-		limit += 20 * time.Second // of which the caller judges
+		limit += 20 * time.Second // the caller checks this time
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -193,8 +193,8 @@ func run(interrupt time.Duration, dir string, args ...string) (r result, err err
 	return r, r.sane()
 }
 
-// watch gives the most memory that a process was seen with. What the kernel tells of it in
-// the end counts this process's, too, of which it is a fork.
+// watch sends the peak memory of a process. The kernel's own figure at exit also counts this process, from which the
+// other was forked.
 func watch(pid int, ended <-chan struct{}, peak chan<- int64) {
 	var most int64
 	for {
@@ -213,13 +213,13 @@ func watch(pid int, ended <-chan struct{}, peak chan<- int64) {
 	}
 }
 
-// comm is what the kernel calls the program, once it is no fork any more.
+// comm is the kernel's name for the program, once it is no longer a fork.
 func comm() string {
 	name := filepath.Base(*program)
 	return name[:min(len(name), 15)]
 }
 
-// sane is what holds of every run.
+// sane returns an error if a run violates the conditions that hold for every run.
 func (r *result) sane() error {
 	if r.rss > mostRSS && !*race {
 		return fmt.Errorf("took %d MB", r.rss>>20)
@@ -243,7 +243,7 @@ func (r *result) sane() error {
 	return nil
 }
 
-// control names what moves a cursor or turns text around.
+// control returns a character that moves a cursor or reverses text, or "".
 func control(text []byte) string {
 	for _, r := range string(text) {
 		switch {
@@ -260,7 +260,7 @@ func tail(b []byte) string {
 	return s[max(0, len(s)-200):]
 }
 
-// limited keeps the first of much text.
+// limited keeps the first part of a long text.
 type limited struct{ b *bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

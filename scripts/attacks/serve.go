@@ -42,7 +42,7 @@ func (s *server) text() string {
 
 var listening = regexp.MustCompile(`Listening on (http://\S+)`)
 
-// serving starts one.
+// serving starts a server.
 func serving(dir string, args ...string) (*server, error) {
 	s := &server{cmd: exec.Command(*program, args...)}
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = dir, s, s
@@ -61,7 +61,7 @@ func serving(dir string, args ...string) (*server, error) {
 	return nil, fmt.Errorf("%s does not listen: %s", strings.Join(args, " "), tail([]byte(s.text())))
 }
 
-// stop ends it and tells what was wrong with it.
+// stop stops it and reports its errors.
 func (s *server) stop(a *attack) {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	done := make(chan error, 1)
@@ -87,7 +87,7 @@ func (s *server) stop(a *attack) {
 	}
 }
 
-// rss is the memory that it holds.
+// rss is its resident memory in bytes.
 func (s *server) rss() int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
 	var size, resident int64
@@ -95,7 +95,7 @@ func (s *server) rss() int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// answers tells whether it still works.
+// answers returns an error unless it still works.
 func (s *server) answers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), wide(20*time.Second))
 	defer cancel()
@@ -121,7 +121,7 @@ func post(ctx context.Context, url, body string) (int, string, error) {
 	return resp.StatusCode, string(text), err
 }
 
-// raw sends text on a connection and gives the beginning of what comes back.
+// raw sends text on a connection and returns the beginning of the reply.
 func (s *server) raw(text string, halfClose bool) (string, error) {
 	u, err := url.Parse(s.url)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *server) raw(text string, halfClose bool) (string, error) {
 		}
 	}()
 	b := bufio.NewReader(c)
-	for { // what is said before the answer is none
+	for { // skip informational responses
 		resp, err := http.ReadResponse(b, nil)
 		if err != nil {
 			return "", err
@@ -155,7 +155,7 @@ func (s *server) raw(text string, halfClose bool) (string, error) {
 
 var routes = []string{"/generate", "/v1/completions", "/v1/chat/completions", "/tokenize", "/detokenize", "/start_profile", "/flush_cache"}
 
-// values are what parameters are not made for.
+// values are invalid values for parameters.
 var values = []string{
 	"1e308", "-1e308", "1e-300", "1e999", "NaN", "null", "true", `"x"`, "[]", "{}", "-1", "0", "9223372036854775807", "99999999999999999999999", "0.5", `[[[]]]`, `{"1":1e308}`, `{"-1":1}`, `{"99999999":1}`, `["",null]`, `"\ud800"`,
 }
@@ -166,7 +166,7 @@ var parameters = []string{
 
 var status = regexp.MustCompile(`^HTTP/1\.[01] (\d{3})`)
 
-// hostileHTTP attacks a server, or a router before one.
+// hostileHTTP attacks a server, or a router in front of one.
 func hostileHTTP(a *attack, router bool) error {
 	dir, done, err := a.temp()
 	if err != nil {
@@ -209,7 +209,7 @@ func hostileHTTP(a *attack, router bool) error {
 	return nil
 }
 
-// mistakes are values that parameters are not made for: 200 or a status of the client's.
+// mistakes sends invalid parameter values: the status must be 200 or a client error.
 func mistakes(a *attack, s *server) {
 	rng := draw(3)
 	for range some(300) {
@@ -229,7 +229,7 @@ func mistakes(a *attack, s *server) {
 	}
 }
 
-// wrongRequests are no HTTP, or none that a route is made for.
+// wrongRequests sends text that is not HTTP, and HTTP that does not fit the route.
 func (s *server) wrongRequests(a *attack) {
 	get := func(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" }
 	all := map[string]string{
@@ -267,8 +267,7 @@ func (s *server) wrongRequests(a *attack) {
 	post(context.Background(), s.url+"/stop_profile", "")
 }
 
-// foreign are requests that a browser sends for a page of another site, and HEAD: nothing
-// may begin.
+// foreign sends requests as a browser does for a page of another site, and HEAD: none may start anything.
 func foreign(a *attack, s *server) {
 	for _, route := range []string{"/start_profile", "/stop_profile", "/flush_cache", "/generate"} {
 		for _, how := range []string{
@@ -286,7 +285,7 @@ func foreign(a *attack, s *server) {
 	}
 }
 
-// paths lead out of where profiles may go.
+// paths sends paths outside the directory for profiles.
 func paths(a *attack, s *server, dir string) {
 	for _, body := range []string{
 		`{"profile_id":"../../x"}`, `{"profile_id":"a/b"}`, `{"profile_prefix":"../x"}`, `{"profile_id":"\u0000"}`, `{"output_dir":"/proc/self/mem"}`, `{"num_steps":-1}`, `{"num_steps":1e18}`, `{"activities":["NONSENSE"]}`, `{"profile_id":"` + strings.Repeat("a", 5000) + `"}`,
@@ -311,7 +310,7 @@ func paths(a *attack, s *server, dir string) {
 	}
 }
 
-// slow clients send little, or read nothing.
+// slow opens clients that send slowly or read nothing.
 func slow(a *attack, s *server) {
 	u, _ := url.Parse(s.url)
 	var open []net.Conn
@@ -339,7 +338,7 @@ func slow(a *attack, s *server) {
 	for _, c := range open {
 		c.Close()
 	}
-	// A client that has said all it wants and still listens gets its answer.
+	// A client that has sent its request, closed its side and still reads must get its answer.
 	a.try()
 	body := `{"text":"a","sampling_params":{"max_new_tokens":2}}`
 	if head, err := s.raw(fmt.Sprintf("POST /generate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body), true); !strings.HasPrefix(head, "HTTP/1.1 200") {
@@ -347,13 +346,13 @@ func slow(a *attack, s *server) {
 	}
 }
 
-// What all large bodies together may take, and what of it may stay.
+// Memory limits for all large bodies together: at the peak, and afterwards.
 const (
 	mostPeak = 2 << 30
 	mostStay = 700 << 20
 )
 
-// floods are many large bodies at once.
+// floods sends many large bodies at once.
 func floods(a *attack, target, behind *server) {
 	n := 30
 	if *short {
@@ -383,7 +382,7 @@ func floods(a *attack, target, behind *server) {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), wide(60*time.Second))
 				defer cancel()
-				// Whoever is refused may see the connection end.
+				// A refused client may see the connection close.
 				if code, reply, err := post(ctx, target.url+route, body); ctx.Err() != nil {
 					a.fail("%s with 30 MB: no answer in a minute: %d %.100s %v", route, code, reply, err)
 				} else if code >= 500 && code != 503 {
@@ -459,7 +458,7 @@ func freePort() int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// portsOf are the TCP ports that a process listens on.
+// portsOf returns the TCP ports that a process listens on.
 func portsOf(pid int) (ports []int) {
 	inodes := map[string]bool{}
 	fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))

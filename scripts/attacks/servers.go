@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// clients are the verbs that ask servers; URL stands for the server.
+// clients are the commands that query servers. URL is replaced by the server's.
 var clients = [][]string{
 	{"send", "--base-url", "URL", "--max-new-tokens", "4"},
 	{"send", "--base-url", "URL", "--max-new-tokens", "4", "--stream"},
@@ -24,7 +24,7 @@ var clients = [][]string{
 	{"trace", "check", "URL"},
 }
 
-// replies are what a hostile server says, on one connection.
+// replies are the replies of a hostile server, on one connection.
 var replies = map[string]func(c net.Conn, path string){
 	"closes at once":  func(c net.Conn, _ string) {},
 	"no HTTP":         func(c net.Conn, _ string) { c.Write(noise(4096)) },
@@ -76,7 +76,7 @@ func reply(status, body string) func(net.Conn, string) {
 	}
 }
 
-// forever writes until nobody reads.
+// forever writes until the peer stops reading.
 func forever(c net.Conn, text string) {
 	text = strings.Repeat(text, max(1, 1<<14/len(text)))
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
@@ -88,7 +88,7 @@ func forever(c net.Conn, text string) {
 	}
 }
 
-// servers lets clients ask hostile servers: at once, or once they look healthy.
+// servers runs clients against hostile servers, which are hostile at once or after looking healthy.
 func servers(a *attack) error {
 	// They mostly wait.
 	var group errgroup.Group
@@ -144,7 +144,7 @@ func (a *attack) hostileServer(name string, say func(net.Conn, string), healthy 
 			}
 		}
 		a.try()
-		// What a server keeps up for hours ends when the user wants.
+		// Even if a server keeps a command busy for hours, the user's interrupt must end it.
 		r, err := run(6*time.Second, dir, args...)
 		what := fmt.Sprintf("%s of a server that says: %s (healthy at first: %v)", strings.Join(args[:2], " "), name, healthy)
 		if err != nil {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Measures the first build, with an empty cache but the modules at hand: how much of it is
-# compiling the standard library, the program itself and what it imports of others.
+# Measures the first build, with an empty cache but downloaded modules: the time to compile the standard library, the
+# program itself and third-party packages.
 #
 #   scripts/bench/build.sh
 #
-# Exit status: 0 the goal is met, 1 it is missed, 2 it could not be measured.
+# Exit status: 0 goal met, 1 goal missed, 2 not measured.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p .bench

@@ -1,9 +1,7 @@
 #!/bin/sh
-# Measures the engine on a Llama shape of 191 M parameters: matrix products and
-# prefill beside the arithmetic of the machine, decode beside its memory, a large
-# batch beside a single request, convolution and attention of pictures beside
-# products, recorded steps beside steps that are not. Says
-# for every goal whether it is met; needs 3 GB.
+# Measures the engine on a Llama shape of 191 M parameters. It compares matrix products and prefill with the arithmetic
+# of the machine, decode with its memory, a large batch with a single request, convolution and attention of images with
+# products, and recorded steps with unrecorded ones. Prints for every goal whether it is met. Needs 3 GB.
 #
 #   scripts/bench/engine.sh [-time 4s] [-workers 2] [-only NAME]
 set -eu

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Measures how long serving is held up while the traces of a profiling window are
-# written and merged beside it: the steps of a decoding engine, without a window,
-# while one is recorded, and while its files are written, by turns.
+# Measures the delay of serving while the traces of a profiling window are written and merged in the background. It
+# times the steps of a decoding engine alternately without a window, during a window, and while its files are written.
 #
 #   scripts/bench/export.sh [-rounds 20] [-steps 200] [-batch 4] [-only NAME] [-stack=false]
 set -eu

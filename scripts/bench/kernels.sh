@@ -1,7 +1,7 @@
 #!/bin/sh
-# Measures the kernels of internal/reference/engine/tensor on one core and prints, beside each
-# rate, the limit of this machine (multiply-adds on registers alone, or reading
-# memory as a stream) and the fraction that the kernel reaches.
+# Measures the kernels of internal/reference/engine/tensor on one core. For each rate it prints the limit of this
+# machine (multiply-adds on registers alone, or reading memory as a stream) and the fraction of it that the kernel
+# reaches.
 #
 #   scripts/bench/kernels.sh [-time 4s] [-only LEVEL]
 set -eu

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Measures the load generator: how many streams one core times honestly, beside a
-# client of the shape of SGLang's bench_serving where there is a Python for it.
+# Measures the load generator: the number of streams that one core times accurately, compared with a client of the shape
+# of SGLang's bench_serving if PYTHON is set.
 #
 #   PYTHON=~/venv/bin/python scripts/bench/loadgen.sh [-tries 3] [-only together]
 #
-# PYTHON needs aiohttp. Exit status: 0 all goals met, 1 one was missed, 2 it could
-# not be measured.
+# PYTHON needs aiohttp. Exit status: 0 all goals met, 1 a goal missed, 2 not measured.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p .bench

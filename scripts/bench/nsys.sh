@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the summaries of `nsys stats` with those of `stepscope nsys stats`,
-# and the memory that a long export takes: see scripts/bench/README.md.
+# Compares the summaries of `nsys stats` with those of `stepscope nsys stats`, and measures the memory for a long
+# export: see scripts/bench/README.md.
 #
 #   scripts/bench/nsys.sh EXPORT.sqlite [TIMES [LONG_TIMES]]
 set -eu

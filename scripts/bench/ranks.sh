@@ -1,8 +1,7 @@
 #!/bin/sh
-# Measures an analysis at scale: ranks are copies of real ones, not alike, of which one is
-# late. A task summarises eight of them (CPU time of the median one, memory at the peak), as
-# each of "stepscope analyze --on slurm" does; the join reads all summaries and explains;
-# one machine reads all files and says the same, byte for byte.
+# Measures an analysis at scale. The ranks are copies of real ones that differ, one of them late. A task summarises
+# eight of them, as each task of "stepscope analyze --on slurm" does (CPU time of the median task, peak memory). The
+# join reads all summaries and explains them. One machine reads all files and must print the same, byte for byte.
 #
 #   scripts/bench/ranks.sh [-each 8] [-most 512] [-capture testdata/traces/graphs]
 set -eu

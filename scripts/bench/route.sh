@@ -1,10 +1,10 @@
 #!/bin/sh
-# Measures what the router adds: time to the first token, and how many stream events
-# one core passes on, side by side with the same server asked directly. Linux only.
+# Measures the cost of the router: the added time to the first token, and the stream events per second that one core
+# forwards, compared with direct requests to the same server. Linux only.
 #
 #   scripts/bench/route.sh [-rounds 10] [-streams 400,800,1200] [-- FLAGS OF stepscope route]
 #
-# Exit status: 0 both goals met, 1 one was missed, 2 it could not be measured.
+# Exit status: 0 both goals met, 1 a goal missed, 2 not measured.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p .bench

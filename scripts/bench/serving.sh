@@ -1,12 +1,11 @@
 #!/bin/sh
-# Measures the same load with SGLang's own bench_serving and with stepscope bench
-# serving, by turns, against one server: at a low load their figures must agree,
-# at a high one ours must add less latency of the client's own.
+# Measures the same load alternately with SGLang's own bench_serving and with stepscope bench serving, against one
+# server. At a low load their figures must agree; at a high load stepscope's client must add less latency of its own.
 #
 #   PYTHON=~/venv/bin/python scripts/bench/serving.sh [--rounds 6] [--only low]
 #
-# PYTHON is one with sglang: internal/cli/testdata/sglang/README.md. Exit status: 0
-# all goals met, 1 one was missed, 2 it could not be measured.
+# PYTHON needs sglang: see internal/cli/testdata/sglang/README.md. Exit status: 0 all goals met, 1 a goal missed, 2 not
+# measured.
 set -eu
 cd "$(dirname "$0")/../.."
 : "${PYTHON:?set it to a Python that has sglang, see internal/cli/testdata/sglang/README.md}"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# 512 clients of all kinds at a real server with real ranks for two minutes, with a
-# large KV cache and then with one that is too small: what became of the requests,
-# and whether anything is left of them. See internal/reference/launch/load_test.go.
+# Runs 512 clients of all kinds against a real server with real ranks for two minutes, with a large KV cache and then
+# with one that is too small. Checks the outcome of the requests and that nothing of them is left over. See
+# internal/reference/launch/load_test.go.
 #
 #   scripts/bench/soak.sh [DURATION [-race]]
 set -eu

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Compare `stepscope trace merge` and `stepscope analyze` with a merger in plain Python on one capture.
+# Compares `stepscope trace merge` and `stepscope analyze` with a merger in plain Python on one capture.
 #
 #   scripts/bench/traces.sh [DIR]       DIR: rank files of one capture; default $STEPSCOPE_DATA/traces/large
 #
 # PYTHON     interpreter of the peer and of the harness; default python3
-# STEPSCOPE  a built binary to measure, instead of building this tree's
+# STEPSCOPE  binary to measure; default: build this tree
 #
-# Exit status 1: a goal is missed or an output is wrong; 2: it could not be measured.
+# Exit status: 1 a goal missed or a wrong output, 2 not measured.
 set -eu
 
 python=${PYTHON:-python3}

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What `stepscope view` takes on a large capture and on one ten times as long: time to the first picture, to answers of
-# tiles, of script in a frame; memory of the server and of the page.
+# Measures `stepscope view` on a large capture and on one ten times as long: the time to the first picture, of tile
+# replies and of scripts per frame, and the memory of the server and of the page.
 #
 #   scripts/bench/view.sh [DIR]         DIR: rank files of one capture; default $STEPSCOPE_DATA/traces/large
 #
-# TIMES      how much longer the second capture is, default 10; 1: there is no second one
+# TIMES      length of the second capture relative to the first, default 10; 1: no second one
 #
-# Wants Chromium. Exit status 1: a goal is missed; 2: it could not be measured.
+# Needs Chromium. Exit status: 1 a goal missed, 2 not measured.
 set -euo pipefail
 
 fail() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures what stepscope watch takes of a core, and of memory, when it follows a server of many ranks once a second.
+# Measures the CPU time and the memory of stepscope watch when it samples a server of many ranks once a second.
 #
 #   scripts/bench/watch.sh [-ranks 64] [-for 1m]
 set -eu

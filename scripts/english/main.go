@@ -22,8 +22,8 @@ import (
 
 // Limits, per 1,000 words and as a share of sentences. A text of fewer words may have one of each.
 const (
-	mostClauses = 3    // "what", "who" and "that which": clauses in place of nouns
-	mostIdioms  = 1    // idioms
+	mostClauses = 3    // matches of clauses: subordinate clauses in place of nouns
+	mostIdioms  = 1    // matches of idioms
 	mostLong    = 0.05 // sentences of more than longest words
 	longest     = 35
 )

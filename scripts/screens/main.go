@@ -1,5 +1,5 @@
-// Command screens makes the pictures of README and docs: what a terminal and a browser show of real commands.
-// It needs tmux and chromium.
+// Command screens makes the screenshots in README and docs, of real commands in a terminal and a browser. It needs tmux
+// and chromium.
 //
 //	go run ./scripts/screens [DIR]
 package main
@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// A screen is a picture of what a command shows.
+// screen is a screenshot of a command.
 type screen struct {
 	name       string
 	cols, rows int
 	line       string
-	until      string // what the screen shows when the picture is taken
-	page       string // instead: the file of a page that the command has written
-	view       string // instead: what of the viewer that the command serves is shown, behind the #
+	until      string // text on the screen when the screenshot is taken
+	page       string // instead: file of a page that the command writes
+	view       string // instead: part of the viewer's address after the #, for a viewer that the command serves
 	width      int    // of the page, in pixels
 	height     int
 }
@@ -112,7 +112,7 @@ func answers(url string) (err error) {
 	return err
 }
 
-// browser takes the picture of a page that the command writes.
+// browser takes a screenshot of a page that the command writes.
 func (s *screen) browser(tmp, path string) error {
 	if out, err := exec.Command("sh", "-c", s.line).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", s.line, err, out)
@@ -120,7 +120,7 @@ func (s *screen) browser(tmp, path string) error {
 	return shoot("file://"+filepath.Join(tmp, s.page), path, s.width, s.height)
 }
 
-// viewer takes the picture of a view that the command serves.
+// viewer takes a screenshot of a view that the command serves.
 func (s *screen) viewer(path string) error {
 	cmd := exec.Command("sh", "-c", s.line)
 	out, err := cmd.StdoutPipe()
@@ -139,7 +139,7 @@ func (s *screen) viewer(path string) error {
 	return shoot(strings.TrimSpace(address)+"#"+s.view, path, s.width, s.height)
 }
 
-// terminal takes the picture of a terminal in which the command runs.
+// terminal takes a screenshot of a terminal in which the command runs.
 func (s *screen) terminal(tmp, path string) error {
 	tmux := func(args ...string) (string, error) {
 		out, err := exec.Command("tmux", append([]string{"-L", "stepscope-screens"}, args...)...).CombinedOutput()
@@ -180,7 +180,7 @@ func (s *screen) terminal(tmp, path string) error {
 	return shoot("file://"+page, path, s.cols*8+40, strings.Count(strings.TrimRight(shown, "\n"), "\n")*17+60)
 }
 
-// shoot has a browser draw the page at an address.
+// shoot renders the page at an address with a browser.
 func shoot(page, path string, width, height int) error {
 	out, err := exec.Command("chromium", "--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=20000",
 		fmt.Sprintf("--window-size=%d,%d", width, height), "--screenshot="+path, page).CombinedOutput()
@@ -190,13 +190,13 @@ func shoot(page, path string, width, height int) error {
 	return nil
 }
 
-// attribute is an escape sequence for how the text after it looks (ECMA-48, SGR).
+// attribute is an escape sequence for the style of the following text (ECMA-48, SGR).
 var attribute = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 var colours = [16]string{"#1e1e1e", "#f14c4c", "#23d18b", "#e5c07b", "#5aa5ff", "#d670d6", "#29b8db", "#d4d4d4",
 	"#808080", "#ff6b6b", "#4be3a3", "#f5d76e", "#7ab8ff", "#e58ae5", "#5fd7f0", "#ffffff"}
 
-// terminalPage is a page that looks as a terminal with some text.
+// terminalPage returns a page that looks like a terminal with some text.
 func terminalPage(text string) string {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><meta charset="utf-8"><style>body{margin:0;background:#1e1e1e;color:#d4d4d4}` +
@@ -218,7 +218,7 @@ func terminalPage(text string) string {
 	return b.String() + "</pre>\n"
 }
 
-// styleOf is how text looks after an attribute. tmux gives all that hold each time.
+// styleOf returns the style of text after an attribute. tmux repeats all active ones each time.
 func styleOf(attribute string) string {
 	var style []string
 	codes := strings.Split(attribute, ";")

@@ -10,11 +10,11 @@ import (
 
 const rodata = attr.RODATA | attr.NOPTR
 
-// isa is what the vector operations see of an instruction set. The names of
-// most instructions are the same in both; the registers say which is meant.
+// isa is the vector operations' view of an instruction set. Most instructions have the same names in both; the
+// registers select the variant.
 type isa struct {
 	suffix string
-	lanes  int // floats in a vector
+	lanes  int // floats per vector
 	regs   []reg.VecPhysical
 }
 
@@ -50,8 +50,8 @@ func (v *vec) float(name string, x float32) operand.Mem {
 	return v.constant(name, math.Float32bits(x))
 }
 
-// slidingMask returns eight words of ones followed by eight of zeros: read at
-// 8-n words, it is the AVX2 mask of n lanes.
+// slidingMask returns eight words of ones followed by eight of zeros: read at 8-n words, it is the AVX2 mask of n
+// lanes.
 func (v *vec) slidingMask() operand.Mem {
 	const name = "slidingMask"
 	if m, ok := v.consts[name]; ok {
@@ -70,12 +70,10 @@ func (v *vec) slidingMask() operand.Mem {
 	return m
 }
 
-// tailMask is where AVX2 keeps the mask of the last, partial vector; AVX-512
-// has it in K1.
+// tailMask is AVX2's mask of the last, partial vector. AVX-512 has it in K1.
 var tailMask = reg.Y15
 
-// setTail makes the mask of n lanes, 0 < n < lanes; n is clobbered, and RAX
-// and RCX too.
+// setTail emits the mask of n lanes, 0 < n < lanes. It clobbers n, RAX and RCX.
 func (v *vec) setTail(n reg.GPPhysical) {
 	if v.lanes == 16 {
 		v.MOVQ(n, reg.RCX)
@@ -90,7 +88,7 @@ func (v *vec) setTail(n reg.GPPhysical) {
 	v.VMOVUPS(operand.Mem{Base: reg.RAX, Disp: 32, Index: n, Scale: 4}, tailMask)
 }
 
-// load reads a vector; with tail, only the lanes of the mask, zeros else.
+// load reads a vector. With tail it reads only the lanes of the mask and zeroes the others.
 func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
 	switch {
 	case !tail:
@@ -102,7 +100,7 @@ func (v *vec) load(from operand.Mem, to reg.VecPhysical, tail bool) {
 	}
 }
 
-// store writes a vector; with tail, only the lanes of the mask.
+// store writes a vector. With tail it writes only the lanes of the mask.
 func (v *vec) store(from reg.VecPhysical, to operand.Mem, tail bool) {
 	switch {
 	case !tail:
@@ -132,7 +130,7 @@ func (v *vec) zero(x reg.VecPhysical) {
 	}
 }
 
-// fold reduces acc to one float in the lowest lane, by op; tmp is clobbered.
+// fold reduces acc to one float in the lowest lane, by op. It clobbers tmp.
 func (v *vec) fold(acc, tmp reg.VecPhysical, op func(a, b, dst operand.Op)) {
 	if v.lanes == 16 {
 		v.VEXTRACTF64X4(operand.Imm(1), acc, tmp.AsY())

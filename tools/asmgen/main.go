@@ -1,12 +1,11 @@
-// Command asmgen writes the assembly of internal/reference/engine/tensor (and of the package
-// that it is measured against): the tiles of the matrix products and the vector
-// operations, for AVX2 and AVX-512, with their Go declarations; and that of
-// internal/base/crc32c. Its output is committed; running it again changes nothing.
+// Command asmgen writes the assembly of internal/reference/engine/tensor (and of the package that it is measured
+// against): the tiles of the matrix products and the vector operations, for AVX2 and AVX-512, with their Go
+// declarations. Its output is committed; running it again changes nothing.
 //
-//	go run . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits -crc ../../internal/base/crc32c
+//	go run . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits
 //
-// Registers are assigned by hand throughout: the tiles use nearly all of them,
-// and avo cannot allocate for the instructions it does not know.
+// Registers are assigned by hand throughout: the tiles use nearly all of them, and avo cannot allocate for the
+// instructions it does not know.
 package main
 
 import (
@@ -27,14 +26,13 @@ import (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("asmgen: ")
-	// Its own set: package build claims -out for itself in the common one.
+	// A flag set of its own: package build defines -out in the common one.
 	flags := flag.NewFlagSet("asmgen", flag.ExitOnError)
 	out := flags.String("out", "", "folder of package tensor")
 	limits := flags.String("limits", "", "folder of the package with the machine's limits")
-	crc := flags.String("crc", "", "folder of package crc32c")
 	_ = flags.Parse(os.Args[1:])
-	if *out == "" || *limits == "" || *crc == "" {
-		log.Fatal("give -out, -limits and -crc")
+	if *out == "" || *limits == "" {
+		log.Fatal("give -out and -limits")
 	}
 	for _, f := range []struct {
 		dir, pkg, name string
@@ -45,7 +43,6 @@ func main() {
 		{*out, "tensor", "vec_avx512", func(g *gen) { vectors(g, avx512) }},
 		{*out, "tensor", "vec_avx2", func(g *gen) { vectors(g, avx2) }},
 		{*limits, "limits", "limits", limitLoops},
-		{*crc, "crc32c", "fold", crcFold},
 	} {
 		g := &gen{Context: build.NewContext()}
 		g.ConstraintExpr("!noasm")
@@ -59,7 +56,7 @@ func main() {
 // gen builds one file.
 type gen struct{ *build.Context }
 
-// function starts a function that keeps no pointer.
+// function starts a function whose pointer arguments do not escape.
 func (g *gen) function(name, signature, doc string) {
 	g.Function(name)
 	g.Attributes(attr.NOSPLIT)
@@ -95,8 +92,7 @@ func (g *gen) write(dir, pkg, name string) error {
 	return nil
 }
 
-// code emits an instruction of six bytes that neither avo nor Go's assembler
-// has.
+// code emits a six-byte instruction that neither avo nor Go's assembler supports.
 func (g *gen) code(b [6]byte) {
 	g.Instruction(&ir.Instruction{Opcode: "LONG", Operands: []operand.Op{operand.U32(binary.LittleEndian.Uint32(b[:]))}})
 	g.Instruction(&ir.Instruction{Opcode: "WORD", Operands: []operand.Op{operand.U16(binary.LittleEndian.Uint16(b[4:]))}})

@@ -10,16 +10,15 @@ var zmm = []reg.VecPhysical{
 	reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
 }
 
-// tiles512 emits the AVX-512 tiles: 24 sums in Z0…Z23, four vectors of weights
-// in Z24…Z27, the broadcast activations in turn in Z28…Z30, a mask in Z31.
+// tiles512 emits the AVX-512 tiles: 24 sums in Z0…Z23, four vectors of weights in Z24…Z27, the broadcast activations in
+// turn in Z28…Z30, a mask in Z31.
 func tiles512(g *gen) {
 	const vecs, width = 4, 64
 	acc := func(i, v int) reg.VecPhysical { return zmm[vecs*i+v] }
 	weight := func(v int) reg.VecPhysical { return zmm[24+v] }
 	at := func(v int) operand.Mem { return operand.Mem{Base: wAt, Disp: v * width} }
-	// While the tiles of a block of columns compute, they ask for the block
-	// ahead, each tile for two cache lines in four of every step; one of few
-	// rows, which may be the only one, for all four.
+	// While the tiles of a block of columns compute, they prefetch the block ahead. A full tile prefetches two of the
+	// four cache lines of every step; a tile of few rows, which may be the only one, prefetches all four.
 	prefetch := func(m int) {
 		lines := 2
 		if m < maxRows {
@@ -29,7 +28,7 @@ func tiles512(g *gen) {
 			g.PREFETCHT1(operand.Mem{Base: wAt, Index: ahead, Scale: 1, Disp: i * vecs / lines * width})
 		}
 	}
-	// rank1 adds the outer product of one activation a row with the weights.
+	// rank1 adds the outer product of one activation per row with the weights.
 	rank1 := func(m, disp int) {
 		for i := range m {
 			b := zmm[28+i%3]
@@ -118,9 +117,8 @@ func tiles512(g *gen) {
 	})
 }
 
-// spread adds to ahead the place of a line in the step, by the rows that are
-// left: these go down by six a tile, so (rows·32) mod 256, cut to whole lines,
-// visits all four.
+// spread adds the offset of a line in the step to ahead, depending on the remaining rows. These decrease by six per
+// tile, so (rows·32) mod 256, rounded down to whole lines, visits all four.
 func (g *gen) spread() {
 	g.MOVQ(rows, spare)
 	g.SHLQ(operand.Imm(5), spare)
@@ -128,9 +126,9 @@ func (g *gen) spread() {
 	g.ADDQ(spare, ahead)
 }
 
-// vdpbf16ps emits VDPBF16PS Z<a>, Z<b>, Z<c>: c += the dot products of the bf16
-// pairs of a and b. EVEX.512.F3.0F38.W0 52 /r; Intel SDM volume 2, "EVEX
-// encoding", for the fields, which are stored inverted but for the mask's.
+// vdpbf16ps emits VDPBF16PS Z<a>, Z<b>, Z<c>: c += the dot products of the bf16 pairs of a and b. The encoding is
+// EVEX.512.F3.0F38.W0 52 /r. See Intel SDM volume 2, "EVEX encoding", for the fields, which are stored inverted except
+// for the mask's.
 func (g *gen) vdpbf16ps(a, b, c int) {
 	not := func(r, bit, to int) byte { return byte(^r>>bit&1) << to }
 	g.code([6]byte{

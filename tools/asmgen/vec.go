@@ -29,8 +29,8 @@ func (v *vec) broadcast(name string, to reg.VecPhysical) {
 	v.VBROADCASTSS(b.Addr, to)
 }
 
-// each emits the loop of an operation over nptr operands: unroll vectors a turn,
-// then single ones, then the masked rest. body emits the u-th vector.
+// each emits the loop of an operation over nptr operands: unroll vectors per turn, then single ones, then the masked
+// rest. body emits the u-th vector.
 func (v *vec) each(nptr, unroll int, body func(u int, tail bool)) {
 	loop := func(name, next string, n int) {
 		if n > 1 || unroll == 1 {
@@ -65,7 +65,7 @@ func (v *vec) end() {
 	v.RET()
 }
 
-// result returns the lowest lane of r.
+// result emits the return of the lowest lane of r.
 func (v *vec) result(r reg.VecPhysical) {
 	b, err := v.ReturnIndex(0).Resolve()
 	if err != nil {
@@ -185,7 +185,7 @@ func (v *vec) end3(r reg.VecPhysical) {
 	v.end()
 }
 
-// wrap3 gives one type to instructions whose methods are variadic.
+// wrap3 adapts instructions whose methods are variadic to one type.
 func wrap3(f func(...operand.Op)) func(a, b, dst operand.Op) {
 	return func(a, b, dst operand.Op) { f(a, b, dst) }
 }

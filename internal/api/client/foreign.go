@@ -33,11 +33,11 @@ func (s *Server) foreign(resp *http.Response, body []byte) string {
 	status := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return fmt.Sprintf("this is %s, and no server behind it answers (%s): start it, or correct the URL", name, status)
+		return fmt.Sprintf("this is %s, but no server behind it answers (%s): start it, or correct the URL", name, status)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Sprintf("this is %s, which lets nobody through without what it asks for (%s)", name, status)
+		return fmt.Sprintf("this is %s, which requires credentials (%s)", name, status)
 	}
-	return fmt.Sprintf("this is %s, not an LLM server, or it keeps this route from one (%s): correct the URL", name, status)
+	return fmt.Sprintf("this is %s, not an LLM server, or it does not forward this route to one (%s): correct the URL", name, status)
 }
 
 // because is an error with a text that suggests the fix.
@@ -57,11 +57,11 @@ func plainly(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &because{"no server answers there (connection refused): start it, or correct the URL", err}
 	case noHost && host.IsNotFound:
-		return &because{fmt.Sprintf("there is no host %s: correct the URL", host.Name), err}
+		return &because{fmt.Sprintf("host %s not found: correct the URL", host.Name), err}
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return &because{"the server speaks HTTP, not HTTPS: write http://", err}
 	case m != nil:
-		return &because{fmt.Sprintf("this is no HTTP server, it says %.60q: correct the URL", m[1]), err}
+		return &because{fmt.Sprintf("this is not an HTTP server, it sends %.60q: correct the URL", m[1]), err}
 	}
 	return err
 }

@@ -18,11 +18,11 @@ func TestForeign(t *testing.T) {
 		body         string
 		want         string
 	}{
-		{"nginx", "nginx/1.22.1", 404, page, "this is nginx, not an LLM server, or it keeps this route from one (404 Not Found): correct the URL"},
-		{"a page where JSON is wanted", "Apache/2.4.57 (Debian)", 200, "\n<!DOCTYPE html><html>…", "this is Apache, not an LLM server, or it keeps this route from one (200 OK): correct the URL"},
+		{"nginx", "nginx/1.22.1", 404, page, "this is nginx, not an LLM server, or it does not forward this route to one (404 Not Found): correct the URL"},
+		{"a page where JSON is wanted", "Apache/2.4.57 (Debian)", 200, "\n<!DOCTYPE html><html>…", "this is Apache, not an LLM server, or it does not forward this route to one (200 OK): correct the URL"},
 		{"a web server that does not say which", "", 405, "<!doctype html>", "this is a web server, not an LLM server, or it keeps this route from one (405 Method Not Allowed): correct the URL"},
-		{"nobody behind it", "nginx", 502, page, "this is nginx, and no server behind it answers (502 Bad Gateway): start it, or correct the URL"},
-		{"a password", "nginx", 401, page, "this is nginx, which lets nobody through without what it asks for (401 Unauthorized)"},
+		{"nobody behind it", "nginx", 502, page, "this is nginx, but no server behind it answers (502 Bad Gateway): start it, or correct the URL"},
+		{"a password", "nginx", 401, page, "this is nginx, which requires credentials (401 Unauthorized)"},
 		{"an LLM server without the route", "uvicorn", 404, `{"detail":"Not Found"}`, "404 Not Found: Not Found"},
 		{"an LLM server with a reason", "nginx", 503, `{"error":{"message":"loading"}}`, "503 Service Unavailable: loading"},
 		{"an LLM server that answers", "nginx", 200, `{"text":"<html>"}`, ""},
@@ -68,7 +68,7 @@ func TestForeign(t *testing.T) {
 	defer hs.Close()
 	for url, want := range map[string]string{
 		"http://" + silent.Addr().String():                "no server answers there (connection refused): start it, or correct the URL",
-		"http://" + shell.Addr().String():                 `this is no HTTP server, it says "SSH-2.0-OpenSSH_9.2p1": correct the URL`,
+		"http://" + shell.Addr().String():                 `this is not an HTTP server, it sends "SSH-2.0-OpenSSH_9.2p1": correct the URL`,
 		strings.Replace(hs.URL, "http://", "https://", 1): "the server speaks HTTP, not HTTPS: write http://",
 	} {
 		var into any

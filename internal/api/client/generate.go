@@ -47,7 +47,7 @@ func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*E
 		return s.Stream(ctx, "/generate", body, func(data []byte, at time.Time) error {
 			ev := Event{At: at}
 			if err := json.Unmarshal(data, &ev); err != nil {
-				return fmt.Errorf("an event is not SGLang's: %w", err)
+				return fmt.Errorf("an event is not in SGLang's format: %w", err)
 			}
 			each(&ev)
 			return nil
@@ -64,7 +64,7 @@ func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*E
 		err = json.Unmarshal(reply, &list[0])
 	}
 	if err != nil {
-		return fmt.Errorf("POST %s/generate: the reply is not SGLang's: %w", s.URL, err)
+		return fmt.Errorf("POST %s/generate: the reply is not in SGLang's format: %w", s.URL, err)
 	}
 	for i := range list {
 		list[i].At = time.Now()

@@ -49,10 +49,10 @@ func New(base string, header http.Header) (*Server, error) {
 	base = strings.TrimRight(base, "/")
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no URL of a server; give one such as http://127.0.0.1:30000", wire.WithoutUser(base))
+		return nil, fmt.Errorf("%q is not a server URL; give one such as http://127.0.0.1:30000", wire.WithoutUser(base))
 	}
 	if u.User != nil {
-		return nil, fmt.Errorf("the URL of %s has a user or a password, which would be seen wherever it is written: give a key instead", u.Host)
+		return nil, fmt.Errorf("the URL of %s contains a user or a password, which would be visible wherever the URL is written: give a key instead", u.Host)
 	}
 	return &Server{URL: base, Header: header}, nil
 }
@@ -204,7 +204,7 @@ func (s *Server) call(ctx context.Context, method, path string, body []byte, int
 		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s %s%s: the reply is not what it should be: %s", method, s.URL, path, wire.JSONCause(err))
+		return fmt.Errorf("%s %s%s: unexpected reply: %s", method, s.URL, path, wire.JSONCause(err))
 	}
 	return nil
 }

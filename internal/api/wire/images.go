@@ -63,7 +63,7 @@ func ParseSize(text string) (width, height int, err error) {
 	width, errW := strconv.Atoi(strings.TrimSpace(w))
 	height, errH := strconv.Atoi(strings.TrimSpace(h))
 	if !ok || errW != nil || errH != nil {
-		return 0, 0, Refuse("", "%q is no size; give WIDTHxHEIGHT, as in 1024x768", text)
+		return 0, 0, Refuse("", "%q is not a size; give WIDTHxHEIGHT, as in 1024x768", text)
 	}
 	return width, height, nil
 }

@@ -40,7 +40,7 @@ func JSONCause(err error) string {
 		return cause
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf("no JSON: byte %d: %s", syntax.Offset, syntax.Error())
+		return fmt.Sprintf("not JSON: byte %d: %s", syntax.Offset, syntax.Error())
 	}
 	return err.Error()
 }

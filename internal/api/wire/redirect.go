@@ -27,7 +27,7 @@ func Redirected(status int, base, route, location string) string {
 	route, _, _ = strings.Cut(route, "?")
 	moved, same := strings.CutSuffix((&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String(), route)
 	if !same || moved == strings.TrimRight(base, "/") {
-		return answer + ", which is not followed, since keys would go along: correct the URL"
+		return answer + ", which is not followed, because it would receive the keys: correct the URL"
 	}
 	return answer + ": give " + moved + " as --url"
 }

@@ -105,7 +105,7 @@ func parseRole(raw json.RawMessage) (string, error) {
 	} else if slices.Contains(roles, lower) {
 		return lower, nil
 	}
-	return "", Refuse("", "there is no role %q: give user, %s", role, strings.Join(roles, ", "))
+	return "", Refuse("", "unknown role %q: give user, %s", role, strings.Join(roles, ", "))
 }
 
 // tools reads tools and tool_choice. This server never calls tools, so it accepts them only with a tool_choice of none.
@@ -130,9 +130,9 @@ func (r *ChatRequest) tools(f *fields) {
 	case choice != nil && !named && !slices.Contains([]string{`"none"`, `"auto"`, `"required"`}, string(choice)):
 		f.err = Refuse("tool_choice", "want none, auto, required or an object, got %s", kindOrText(choice))
 	case named, string(choice) == `"required"`:
-		f.err = Refuse("tool_choice", `calls of tools need constrained decoding, which this server has not: give "none"`)
+		f.err = Refuse("tool_choice", `tool calls need constrained decoding, which this server lacks: give "none"`)
 	case len(tools) > 0 && string(choice) != `"none"`:
-		f.err = Refuse("tools", `this server calls no tools (it has no tool-call parser and no constrained decoding): give tool_choice "none"`)
+		f.err = Refuse("tools", `this server does not call tools (it has neither a tool-call parser nor constrained decoding): give tool_choice "none"`)
 	}
 }
 

@@ -76,7 +76,7 @@ func parseList[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessa
 			return nil, Refuse("", "want a list, got %s", kind(raw))
 		}
 		if n := elements(raw); n > maxElements {
-			return nil, Refuse("", "a list has at most %d elements here, got %d", maxElements, n)
+			return nil, Refuse("", "want a list of at most %d elements, got %d", maxElements, n)
 		}
 		var items []json.RawMessage
 		if err := json.Unmarshal(raw, &items); err != nil {
@@ -132,7 +132,7 @@ func parseTokens(raw json.RawMessage) ([]int32, error) {
 		case c == ',' || c == ']':
 			if digits > 0 {
 				if n > math.MaxInt32 {
-					return nil, Refuse(fmt.Sprintf("[%d]", len(out)), "%d is no token id", n)
+					return nil, Refuse(fmt.Sprintf("[%d]", len(out)), "%d is not a token id", n)
 				}
 				out = append(out, int32(n))
 			}
@@ -155,7 +155,7 @@ func parseOddTokens(raw json.RawMessage) ([]int32, error) {
 			return 0, err
 		}
 		if n < 0 || n > math.MaxInt32 {
-			return 0, Refuse("", "%d is no token id", n)
+			return 0, Refuse("", "%d is not a token id", n)
 		}
 		return int32(n), nil
 	})(raw)

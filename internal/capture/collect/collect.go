@@ -1,7 +1,6 @@
-// Package collect brings the files of a profiling window home: from a directory
-// that is visible here ([Dir]), from a stepscope server over HTTP ([HTTP]), or
-// through a command such as "ssh host cat" ([Command]), and tells whether a trace
-// is whole ([Whole]).
+// Package collect copies the files of a profiling window from the servers: from a directory visible here ([Dir]), from
+// a stepscope server over HTTP ([HTTP]), or through a command such as "ssh host cat" ([Command]). [Whole] checks
+// whether a trace is complete.
 //
 // Sizes are bytes.
 package collect
@@ -19,32 +18,29 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// File is one file as its source lists it.
+// File is a file as listed by its source.
 type File struct {
 	Name string
-	Size int64 // -1: not known
-	Done bool  // the source vouches that it is written to its end
+	Size int64 // -1: unknown
+	Done bool  // the source guarantees that the file is complete
 }
 
-// Source is where the files of one server are.
+// Source is the location of a server's files.
 type Source interface {
-	// List gives the files there are now. A directory that does not exist yet is
-	// an empty one.
+	// List returns the current files. A directory that does not exist yet counts as empty.
 	List(ctx context.Context) ([]File, error)
-	// Bring copies a file to the path, whole or not at all.
+	// Bring copies a file to a path, completely or not at all.
 	Bring(ctx context.Context, name, to string) error
-	// Here is the path under which the file can be read without bringing it, or
-	// nothing.
+	// Here returns the path at which the file can be read without copying, or "".
 	Here(name string) string
-	// String says where, for people.
+	// String describes the location.
 	String() string
 }
 
-// plainName is what a trace may be called that came from elsewhere: it becomes
-// part of paths and of command lines.
+// plainName matches the names allowed for remote traces, which become part of paths and command lines.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+=@,:-]{0,250}$`)
 
-// Dir is a directory of this file system, or of one that is shared.
+// Dir is a directory of this or a shared file system.
 type Dir string
 
 func (d Dir) String() string          { return string(d) }
@@ -69,8 +65,8 @@ func (d Dir) List(context.Context) ([]File, error) {
 	return out, nil
 }
 
-// Bring makes a hard link, or a copy where that cannot be. A file that is there
-// already as the same stays.
+// Bring makes a hard link or, where that is impossible, a copy. If the destination is already the same file, it does
+// nothing.
 func (d Dir) Bring(ctx context.Context, name, to string) error {
 	from := d.Here(name)
 	a, err := os.Stat(from)

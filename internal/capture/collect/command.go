@@ -18,21 +18,20 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Template is a command line that reads files elsewhere, as --fetch gives it:
+// Template is a command line that reads files on another host, as given by --fetch:
 //
 //	ssh {host} cat {path}
 //	kubectl exec {name} -n serving -- cat {path}
 //
-// It is split into words as a shell would, with quotes and backslashes, and run
-// without one. {path} is the file, {dir} its directory, {host} and {port} those of
-// the server's URL, {name} the server's name. The words "cat {path}" at its end
-// become "ls -ln {dir}" to list the directory; a template that ends otherwise
-// needs one of its own for that.
+// It is split into words like a shell command, with quotes and backslashes, and run without a shell. {path} is the
+// file, {dir} its directory, {host} and {port} those of the server's URL, {name} the server's name. To list the
+// directory, the words "cat {path}" at the end become "ls -ln {dir}"; any other template needs a separate list
+// template.
 type Template struct {
 	read, list []string
 }
 
-// ParseTemplate reads the two templates; list may be empty.
+// ParseTemplate parses the two templates; list may be empty.
 func ParseTemplate(read, list string) (*Template, error) {
 	words, err := Split(read)
 	if err != nil {
@@ -58,7 +57,7 @@ func ParseTemplate(read, list string) (*Template, error) {
 
 var placeholder = regexp.MustCompile(`\{[^{}\s]*\}`)
 
-// known tells whether the words have the placeholder they need and no unknown one.
+// known returns an error if the words lack the required placeholder or contain an unknown one.
 func known(words []string, needs string) error {
 	has := false
 	for _, w := range words {
@@ -77,9 +76,8 @@ func known(words []string, needs string) error {
 	return nil
 }
 
-// Split splits a command line into words as a POSIX shell does: quotes and
-// backslashes, nothing else. What a shell would act on stays as it stands, for no
-// shell sees it.
+// Split splits a command line into words like a POSIX shell, but interprets only quotes and backslashes. Other special
+// characters stay, since no shell sees them.
 func Split(line string) (words []string, err error) {
 	var word strings.Builder
 	in, quote := false, rune(0)
@@ -132,14 +130,13 @@ type Command struct {
 	Dir              string // absolute, with forward slashes
 }
 
-// plainPath and plainHost are what may be put into a command line: ssh hands its
-// words to a shell on the other side.
+// plainPath and plainHost match the strings allowed in a command line: ssh passes its arguments to a remote shell.
 var (
 	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._+=@,:/-]*$`)
 	plainHost = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._:%-]*$`)
 )
 
-// Check refuses what could mean more than a path to a shell on the other side.
+// Check rejects values that a remote shell could interpret.
 func (c *Command) Check() error {
 	if !plainPath.MatchString(c.Dir) {
 		return fmt.Errorf("%q cannot be fetched: give an absolute directory of letters, digits and ._+=@,:/-", c.Dir)
@@ -154,7 +151,7 @@ func (c *Command) Check() error {
 
 func (c *Command) String() string { return strings.Join(c.words(c.Template.list, c.Dir), " ") }
 
-// Here is nowhere: the file must be brought.
+// Here returns "": the file must be downloaded.
 func (c *Command) Here(string) string { return "" }
 
 func (c *Command) words(template []string, file string) []string {
@@ -166,8 +163,8 @@ func (c *Command) words(template []string, file string) []string {
 	return out
 }
 
-// List runs the listing. Lines of "ls -ln" have the size in their fifth field and
-// the name in the last; lines of one word are names.
+// List runs the list command. Lines of "ls -ln" have the size in the fifth field and the name in the last; lines of one
+// word are names.
 func (c *Command) List(ctx context.Context) ([]File, error) {
 	var text bytes.Buffer
 	err := c.run(ctx, c.words(c.Template.list, ""), &text)
@@ -198,7 +195,7 @@ func (c *Command) List(ctx context.Context) ([]File, error) {
 	return out, nil
 }
 
-// Bring writes what the command prints.
+// Bring writes the output of the read command to a file.
 func (c *Command) Bring(ctx context.Context, name, to string) error {
 	if !plainName.MatchString(name) {
 		return fmt.Errorf("%q cannot be fetched", name)
@@ -206,7 +203,7 @@ func (c *Command) Bring(ctx context.Context, name, to string) error {
 	return atomicfile.Write(to, func(w io.Writer) error { return c.run(ctx, c.words(c.Template.read, path.Join(c.Dir, name)), w) })
 }
 
-// commandError is a command that did not end well.
+// commandError is the error of a failed command.
 type commandError struct {
 	line, stderr string
 	err          error
@@ -236,7 +233,7 @@ func (c *Command) run(ctx context.Context, words []string, out io.Writer) error 
 	return nil
 }
 
-// lastBytes keeps the end of what is written to it.
+// lastBytes keeps the end of the data written to it.
 type lastBytes struct{ b []byte }
 
 func (l *lastBytes) Write(p []byte) (int, error) {
@@ -245,7 +242,7 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is the last line that is not empty.
+// line returns the last non-empty line.
 func (l *lastBytes) line() string {
 	lines := strings.Split(strings.TrimSpace(string(l.b)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -20,38 +20,37 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// HTTP is a window of a stepscope server, which gives its files out itself.
+// HTTP is a window of a stepscope server, which serves its own files.
 type HTTP struct {
 	Server   *client.Server
-	Dir      string        // of the window, on the server; no other window has it
-	Patience time.Duration // for a list; default 1 min
+	Dir      string        // directory on the server, used by no other window
+	Patience time.Duration // timeout of a listing; default 1 min
 
-	listed atomic.Pointer[wire.ProfileWindow] // as the server told it last
-	unfit  atomic.Int64                       // files of it that cannot be brought
+	listed atomic.Pointer[wire.ProfileWindow] // from the last List
+	unfit  atomic.Int64                       // files in it whose names are not allowed here
 }
 
-// No window has as many files, and no rank's trace is as large: a server that says so is wrong, and would fill the disk.
+// Limits that no valid window exceeds. A server that claims more is wrong, and would fill the disk.
 const (
 	mostFiles = 1 << 16
 	mostBytes = 1 << 40
 )
 
-// ErrNoRoute means that the server does not give out files.
+// ErrNoRoute means that the server does not serve files.
 var ErrNoRoute = errors.New("no route /profile_files")
 
 func (h *HTTP) String() string { return h.Server.URL + "/profile_files" }
 
-// Closed tells whether the window had had its last step at the last List.
+// Closed reports whether the window was complete at the last List.
 func (h *HTTP) Closed() bool {
 	w := h.listed.Load()
 	return w != nil && !w.Open
 }
 
-// Unfit is how many files of the last List have names that cannot be files here.
+// Unfit returns the number of files in the last List whose names are not allowed here.
 func (h *HTTP) Unfit() int { return int(h.unfit.Load()) }
 
-// Here is the file in the server's own directory, if that is visible: the server
-// may be on this host.
+// Here returns the path of the file in the server's own directory if that is visible, as on the same host, else "".
 func (h *HTTP) Here(name string) string {
 	w := h.listed.Load()
 	if w == nil {
@@ -67,7 +66,7 @@ func (h *HTTP) Here(name string) string {
 	return ""
 }
 
-// List asks for the window. All files that the server lists are whole.
+// List requests the window's files. All listed files are complete.
 func (h *HTTP) List(ctx context.Context) ([]File, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Patience, time.Minute))
 	defer cancel()
@@ -82,7 +81,7 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 	}
 	var list wire.ProfileFiles
 	if json.Unmarshal(r.Body, &list) != nil || list.Windows == nil {
-		return nil, ErrNoRoute // something else has this name there
+		return nil, ErrNoRoute // another service uses this route
 	}
 	for _, w := range list.Windows {
 		if w.Dir != h.Dir {
@@ -104,8 +103,8 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 	return nil, nil
 }
 
-// Bring downloads a file, which has the size that List told. A connection that breaks
-// is taken up again where it broke. A file that is here already, and not the same, stays.
+// Bring downloads a file of the size that List reported. It resumes interrupted downloads. An existing local file of
+// another size is kept, and is an error.
 func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	w := h.listed.Load()
 	if w == nil {
@@ -137,7 +136,7 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	})
 }
 
-// part copies what is left of the file from the offset.
+// part copies the rest of the file from an offset.
 func (h *HTTP) part(ctx context.Context, path string, at, size int64, w io.Writer) (n int64, err error) {
 	from := *h.Server
 	from.Header = from.Header.Clone()
@@ -147,7 +146,7 @@ func (h *HTTP) part(ctx context.Context, path string, at, size int64, w io.Write
 	if at > 0 {
 		from.Header.Set("Range", fmt.Sprintf("bytes=%d-", at))
 	}
-	// As it lies on disk: a proxy must not unpack it, nor Go's client.
+	// Request the file as stored: neither a proxy nor Go's client may decompress it.
 	from.Header.Set("Accept-Encoding", "identity")
 	res, err := from.Open(ctx, http.MethodGet, path, nil)
 	if err != nil {

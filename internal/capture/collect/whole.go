@@ -13,13 +13,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// ErrPartial is what Whole says, wrapped, of a file that is not written to its
-// end, or not yet.
+// ErrPartial is wrapped in Whole's error for a file that is truncated or still being written.
 var ErrPartial = errors.New("not whole")
 
-// Whole reads a file to its end: gzip members must have their trailers with the
-// right sums, and JSON must be closed. Files that are no JSON by their name must
-// not be empty.
+// Whole reads a file to its end and checks that it is complete: gzip members need trailers with valid checksums, and
+// JSON must be closed. Files without a JSON name must not be empty.
 func Whole(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +57,7 @@ func partial(ctx context.Context, err error, what string) error {
 	return fmt.Errorf("%w: %s (%v)", ErrPartial, what, err)
 }
 
-// end reads all and keeps the last bytes.
+// end reads everything and returns the last bytes.
 func end(r io.Reader) (n int64, tail []byte, err error) {
 	buf := make([]byte, 128<<10)
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Export writes a report's SQLite export to dst with the nsys that [Find] finds.
-// The file is whole or absent. Errors do not name the report.
+// Export writes a report's SQLite export to dst with the nsys that [Find] returns. The file is complete or absent.
+// Errors do not name the report.
 func Export(ctx context.Context, report, dst string) error {
 	t, err := Find(ctx, "")
 	if err != nil {
@@ -23,12 +23,12 @@ func Export(ctx context.Context, report, dst string) error {
 	return t.Export(ctx, report, dst)
 }
 
-// exportPatience is for reports of many gigabytes.
+// exportPatience allows for reports of many gigabytes.
 const exportPatience = 6 * time.Hour
 
 // Export is the function Export with this nsys.
 func (t *Tool) Export(ctx context.Context, report, dst string) error {
-	// nsys takes names without the ending for others.
+	// nsys interprets a name without the suffix as another format.
 	st, err := os.Stat(report)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,7 +40,7 @@ func (t *Tool) Export(ctx context.Context, report, dst string) error {
 	}
 	return atomicfile.File(dst, func(f *os.File) error {
 		out, err := t.run(ctx, exportPatience, "export", "--type=sqlite", "--force-overwrite=true", "--quiet=true", "--output="+f.Name(), report)
-		// SQLite's own files, where nsys was ended in the middle.
+		// SQLite leaves its own files if nsys is interrupted.
 		for _, left := range []string{"-journal", "-wal", "-shm"} {
 			os.Remove(f.Name() + left)
 		}
@@ -57,7 +57,7 @@ func (t *Tool) Export(ctx context.Context, report, dst string) error {
 	})
 }
 
-// exportProblem says what nsys means.
+// exportProblem translates nsys's error message.
 func (t *Tool) exportProblem(out output) string {
 	text := strings.TrimPrefix(out.problem(), "Exportation error: ")
 	switch {
@@ -73,7 +73,7 @@ func (t *Tool) exportProblem(out output) string {
 	return fmt.Sprintf("nsys %v cannot export it: %s", t.Version, text)
 }
 
-// ExportName is the usual name of a report's export, beside it.
+// ExportName returns the usual name of a report's export, next to the report.
 func ExportName(report string) string {
 	return strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
 }

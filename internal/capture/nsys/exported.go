@@ -13,9 +13,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Exported gives the SQLite export of a report, made for the time being where
-// there is none beside it that is newer; done removes what was made. Any other
-// file is given back as it is. Errors do not name the report.
+// Exported returns the SQLite export of a report. If no newer export exists next to the report, it makes a temporary
+// one, which done removes. Any other file is returned as it is. Errors do not name the report.
 func Exported(ctx context.Context, path string) (db string, done func(), err error) {
 	done = func() {}
 	if !trace.IsReport(path) {

@@ -13,18 +13,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// Told is a session that windows are opened on from elsewhere: one that [Run] made,
-// whose Record lies in Dir, or one that the user started with nsys himself.
+// ExternalSession is a session whose windows are opened by another process: one that [Run] made, with its Record in
+// Dir, or one that the user started with nsys directly.
 type ExternalSession struct {
 	Tool    *Tool
 	Session Session
-	Record  *Record // nil: not ours
+	Record  *Record // nil: not made by Run
 	Dir     string
-	Run     string // id; "": it is of none
+	Run     string // id of its run; "": none
 }
 
-// Start opens a window; its report goes to output, or to a name of its own if that
-// is "".
+// Start opens a window whose report goes to output, or to a generated name if output is "".
 func (t *ExternalSession) Start(ctx context.Context, output string, options []string) (*Window, error) {
 	if t.Record == nil {
 		w := &Window{Output: output, Opened: time.Now().UTC()}
@@ -36,7 +35,7 @@ func (t *ExternalSession) Start(ctx context.Context, output string, options []st
 		}
 		return w, t.Tool.Start(ctx, t.Session.ID, w.Output, options)
 	}
-	// Before the number is taken.
+	// Wait before NewWindow assigns a number.
 	s, err := t.Tool.waitState(ctx, t.Session.ID, statePatient, func(s State) bool { return !s.Starting() })
 	if err != nil {
 		return nil, err
@@ -62,9 +61,9 @@ func (t *ExternalSession) Start(ctx context.Context, output string, options []st
 	return w, w.Save(t.Dir)
 }
 
-// freeName is a report in the working directory that is not there yet.
+// freeName returns an unused report name in the working directory.
 func freeName(session string) (string, error) {
-	session = strings.Trim(session, "[]") // [default]
+	session = strings.Trim(session, "[]") // as in [default]
 	for n := 1; ; n++ {
 		path, err := filepath.Abs(fmt.Sprintf("%s-window-%d%s", session, n, Suffix))
 		if err != nil {
@@ -76,11 +75,10 @@ func freeName(session string) (string, error) {
 	}
 }
 
-// ErrNoReport: the window was closed before anything was collected.
+// ErrNoReport means that the window was closed before anything was collected.
 var ErrNoReport = errors.New("there is no report, for none had begun")
 
-// Stop closes the window and puts its report where it belongs, or at output if that
-// is not "".
+// Stop closes the window and moves its report to its destination, or to output if that is not "".
 func (t *ExternalSession) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {
 	w := &Window{Output: output}
 	if t.Record != nil {
@@ -92,7 +90,7 @@ func (t *ExternalSession) Stop(ctx context.Context, output string, patience time
 		}
 	}
 	ours := w.N > 0
-	if ours { // so that Run arms no other meanwhile
+	if ours { // so that Run does not arm another window in the meantime
 		w.Closed = time.Now().UTC()
 		if err := w.Save(t.Dir); err != nil {
 			return nil, err
@@ -122,8 +120,8 @@ func (t *ExternalSession) Stop(ctx context.Context, output string, patience time
 	return w, err
 }
 
-// Next is the window of a session of mode Range that waits for its range, or has
-// begun; nil: no more ranges are waited for.
+// Next returns the window of a session of mode Range that waits for its range or has begun, or nil if the session waits
+// for no more ranges.
 func (t *ExternalSession) Next(ctx context.Context) *Window {
 	began, idle := time.Now(), time.Now()
 	for {
@@ -135,7 +133,7 @@ func (t *ExternalSession) Next(ctx context.Context) *Window {
 			return w
 		}
 		if !s.State.Ready() {
-			idle = time.Now() // a report is being made
+			idle = time.Now() // a report is being generated
 		}
 		if time.Since(idle) > rearmed || time.Since(began) > startPatience || !pause.For(ctx, pollEvery) {
 			return nil
@@ -143,5 +141,5 @@ func (t *ExternalSession) Next(ctx context.Context) *Window {
 	}
 }
 
-// rearmed is the most that a session takes from a report to the next waiting.
+// rearmed is the maximum time that a session takes from a report to waiting for the next range.
 const rearmed = 3 * time.Second

@@ -12,22 +12,22 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// List is sessions for JSON.
+// List is the JSON form of a list of sessions.
 type List struct {
 	Format   int      `json:"format"`
 	Sessions []Listed `json:"sessions"`
 }
 
-// Listed is one of them.
+// Listed is a session of a List.
 type Listed struct {
 	Session
-	Doing   string    `json:"doing"` // the state in words
+	Doing   string    `json:"doing"` // description of the state
 	Run     string    `json:"run,omitempty"`
 	Record  *Record   `json:"record,omitempty"`
 	Windows []*Window `json:"windows"`
 }
 
-// Closed is a window of the session that was closed, for JSON.
+// Closed returns the JSON form of a closed window of the session.
 func (t *ExternalSession) Closed(w *Window) any {
 	return struct {
 		Format  int    `json:"format"`
@@ -37,7 +37,7 @@ func (t *ExternalSession) Closed(w *Window) any {
 	}{1, t.Session.Name, t.Run, w}
 }
 
-// Listed tells what a list shows of the session.
+// Listed returns the list entry of the session.
 func (t *ExternalSession) Listed() Listed {
 	l := Listed{t.Session, t.Session.State.String(), t.Run, t.Record, []*Window{}}
 	if t.Record != nil {
@@ -46,8 +46,8 @@ func (t *ExternalSession) Listed() Listed {
 	return l
 }
 
-// Sessions finds all sessions of this host that can be seen: those of runs, by
-// the nsys and TMPDIR of each, and those of the user's own nsys.
+// Sessions finds all visible sessions of this host: those of runs, using each run's nsys and TMPDIR, and those of the
+// user's own nsys.
 func Sessions(ctx context.Context, root, given string) (list []ExternalSession, err error) {
 	type place struct{ path, tmp string }
 	records := map[place][]ExternalSession{}
@@ -86,7 +86,7 @@ func Sessions(ctx context.Context, root, given string) (list []ExternalSession, 
 			if own != nil && p == (place{own.Path, own.TmpDir}) {
 				return nil, err
 			}
-			continue // an nsys that was there once
+			continue // that nsys no longer exists
 		}
 		for _, s := range sessions {
 			found := ExternalSession{Tool: tool, Session: s}
@@ -102,8 +102,7 @@ func Sessions(ctx context.Context, root, given string) (list []ExternalSession, 
 	return list, nil
 }
 
-// FindSession takes the session that ref means: a name, an id, a run, or a process;
-// without one the only session.
+// FindSession returns the session that ref identifies by name, id, run or process; "" means the only session.
 func FindSession(ctx context.Context, root, given, ref string) (*ExternalSession, error) {
 	list, err := Sessions(ctx, root, given)
 	if err != nil {
@@ -160,7 +159,7 @@ func newest(list []ExternalSession) *ExternalSession {
 	})]
 }
 
-// namesOf lists sessions in a line.
+// namesOf lists sessions in one line.
 func namesOf(list []ExternalSession) string {
 	var names []string
 	for _, s := range list {

@@ -1,11 +1,10 @@
-// Package nsys drives NVIDIA Nsight Systems, whose program is nsys: it finds and
-// asks it ([Find], [Tool]), wraps a server in it ([Run]), opens and closes windows
-// on running sessions ([Tool.Start], [Tool.Stop]) and exports reports ([Export]).
+// Package nsys drives NVIDIA Nsight Systems through its program nsys: it finds and queries it ([Find], [Tool]), wraps a
+// server in it ([Run]), opens and closes windows on running sessions ([Tool.Start], [Tool.Stop]) and exports reports
+// ([Export]).
 //
-// What nsys answers is not enough to go by: start makes sessions of unknown names,
-// and stop exits with 0 though the report went elsewhere. So each session is looked
-// up before it is told anything, and each report is looked for afterwards.
-// docs/nsys.md lists what was seen, by version.
+// The output of nsys is unreliable: start creates sessions for unknown names, and stop exits with 0 even if the report
+// went elsewhere. So the package looks up each session before a command and each report after it. docs/nsys.md lists
+// the observed behaviour by version.
 package nsys
 
 import (
@@ -25,17 +24,17 @@ import (
 	"time"
 )
 
-// Suffix ends the names of reports.
+// Suffix is the suffix of reports.
 const Suffix = ".nsys-rep"
 
-// Version is that of nsys: year, release, patch.
+// Version is the version of nsys: year, release, patch.
 type Version [3]int
 
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
 var versionLine = regexp.MustCompile(`version (\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
 
-// ParseVersion reads what nsys --version prints.
+// ParseVersion parses the output of nsys --version.
 func ParseVersion(text string) (v Version, ok bool) {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
@@ -47,25 +46,25 @@ func ParseVersion(text string) (v Version, ok bool) {
 	return v, true
 }
 
-// Tool is one nsys and where it keeps its sessions.
+// Tool is an nsys program and its session directory.
 type Tool struct {
 	Path    string
 	Version Version
-	// TmpDir is what TMPDIR is for it: there it keeps its sessions and, while a
-	// report is made, its data. Another TMPDIR sees other sessions.
+	// TmpDir is its TMPDIR, where it keeps its sessions and, while it generates a report, its data. Each TMPDIR has its
+	// own sessions.
 	TmpDir string
 }
 
-// ErrAbsent is wrapped by Find where there is no nsys.
+// ErrAbsent is wrapped in Find's error if there is no nsys.
 var ErrAbsent = errors.New("nsys was not found")
 
-// places are where NVIDIA's packages put nsys, besides PATH.
+// places are the install paths of NVIDIA's packages.
 var places = []string{
 	"/opt/nvidia/nsight-systems/*/bin/nsys", "/opt/nvidia/nsight-systems-cli/*/bin/nsys", "/usr/local/cuda/bin/nsys",
 }
 
-// Find takes the nsys that is given, else that of STEPSCOPE_NSYS, else the first of
-// PATH, else the newest in the usual places.
+// Find returns the given nsys, or else that of STEPSCOPE_NSYS, or else the first in PATH, or else the newest in the
+// usual places.
 func Find(ctx context.Context, given string) (*Tool, error) {
 	given = cmp.Or(given, os.Getenv("STEPSCOPE_NSYS"))
 	if given != "" {
@@ -95,7 +94,7 @@ func Find(ctx context.Context, given string) (*Tool, error) {
 	return best, nil
 }
 
-// Program is the path of a program that can be executed.
+// Program returns the path of an executable program.
 func Program(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	var at *fs.PathError
@@ -110,8 +109,7 @@ func Program(name string) (string, error) {
 	return path, nil
 }
 
-// open asks for the version. The path becomes absolute, for the program is called
-// from elsewhere later.
+// open queries the version. It makes the path absolute, since later calls use other working directories.
 func open(ctx context.Context, path string) (*Tool, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -130,34 +128,34 @@ func open(ctx context.Context, path string) (*Tool, error) {
 	return t, nil
 }
 
-// At is the nsys of that path and TMPDIR, unasked.
+// At returns a Tool for a path and TMPDIR without querying it.
 func At(path, tmpDir string) *Tool {
 	return &Tool{Path: path, TmpDir: tmpDir}
 }
 
-const quick = 30 * time.Second // for an answer that needs no work
+const quick = 30 * time.Second // timeout of a query
 
-// output is what a call of nsys printed.
+// output is the output of a call of nsys.
 type output struct {
 	stdout, stderr string
 	status         int
 }
 
-// problem is the line that says what is wrong.
+// problem returns the line that describes the error.
 func (o output) problem() string {
 	text := cmp.Or(strings.TrimSpace(o.stderr), strings.TrimSpace(o.stdout))
 	return cmp.Or(strings.TrimSuffix(firstLine(text), "."), fmt.Sprintf("exit status %d", o.status))
 }
 
-// run calls nsys and waits; a status other than 0 is no error here.
+// run calls nsys and waits. A non-zero exit status is not an error here.
 func (t *Tool) run(ctx context.Context, patience time.Duration, args ...string) (out output, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := t.command(ctx, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	apart(cmd) // Ctrl-C must not end a stop that makes its report
-	// An agent that nsys starts may keep the pipes.
+	apart(cmd) // Ctrl-C must not end a stop while it generates a report
+	// An agent started by nsys may keep the pipes open.
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	out = output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Options are the names of the options that a command of nsys has, with their
-// dashes.
+// Options is the set of options of an nsys command, with their dashes.
 type Options map[string]bool
 
 var optionLine = regexp.MustCompile(`(?m)^\s*(?:(-[A-Za-z]), )?(--[a-z0-9][a-z0-9-]*)=?`)
 
-// ParseOptions reads the help text of a command.
+// ParseOptions parses the help text of a command.
 func ParseOptions(help string) Options {
 	o := Options{}
 	for _, m := range optionLine.FindAllStringSubmatch(help, -1) {
@@ -27,8 +26,7 @@ func ParseOptions(help string) Options {
 	return o
 }
 
-// Options asks a command for what it knows: that differs by version, and is surer
-// than a table.
+// Options returns the options that a command supports. They differ by version, so this is more reliable than a table.
 func (t *Tool) Options(ctx context.Context, command string) (Options, error) {
 	out, err := t.run(ctx, quick, command, "--help")
 	if err != nil {
@@ -41,13 +39,13 @@ func (t *Tool) Options(ctx context.Context, command string) (Options, error) {
 	return o, nil
 }
 
-// renamed are options that changed their names, in whatever direction.
+// renamed lists options with several names, depending on the version.
 var renamed = [][]string{
 	{"--gpu-metrics-device", "--gpu-metrics-devices"},
 	{"--python-nvtx-annotations", "--python-functions-trace"},
 }
 
-// known gives an option the name that one of the commands has for it.
+// known returns the name of an option that one of the commands supports, and the index of that command.
 func known(option string, commands ...Options) (renamedTo string, by int) {
 	name, value, hasValue := strings.Cut(option, "=")
 	for _, group := range append([][]string{{name}}, renamed...) {
@@ -69,7 +67,7 @@ func known(option string, commands ...Options) (renamedTo string, by int) {
 	return option, -1
 }
 
-// gives tells whether any of the options is one of these names.
+// gives reports whether any of the options has one of these names.
 func gives(options []string, names ...string) bool {
 	return slices.ContainsFunc(options, func(o string) bool {
 		name, _, _ := strings.Cut(o, "=")
@@ -77,7 +75,7 @@ func gives(options []string, names ...string) bool {
 	})
 }
 
-// StartOptions gives options for start the names that this version has for them.
+// StartOptions translates options for start to this version's names.
 func (t *Tool) StartOptions(ctx context.Context, options []string) (out []string, err error) {
 	if len(options) == 0 {
 		return nil, nil

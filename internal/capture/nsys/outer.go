@@ -7,25 +7,25 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Outer are the sessions of nsys, around servers of this host, that windows of
-// CUDA_PROFILER open: each window makes a report there.
+// Outer holds the nsys sessions around servers of this host. Windows of CUDA_PROFILER open them, and each window makes
+// a report there.
 type Outer struct {
 	sessions []ExternalSession
-	window   []int // of each: the number of the window that comes
+	window   []int // number of the next window, per session
 	servers  int
 }
 
-// FindOuter looks for them, below the root of the runs, before the window of so many
-// servers is opened. Sessions that are still making a report get time to wait for the
-// next range, else it would be missed.
+// FindOuter finds the sessions below the root of the runs, before the window of the given number of servers is opened.
+// It waits for sessions that are still generating a report to wait for their next range, since they would miss it
+// otherwise.
 //
-// begun: the window was opened before.
+// begun: the window has already been opened.
 func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer {
 	o := &Outer{servers: servers}
 	if root == "" {
 		return o
 	}
-	// Without a store or an nsys there are none that we know.
+	// Without a store or an nsys there are no known sessions.
 	list, _ := Sessions(ctx, root, "")
 	for _, s := range list {
 		if s.Record == nil || s.Record.Mode != Range && s.Record.Mode != Own {
@@ -47,8 +47,7 @@ func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer
 	return o
 }
 
-// Wait returns the windows whose reports are complete. What else is to be said it says.
-// A nil Outer has none.
+// Wait returns the windows whose reports are complete, and reports the others to say. A nil Outer has none.
 func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Duration) ([]*Window, error) {
 	if o == nil {
 		return nil, nil
@@ -94,7 +93,7 @@ func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Du
 	}
 }
 
-// look tells the windows that are complete, and how many are open.
+// look returns the complete windows and the number of open ones.
 func (o *Outer) look() (done []*Window, open int) {
 	for i, s := range o.sessions {
 		for _, w := range Windows(s.Dir) {

@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// Plan is the command line that wraps a program, and what each start of a window
-// gets.
+// Plan holds the command line that wraps a program and the options for each start of a window.
 type Plan struct {
 	Args  []string // of nsys, up to the program
 	Start []string
-	Notes []string // what was changed for this version of nsys, for people
+	Notes []string // changes for this version of nsys, for the user
 }
 
-// wrapped are the options for a server: its own processes traced as well, kernels
-// in CUDA graphs one by one. Sampling of the CPU is off: it has kept servers from
-// coming up. The other names are those under which a user may have given his own.
+// wrapped are the options for a server: they trace its child processes, and the kernels in CUDA graphs individually.
+// CPU sampling is off, because it has prevented servers from starting. names are the option names that a user may have
+// given instead.
 var wrapped = []struct {
 	option string
 	names  []string
-	may    bool // only where nsys knows it
+	may    bool // use only if nsys supports it
 }{
 	{"--trace=cuda,nvtx", []string{"-t", "--trace"}, false},
 	{"--trace-fork-before-exec=true", []string{"--trace-fork-before-exec"}, true},
@@ -30,12 +29,11 @@ var wrapped = []struct {
 	{"--discard-environment=true", []string{"--discard-environment"}, true},
 }
 
-// Plan makes the command line of the mode. A window from the program's start to its
-// end, and ranges that nsys repeats by itself, are profile's. All else is launch and
-// start: of profile --start-later the first start ignores its own options and later
-// ones forget those of profile, and versions before 2023 have no such thing.
+// Plan builds the command line of the mode. A window of the whole program, and ranges that nsys repeats by itself, use
+// profile. All others use launch and start: with profile --start-later, the first start ignores its own options and
+// later ones forget those of profile, and versions before 2023 lack it.
 //
-// User's options are checked here: nsys would refuse them only later, or not at all.
+// It checks the user's options, because nsys would reject them only later or not at all.
 func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 	command := "launch"
 	if l.Mode == Whole || l.Mode == Own {
@@ -62,7 +60,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 		if by == 0 {
 			own = append(own, name)
 		}
-		// What start knows too, it has to be told again.
+		// Options that start supports must be repeated there.
 		if name, by := known(o, start); by == 0 && !slices.Contains(rangeOptions, optionName(name)) {
 			p.Start = append(p.Start, name)
 		}
@@ -89,7 +87,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 	return p, nil
 }
 
-// rename gives the session another name.
+// rename changes the name of the session.
 func (p *Plan) rename(session string) {
 	for i, a := range p.Args {
 		if strings.HasPrefix(a, "--session-new=") {
@@ -98,8 +96,7 @@ func (p *Plan) rename(session string) {
 	}
 }
 
-// NVTXRange is the range that stepscope's own servers open during a window of
-// CUDA_PROFILER, and their domain.
+// NVTXRange is the range, with its domain, that stepscope's own servers open during a window of CUDA_PROFILER.
 const NVTXRange = "cudaProfilerApi@stepscope"
 
 var rangeOptions = []string{"-c", "--capture-range", "--capture-range-end", "-o", "--output", "-f", "--force-overwrite"}

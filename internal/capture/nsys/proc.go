@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// parents maps each process that can be seen to its parent; empty on systems
-// without /proc.
+// parents maps each visible process to its parent; it is empty on systems without /proc.
 func parents() map[int]int {
 	out := map[int]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -28,8 +27,7 @@ func parents() map[int]int {
 	return out
 }
 
-// parseStat reads /proc/PID/stat: pid (name) state ppid …; the name may hold
-// anything.
+// parseStat parses /proc/PID/stat: pid (name) state ppid …; the name may contain anything.
 func parseStat(text []byte) (pid, parent int, ok bool) {
 	end := bytes.LastIndexByte(text, ')')
 	begin := bytes.IndexByte(text, '(')
@@ -55,7 +53,7 @@ func children(all map[int]int, pid int) (out []int) {
 	return out
 }
 
-// arguments are those of a process; nil: it is gone, or not ours.
+// arguments returns the arguments of a process, or nil if it is gone or not readable.
 func arguments(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(text) == 0 {
@@ -64,8 +62,8 @@ func arguments(pid int) []string {
 	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 }
 
-// target finds the program below nsys: nsys, nsys-launcher, program; beside it
-// nsys-tee.
+// target returns the program below nsys. The process tree is nsys, nsys-launcher, program, with nsys-tee beside the
+// program.
 func target(nsys int) int {
 	all := parents()
 	for _, launcher := range children(all, nsys) {
@@ -74,7 +72,7 @@ func target(nsys int) int {
 			continue
 		}
 		for _, p := range children(all, launcher) {
-			// The launcher forks before it is the program.
+			// The launcher forks before it execs the program.
 			if args := arguments(p); len(args) > 0 && !slices.Contains([]string{"nsys-tee", "nsys-launcher"}, filepath.Base(args[0])) {
 				return p
 			}
@@ -83,9 +81,8 @@ func target(nsys int) int {
 	return 0
 }
 
-// SessionOf tells the id of the session that a process belongs to: nsys puts it
-// into the environment of its program, and the program's children have it too. For
-// nsys itself those below it are looked at. "": none that can be seen.
+// SessionOf returns the id of the session of a process, or "" if it is unknown. nsys puts the id into the environment
+// of its program, whose children inherit it. For nsys itself, SessionOf searches its descendants.
 func SessionOf(pid int) string {
 	all := parents()
 	for next := []int{pid}; len(next) > 0; next = next[1:] {
@@ -102,7 +99,7 @@ func SessionOf(pid int) string {
 	return ""
 }
 
-// Alive tells whether a process runs.
+// Alive reports whether a process is running.
 func Alive(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -115,7 +112,7 @@ func Alive(pid int) bool {
 	return end >= 0 && !bytes.HasPrefix(text[end+1:], []byte(" Z"))
 }
 
-// orphan ends the agent that an nsys which failed to start has left.
+// orphan kills the agent that a failed start of nsys has left behind.
 func orphan(session string) {
 	for pid := range parents() {
 		args := arguments(pid)

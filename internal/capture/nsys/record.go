@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Record is what is kept of a session, in a directory, for those who open windows
-// on it: another TMPDIR or nsys would not see the session.
+// Record holds the data of a session that other processes need to open windows on it: with another TMPDIR or nsys they
+// would not find the session.
 type Record struct {
 	Format  int       `json:"format"` // 1
 	Nsys    string    `json:"nsys"`
@@ -26,31 +26,31 @@ type Record struct {
 	Session string    `json:"session"` // name
 	ID      string    `json:"session_id"`
 	PID     int       `json:"nsys_pid"`
-	Target  int       `json:"pid"` // of the program; 0: not seen
+	Target  int       `json:"pid"` // of the program; 0: not found
 	Mode    Mode      `json:"mode"`
 	Range   string    `json:"capture_range,omitempty"` // cudaProfilerApi or nvtx
-	Output  string    `json:"output"`                  // absolute, without the ending: windows are OUTPUT-window-N
+	Output  string    `json:"output"`                  // absolute, without suffix: windows are OUTPUT-window-N
 	Options []string  `json:"start_options,omitempty"` // for each start
 	Started time.Time `json:"started"`
 }
 
-// Mode is who opens the windows of a session.
+// Mode determines how the windows of a session are opened.
 type Mode string
 
-// The modes.
+// Modes.
 const (
 	Whole Mode = "whole" // one window, from the start to the end of the program
-	Later Mode = "later" // Start and Stop, or a delay
-	Range Mode = "range" // the program itself; Run makes each range a window
-	Own   Mode = "own"   // nsys by itself: the user gave --capture-range-end
+	Later Mode = "later" // by Start and Stop, or after a delay
+	Range Mode = "range" // by the program; Run makes each range a window
+	Own   Mode = "own"   // by nsys itself: the user gave --capture-range-end
 )
 
-// Window is one of a session.
+// Window is a window of a session.
 type Window struct {
 	N      int       `json:"n"`
-	Output string    `json:"output"`          // where the report is to go
-	Opened time.Time `json:"opened,omitzero"` // zero: not yet, it waits for its range
-	Closed time.Time `json:"closed,omitzero"` // zero: not yet, or the report is being made
+	Output string    `json:"output"`          // destination of the report
+	Opened time.Time `json:"opened,omitzero"` // zero: not yet, waiting for its range
+	Closed time.Time `json:"closed,omitzero"` // zero: not yet, or the report is being generated
 	Report string    `json:"report,omitempty"`
 	Size   int64     `json:"size,omitempty"`
 	Error  string    `json:"error,omitempty"`
@@ -58,13 +58,13 @@ type Window struct {
 
 const recordFile = "session.json"
 
-// Save writes the record into dir.
+// Save writes the record to dir.
 func (r *Record) Save(dir string) error {
 	r.Format = 1
 	return atomicfile.JSON(filepath.Join(dir, recordFile), r)
 }
 
-// ReadRecord reads what Save wrote.
+// ReadRecord reads the record in dir.
 func ReadRecord(dir string) (*Record, error) {
 	r := new(Record)
 	if err := readJSON(filepath.Join(dir, recordFile), r); err != nil {
@@ -76,15 +76,15 @@ func ReadRecord(dir string) (*Record, error) {
 	return r, nil
 }
 
-// Tool is the nsys that the session belongs to.
+// Tool returns the nsys of the session.
 func (r *Record) Tool() *Tool {
 	t := At(r.Nsys, r.TmpDir)
 	t.Version, _ = ParseVersion("version " + r.Version)
 	return t
 }
 
-// NewWindow takes the next number. The report goes to output, or where the record
-// says if that is "". Several processes may do so at once.
+// NewWindow claims the next number. The report goes to output, or to the record's destination if output is "". Several
+// processes may call it concurrently.
 func (r *Record) NewWindow(dir, output string) (*Window, error) {
 	n := 1
 	if list := Windows(dir); len(list) > 0 {
@@ -98,7 +98,7 @@ func (r *Record) NewWindow(dir, output string) (*Window, error) {
 		if r.Mode == Whole && n == 1 && output == "" {
 			w.Output = r.Output + Suffix
 		}
-		// The number of a report of an earlier session is passed over.
+		// Skip numbers of reports from an earlier session.
 		if _, err := os.Lstat(w.Output); err == nil && output == "" && !(r.Mode == Whole && n == 1) {
 			continue
 		}
@@ -120,13 +120,13 @@ func windowFile(dir string, n int) string {
 	return filepath.Join(dir, fmt.Sprintf("window-%d.json", n))
 }
 
-// Save writes what has become of the window.
+// Save writes the window's state.
 func (w *Window) Save(dir string) error { return atomicfile.JSON(windowFile(dir, w.N), w) }
 
-// Drop forgets a window that was never opened.
+// Drop removes a window that was never opened.
 func (w *Window) Drop(dir string) { os.Remove(windowFile(dir, w.N)) }
 
-// Close notes where the report lies, or why there is none.
+// Close stores the path of the report or the error.
 func (w *Window) Close(dir, report string, size int64, problem error) error {
 	w.Closed, w.Report, w.Size = time.Now().UTC(), report, size
 	if problem != nil {
@@ -135,7 +135,7 @@ func (w *Window) Close(dir, report string, size int64, problem error) error {
 	return w.Save(dir)
 }
 
-// Windows lists those of a session, in order.
+// Windows returns the windows of a session, in order.
 func Windows(dir string) (list []*Window) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -143,7 +143,7 @@ func Windows(dir string) (list []*Window) {
 			continue
 		}
 		w := new(Window)
-		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // else just being made
+		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // otherwise it is being created
 			list = append(list, w)
 		}
 	}
@@ -153,7 +153,7 @@ func Windows(dir string) (list []*Window) {
 
 var windowName = regexp.MustCompile(`^window-[0-9]+\.json$`)
 
-// Open is the window that is not closed; nil: none.
+// Open returns the window that is not closed, or nil.
 func Open(dir string) *Window {
 	list := Windows(dir)
 	for i := len(list) - 1; i >= 0; i-- {
@@ -164,7 +164,7 @@ func Open(dir string) *Window {
 	return nil
 }
 
-// Last is the newest window that was opened; nil: none was.
+// Last returns the newest opened window, or nil.
 func Last(dir string) *Window {
 	list := slices.DeleteFunc(Windows(dir), func(w *Window) bool { return w.Opened.IsZero() })
 	if len(list) == 0 {
@@ -184,9 +184,8 @@ func readJSON(path string, v any) error {
 	return nil
 }
 
-// Expand replaces nsys' patterns in the name of a report: %h by the host, %p by the
-// process id, %q{NAME} by a variable, %% by %. Else nobody would know the names that
-// nsys makes of them.
+// Expand replaces nsys's patterns in a report name: %h by the host, %p by the process id, %q{NAME} by a variable, %% by
+// %. Otherwise the final names would be unknown.
 func Expand(name string, getenv func(string) (string, bool)) (string, error) {
 	var out strings.Builder
 	for {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// rawSuffix ends the names of recordings of which nsys has made no report yet.
+// rawSuffix is the suffix of recordings that nsys has not yet converted to a report.
 const rawSuffix = ".qdstrm"
 
-// recording is the first of made that is one; "": none.
+// recording returns the first recording among made, or "".
 func recording(made []string) string {
 	i := slices.IndexFunc(made, func(p string) bool { return strings.HasSuffix(p, rawSuffix) })
 	if i < 0 {
@@ -23,10 +23,9 @@ func recording(made []string) string {
 	return made[i]
 }
 
-// reimport makes the report of a recording. Nsys does so itself by its
-// QdstrmImporter, which fails now and then (2023.4.4: "Importation failed", in
-// AnalysisStatus::SetNextState); the second time it does not. The recording goes when
-// the report is there.
+// reimport converts a recording to a report. nsys normally does so with its QdstrmImporter, which fails occasionally
+// (2023.4.4: "Importation failed", in AnalysisStatus::SetNextState) and succeeds at the second attempt. It deletes the
+// recording once the report exists.
 func (t *Tool) reimport(ctx context.Context, raw string) (report string, err error) {
 	if _, err := os.Stat(raw); err != nil {
 		return "", err

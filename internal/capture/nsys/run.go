@@ -17,36 +17,35 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Launch wraps a program in nsys.
+// Launch configures a program to run under nsys.
 type Launch struct {
 	Tool    *Tool
-	Dir     string // of the Record and the Windows
-	Session string // a name that no other has
+	Dir     string // directory of the Record and the Windows
+	Session string // unique name
 	Mode    Mode
 	Range   string        // cudaProfilerApi or nvtx
-	NVTX    string        // the range for nvtx; default NVTXRange
-	Delay   time.Duration // Later: open a window so long after the start; 0: when told to
-	// Duration closes the window of Whole or Delay; 0: it ends with the program.
+	NVTX    string        // range for nvtx; default NVTXRange
+	Delay   time.Duration // mode Later: open a window this long after the start; 0: when requested
+	// Duration is the length of the window with Whole or Delay; 0: until the program ends.
 	Duration time.Duration
-	Output   string   // absolute, without ending
-	Options  []string // the user's for nsys, as --name=value
+	Output   string   // absolute, without suffix
+	Options  []string // user's options for nsys, as --name=value
 
 	Command        []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Log            func(line string)
-	Signals        <-chan os.Signal // for the program; a report is finished first
-	Patience       time.Duration    // for the making of a report
+	Signals        <-chan os.Signal // passed to the program after an unfinished report is complete
+	Patience       time.Duration    // timeout for generating a report
 }
 
-// ErrNotStarted: the program never ran.
+// ErrNotStarted means that the program never ran.
 var ErrNotStarted = errors.New("nsys did not start the program")
 
-// Run starts the program under nsys and returns when it has ended and all reports
-// are made, with the exit status of the program. However it ends, no nsys of it is
-// left, but where nsys itself was killed: then the program is waited for.
+// Run starts the program under nsys. It returns the program's exit status after the program has ended and all reports
+// exist. It leaves no nsys process behind. If nsys itself was killed, Run waits for the program.
 func (l *Launch) Run(ctx context.Context) (status int, err error) {
-	// A signal ends the program, and that ends us: not the context.
+	// Signals end the program, which in turn ends Run; the context does not.
 	ctx = context.WithoutCancel(ctx)
 	plan, err := l.Plan(ctx)
 	if err != nil {
@@ -76,27 +75,27 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 		if err := r.keep(s); err != nil {
-			l.Log(err.Error()) // windows cannot be told from elsewhere; the program goes on
+			l.Log(err.Error()) // other processes cannot open windows; the program continues
 		}
 		return r.supervise(ctx)
 	}
 }
 
-// running is one nsys with its program.
+// running is an nsys process with its program.
 type running struct {
 	*Launch
 	plan   *Plan
 	cmd    *exec.Cmd
 	done   chan struct{}
-	copied chan struct{} // all output is passed on
-	err    error         // of cmd, when done
+	copied chan struct{} // closed when all output is copied
+	err    error         // of cmd, valid when done is closed
 	out    tail
 	errs   tail
 	record Record
-	closed bool // by another process: no window is armed any more
+	closed bool // by another process: arm no further windows
 }
 
-// tail passes output on and keeps the end of it.
+// tail copies output and keeps its end.
 type tail struct {
 	to   io.Writer
 	mu   sync.Mutex
@@ -112,7 +111,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.text = slices.Delete(t.text, 0, len(t.text)-tailSize)
 	}
 	t.mu.Unlock()
-	t.to.Write(p) // whoever reads our output may leave; the program goes on
+	t.to.Write(p) // if the reader of our output exits, the program continues
 	return len(p), nil
 }
 
@@ -123,16 +122,16 @@ func (t *tail) String() string {
 }
 
 func (r *running) start() error {
-	// Not of a context: nsys must not be killed before its report is made.
+	// No context: nsys must not be killed before its report is complete.
 	r.cmd = exec.Command(r.Tool.Path, slices.Concat(r.plan.Args, r.Command)...)
 	r.cmd.Env = append(os.Environ(), "TMPDIR="+r.Tool.TmpDir)
 	if r.Range == "nvtx" {
-		r.cmd.Env = append(r.cmd.Env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0") // plain strings count too
+		r.cmd.Env = append(r.cmd.Env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0") // also match plain strings
 	}
 	r.out.to, r.errs.to = r.Stdout, r.Stderr
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.Stdin, &r.out, &r.errs
 	apart(r.cmd)
-	// Pipes of our own, for the program may outlive nsys and has them.
+	// Use separate pipes: the program inherits them and may outlive nsys.
 	var copying sync.WaitGroup
 	var ends []*os.File
 	for _, to := range []*io.Writer{&r.cmd.Stdout, &r.cmd.Stderr} {
@@ -165,8 +164,7 @@ func (r *running) start() error {
 
 const startPatience = 2 * time.Minute
 
-// ready waits for the session. nil without an error: the program ended before it
-// was seen.
+// ready waits for the session. It returns nil without an error if the program ended before the session was seen.
 func (r *running) ready(ctx context.Context) (*Session, error) {
 	for began := time.Now(); ; {
 		s, err := r.Tool.Look(ctx, r.Session)
@@ -198,20 +196,20 @@ func sleepUntil(done <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// refused begins what nsys says when it starts nothing.
+// refused matches the beginning of nsys's message if it starts nothing.
 var refused = regexp.MustCompile(`^(unrecognised option|ERROR:|Illegal |Executable not found|No such file or directory:|Agent launcher failed|Session name)`)
 
-// problem is what nsys said first.
+// problem returns nsys's first error line.
 func (r *running) problem() string { return firstLine(r.errs.String()) }
 
-// raced is a failure of 2022.4.2 that another try mends. The second text is also
-// what it says of a name that is taken, but ours are not.
+// raced reports a failure of 2022.4.2 that a retry fixes. The second message also means that the name is taken, but our
+// names are unique.
 func (r *running) raced() bool {
 	said := r.errs.String()
 	return strings.Contains(said, "boost::wrapexcept") || strings.HasPrefix(said, "Agent launcher failed")
 }
 
-// record is what is known before the start.
+// record returns the data known before the start.
 func (l *Launch) record() Record {
 	host, _ := os.Hostname()
 	return Record{
@@ -220,13 +218,13 @@ func (l *Launch) record() Record {
 	}
 }
 
-// keep records the session.
+// keep saves the session's record.
 func (r *running) keep(s *Session) error {
 	if s == nil {
 		return nil
 	}
 	r.record.Session, r.record.ID, r.record.PID, r.record.Options = s.Name, s.ID, r.cmd.Process.Pid, r.plan.Start
-	for range 20 { // the launcher may not have become the program yet
+	for range 20 { // the launcher may not have exec'd the program yet
 		if r.record.Target = target(r.cmd.Process.Pid); r.record.Target != 0 || !pause.For(context.Background(), pollEvery/2) {
 			break
 		}
@@ -235,7 +233,7 @@ func (r *running) keep(s *Session) error {
 	return r.record.Save(r.Dir)
 }
 
-// status is the program's, which nsys passes on.
+// status returns the exit status of the program, which nsys passes on.
 func (r *running) status() int {
 	if code := r.cmd.ProcessState.ExitCode(); code >= 0 {
 		return code

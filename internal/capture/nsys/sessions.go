@@ -17,33 +17,33 @@ type Session struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	State    State  `json:"state"`
-	Age      string `json:"age"`      // mm:ss since it was made
-	Launched int    `json:"launched"` // programs
+	Age      string `json:"age"`      // mm:ss since its creation
+	Launched int    `json:"launched"` // number of programs
 }
 
-// State is nsys' word for what a session does.
+// State is nsys's name of a session's state.
 type State string
 
-// Starting: nsys has not brought up the program yet.
+// Starting reports whether nsys has not started the program yet.
 func (s State) Starting() bool { return s == "Idle" || s == "Configured" || s == "ConfiguredLaunched" }
 
-// Ready: a window may be opened.
+// Ready reports whether a window can be opened.
 func (s State) Ready() bool { return s == "Launched" || s == "DelayedCollection" }
 
-// Armed: the collection waits for the program to begin a range.
+// Armed reports whether the collection waits for the program to begin a range.
 func (s State) Armed() bool { return s == "StartRange" }
 
-// Collecting: a window is open.
+// Collecting reports whether a window is open.
 func (s State) Collecting() bool { return strings.HasSuffix(string(s), "Collection") && !s.delayed() }
 
-// Writing: a window was closed, its report is being made.
+// Writing reports whether a window is closed and its report is being generated.
 func (s State) Writing() bool {
 	return strings.HasSuffix(string(s), "Generation") || s == "RangeImportation"
 }
 
 func (s State) delayed() bool { return strings.HasPrefix(string(s), "Delayed") }
 
-// String is the state in words.
+// String describes the state.
 func (s State) String() string {
 	switch {
 	case s.Starting():
@@ -68,7 +68,7 @@ func (s State) String() string {
 
 var sessionLine = regexp.MustCompile(`^\s*(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S.*?)\s*$`)
 
-// ParseSessions reads what nsys sessions list prints.
+// ParseSessions parses the output of nsys sessions list.
 func ParseSessions(text string) (list []Session) {
 	for line := range strings.Lines(text) {
 		m := sessionLine.FindStringSubmatch(line)
@@ -85,7 +85,7 @@ func ParseSessions(text string) (list []Session) {
 	return list
 }
 
-// List tells the sessions of this nsys, user, TMPDIR and PID namespace.
+// List returns the sessions of this nsys, user, TMPDIR and PID namespace.
 func (t *Tool) List(ctx context.Context) ([]Session, error) {
 	out, err := t.run(ctx, quick, "sessions", "list")
 	if err != nil {
@@ -97,7 +97,7 @@ func (t *Tool) List(ctx context.Context) ([]Session, error) {
 	return ParseSessions(out.stdout), nil
 }
 
-// Look finds a session by its id or name; nil: there is none.
+// Look finds a session by its id or name, or returns nil.
 func (t *Tool) Look(ctx context.Context, ref string) (*Session, error) {
 	list, err := t.List(ctx)
 	if err != nil {
@@ -116,11 +116,11 @@ func (t *Tool) Look(ctx context.Context, ref string) (*Session, error) {
 
 const (
 	pollEvery    = 100 * time.Millisecond
-	statePatient = 15 * time.Second // most states are reached within one
+	statePatient = 15 * time.Second // most states are reached within a second
 )
 
-// waitState looks until the state is as wanted, or the session is gone (nil), or
-// patience ends (the session as it is then).
+// waitState polls until the state is as wanted or the session is gone (nil). When patience ends, it returns the session
+// in its current state.
 func (t *Tool) waitState(ctx context.Context, id string, patience time.Duration, wanted func(State) bool) (*Session, error) {
 	for began := time.Now(); ; {
 		s, err := t.Look(ctx, id)

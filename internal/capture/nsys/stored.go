@@ -16,10 +16,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Kept runs the program as a run of its own below root, in whose directory the record
-// lies by which windows are opened from elsewhere, and the reports that were not given
-// another place. The signals of this process go to the program, whose exit status comes
-// back. Session and Output may be empty.
+// Store runs the program as a run below root. The run's directory holds the record, through which other processes open
+// windows, and all reports without another destination. Signals to this process are passed to the program, whose exit
+// status is returned. Session and Output may be empty.
 func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, about runs.About) (status int, err error) {
 	about.Kind, about.Versions["nsys"] = runs.Nsys, l.Tool.Version.String()
 	run, err := runs.Create(root, about, 256<<20)
@@ -36,7 +35,7 @@ func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, 
 	}
 	if err = os.MkdirAll(l.Dir, 0o777); err == nil {
 		say.Warn("run %s: %s", run.ID(), run.Dir())
-		switch { // what the user can do now
+		switch { // the user's next steps
 		case l.Mode == Later && l.Delay == 0:
 			say.Warn("it collects nothing until: stepscope nsys start %s --duration 5s", short)
 		case l.Mode == Range:
@@ -51,7 +50,7 @@ func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, 
 	return status, errors.Join(err, keep(say, run, status, err))
 }
 
-// attended runs with the signals of this process.
+// supervised runs the program and passes on the signals of this process.
 func (l *Launch) supervised(ctx context.Context) (int, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
@@ -59,7 +58,7 @@ func (l *Launch) supervised(ctx context.Context) (int, error) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	// Whoever reads our output may leave; the program goes on.
+	// If the reader of our output exits, the program continues.
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
@@ -67,12 +66,12 @@ func (l *Launch) supervised(ctx context.Context) (int, error) {
 	return l.Run(ctx)
 }
 
-// SessionName is what a session may be called.
+// SessionName matches valid session names.
 var SessionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,99}$`)
 
 var notName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// plainName is the program's name, as a session and a file may be called.
+// plainName returns the program's name in a form valid for sessions and files.
 func plainName(program string) string {
 	name := strings.Trim(notName.ReplaceAllString(filepath.Base(program), "-"), "-")
 	if !SessionName.MatchString(name) {
@@ -81,7 +80,7 @@ func plainName(program string) string {
 	return name
 }
 
-// keep puts what came into the run's manifest.
+// keep adds the results to the run's manifest.
 func keep(say *progress.Console, run *runs.Run, ended int, cause error) error {
 	dir := run.Path(runs.Nsys)
 	var notes, files, reports []string

@@ -13,10 +13,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// attend opens and closes the windows that are not told from elsewhere, passes
-// signals on when the report is made, and returns when nsys has ended.
+// supervise opens and closes the windows that other processes do not control, passes on signals after the report is
+// complete, and returns when nsys has ended.
 func (r *running) supervise(ctx context.Context) (int, error) {
-	if r.record.ID == "" { // it has ended already
+	if r.record.ID == "" { // it has already ended
 		<-r.done
 		if r.Mode == Whole {
 			r.opened(r.record.NewWindow(r.Dir, ""))
@@ -41,7 +41,7 @@ func (r *running) supervise(ctx context.Context) (int, error) {
 		a.do(func() { r.arm(ctx) })
 	}
 	for {
-		// Signals end a window first; then they go to the program.
+		// A signal first ends the window; then it is passed to the program.
 		if a.busy == nil && len(a.pending) > 0 {
 			r.pass(a.pending[0])
 			a.pending = nil
@@ -78,14 +78,14 @@ func (r *running) supervise(ctx context.Context) (int, error) {
 	}
 }
 
-// attendant does one thing at a time beside the loop of attend, so that a second
-// signal can always be passed on at once.
+// supervisor runs one operation at a time beside the loop of supervise, so that a second signal can always be passed on
+// at once.
 type supervisor struct {
 	*running
-	busy    chan struct{} // closed when the thing is done; nil: nothing is being done
+	busy    chan struct{} // closed when the operation is done; nil: idle
 	pending []os.Signal
-	first   time.Time // when the first of them came
-	looked  time.Time // when nsys was last asked about a range
+	first   time.Time // time of the first pending signal
+	looked  time.Time // last query of nsys about a range
 }
 
 func (a *supervisor) do(f func()) {
@@ -94,8 +94,7 @@ func (a *supervisor) do(f func()) {
 	go func() { f(); close(done) }()
 }
 
-// signal finishes the report before the program gets a signal; a second one is
-// passed on at once.
+// signal completes the report before it passes a signal to the program; it passes on a second signal at once.
 func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 	if len(a.pending) == 1 && sig == a.pending[0] && time.Since(a.first) < sentTwice {
 		return
@@ -115,12 +114,11 @@ func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 	})
 }
 
-// lookAtRange notes what has become of the window that the program opens and
-// closes. A look at the file is cheap; nsys is asked when it is there, and every
-// two seconds.
+// lookAtRange updates the window that the program opens and closes. Checking for the file is cheap; nsys is queried
+// only when the file exists, and every two seconds.
 func (a *supervisor) lookAtRange(ctx context.Context) {
 	w := Open(a.Dir)
-	if w == nil { // another process has ended the waiting
+	if w == nil { // another process has ended the wait
 		a.closed = true
 		return
 	}
@@ -130,8 +128,8 @@ func (a *supervisor) lookAtRange(ctx context.Context) {
 	}
 }
 
-// sentTwice is how long after a signal the same one is its copy: timeout(1)
-// sends it to the process and then to its group.
+// sentTwice is the time within which a repeated signal counts as a duplicate: timeout(1) signals the process and then
+// its group.
 const sentTwice = 250 * time.Millisecond
 
 func (r *running) pass(sig os.Signal) {
@@ -149,7 +147,7 @@ func (r *running) opened(w *Window, err error) {
 	}
 }
 
-// open opens a window by start.
+// open opens a window with start.
 func (r *running) open(ctx context.Context) bool {
 	w, err := r.record.NewWindow(r.Dir, r.Output+Suffix)
 	if err == nil {
@@ -166,7 +164,7 @@ func (r *running) open(ctx context.Context) bool {
 	return true
 }
 
-// arm makes the next range of the program a window.
+// arm arms a window for the program's next range.
 func (r *running) arm(ctx context.Context) {
 	w, err := r.record.NewWindow(r.Dir, "")
 	if err == nil {
@@ -177,13 +175,13 @@ func (r *running) arm(ctx context.Context) {
 	}
 	if err != nil {
 		r.closed = true
-		if s, _ := r.Tool.Look(ctx, r.record.ID); s != nil { // else the program has ended
+		if s, _ := r.Tool.Look(ctx, r.record.ID); s != nil { // otherwise the program has ended
 			r.Log("no further range makes a report: " + err.Error())
 		}
 	}
 }
 
-// askForRange asks nsys what has become of the window, and arms the next.
+// askForRange queries nsys about the window and arms the next one.
 func (r *running) askForRange(ctx context.Context, w *Window) {
 	s, err := r.Tool.Look(ctx, r.record.ID)
 	if err != nil || s == nil || s.State.Armed() || r.closed {
@@ -209,7 +207,7 @@ func (r *running) askForRange(ctx context.Context, w *Window) {
 	r.arm(ctx)
 }
 
-// settle puts the report of a window where it belongs, and says so.
+// settle moves a window's report to its destination and logs it.
 func (r *running) settle(ctx context.Context, w *Window, made []string) {
 	path, size, err := r.Tool.Settle(ctx, made, w.Output)
 	if path != "" {
@@ -223,8 +221,7 @@ func (r *running) settle(ctx context.Context, w *Window, made []string) {
 	}
 }
 
-// finish closes the window that is open, and waits for one that another process
-// closes.
+// finish closes the open window, or waits if another process is closing it.
 func (r *running) finish(ctx context.Context, why string) {
 	s, err := r.Tool.Look(ctx, r.record.ID)
 	if err != nil || s == nil || !s.State.Collecting() && !s.State.Armed() && !s.State.Writing() {
@@ -258,7 +255,7 @@ func (r *running) finish(ctx context.Context, why string) {
 	}
 }
 
-// ended notes what nsys made at the program's end.
+// ended processes the reports that nsys generated at the program's end.
 func (r *running) ended(ctx context.Context) (int, error) {
 	if r.cmd.ProcessState.ExitCode() < 0 && Alive(r.record.Target) {
 		r.Log(fmt.Sprintf("nsys was ended by a signal (%v); its program goes on, pid %d", r.err, r.record.Target))
@@ -279,7 +276,7 @@ func (r *running) ended(ctx context.Context) (int, error) {
 			w.Drop(r.Dir) // it waited for a range that never came
 			continue
 		}
-		// Its own name, else one that nsys had to leave elsewhere.
+		// Use the report of that name, or else one that nsys had to leave elsewhere.
 		mine := slices.Index(made, w.Output)
 		if mine < 0 {
 			mine = slices.IndexFunc(made, func(p string) bool { return !sameFile(p, w.Output) })
@@ -302,7 +299,7 @@ func (r *running) ended(ctx context.Context) (int, error) {
 	return r.status(), nil
 }
 
-// outlive waits for a program that nsys has left, and for the last of its output.
+// outlive waits for a program that has outlived nsys, and for the rest of its output.
 func (r *running) outlive() {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -314,5 +311,5 @@ func (r *running) outlive() {
 		}
 	}
 	orphan(r.Session)
-	sleepUntil(r.copied, 2*time.Second) // unless something else has its pipes
+	sleepUntil(r.copied, 2*time.Second) // unless another process holds its pipes
 }

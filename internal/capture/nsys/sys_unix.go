@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// apart gives a process a session of its own, so that Ctrl-C at the terminal
-// reaches only us: nsys would end the program before its report is made.
+// apart starts a process in a session of its own, so that Ctrl-C at the terminal reaches only this process: nsys would
+// end the program before its report is complete.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// pass sends a signal on to the program, or to its whole group where a terminal
-// would do so. nsys starts the program as the leader of its own group.
+// pass sends a signal to the program, or to its process group for signals that a terminal would send to the group. nsys
+// starts the program as the leader of its own group.
 func pass(sig os.Signal, pid int) error {
 	s, ok := sig.(syscall.Signal)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// StateError is a session that cannot do what was asked for, as it stands.
+// StateError means that a session cannot do the requested operation in its current state.
 type StateError struct {
 	Session Session
 	Text    string
@@ -25,8 +25,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("session %s is %s: %s", e.Session.Name, e.Session.State, e.Text)
 }
 
-// quiet are the options of start without which nsys samples the CPU again, whatever
-// the session was launched with.
+// quiet returns the options that keep start from sampling the CPU again, regardless of the session's launch options.
 func quiet(options []string) (out []string) {
 	for _, o := range [][]string{{"--sample=none", "-s", "--sample"}, {"--cpuctxsw=none", "--cpuctxsw"}} {
 		if !gives(options, o[1:]...) {
@@ -36,15 +35,14 @@ func quiet(options []string) (out []string) {
 	return out
 }
 
-// Start opens a window on a session, and returns when it collects or, with -c among
-// the options, waits for its range. The report goes to output, an absolute path in
-// a directory that there is; what lies there is replaced.
+// Start opens a window on a session. It returns when the session collects or, with -c among the options, waits for its
+// range. The report goes to output, an absolute path in an existing directory; an existing file is replaced.
 func (t *Tool) Start(ctx context.Context, id, output string, options []string) error {
 	s, err := t.waitState(ctx, id, statePatient, func(s State) bool { return !s.Starting() })
 	if err != nil {
 		return err
 	}
-	if s == nil { // start would make a new one of that name
+	if s == nil { // start would create a new session of that name
 		return fmt.Errorf("session %s has ended", id)
 	}
 	if !s.State.Ready() {
@@ -68,7 +66,7 @@ func (t *Tool) Start(ctx context.Context, id, output string, options []string) e
 		return err
 	case now == nil:
 		return fmt.Errorf("session %s ended as it was started: its program has ended", s.Name)
-	case now.State.Ready() && armed: // the range was over before we looked
+	case now.State.Ready() && armed: // the range ended before the first look
 	case !now.State.Collecting() && !now.State.Writing() && !now.State.Armed():
 		return &StateError{*now, fmt.Sprintf("nsys took the start, but does not collect after %v", statePatient)}
 	}
@@ -89,9 +87,8 @@ func startHint(s State) string {
 	return "no window can be opened"
 }
 
-// Stop closes the window of a session and returns when nsys has made the report,
-// with the paths that it names: none where there was nothing to report. Patience
-// is for the making.
+// Stop closes the window of a session and returns when nsys has generated the report. It returns the paths that nsys
+// prints, none if there was nothing to report. patience is the timeout of the generation.
 func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (reports []string, err error) {
 	s, err := t.Look(ctx, id)
 	if err != nil {
@@ -115,13 +112,12 @@ func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (rep
 	return ParseGenerated(out.stdout), nil
 }
 
-// ParseGenerated reads the paths below the lines Generated: that nsys prints, mixed
-// with the output of the program.
+// ParseGenerated returns the paths below the lines "Generated:" in nsys's output, which is mixed with the program's.
 func ParseGenerated(text string) (paths []string) {
 	in := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		// The end of a progress bar may stand before it.
+		// The end of a progress bar may precede it.
 		if strings.HasSuffix(line, "Generated:") {
 			in = true
 			continue
@@ -134,10 +130,9 @@ func ParseGenerated(text string) (paths []string) {
 	return paths
 }
 
-// Settle puts the report that was made where it was asked for: when nsys cannot, it
-// leaves it in TMPDIR and tells only that path. The first of made that is a report
-// is taken, else what lies at want, else the report is made of the recording that
-// nsys has left instead. want "": leave it where it is.
+// Settle moves the generated report to the requested path: if nsys cannot write there, it leaves the report in TMPDIR
+// and prints only that path. Settle takes the first report in made, or else the file at want, or else generates the
+// report from the recording that nsys has left instead. If want is "" the report stays.
 func (t *Tool) Settle(ctx context.Context, made []string, want string) (path string, size int64, err error) {
 	from := ""
 	for _, p := range made {
@@ -186,7 +181,7 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(sa, sb)
 }
 
-// move renames, or copies where the file system is another.
+// move renames a file, or copies it to another file system.
 func move(from, to string) error {
 	if err := os.Rename(from, to); err == nil {
 		return nil

@@ -6,19 +6,19 @@ import (
 	"strconv"
 )
 
-// Histogram is a Prometheus histogram: how many observations were no greater than each
-// bound. Of several series with the same name it is their sum. The zero value has nothing.
+// Histogram is a Prometheus histogram: the number of observations up to each bound, summed over series of the same
+// name. The zero value is empty.
 type Histogram struct {
 	Bounds []float64 // ascending; the last may be +Inf
-	Counts []float64 // up to each bound, that is, cumulative
+	Counts []float64 // cumulative, up to each bound
 	Sum    float64
 	Count  float64
 }
 
-// Since is what was observed since an earlier sample, which may be empty.
+// Since returns the observations since an earlier sample, which may be empty.
 func (h *Histogram) Since(was *Histogram) Histogram { return h.with(was, -1) }
 
-// Add is the sum of both.
+// Add returns the sum of both.
 func (h *Histogram) Add(o *Histogram) Histogram { return h.with(o, 1) }
 
 func (h *Histogram) with(o *Histogram, sign float64) Histogram {
@@ -32,7 +32,7 @@ func (h *Histogram) with(o *Histogram, sign float64) Histogram {
 	return out
 }
 
-// upTo is the count up to a bound, or the last one before it.
+// upTo returns the count up to a bound, or up to the last bound before it.
 func (h *Histogram) upTo(bound float64) float64 {
 	at, found := slices.BinarySearch(h.Bounds, bound)
 	switch {
@@ -44,7 +44,7 @@ func (h *Histogram) upTo(bound float64) float64 {
 	return h.Counts[at-1]
 }
 
-// Mean is Unknown where nothing was observed.
+// Mean returns Unknown if nothing was observed.
 func (h *Histogram) Mean() float64 {
 	if h.Count <= 0 {
 		return Unknown
@@ -52,9 +52,9 @@ func (h *Histogram) Mean() float64 {
 	return h.Sum / h.Count
 }
 
-// Quantile is the p-quantile (0 to 1) as PromQL's histogram_quantile has it: observations are
-// taken to lie evenly within a bucket, the first of which begins at 0, and those beyond the
-// last finite bound to lie at it. Unknown where nothing was observed.
+// Quantile returns the p-quantile (p from 0 to 1) like PromQL's histogram_quantile: observations are distributed evenly
+// within a bucket, the first bucket begins at 0, and observations beyond the last finite bound count as that bound. It
+// returns Unknown if nothing was observed.
 func (h *Histogram) Quantile(p float64) float64 {
 	if h.Count <= 0 || len(h.Bounds) == 0 {
 		return Unknown
@@ -73,7 +73,7 @@ func (h *Histogram) Quantile(p float64) float64 {
 	return from
 }
 
-// observe adds the count of a bucket, of one of several series.
+// observe adds the count of a bucket of one series.
 func (h *Histogram) observe(bound string, n float64) {
 	le, err := strconv.ParseFloat(bound, 64)
 	if err != nil || math.IsNaN(le) {

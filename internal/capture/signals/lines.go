@@ -9,24 +9,23 @@ import (
 	"time"
 )
 
-// Line is what a batch line of a log of SGLang or stepscope says: a prefill batch, or the decode
-// batches since the last one. What it does not say is Unknown.
+// Line is a batch line in a log of SGLang or stepscope: a prefill batch, or the decode batches since the last line.
+// Missing values are Unknown.
 type Line struct {
-	At      time.Time // of the server's clock, in whole seconds and the zone of whoever reads
+	At      time.Time // server's clock in whole seconds, read in the local time zone
 	DP      int
 	Prefill bool
 
 	Running, Queued, Context, Usage float64
-	Rate                            float64 // of decode: tokens a second
-	New                             float64 // of prefill: tokens computed
+	Rate                            float64 // decode: tokens/s
+	New                             float64 // prefill: tokens computed
 }
 
-// longest is more than a batch line has.
+// longest exceeds the length of any batch line.
 const longest = 4 << 10
 
-// ParseLine reads a line of a log; ok is false if it is no batch line. Releases differ in the
-// punctuation behind the title and in which fields there are, so fields are read by their names
-// (contract 7.5 in SGLang's words: metrics_reporter.py).
+// ParseLine parses a line of a log; ok is false if it is not a batch line. Releases differ in fields and in the
+// punctuation after the title, so fields are found by name (contract 7.5 in SGLang's words: metrics_reporter.py).
 func ParseLine(text string) (l Line, ok bool) {
 	head, rest, found := strings.Cut(strings.TrimSpace(text[:min(len(text), longest)]), "] ")
 	if !found || len(head) < 1+len(time.DateTime) || head[0] != '[' {
@@ -53,7 +52,7 @@ func ParseLine(text string) (l Line, ok bool) {
 	said := false
 	for field := range strings.SplitSeq(rest, ", ") {
 		key, value, _ := strings.Cut(field, ": ")
-		// Behind a title there may be ". " or " [12], " before the first field.
+		// A title may be followed by ". " or " [12], " before the first field.
 		key = strings.TrimLeft(key, ".,[]0123456789 ")
 		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimRight(value, ", "), "%"), 64)
 		if err != nil || !(v >= 0) {
@@ -78,7 +77,7 @@ func ParseLine(text string) (l Line, ok bool) {
 	return l, said
 }
 
-// Log gathers batch lines to the state of ranks. The zero value is ready.
+// Log accumulates batch lines into the state of ranks. The zero value is ready.
 type Log struct{ ranks map[int]*logged }
 
 type logged struct {
@@ -87,14 +86,13 @@ type logged struct {
 	gap time.Duration // between its last two lines
 }
 
-// A rank that has nothing to do logs nothing: after so long, and several times as long as it took
-// from line to line.
+// An idle rank logs nothing. A rank counts as idle after quiet or rarely times its last interval, whichever is longer.
 const (
 	quiet  = 10 * time.Second
 	rarely = 4
 )
 
-// Add takes a line that came at some moment.
+// Add adds a line that arrived at the given time.
 func (g *Log) Add(l *Line, at time.Time) {
 	if g.ranks == nil {
 		g.ranks = map[int]*logged{}
@@ -115,7 +113,7 @@ func (g *Log) Add(l *Line, at time.Time) {
 	r.Context, r.Rate = or(l.Context, r.Context), or(l.Rate, r.Rate)
 }
 
-// Ranks is how ranks stand at a moment; none: there was no line yet.
+// Ranks returns the state of the ranks at a given time, or none before the first line.
 func (g *Log) Ranks(now time.Time) (out []Rank) {
 	for _, r := range slices.SortedFunc(maps.Values(g.ranks), func(a, b *logged) int { return cmp.Compare(a.DP, b.DP) }) {
 		rank := r.Rank
@@ -127,7 +125,7 @@ func (g *Log) Ranks(now time.Time) (out []Rank) {
 	return out
 }
 
-// Fill adds what the sample's ranks did not say themselves.
+// Fill adds values that the sample's ranks lack.
 func (s *Sample) Fill(from []Rank) {
 	for _, f := range from {
 		at, found := slices.BinarySearchFunc(s.Ranks, f.DP, func(r Rank, dp int) int { return r.DP - dp })
@@ -141,7 +139,7 @@ func (s *Sample) Fill(from []Rank) {
 	}
 }
 
-// OfLog is a sample of what a log said alone.
+// OfLog returns a sample based on a log alone.
 func OfLog(ranks []Rank, at time.Time) *Sample {
 	s := &Sample{At: at, Generated: Unknown, Aborted: Unknown}
 	s.Fill(ranks)

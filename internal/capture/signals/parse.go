@@ -9,15 +9,14 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// A family of /metrics, and what its samples are summed up into.
+// family is a family of /metrics and the field to which its samples are added.
 type family struct {
 	of func(*Rank) *float64
-	// only counts samples that have this label; but, those that do not.
+	// only selects samples with this label; but excludes those with it.
 	only, but [2]string
 }
 
-// families are those of ranks, by the names that they have behind the engine's colon, in
-// SGLang from 0.5.11 on and in vLLM.
+// families are the per-rank families, by name: SGLang from 0.5.11 on, and vLLM.
 var families = map[string][]family{
 	"sglang:num_running_reqs":    {{of: func(r *Rank) *float64 { return &r.Running }}},
 	"sglang:num_queue_reqs":      {{of: func(r *Rank) *float64 { return &r.Queued }}},
@@ -34,15 +33,15 @@ var families = map[string][]family{
 
 	"vllm:num_requests_running":         {{of: func(r *Rank) *float64 { return &r.Running }}},
 	"vllm:num_requests_waiting":         {{of: func(r *Rank) *float64 { return &r.Queued }}},
-	"vllm:kv_cache_usage_perc":          {{of: func(r *Rank) *float64 { return &r.Usage }}}, // a part of 1
+	"vllm:kv_cache_usage_perc":          {{of: func(r *Rank) *float64 { return &r.Usage }}}, // share, 0 to 1
 	"vllm:gpu_cache_usage_perc":         {{of: func(r *Rank) *float64 { return &r.Usage }}}, // its older name
 	"vllm:generation_tokens_total":      {{of: func(r *Rank) *float64 { return &r.Generated }}},
 	"vllm:prompt_tokens_total":          {{of: func(r *Rank) *float64 { return &r.Computed }}},
 	"vllm:iteration_tokens_total_count": {{of: func(r *Rank) *float64 { return &r.Passes }}},
 }
 
-// histograms are those of requests. A request whose reply is not streamed has its first token
-// when it has its last: it says nothing of TTFT.
+// histograms are the families of request latencies. A request without streaming gets its first token together with its
+// last, so it gives no TTFT.
 var histograms = map[string]func(*Sample) *Histogram{
 	"time_to_first_token_seconds":   func(s *Sample) *Histogram { return &s.TTFT },
 	"inter_token_latency_seconds":   func(s *Sample) *Histogram { return &s.ITL },
@@ -50,19 +49,20 @@ var histograms = map[string]func(*Sample) *Histogram{
 	"e2e_request_latency_seconds":   func(s *Sample) *Histogram { return &s.E2E },
 }
 
-// scheduler is who reports for ranks: all those of a data-parallel rank may, and say the same.
+// scheduler identifies the reporting scheduler. All schedulers of a data-parallel rank may report, with the same
+// values.
 type scheduler struct{ dp, pp, tp int }
 
 func (a scheduler) compare(b scheduler) int {
 	return cmp.Or(a.dp-b.dp, a.pp-b.pp, a.tp-b.tp)
 }
 
-// Parse reads the text of /metrics; ok is false if it has nothing of a server of LLMs.
+// Parse parses the text of /metrics; ok is false if it has no metrics of an LLM server.
 func Parse(text string) (s *Sample, ok bool) {
 	s = &Sample{Generated: Unknown, Aborted: Unknown}
 	by := map[scheduler]*Rank{}
 	for m := range client.Metrics(text) {
-		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) { // nothing is said by it
+		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) { // no information
 			continue
 		}
 		if of := families[m.Name]; of != nil {
@@ -99,7 +99,7 @@ func Parse(text string) (s *Sample, ok bool) {
 	return s, ok
 }
 
-// reporter tells who says something, by the labels of SGLang and of vLLM.
+// reporter returns the scheduler of a metric, by the labels of SGLang and of vLLM.
 func reporter(m *client.Metric) scheduler {
 	number := func(names ...string) int {
 		for _, name := range names {
@@ -112,7 +112,7 @@ func reporter(m *client.Metric) scheduler {
 	return scheduler{number("dp_rank", "engine"), number("pp_rank"), number("tp_rank")}
 }
 
-// most is more than there are ranks.
+// most exceeds any number of ranks.
 const most = 1 << 20
 
 func digits(s string) (n int, ok bool) {
@@ -132,7 +132,7 @@ func add(to *float64, v float64) {
 	*to = v
 }
 
-// take reads what is of the server and not of a rank.
+// take processes a metric of the server as a whole and reports whether it was one.
 func (s *Sample) take(m *client.Metric) bool {
 	engine, name, named := strings.Cut(m.Name, ":")
 	if !named {

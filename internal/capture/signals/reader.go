@@ -11,22 +11,22 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// Reader takes samples of one server. It is for one goroutine.
+// Reader samples one server. It is not safe for concurrent use.
 type Reader struct {
 	server *client.Server
 
 	metrics route // /metrics
 	loads   route // one of client.LoadRoutes
-	at      int   // which
+	at      int   // index of that route
 }
 
-// NewReader reads a server at a URL, with a header that has its key.
+// NewReader returns a reader of the server at a URL; header contains its key.
 func NewReader(url string, header http.Header) *Reader {
 	return &Reader{server: &client.Server{URL: url, Header: header}}
 }
 
-// route is how it stands with one: SGLang 0.5.11 knows /v1/loads and fails at it, with a page of
-// its log, so what does not work is not asked again, until the server was gone.
+// route is the state of a route. SGLang 0.5.11 has /v1/loads, but fails on it with a page of log output. So a failed
+// route is not requested again until the server has been away.
 type route int
 
 const (
@@ -35,8 +35,7 @@ const (
 	dead
 )
 
-// Read takes a sample. The error is one line that says why there is none; [Answered] tells
-// whether there is a server at all.
+// Read takes a sample. Its error is one line; [Answered] reports whether a server answered at all.
 func (r *Reader) Read(ctx context.Context) (*Sample, error) {
 	at := time.Now()
 	s, err := r.readMetrics(ctx)
@@ -59,22 +58,22 @@ func (r *Reader) Read(ctx context.Context) (*Sample, error) {
 	return s, nil
 }
 
-// Forget has all routes tried again, for a server that may be another one now.
+// Forget resets all routes, for a server that may have been replaced.
 func (r *Reader) Forget() { r.metrics, r.loads, r.at = untried, untried, 0 }
 
-// HasMetrics tells whether the last sample had /metrics.
+// HasMetrics reports whether the last sample had /metrics.
 func (r *Reader) HasMetrics() bool { return r.metrics == works }
 
-// ErrNothing means that a server shows nothing.
+// ErrNothing means that a server exports no data.
 var ErrNothing = errors.New("shows neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics")
 
-// Answered tells whether an error of Read is the answer of a server, which no waiting mends.
+// Answered reports whether an error of Read is a server's answer, so that waiting does not help.
 func Answered(err error) bool {
 	refused, ok := errors.AsType[*client.Refused](err)
 	return ok && refused.Status < 500 || errors.Is(err, ErrNothing)
 }
 
-// readMetrics is nil where there are none.
+// readMetrics returns nil if there are no metrics.
 func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 	if r.metrics == dead {
 		return nil, nil
@@ -89,14 +88,14 @@ func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 		return nil, err
 	}
 	s, ok := Parse(text)
-	if !ok { // none yet: SGLang shows no family before its first sample
+	if !ok { // SGLang exports no family before its first sample
 		return nil, nil
 	}
 	r.metrics = works
 	return s, nil
 }
 
-// readLoads is nil where there are none.
+// readLoads returns nil if there are no loads.
 func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 	for r.loads != dead {
 		reply, err := r.server.Ask(ctx, http.MethodGet, client.LoadRoutes[r.at], nil)
@@ -106,7 +105,7 @@ func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 		case len(reply.Loads()) > 0:
 			r.loads = works
 			return reply.Loads(), nil
-		case r.loads == works: // passing trouble
+		case r.loads == works: // temporary failure
 			return nil, nil
 		case r.at+1 < len(client.LoadRoutes):
 			r.at++
@@ -117,7 +116,7 @@ func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 	return nil, nil
 }
 
-// join takes what the ranks' loads say, which is of this moment, where /metrics may be older.
+// join adds the ranks' loads, which are current, while /metrics may be older.
 func (s *Sample) join(list []client.Load) {
 	for i, l := range list {
 		dp := i
@@ -143,7 +142,7 @@ func value(v *float64) float64 {
 	return *v
 }
 
-// Lacks says what a sample does not tell, and which setting of the server would make it.
+// Lacks lists the data missing from a sample, with the server settings that provide it.
 func (r *Reader) Lacks(s *Sample) (out []string) {
 	if r.metrics != works {
 		return []string{"only requests, cache use and throughput are known, no latencies: /metrics is off; start the server with --enable-metrics"}

@@ -1,11 +1,10 @@
-// Package signals reads the live state of a server, without a trace: what each of its
-// data-parallel ranks has under way, and how long its requests take. A [Reader] takes
-// samples of counters and gauges as the server gives them; [Between] makes of two of them
-// what went on from one to the other.
+// Package signals reads the live state of a server without a trace: the work of each data-parallel rank, and the
+// latencies of requests. A [Reader] samples the server's counters and gauges; [Between] computes the activity between
+// two samples.
 //
-// Where it is read: /metrics of SGLang, stepscope and vLLM (the families of SGLang 0.5.11
-// to 0.5.23), and /v1/loads or /get_load beside it, since gauges of /metrics are those of
-// the last batch that a scheduler logged: of an idle rank they may be half a minute old.
+// Sources: /metrics of SGLang, stepscope and vLLM (the families of SGLang 0.5.11 to 0.5.23), and also /v1/loads or
+// /get_load. The latter are needed because gauges in /metrics date from the last batch that a scheduler logged, which
+// may be half a minute ago for an idle rank.
 package signals
 
 import (
@@ -14,13 +13,13 @@ import (
 	"time"
 )
 
-// Unknown is the value of what a server does not tell.
+// Unknown is the value of data that a server does not provide.
 var Unknown = math.NaN()
 
-// Known tells whether a server has told a value.
+// Known reports whether a value is not Unknown.
 func Known(v float64) bool { return !math.IsNaN(v) }
 
-// or is the first known value.
+// or returns the first known value.
 func or(values ...float64) float64 {
 	for _, v := range values {
 		if Known(v) {
@@ -30,25 +29,25 @@ func or(values ...float64) float64 {
 	return Unknown
 }
 
-// Rank is what a data-parallel rank says of itself. What it does not say is Unknown. Times
-// are seconds and count, as all totals do, since the server's start.
+// Rank holds the values that a data-parallel rank reports, Unknown if missing. Times are in seconds; times and totals
+// count from the server's start.
 type Rank struct {
-	DP int // its number; 0 of a server that has none
+	DP int // rank number; 0 if the server has none
 
 	Running float64 // requests in batches
-	Queued  float64 // requests that wait
+	Queued  float64 // waiting requests
 	Context float64 // tokens of the running sequences
-	Usage   float64 // part of the KV cache in use, 0 to 1
-	Rate    float64 // tokens generated a second, as the server computes it
+	Usage   float64 // share of the KV cache in use, 0 to 1
+	Rate    float64 // tokens/s, as computed by the server
 
-	Generated float64 // total of tokens generated
-	Computed  float64 // total of prompt tokens computed
-	Passes    float64 // total of forward passes
-	Busy      float64 // total time in which the scheduler's loop was not idle
-	Device    float64 // total time of forward passes on the device
+	Generated float64 // total tokens generated
+	Computed  float64 // total prompt tokens computed
+	Passes    float64 // total forward passes
+	Busy      float64 // total time in which the scheduler's loop was not idle, s
+	Device    float64 // total time of forward passes on the device, s
 }
 
-// fresh is a rank of which nothing is known.
+// fresh returns a rank with all values Unknown.
 func fresh(dp int) Rank {
 	r := Rank{DP: dp}
 	for _, v := range r.values() {
@@ -61,63 +60,63 @@ func (r *Rank) values() []*float64 {
 	return []*float64{&r.Running, &r.Queued, &r.Context, &r.Usage, &r.Rate, &r.Generated, &r.Computed, &r.Passes, &r.Busy, &r.Device}
 }
 
-// totals are those values that only grow.
+// totals returns the values that only grow.
 func (r *Rank) totals() []float64 {
 	return []float64{r.Generated, r.Computed, r.Passes, r.Busy, r.Device}
 }
 
-// Sample is what a server said at one moment.
+// Sample is the state of a server at one moment.
 type Sample struct {
-	At    time.Time // when it was asked
+	At    time.Time // time of the request
 	Ranks []Rank    // by DP
 
-	// Of all requests, s.
+	// All requests, s.
 	TTFT, ITL, E2E Histogram
 
-	Generated float64 // total of tokens generated, where only that of the server is known
+	Generated float64 // total tokens generated, if known only for the whole server
 	Aborted   float64 // total
-	Started   float64 // when the process started, s since the epoch
+	Started   float64 // process start, s since the epoch
 }
 
-// Live is what went on in a server between two samples. Rates are per second.
+// Live is the activity of a server between two samples. Rates are per second.
 type Live struct {
 	At    time.Time
-	Over  time.Duration // between the samples
+	Over  time.Duration // time between the samples
 	Ranks []Flow        // by DP
 
-	TTFT, ITL, E2E Histogram // of the observations in between, s
+	TTFT, ITL, E2E Histogram // observations between the samples, s
 
-	Tokens    float64 // tokens generated a second, of all ranks
-	Restarted bool    // the server did; nothing but gauges is known then, nor where the clock went back
+	Tokens    float64 // tokens/s, all ranks
+	Restarted bool    // the server restarted: only gauges are known, as also if the clock was set back
 }
 
-// Flow is what went on in a rank.
+// Flow is the activity of a rank.
 type Flow struct {
 	DP      int
 	Running float64
 	Queued  float64
-	Load    float64 // requests running and queued
+	Load    float64 // running and queued requests
 	Context float64 // tokens
 	Usage   float64 // 0 to 1
-	Tokens  float64 // generated a second
-	Prefill float64 // prompt tokens computed a second
-	Pace    float64 // s from a token of a running request to its next: requests running in between over Tokens
-	Step    float64 // s of a forward pass: the time in which the scheduler was not idle, over passes
-	Batch   float64 // tokens generated a pass
-	Device  float64 // part of the time in forward passes on the device
+	Tokens  float64 // generated tokens/s
+	Prefill float64 // computed prompt tokens/s
+	Pace    float64 // s from one token of a running request to the next: requests running over Tokens
+	Step    float64 // s per forward pass: non-idle time of the scheduler over passes
+	Batch   float64 // tokens generated per pass
+	Device  float64 // share of the time in forward passes on the device
 }
 
-// Between is what went on from sample a to a later one, b.
+// Between returns the activity from sample a to a later sample b.
 func Between(a, b *Sample) *Live {
 	over := b.At.Sub(a.At)
 	l := &Live{At: b.At, Over: over, Restarted: restarted(a, b)}
 	seconds := over.Seconds()
-	compares := !l.Restarted && seconds > 0 // else the clock went back, or the moment is the same
+	compares := !l.Restarted && seconds > 0 // otherwise the clock was set back, or the time is the same
 	rate := func(from, to float64) float64 {
 		if !compares {
 			return Unknown
 		}
-		return (to - from) / seconds // Unknown of an unknown
+		return (to - from) / seconds // Unknown if either is
 	}
 	for i := range b.Ranks {
 		now := &b.Ranks[i]
@@ -137,8 +136,8 @@ func Between(a, b *Sample) *Live {
 	return l
 }
 
-// leastPasses is how many forward passes it takes for figures of one: servers count these and
-// the time that they took at different moments.
+// leastPasses is the minimum number of forward passes for per-pass figures: servers update the count of passes and
+// their time at different moments.
 const leastPasses = 5
 
 func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
@@ -147,7 +146,7 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	f.Tokens = rate(was.Generated, now.Generated)
 	if !Known(f.Tokens) {
 		f.Tokens = now.Rate
-		if now.Running == 0 { // what the server says is then of its last batch
+		if now.Running == 0 { // the server's rate then is that of its last batch
 			f.Tokens = 0
 		}
 	}
@@ -160,7 +159,7 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	return f
 }
 
-// Load is what is under way.
+// Load returns the requests running and queued.
 func Load(running, queued float64) float64 {
 	if sum := running + queued; Known(sum) {
 		return sum
@@ -168,7 +167,7 @@ func Load(running, queued float64) float64 {
 	return or(running, queued)
 }
 
-// pace is how long a running request waits for a token, by Little's law.
+// pace returns the time between two tokens of a running request, by Little's law.
 func pace(running, tokens float64) float64 {
 	if running > 0 && tokens > 0 {
 		return running / tokens
@@ -176,7 +175,7 @@ func pace(running, tokens float64) float64 {
 	return Unknown
 }
 
-// restarted tells that a total went down, or that the process is another one.
+// restarted reports whether a total decreased or the process is a new one.
 func restarted(a, b *Sample) bool {
 	if a.Started > 0 && b.Started > 0 && a.Started != b.Started {
 		return true
@@ -196,7 +195,7 @@ func restarted(a, b *Sample) bool {
 	return b.Generated < a.Generated || b.TTFT.Count < a.TTFT.Count || b.ITL.Count < a.ITL.Count || b.E2E.Count < a.E2E.Count
 }
 
-// total is a sum over ranks; Unknown if it is of any.
+// total returns a sum over ranks, Unknown if any value is.
 func total(ranks []Flow, of func(*Flow) float64) float64 {
 	if len(ranks) == 0 {
 		return Unknown
@@ -208,10 +207,10 @@ func total(ranks []Flow, of func(*Flow) float64) float64 {
 	return sum
 }
 
-// Sum is the total over ranks of what one of the signals says; Unknown if a rank does not say it.
+// Sum returns the total of a signal over ranks, Unknown if a rank does not report it.
 func (l *Live) Sum(of func(*Flow) float64) float64 { return total(l.Ranks, of) }
 
-// Whole is a server as one rank among servers, under a number.
+// Whole returns the server as one rank, with the given number, of a group of servers.
 func (l *Live) Whole(number int) Flow {
 	f := Flow{
 		DP: number, Running: l.Sum(func(f *Flow) float64 { return f.Running }), Queued: l.Sum(func(f *Flow) float64 { return f.Queued }),
@@ -224,7 +223,7 @@ func (l *Live) Whole(number int) Flow {
 	return f
 }
 
-// mean is that over ranks which say it.
+// mean returns the mean over the ranks that report a value.
 func (l *Live) mean(of func(*Flow) float64) float64 {
 	sum, n := 0.0, 0.0
 	for i := range l.Ranks {
@@ -232,5 +231,5 @@ func (l *Live) mean(of func(*Flow) float64) float64 {
 			sum, n = sum+v, n+1
 		}
 	}
-	return sum / n // Unknown of none
+	return sum / n // Unknown if there are none
 }

@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	tailEvery = 200 * time.Millisecond // between looks at a file that has grown no more
-	mostLine  = 64 << 10               // what a line has at most; the rest of a longer one is passed over
+	tailEvery = 200 * time.Millisecond // between looks at a file that does not grow
+	mostLine  = 64 << 10               // maximum length of a line; the rest is dropped
 )
 
-// Tail reads the batch lines that come to a log: a file, from its present end on, whatever becomes of it
-// (it may be moved away, cut off, and be there again), or stdin.
+// Tail reads new batch lines of a log: stdin, or a file from its current end on, even if the file is moved, truncated
+// or recreated.
 type Tail struct {
 	path string
-	file *os.File // nil: it is gone, and may come again
-	at   int64    // how far it was read
+	file *os.File // nil: missing, may reappear
+	at   int64    // read offset
 
-	half []byte // a line that has not ended
-	skip bool   // it is too long
+	half []byte // incomplete line
+	skip bool   // the line is too long
 
 	mu  sync.Mutex
 	log Log
 }
 
-// OpenTail begins at the end of the file; "-" is stdin. What it begins [Tail.Follow] goes on with.
+// OpenTail opens a log at the end of the file; "-" is stdin. [Tail.Follow] reads it.
 func OpenTail(path string) (*Tail, error) {
 	t := &Tail{path: path}
 	if path == "-" {
@@ -50,15 +50,15 @@ func OpenTail(path string) (*Tail, error) {
 	return t, nil
 }
 
-// Ranks is what the log has said by now.
+// Ranks returns the state of the ranks according to the log.
 func (t *Tail) Ranks(now time.Time) []Rank {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.log.Ranks(now)
 }
 
-// Join adds what the log has said to a sample of its server, or to why there is none; where the server shows nothing, the
-// log is all that is known.
+// Join adds the log's data to a sample of its server, or replaces the sample by the log's data if the server exports
+// nothing.
 func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
 	now := time.Now()
 	ranks := t.Ranks(now)
@@ -71,7 +71,7 @@ func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
 	return s, err
 }
 
-// Follow reads what comes until ctx ends and the function that it gives is called.
+// Follow reads the log until ctx ends; done waits for the end.
 func (t *Tail) Follow(ctx context.Context) (done func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -94,7 +94,7 @@ func (t *Tail) Follow(ctx context.Context) (done func()) {
 	}
 }
 
-// more reads what has come to the file.
+// more reads the data appended to the file.
 func (t *Tail) more() {
 	if t.file != nil {
 		t.copy(t.file)
@@ -107,13 +107,13 @@ func (t *Tail) more() {
 	default:
 		had, err := t.file.Stat()
 		if err == nil && os.SameFile(had, now) {
-			if now.Size() < t.at { // it was cut off, and is written from its beginning
+			if now.Size() < t.at { // truncated and rewritten from the start
 				t.file.Seek(0, io.SeekStart)
 				t.at, t.half, t.skip = 0, nil, false
 			}
 			return
 		}
-		t.copy(t.file) // what came to the old one last
+		t.copy(t.file) // the rest of the old file
 		t.file.Close()
 		t.file = nil
 	}
@@ -136,7 +136,7 @@ func (t *Tail) copy(r io.Reader) {
 	}
 }
 
-// take takes a piece of text, which may end in the middle of a line.
+// take processes a piece of text, which may end in the middle of a line.
 func (t *Tail) take(text []byte) {
 	for {
 		line, rest, ended := bytes.Cut(text, []byte("\n"))

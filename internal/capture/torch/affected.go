@@ -8,13 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// Touched is the time in which a window may have slowed its servers down: from just
-// before the first was asked to start, or if it has a start step from the last look at
-// which that was still to come, until the last has written all of its traces. That
-// is when its stop has returned, or where it ends its window by itself, when the files
-// of all ranks were seen to grow no more. known is false while that was not seen, as of
-// a window that is open, or of a server that does not say how many ranks it has; from is
-// zero if nothing was started.
+// Affected returns the time in which a window may have slowed its servers. It begins just before the first server was
+// asked to start or, with a start step, at the last look before that step. It ends when the last server has written all
+// its traces: when its stop has returned or, if it ends its window by itself, when the files of all ranks have stopped
+// growing. known is false until that has been observed, as for an open window or a server that does not report its
+// number of ranks. from is zero if nothing was started.
 func (s *Session) Affected() (from, to time.Time, known bool) {
 	known = true
 	for _, m := range s.members {
@@ -35,15 +33,14 @@ func (s *Session) Affected() (from, to time.Time, known bool) {
 	return from, to, known
 }
 
-// touch notes when the profiler was armed, or that it was not.
+// touch records when the profiler was armed; zero: it was not.
 func (m *member) touch(armed time.Time) {
 	m.mu.Lock()
 	m.armed = armed
 	m.mu.Unlock()
 }
 
-// written notes when all was written. What was seen first counts: a stop that comes
-// later, to make sure, ends nothing.
+// written records when everything was written. The first call counts: a later stop, sent as a precaution, ends nothing.
 func (m *member) written(at time.Time) {
 	m.mu.Lock()
 	if m.closed.IsZero() {
@@ -52,8 +49,8 @@ func (m *member) written(at time.Time) {
 	m.mu.Unlock()
 }
 
-// guardFiles sees when a window that closes by itself has been written. It reads no file:
-// that takes time from a server on the same machine, which is being measured.
+// guardFiles detects when a window that closes by itself has been written. It reads no file, since that would take time
+// from a server being measured on the same machine.
 func (m *member) guardFiles(ctx context.Context) {
 	between := guardEvery
 	if m.o.Fetch != nil && m.kind != Stepscope { // each look runs a command
@@ -61,13 +58,13 @@ func (m *member) guardFiles(ctx context.Context) {
 	}
 	m.untilStart(ctx)
 	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
-		return // an outer profiler writes its files elsewhere: nothing tells when the window has ended, so it stays open
+		return // an external profiler writes elsewhere: the end cannot be detected, so the window stays open
 	}
 	w := &watch{m: m, src: m.src, expected: m.expected(), seen: map[string]*seen{}, changed: time.Now()}
 	for m.recording() && pause.For(ctx, between) {
 		changed, err := w.look(ctx)
 		if err != nil {
-			return // Collect says why
+			return // Collect reports the error
 		}
 		if changed {
 			w.changed = time.Now()
@@ -83,8 +80,8 @@ func (m *member) guardFiles(ctx context.Context) {
 	}
 }
 
-// untilStart returns when the start step of a window may have been reached. Nothing is
-// recorded before, so the time until then was not touched.
+// untilStart returns when the window's start step may have been reached. Nothing is recorded before, so that time is
+// not affected.
 func (m *member) untilStart(ctx context.Context) {
 	for m.w.StartStep > 0 && m.recording() {
 		now := time.Now()
@@ -99,7 +96,7 @@ func (m *member) untilStart(ctx context.Context) {
 	}
 }
 
-// recheck takes back what guardFiles saw if files have grown since.
+// recheck resets the end found by guardFiles if files have grown since.
 func (m *member) recheck(now map[string]*seen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

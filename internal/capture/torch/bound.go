@@ -14,20 +14,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// What is left when stepscope is killed (kill -9, no memory) ends by itself where a server takes a number of steps: one
-// that is told it closes its window after so many, whether anybody asks or not. A window of a time is told so many steps
-// as the server cannot make in it.
+// If stepscope is killed (kill -9, out of memory), a window still ends by itself if the server was given a number of
+// steps. For a window of a fixed time, the server is given more steps than it can run in that time.
 
-// The shortest steps of a server of which nothing is known. A GPU takes more than a millisecond for a model worth serving.
+// Shortest steps assumed for an unknown server. A GPU takes more than a millisecond for a model worth serving.
 const (
 	shortStep     = time.Millisecond
-	shortStepHere = 100 * time.Microsecond // stepscope serve has models of a few thousand weights
+	shortStepHere = 100 * time.Microsecond // stepscope serve has models with a few thousand weights
 )
 
-// spareSteps are room for short windows, and for steps that get shorter.
+// spareSteps and spareFactor are margins for short windows, and for steps that become shorter.
 const spareSteps, spareFactor = 100, 4
 
-// bound is the number of steps that the server is told; 0: none, the window ends when somebody stops it.
+// bound returns the number of steps given to the server; 0: none, the window ends only when stopped.
 func (m *member) bound() int {
 	if n, _ := m.told(); n > 0 || m.w.For <= 0 {
 		return n
@@ -42,7 +41,7 @@ func (m *member) bound() int {
 	return int(int64(m.w.For)/step) + spareSteps
 }
 
-// sayUnbounded says beforehand that nobody but stepscope ends the window, where that is so.
+// sayUnbounded warns beforehand if only stepscope can end the window.
 func (m *member) sayUnbounded() {
 	why := "a window without a number of steps has no end of its own"
 	switch {
@@ -54,8 +53,8 @@ func (m *member) sayUnbounded() {
 	m.o.Log(fmt.Sprintf("%s: %s: should stepscope be killed before it closes this one, end it with: stepscope profile stop --url %s", m.URL, why, m.URL))
 }
 
-// opened is a window that a server may be asked for twice: vLLM takes a second start for none, and SGLang 0.5.17 loses
-// it, and both answer 200. So each is written down until it is closed.
+// opened records a window for which a second start would be accepted: vLLM ignores a second start, SGLang 0.5.17 loses
+// the first window, and both answer 200. So each window is recorded in a file until it is closed.
 type opened struct {
 	URL  string    `json:"url"`
 	At   time.Time `json:"at"`
@@ -63,7 +62,7 @@ type opened struct {
 	Host string    `json:"host"`
 }
 
-// openFile is where that is written; "": it is not.
+// openFile returns the path of that file, or "" if none is written.
 func (m *member) openFile() string {
 	if m.kind == Stepscope || m.o.Sessions == "" {
 		return ""
@@ -71,8 +70,8 @@ func (m *member) openFile() string {
 	return filepath.Join(m.o.Sessions, "open", notPlain.ReplaceAllString(m.URL, "-")+".json")
 }
 
-// noteOpen writes down that a window is about to be opened. The error is that another one is open, as far as it is known
-// here. One of SGLang whose stepscope was killed is closed first.
+// noteOpen records a window before it is opened. It returns an error if another window is known to be open. It first
+// closes an SGLang window whose stepscope process was killed.
 func (m *member) noteOpen(ctx context.Context) error {
 	file := m.openFile()
 	if file == "" {
@@ -90,7 +89,7 @@ func (m *member) noteOpen(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return err
 				}
-				m.o.Log(err.Error()) // the start tells whether it is still open
+				m.o.Log(err.Error()) // the start shows whether it is still open
 			}
 		}
 	case err == nil:
@@ -102,14 +101,14 @@ func (m *member) noteOpen(ctx context.Context) error {
 	return private.Write(file, opened{m.URL, m.o.Now(), os.Getpid(), host})
 }
 
-// noteClosed takes back what noteOpen wrote.
+// noteClosed removes the record of noteOpen.
 func (m *member) noteClosed() {
 	if file := m.openFile(); file != "" {
 		os.Remove(file)
 	}
 }
 
-// alive tells whether a process of this machine runs.
+// alive reports whether a process of this machine is running.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

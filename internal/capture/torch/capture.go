@@ -1,15 +1,12 @@
-// Package torch makes one profiling window on one or many servers and brings
-// its files home.
+// Package torch captures a profiling window on one or more servers and collects its files.
 //
-// [Prepare] reads what the servers are (SGLang of any age, stepscope's own, vLLM), and
-// [Session.Arm] arms their profilers and returns; [Start] does both. [Session.Collect] waits until the files of all
-// ranks are really there and whole, brings them from where they lie (package
-// collect), and merges them. Whatever goes wrong, and when the context ends, the
-// profilers that were started are stopped: none is left recording.
+// [Prepare] identifies the servers (SGLang of any version, stepscope's own, vLLM), and [Session.Arm] arms their
+// profilers and returns; [Start] does both. [Session.Collect] waits until the files of all ranks are complete, copies
+// them from their location (package collect), and merges them. On any error, and when the context ends, all started
+// profilers are stopped: none is left recording.
 //
-// The contract with the servers is that of SGLang's own client, sglang.profiler:
-// each window has a directory of its own, named by the time, below the output
-// directory, so that all trace files in it belong to the window.
+// The contract with the servers is that of SGLang's own client, sglang.profiler. Each window has its own directory,
+// named by the time, below the output directory. So all trace files in it belong to the window.
 package torch
 
 import (
@@ -33,19 +30,17 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Target is one server, or a router: then its workers are recorded, each under the
-// role that the router says.
+// Target is a server or a router. Of a router the workers are recorded, each with the role that the router reports.
 type Target struct {
 	URL    string
-	Role   string      // api.Prefill, api.Decode, or nothing for a server that does both
-	Name   string      // names its directory where there are several; made from the URL if empty
+	Role   string      // api.Prefill, api.Decode, or "" for a server that does both
+	Name   string      // names its directory if there are several servers; default: from the URL
 	Header http.Header // sent with each request: keys
-	// AdminKey is the bearer token of the profile routes where a server has one for
-	// them; if empty, those get Header's.
+	// AdminKey is the bearer token of the profile routes if the server has a separate one; "": they get Header's.
 	AdminKey string
 }
 
-// headers are those of a request.
+// headers returns the headers of a request.
 func (t *Target) headers(path string) http.Header {
 	h := t.Header.Clone()
 	if h == nil {
@@ -57,59 +52,58 @@ func (t *Target) headers(path string) http.Header {
 	return h
 }
 
-// OutputDir is the directory that windows are written below: the given one, else
-// SGLang's default.
+// OutputDir returns the parent directory of windows: the given one, or else SGLang's default.
 func OutputDir(given string) string {
 	return cmp.Or(given, os.Getenv(profilerDir), "/tmp")
 }
 
 const profilerDir = "SGLANG_TORCH_PROFILER_DIR"
 
-// Window says what to record. The zero value records CPU and GPU until
-// [Session.Stop].
+// Window describes a recording. The zero value records CPU and GPU until [Session.Stop].
+//
+// OutputDir is, for vLLM, the directory given at its start. "" is the server's own directory if known, else SGLang's
+// default.
 type Window struct {
-	OutputDir string `json:"output_dir"` // on the servers, absolute; for vLLM the very directory it was started with. Empty: the server's own, if it tells, else SGLang's default
+	OutputDir string `json:"output_dir"` // on the servers, absolute
 	Prefix    string `json:"profile_prefix,omitempty"`
-	ProfileID string `json:"profile_id,omitempty"` // servers make one if it is empty; older ones always do
+	ProfileID string `json:"profile_id,omitempty"` // "": servers generate one; older ones always do
 	StartStep int64  `json:"start_step,omitempty"` // absolute forward count; 0: now
 	NumSteps  int    `json:"num_steps,omitempty"`  // 0: until Stop
-	// For is the time after which the caller stops a window without NumSteps; 0: nobody knows.
+	// For is the time after which the caller stops a window without NumSteps; 0: unknown.
 	For          time.Duration `json:"for,omitempty"`
 	Activities   []string      `json:"activities"` // nil: CPU, GPU
 	ByStage      bool          `json:"profile_by_stage,omitempty"`
 	Stages       []string      `json:"profile_stages,omitempty"` // prefill, decode; nil: both
 	WithStack    *bool         `json:"with_stack,omitempty"`     // nil: the server's default
 	RecordShapes *bool         `json:"record_shapes,omitempty"`
-	Merge        bool          `json:"merge_profiles,omitempty"` // the servers merge too
+	Merge        bool          `json:"merge_profiles,omitempty"` // the servers also merge
 }
 
-// Options of a session. The zero value works.
+// Options configures a session. The zero value works.
 type Options struct {
 	Client  *http.Client      // nil: that of package client
 	Fetch   *collect.Template // reads the servers' files through a command
-	Timeout time.Duration     // a window that has not closed by then is closed; default 5 min
-	Stall   time.Duration     // what has not come so long after the last change is missing; default 60 s
-	Idle    time.Duration     // a server without steps for so long is said to have none; default 5 s
-	Probe   bool              // send tiny requests, so that there are steps
-	// Wait is how long load is waited for before the profiler of an idle server is armed;
-	// then it is an error. 0: it is armed at once, with a warning.
+	Timeout time.Duration     // a window still open after this time is closed; default 5 min
+	Stall   time.Duration     // files that have not come this long after the last change count as missing; default 60 s
+	Idle    time.Duration     // a server without steps for this time counts as idle; default 5 s
+	Probe   bool              // send tiny requests to cause steps
+	// Wait is the timeout for load on an idle server before its profiler is armed. 0: arm at once, with a warning.
 	Wait time.Duration
 	// LoadFollows: the caller sends load as soon as the profiler is armed.
 	LoadFollows bool
-	// Pace is how long a server's counters are looked at, before its profiler is armed and,
-	// if they told little, after the window, to learn what steps take that are not
-	// recorded. 0: they are not; who sends the load knows better.
+	// Pace is how long a server's counters are read to measure step times without the profiler: before arming and, if
+	// that was inconclusive, after the window. 0: off, for callers that send the load and have better data.
 	Pace time.Duration
-	// Sessions is a directory of the user's own, where windows that servers do not end are written down; "": they are not.
+	// Sessions is a directory of the user in which windows that servers do not end are recorded; "": off.
 	Sessions   string
-	Progress   *Progress         // is told how far each server is; nil: nobody looks on
-	NoMerge    bool              // leave the ranks' files alone
-	Log        func(line string) // progress; any goroutine calls it
+	Progress   *Progress         // receives the progress of each server; nil: none
+	NoMerge    bool              // do not merge the ranks' files
+	Log        func(line string) // logs progress; called from any goroutine
 	Now        func() time.Time
 	firstWait  time.Duration // between looks at the files; grows to maxWait
-	mostIdle   time.Duration // that a window goes on without work; default idleMost
+	mostIdle   time.Duration // maximum time of a window without work; default idleMost
 	loneliness time.Duration // of a replica without requests; default replicaIdle
-	slow       time.Duration // until a server that does not answer a stop is spoken of
+	slow       time.Duration // delay until an unanswered stop is reported
 }
 
 func (o Options) withDefaults() Options {
@@ -130,52 +124,52 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Session is a window under way.
+// Session is a window in progress.
 type Session struct {
 	ID      string // names the window's directory
 	w       Window
 	o       Options
 	members []*member
-	down    []downServer // behind a router, and left out
+	down    []downServer // workers behind a router that are left out
 }
 
-// Dir is the directory of the window, on the first server.
+// Dir returns the directory of the window on the first server.
 func (s *Session) Dir() string { return path.Join(s.w.OutputDir, s.ID) }
 
-// several tells whether each server has a directory of its own.
+// several reports whether each server has a directory of its own.
 func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
 
-// member is one server in a session.
+// member is a server of a session.
 type member struct {
 	Target
-	front     string // the router before it; empty: none
-	via       string // where the router passes requests on to it; empty: it is asked itself
+	front     string // its router; "": none
+	via       string // route of its router that forwards to it; "": reached directly
 	w         Window
 	o         *Options
 	kind      Kind
-	picture   bool // a window of one request to a diffusion server
+	picture   bool // window of one request to a diffusion server
 	info      Info
-	raw       []byte          // of /server_info, without secrets
+	raw       []byte          // /server_info without secrets
 	dir       string          // of its files, on the server
-	before    map[string]bool // files that were there: vLLM has one directory for all windows
+	before    map[string]bool // files already there: vLLM has one directory for all windows
 	steps     float64         // vLLM's steps at the start
 	hasSteps  bool
-	forwards  float64          // forward steps before the window; below 0: they are not looked at
-	mayRecord bool             // it was started, and nothing says that it has ended
-	armed     time.Time        // just before the start was asked for; zero: it was not started
-	closed    time.Time        // all was written, see Session.Touched; zero: not known
-	sizes     map[string]*seen // of the files then; nil: nobody looked
-	src       collect.Source   // where they are read; nil: not settled yet
+	forwards  float64          // forward steps before the window; below 0: not counted
+	mayRecord bool             // started, and not known to have ended
+	armed     time.Time        // just before the start request; zero: not started
+	closed    time.Time        // everything was written, see Session.Affected; zero: unknown
+	sizes     map[string]*seen // file sizes at closed; nil: unknown
+	src       collect.Source   // source of its files; nil: not determined yet
 	loads     []trace.Load     // of its queues, see sample
-	loadRoute int              // of client.LoadRoutes, the first that may work
-	stretches []stretch        // of decode steps, before the window and after it
-	rest      func()           // ends the tiny requests; nil: there are none
-	notes     []string         // of the time before its files were waited for
-	idled     bool             // then no step was made
+	loadRoute int              // index in client.LoadRoutes of the first route that may work
+	stretches []stretch        // decode steps, before and after the window
+	rest      func()           // ends the tiny requests; nil: none
+	notes     []string         // from the time before waiting for files
+	idled     bool             // no step ran in that time
 	mu        sync.Mutex
 }
 
-// Check looks at the values, before any server is asked.
+// Check validates the window before any server is contacted.
 func (w *Window) Check() error {
 	for _, s := range w.Stages {
 		if s != api.Prefill && s != api.Decode {
@@ -206,19 +200,19 @@ func (w *Window) Check() error {
 	return nil
 }
 
-// Lean makes it a window of kernels and the calls that launch them, of all ranks: what slows
-// a server least. docs/servers.md says what can be told by it.
+// Lean restricts the window to kernels and their launch calls on all ranks, which slows a server least. docs/servers.md
+// lists the findings it supports.
 func (w *Window) Lean() {
 	off := false
 	w.Activities, w.WithStack, w.RecordShapes = []string{"GPU"}, &off, &off
 }
 
-// Activities are those that any server knows.
+// Activities lists the activities known to any server.
 var Activities = []string{"CPU", "GPU", "MEM", "RPD", "CUDA_PROFILER", "XPU"}
 
 var namePart = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127})?$`)
 
-// Start is Prepare and Arm.
+// Start calls Prepare and Arm.
 func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	s, err := Prepare(ctx, targets, w, o)
 	if err == nil {
@@ -230,9 +224,8 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	return s, nil
 }
 
-// Prepare finds out what the servers are and where their files will be; nothing is armed.
-// Of the workers behind a router those that are down are left out, and have their Problem
-// in the result.
+// Prepare identifies the servers and determines the location of their files, without arming anything. Workers behind a
+// router that are down are left out, and the result gives their Problem.
 func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
@@ -265,8 +258,8 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 	return s, nil
 }
 
-// Arm starts the profilers of all servers, side by side, and returns. If one cannot be
-// started those that were are stopped again.
+// Arm starts the profilers of all servers concurrently and returns. If one fails to start, the others are stopped
+// again.
 func (s *Session) Arm(ctx context.Context) error {
 	all := s.members
 	for _, m := range all {
@@ -277,7 +270,7 @@ func (s *Session) Arm(ctx context.Context) error {
 		}
 	}
 	err := s.await(ctx)
-	if err == nil && s.w.StartStep == 0 { // which may pass meanwhile
+	if err == nil && s.w.StartStep == 0 { // a start step may pass in the meantime
 		err = s.each(func(m *member) error { m.watchPace(ctx); return nil })
 	}
 	if err == nil {
@@ -296,11 +289,10 @@ func (s *Session) Arm(ctx context.Context) error {
 	return err
 }
 
-// Activities are those that the session records.
+// Activities returns the activities that the session records.
 func (s *Session) Activities() []string { return s.w.activities() }
 
-// each calls f for all servers at once. Of several errors one is told, with the
-// number of the others.
+// each calls f for all servers concurrently. It returns one of the errors, with the number of the others.
 func (s *Session) each(f func(*member) error) error {
 	errs := make([]error, len(s.members))
 	var wg sync.WaitGroup
@@ -318,8 +310,7 @@ func (s *Session) each(f func(*member) error) error {
 	return fmt.Errorf("%w (and of %d more)", errs[0], len(errs)-1)
 }
 
-// named gives each target the name of its directory, and refuses the same server
-// given twice.
+// named gives each target a directory name, and rejects duplicate servers.
 func named(targets []Target) ([]Target, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to profile: give its URL")
@@ -356,7 +347,7 @@ func named(targets []Target) ([]Target, error) {
 
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9._]+`)
 
-// CheckTargets refuses what is no server's URL, before any is asked.
+// CheckTargets validates the targets' URLs without contacting them.
 func CheckTargets(targets []Target) error {
 	_, err := named(targets)
 	return err

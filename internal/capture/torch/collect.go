@@ -20,14 +20,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Result is what a session brought home.
+// Result holds the collected files of a session.
 type Result struct {
 	ID      string         `json:"id"`
-	Dir     string         `json:"dir"` // here
+	Dir     string         `json:"dir"` // local
 	Servers []ServerResult `json:"servers"`
 }
 
-// ServerResult is what came of one server. Paths are here.
+// ServerResult holds the files of one server. Paths are local.
 type ServerResult struct {
 	URL     string   `json:"url"`
 	Role    string   `json:"role,omitempty"`
@@ -37,36 +37,35 @@ type ServerResult struct {
 	From    string   `json:"from"` // directory on the server
 	Dir     string   `json:"dir"`
 	Traces  []string `json:"traces"`           // of ranks
-	Other   []string `json:"other"`            // snapshots of memory, traces of front ends, the server's own merged trace
+	Other   []string `json:"other"`            // memory snapshots, traces of front ends, the server's own merged trace
 	Merged  string   `json:"merged,omitempty"` // of all ranks
-	Missing []string `json:"missing"`          // ranks and stages without a whole trace
-	Broken  []string `json:"broken"`           // files that are not whole, and why
+	Missing []string `json:"missing"`          // ranks and stages without a complete trace
+	Broken  []string `json:"broken"`           // incomplete files, with the reason
 	Notes   []string `json:"notes"`
-	Problem string   `json:"problem,omitempty"` // why there is nothing; of a worker behind a router that was down, too
-	Idle    bool     `json:"idle,omitempty"`    // no step was made in the time limit
-	// IdleRanks are those of data-parallel replicas without requests, while others made steps.
+	Problem string   `json:"problem,omitempty"` // why there is nothing, also for workers of a router that were down
+	Idle    bool     `json:"idle,omitempty"`    // no step ran within the time limit
+	// IdleRanks are the ranks of data-parallel replicas without requests while others ran steps.
 	IdleRanks []string `json:"idle_ranks,omitempty"`
-	Steps     *Steps   `json:"steps,omitempty"` // nil: no number of them was asked for
-	// Loads is what a prefill or decode server said of its queues meanwhile.
+	Steps     *Steps   `json:"steps,omitempty"` // nil: no number of steps was requested
+	// Loads holds the queue samples of a prefill or decode server during the window.
 	Loads []trace.Load `json:"loads,omitempty"`
-	// Reference is what decode steps took that were not recorded; nil: it is not known.
+	// Reference holds decode step times without the profiler; nil: unknown.
 	Reference *trace.Reference `json:"reference,omitempty"`
 
 	err error
 }
 
-// Incomplete tells whether anything is missing, broken, or of no step.
+// Incomplete reports whether anything is missing, broken, or without steps.
 func (r *Result) Incomplete() bool {
 	return slices.ContainsFunc(r.Servers, func(s ServerResult) bool {
 		return s.Problem != "" || s.Idle || len(s.Missing) > 0 || len(s.Broken) > 0
 	})
 }
 
-// Collect waits until the files of all ranks are whole, brings them into dir, with
-// a directory for each server where there are several, and merges the ranks of
-// each. A window without an end is closed first. What is missing or broken is said
-// in the result; an error comes when no server gave a file, and when ctx ends,
-// after all profilers are stopped. Directories that got nothing are not left behind.
+// Collect waits until the files of all ranks are complete, copies them to dir, with one directory per server if there
+// are several, and merges each server's ranks. It first closes a window without an end. Missing and broken files are
+// listed in the result. It returns an error if no server gave a file, or when ctx ends, after all profilers are
+// stopped. Empty directories are removed.
 func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
 	for i := range s.down {
@@ -82,7 +81,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; say with -o where to put the files", err), s.abort(ctx))
 	}
-	of := make([][]string, len(s.members)) // made for each
+	of := make([][]string, len(s.members)) // directories made for each server
 	defer func() { removeEmpty(slices.Concat(of...)) }()
 	var wg sync.WaitGroup
 	for i, m := range s.members {
@@ -101,7 +100,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 		}
 		return res, context.Cause(ctx)
 	}
-	if err := s.abort(ctx); err != nil { // of servers that failed on the way
+	if err := s.abort(ctx); err != nil { // for servers that failed
 		s.o.Log(err.Error())
 	}
 	failed := func(r ServerResult) bool { return r.err != nil }
@@ -111,8 +110,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	return res, nil
 }
 
-// makeDir makes a directory, and tells which of it and those above were not there, the
-// deepest first.
+// makeDir makes a directory and returns the directories that did not exist before, the deepest first.
 func makeDir(dir string) (made []string, err error) {
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -124,11 +122,11 @@ func makeDir(dir string) (made []string, err error) {
 
 func removeEmpty(dirs []string) {
 	for _, d := range dirs {
-		os.Remove(d) // one that has something stays
+		os.Remove(d) // fails if not empty
 	}
 }
 
-// collect is Collect of one server. made are the directories made for it.
+// collect is Collect for one server. made are the directories made for it.
 func (m *member) collect(ctx context.Context, dir string) (made []string, r ServerResult) {
 	r = ServerResult{
 		URL: m.URL, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, From: m.dir, Dir: dir,
@@ -180,17 +178,17 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 	return made, r
 }
 
-// LoadsFile is the file of ServerResult.Loads, beside the server's traces.
+// LoadsFile is the file of ServerResult.Loads, next to the server's traces.
 const LoadsFile = "loads.json"
 
-// write adds a file of what the server said. That it cannot be written is a note.
+// write writes a file with data from the server. A failed write becomes a note.
 func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) error) {
 	if err := atomicfile.Write(filepath.Join(dir, name), text); err != nil {
 		r.Notes = append(r.Notes, name+" could not be written: "+err.Error())
 	}
 }
 
-// attend waits, with tiny requests meanwhile if that is asked for.
+// attend waits for the files, and sends tiny requests meanwhile if requested.
 func (m *member) attend(ctx context.Context, w *watch) error {
 	stop := m.sampling(ctx)
 	defer stop()
@@ -203,7 +201,7 @@ func (m *member) attend(ctx context.Context, w *watch) error {
 	return w.wait(ctx)
 }
 
-// nothing is the error of a server that gave no file at all, and what to do.
+// nothing returns the error for a server that gave no file, with a suggested remedy.
 func (m *member) nothing(ctx context.Context, w *watch) error {
 	if len(w.seen) > 0 || w.complete() {
 		return nil
@@ -225,12 +223,12 @@ func (m *member) nothing(ctx context.Context, w *watch) error {
 	return fmt.Errorf("%s: %sthe server says that nothing records, but there is no trace in %s: it may not be allowed to write there, or run in a container with a file system of its own (give --fetch); see 'Traces are saved to' in its log", m.URL, why, m.dir)
 }
 
-// sort names what came and what did not.
+// sort classifies the files and lists the missing ones.
 func (m *member) sort(w *watch, r *ServerResult) {
 	named := len(w.have(func(f trace.FileName, name string) bool { return isTrace(f, name) && f.Rank != trace.NoRank })) > 0
 	for _, name := range w.have(func(trace.FileName, string) bool { return true }) {
 		f, _ := trace.ParseFileName(name)
-		// vLLM's front end has a trace of its own beside those of the ranks.
+		// vLLM's front end has its own trace in addition to those of the ranks.
 		if isTrace(f, name) && (f.Rank != trace.NoRank || !named) {
 			r.Traces = append(r.Traces, filepath.Join(r.Dir, name))
 		} else {
@@ -258,8 +256,8 @@ func (m *member) sort(w *watch, r *ServerResult) {
 	}
 }
 
-// merge joins the ranks, also those that SGLang's own merger leaves out. A server
-// of ours has done the same already when it was asked to.
+// merge merges the ranks, including those that SGLang's own merger omits. A stepscope server has already done so if
+// requested.
 func (m *member) merge(ctx context.Context, r *ServerResult) {
 	for _, path := range r.Other {
 		if f, _ := trace.ParseFileName(filepath.Base(path)); f.Merged && m.kind == Stepscope {
@@ -291,7 +289,7 @@ func (m *member) merge(ctx context.Context, r *ServerResult) {
 	m.o.Log(fmt.Sprintf("%s: merged %d traces in %v", m.URL, len(r.Traces), time.Since(began).Round(time.Millisecond)))
 }
 
-// Lines says in short what came, for people.
+// Lines summarizes the result.
 func (r *ServerResult) Lines() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Counter reads how many forward steps a server has made.
+// Counter reads how many forward steps a server has run.
 type Counter struct {
 	m    *member
 	read func(context.Context) (n float64, ok bool)
 }
 
-// Count finds out how a server shows its steps: by the forward counts of its
-// /server_info, or by vLLM's histogram of steps.
+// Count determines how a server exports its steps: as forward counts in /server_info, or as vLLM's histogram of steps.
 func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 	targets, err := named([]Target{t})
 	if err != nil {
@@ -40,11 +39,11 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 	return nil, fmt.Errorf("%s: %w", c.m.URL, ErrNoCount)
 }
 
-// ErrNoCount means that a server does not tell how many steps it has made.
+// ErrNoCount means that a server does not export its number of steps.
 var ErrNoCount = errors.New("shows no count of forward steps, neither as forward_ct at /server_info nor as iteration_tokens_total at /metrics")
 
-// Wait returns when the server has made so many steps more, or after the limit, and tells
-// how many it made.
+// Wait returns when the server has run the given number of further steps, or after the limit. made is the number that
+// it ran.
 func (c *Counter) Wait(ctx context.Context, steps float64, limit time.Duration) (made float64, err error) {
 	end := time.NewTimer(limit)
 	defer end.Stop()
@@ -71,7 +70,7 @@ func (c *Counter) Wait(ctx context.Context, steps float64, limit time.Duration) 
 	return made, nil
 }
 
-// Steps is the count now: of several data-parallel replicas their mean.
+// Steps returns the current count, the mean over data-parallel replicas.
 func (c *Counter) Steps(ctx context.Context) (float64, error) {
 	n, ok := c.read(ctx)
 	if !ok {

@@ -13,34 +13,32 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// What decode steps take that nothing records, by the counters of a server that serves
-// somebody else's load: its histogram of times between tokens, looked at several times a
-// second before the profiler is armed (or, if that told nothing, after the window). The
-// growth of its sum over that of its count is the length of a step; over the time it is
-// how many requests were in decode (Little).
-
+// Decode step times without the profiler, from the counters of a server under external load. The histogram of
+// inter-token latencies is read several times a second before the profiler is armed or, if that was inconclusive, after
+// the window. The growth of the sum over that of the count is the step time; the growth of the sum over the elapsed
+// time is the number of requests in decode (Little's law).
 const (
 	counterLook  = 100 * time.Millisecond // between looks
-	counterSteps = 8                      // steps in a stretch, at least
+	counterSteps = 8                      // minimum steps in a stretch
 	counterMany  = 7                      // stretches that suffice
-	counterIdle  = 3                      // looks at a server without tokens, after which there is no more to see
+	counterIdle  = 3                      // looks at a server without tokens before giving up
 )
 
-// counterState is one look.
+// counterState is the result of one look.
 type counterState struct {
 	at                 time.Time
-	sum, count, firsts float64 // of times between tokens, s; first tokens
+	sum, count, firsts float64 // inter-token latencies: sum in s, and count; number of first tokens
 }
 
 // stretch is the time between two looks.
 type stretch struct {
 	batch float64 // requests in decode
-	took  int64   // a step, ns
+	took  int64   // step time, ns
 	pure  bool    // without prefill
 }
 
-// counters looks once; ok is false if the server does not count times between tokens, or
-// makes several tokens a step.
+// counters reads the counters once; ok is false if the server has no inter-token latencies, or generates several tokens
+// per step.
 func (m *member) counters(ctx context.Context) (c counterState, ok bool) {
 	c.at = time.Now()
 	several := false
@@ -62,13 +60,13 @@ func (m *member) counters(ctx context.Context) (c counterState, ok bool) {
 			several = several || v > 0
 		}
 	})
-	if !ok && m.kind == VLLM { // in SGLang it has one value a request
+	if !ok && m.kind == VLLM { // in SGLang it has one value per request
 		c.sum, c.count, ok = older.sum, older.count, older.count > 0
 	}
 	return c, read && ok && !several
 }
 
-// watchPace looks at a server's counters for a time, or until they tell enough.
+// watchPace reads a server's counters for a limited time, or until they suffice.
 func (m *member) watchPace(ctx context.Context) {
 	if m.o.Pace <= 0 || m.Role == api.Prefill || enough(m.stretches) {
 		return
@@ -97,7 +95,7 @@ func (m *member) watchPace(ctx context.Context) {
 	}
 }
 
-// enough tells whether as many stretches without prefill are there as it takes.
+// enough reports whether there are enough stretches without prefill.
 func enough(all []stretch) bool {
 	pure := 0
 	for _, s := range all {
@@ -108,9 +106,8 @@ func enough(all []stretch) bool {
 	return pure >= counterMany
 }
 
-// stretches are those between looks in which several steps were made. One is without
-// prefill if there was no first token in it, nor between the two looks before, from which
-// a token may have waited for that prefill.
+// stretches returns the intervals between looks in which several steps ran. An interval is without prefill if no first
+// token occurred in it or between the two looks before, when a prefill could have delayed one of its tokens.
 func stretches(looks []counterState) (out []stretch) {
 	for i := 0; i < len(looks); {
 		j := i + 1
@@ -128,7 +125,7 @@ func stretches(looks []counterState) (out []stretch) {
 	return out
 }
 
-// reference is what the stretches tell; nil: too little.
+// reference returns the step times from the stretches, or nil if there are too few.
 func (m *member) reference() *trace.Reference {
 	pure := slices.DeleteFunc(slices.Clone(m.stretches), func(s stretch) bool { return !s.pure })
 	if ref := counterReference(pure); ref != nil {
@@ -141,7 +138,7 @@ func (m *member) reference() *trace.Reference {
 	return ref
 }
 
-// counterReference is that of the stretches with about the usual number of requests.
+// counterReference uses the stretches with about the usual number of requests.
 func counterReference(list []stretch) *trace.Reference {
 	var batches []float64
 	for _, s := range list {

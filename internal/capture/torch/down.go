@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// downError is that nothing answers for a server. One that the user named fails the
-// session, before anything is recorded. One of several behind a router, which whoever
-// named the router may not know of, is left out, and the others are recorded.
+// downError means that a server does not answer. If the user named it, the session fails before anything is recorded.
+// If it is one of several workers behind a router, which the user may not know of, it is left out and the others are
+// recorded.
 type downError struct {
 	url, why, todo string
 	err            error // may be nil
@@ -24,15 +24,15 @@ func (e *downError) Error() string {
 
 func (e *downError) Unwrap() error { return e.err }
 
-// eachUp is each, but workers behind a router that are down are left out of the session,
-// as long as any server is left.
+// eachUp is like each, but leaves workers behind a router out of the session if they are down, as long as one server
+// remains.
 func (s *Session) eachUp(f func(*member) error) error {
 	down := map[*member]*downError{}
 	var mu sync.Mutex
 	err := s.each(func(m *member) error {
 		err := f(m)
 		var e *downError
-		// One that may record is stopped with the others.
+		// A server that may be recording is stopped with the others.
 		if m.front == "" || !errors.As(err, &e) || m.recording() {
 			return err
 		}

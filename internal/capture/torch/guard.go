@@ -11,21 +11,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// guardEvery is how often the steps of a server that does not count them itself
-// are looked at.
+// guardEvery is the polling interval for the steps of a server that does not count them itself.
 const guardEvery = 100 * time.Millisecond
 
-// Prefills tells whether a server is among them that has work only when a request begins.
+// Prefills reports whether any server is a prefill server, which has work only when a request begins.
 func (s *Session) Prefills() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Role == api.Prefill })
 }
 
-// LoadRuns says, before Arm, that the load goes on already, and has pauses: an idle server is
-// armed when there is work, for which Arm waits so long, and its window is closed if no
-// more comes.
+// LoadRuns declares, before Arm, that the load is already running and has pauses. Arm then waits up to wait for an idle
+// server to have work, and the window is closed if no more work comes.
 func (s *Session) LoadRuns(wait time.Duration) { s.o.LoadFollows, s.o.Wait = false, wait }
 
-// SetSteps sets the number of steps, before Arm.
+// SetSteps sets the number of steps. Call it before Arm.
 func (s *Session) SetSteps(n int) {
 	s.w.NumSteps = n
 	for _, m := range s.members {
@@ -33,11 +31,10 @@ func (s *Session) SetSteps(n int) {
 	}
 }
 
-// Guard closes the windows of servers that know no number of steps (vLLM) when it
-// is reached, and those of idle servers, sees when windows that close by themselves have
-// been written, and looks at the queues of prefill and decode servers, for a caller that
-// has other things to do than to Collect. It returns when nothing of it is left to do,
-// or ctx ends.
+// Guard monitors the windows for a caller that has other things to do than to Collect. It closes the windows of servers
+// that accept no number of steps (vLLM) when that number is reached, and those of idle servers. It detects when windows
+// that close by themselves have been written, and samples the queues of prefill and decode servers. It returns when
+// nothing is left to do, or when ctx ends.
 func (s *Session) Guard(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range s.members {

@@ -11,20 +11,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// An idle server that records writes down how it waits, a frame of Python at a time:
-// schedulers of SGLang have then been busy with the export for minutes, and answered
-// nobody. So a server is looked at before its profiler is armed, and a window without
+// An idle server under the profiler records its own waiting, one Python frame at a time: SGLang's schedulers have then
+// been busy with the export for minutes and unresponsive. So servers are checked before arming, and a window without
 // steps is closed.
 
 const (
 	idleLook  = 250 * time.Millisecond // between looks at a server without work
-	idleGrace = 2 * time.Second        // for the servers of a system of which others have work
-	idleMost  = 20 * time.Second       // that a window goes on without work
-	probeMost = 10 * time.Second       // for tiny requests to be seen, unless Options.Wait is longer
+	idleGrace = 2 * time.Second        // for the idle servers of a system in which others have work
+	idleMost  = 20 * time.Second       // maximum time of a window without work
+	probeMost = 10 * time.Second       // for tiny requests to show as work, unless Options.Wait is longer
 )
 
-// await returns when each server was seen to have work, or shows nothing of it. What has a
-// start step records nothing before, so it need not wait.
+// await returns when each server has shown work, or cannot show it. A window with a start step records nothing before
+// that step, so it need not wait.
 func (s *Session) await(ctx context.Context) error {
 	if s.o.LoadFollows || s.w.StartStep > 0 {
 		return nil
@@ -50,7 +49,7 @@ func (s *Session) await(ctx context.Context) error {
 		}
 		urls := strings.Join(urlsOf(idle), ", ")
 		switch {
-		case looks == 0: // so does one look between two requests
+		case looks == 0: // a single look may fall between two requests
 		case limit <= 0:
 			s.o.Log(urls + ": is idle, so its profiler records how it waits until load comes, and is busy with the export the longer: send load soon, or end it with profile stop")
 			return nil
@@ -68,7 +67,7 @@ func (s *Session) await(ctx context.Context) error {
 	}
 }
 
-// stillIdle looks at servers side by side, and gives those that say they have no work.
+// stillIdle queries servers concurrently and returns those that report no work.
 func stillIdle(ctx context.Context, list []*pulse) (idle []*pulse) {
 	none := make([]bool, len(list))
 	var wg sync.WaitGroup
@@ -94,9 +93,8 @@ func urlsOf(list []*pulse) (urls []string) {
 	return urls
 }
 
-// tooIdle tells whether a window that may be open has had no work for so long that it
-// is closed; why is then what to say of it. One by stage is not open before its first
-// step, and one with a start step not before that.
+// tooIdle reports whether a possibly open window has been without work for so long that it must be closed, with the
+// reason in why. A window by stage is not open before its first step, nor one with a start step before that.
 func (p *pulse) tooIdle() (why string, too bool) {
 	w := &p.m.w
 	if !p.began || w.StartStep > 0 || w.ByStage && !p.moved || time.Since(p.at) < p.m.o.mostIdle {
@@ -108,7 +106,7 @@ func (p *pulse) tooIdle() (why string, too bool) {
 	return fmt.Sprintf("there was no forward step in %v, so the window was closed before the recording of an idle server grows: send load to the server, or give --probe", p.m.o.mostIdle), true
 }
 
-// guardIdle closes a window without work, for one that lasts for a time.
+// guardIdle closes a window of a fixed time if it has no work.
 func (m *member) guardIdle(ctx context.Context) {
 	for p := m.pulse(); m.recording() && pause.For(ctx, min(lookAt, m.o.Idle)); {
 		p.look(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Keep adds the files of a capture to a run; files elsewhere are linked, or copied. window names the capture among
-// several of the run; it may be "".
+// Keep adds the files of a capture to a run. Files in other places are linked or copied. window names the capture if
+// the run has several; it may be "".
 func (c *Result) Keep(r *runs.Run, window string) error {
 	for _, sr := range c.Servers {
 		add := func(kind runs.Kind, path string) error {
@@ -51,7 +51,7 @@ func (c *Result) Keep(r *runs.Run, window string) error {
 			if !said.there {
 				continue
 			}
-			// That it could not be written is a note already.
+			// A failed write has already been noted.
 			if err := add(runs.KindMetrics, filepath.Join(sr.Dir, said.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

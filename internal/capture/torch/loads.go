@@ -12,15 +12,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Where prefill and decode are apart, who waits for whom says which side limits the
-// throughput; traces do not show it. So the queues of such servers are looked at while
-// they are recorded.
+// With disaggregated prefill and decode, the queues show which side limits the throughput; traces do not. So the queues
+// of such servers are sampled during the window.
 
-// loadsEvery is how often. It costs a server next to nothing.
+// loadsEvery is the sampling interval. A sample costs a server almost nothing.
 const loadsEvery = 200 * time.Millisecond
 
-// sample looks at the queues until ctx ends. A server that does not show them is left
-// alone.
+// sample samples the queues until ctx ends. It stops if a server does not export them.
 func (m *member) sample(ctx context.Context) {
 	if m.Role == "" {
 		return
@@ -47,7 +45,7 @@ func (m *member) sample(ctx context.Context) {
 	}
 }
 
-// sampling is sample beside something else; stop ends it.
+// sampling runs sample in the background until stop is called.
 func (m *member) sampling(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -55,8 +53,8 @@ func (m *member) sampling(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// parseLoads reads the reply of /v1/loads, of SGLang or stepscope. At is by the server's
-// clock, as its traces are; 0: it does not say.
+// parseLoads parses the reply of /v1/loads, of SGLang or stepscope. At uses the server's clock, as do its traces; 0:
+// unknown.
 func parseLoads(body []byte) (l trace.Load, ok bool) {
 	var all struct {
 		Loads []struct {
@@ -67,7 +65,7 @@ func parseLoads(body []byte) (l trace.Load, ok bool) {
 			Usage       float64         `json:"token_usage"`
 			Disagg      *struct {
 				Bootstrap       int `json:"prefill_bootstrap_queue_reqs"`
-				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // an older name of it
+				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // its older name
 				Inflight        int `json:"prefill_inflight_queue_reqs"`
 				Prealloc        int `json:"decode_prealloc_queue_reqs"`
 				Transfer        int `json:"decode_transfer_queue_reqs"`

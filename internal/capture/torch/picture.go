@@ -15,16 +15,16 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// SGLang's diffusion servers have no profile routes. Since 0.5.23 a request for a picture may ask for its own denoising
-// steps to be recorded; rank 0 writes the trace before the reply is sent.
+// SGLang's diffusion servers have no profile routes. Since 0.5.23, an image request can ask for its own denoising steps
+// to be recorded; rank 0 writes the trace before the reply is sent.
 
-// Picture is a window of one request to such a server.
+// Picture is a window of one image request.
 type Picture struct {
 	m    *member
 	card *wire.DiffusionCard
 }
 
-// FindPicture tells whether the only target is a diffusion server without profile routes; nil: it is not, or does not say.
+// FindPicture returns a Picture if the only target is a diffusion server without profile routes, or else nil.
 func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*Picture, error) {
 	if len(targets) != 1 || targets[0].Role != "" {
 		return nil, nil
@@ -39,7 +39,7 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 	short, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	card, err := m.server("/v1/models").Pipeline(short)
-	if err != nil || card == nil { // who asks next says what is wrong
+	if err != nil || card == nil { // the caller's next request reports the error
 		return nil, nil
 	}
 	if r, err := m.ask(ctx, "GET", "/profile_files", nil, askPatience); err != nil || r.Status != 404 {
@@ -53,12 +53,12 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 	return &Picture{m, card}, nil
 }
 
-// NoRoutes is why windows cannot be opened and closed on it.
+// NoRoutes returns the error that windows cannot be opened and closed on the server.
 func (p *Picture) NoRoutes() error {
 	return fmt.Errorf("%s: is %s's diffusion server, which has no /start_profile: profile run sends one request that is recorded", p.m.URL, p.m.kind)
 }
 
-// pictureTold is what it is told so that it records n denoising steps.
+// pictureTold returns the number to request for n recorded denoising steps, and the reason for the difference.
 func pictureTold(n int) (told int, why string) {
 	if n > 1 {
 		return n - 1, "it records one denoising step more than it is told"
@@ -66,7 +66,7 @@ func pictureTold(n int) (told int, why string) {
 	return n, "it records one denoising step more than it is told, and is told 1 at least"
 }
 
-// Run sends the request and brings the trace into dir.
+// Run sends the request and copies the trace to dir.
 func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) {
 	m := p.m
 	note := ""
@@ -116,7 +116,7 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	}
 	m.picture = true
 	m.count(ctx, &r)
-	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told { // then it was not SGLang's way of counting
+	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told { // SGLang's counting was not the reason
 		s.Why = ""
 	}
 	return &Result{ID: reply.ID, Dir: dir, Servers: []ServerResult{r}}, nil
@@ -132,7 +132,7 @@ func (p *Picture) refused(ctx context.Context, err error) error {
 	return err
 }
 
-// dirs are where the trace may be: SGLang tells its log alone.
+// dirs returns the possible directories of the trace: SGLang reports the directory only in its log.
 func (p *Picture) dirs() []string {
 	out := []string{p.m.w.OutputDir}
 	if p.m.o.Fetch == nil {
@@ -144,7 +144,7 @@ func (p *Picture) dirs() []string {
 	return out
 }
 
-// bring waits for the trace of a request and brings it.
+// bring waits for the trace of a request and fetches it.
 func (p *Picture) bring(ctx context.Context, id, dir string) (paths []string, from string, err error) {
 	m := p.m
 	end := time.Now().Add(min(afterIdle, m.o.Stall))

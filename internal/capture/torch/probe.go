@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// keepBusy probes until rest is called, or ctx ends.
+// keepBusy probes until rest is called or ctx ends.
 func (m *member) keepBusy(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -23,8 +23,8 @@ func (m *member) keepBusy(ctx context.Context) {
 	m.rest = func() { cancel(); wg.Wait() }
 }
 
-// probe keeps tiny requests running until ctx ends, so that an idle server makes
-// steps of both kinds: some for each data-parallel rank.
+// probe keeps tiny requests running until ctx ends, several per data-parallel rank, so that an idle server runs both
+// prefill and decode steps.
 func (m *member) probe(ctx context.Context) {
 	route, body, prompt := "/generate", map[string]any{
 		"sampling_params": map[string]any{"max_new_tokens": 8, "temperature": 0, "ignore_eos": true},
@@ -39,7 +39,7 @@ func (m *member) probe(ctx context.Context) {
 	text, _ := json.Marshal(body) // strings and numbers only
 	to := m
 	if m.front != "" {
-		// What the router sends to all of its workers reaches this one too.
+		// Requests to the router reach all its workers, including this one.
 		to = &member{Target: Target{URL: m.front, Header: m.Header}, o: m.o}
 	}
 	var wg sync.WaitGroup
@@ -50,7 +50,7 @@ func (m *member) probe(ctx context.Context) {
 			for ctx.Err() == nil {
 				text := text
 				if m.front != "" {
-					// A router may send prompts that begin alike to one worker.
+					// A router may send prompts with the same prefix to one worker.
 					own := maps.Clone(body)
 					own[prompt] = fmt.Sprintf("%d %s: %s", sent.Add(1), m.Name, body[prompt])
 					text, _ = json.Marshal(own)
@@ -70,8 +70,8 @@ func (m *member) probe(ctx context.Context) {
 	wg.Wait()
 }
 
-// paints tells whether the server is one of pictures. It is asked again until it answers: what is sent to the wrong kind
-// keeps nothing busy.
+// paints reports whether the server generates images. It retries until the server answers: requests of the wrong kind
+// would keep nothing busy.
 func (m *member) paints(ctx context.Context) bool {
 	for {
 		short, cancel := context.WithTimeout(ctx, askPatience)
@@ -83,7 +83,7 @@ func (m *member) paints(ctx context.Context) bool {
 	}
 }
 
-// model is the first that the server serves.
+// model returns the first model that the server serves.
 func (m *member) model(ctx context.Context) string {
 	var list struct{ Data []struct{ ID string } }
 	if !m.askFor(ctx, "/v1/models", &list) || len(list.Data) == 0 {

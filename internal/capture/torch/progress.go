@@ -14,10 +14,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Progress is how far windows are, for who looks on: the servers of a session tell it, and
-// a nil one is told nothing. The zero value is ready.
+// Progress tracks the progress of windows for display. The servers of a session update it; a nil Progress ignores
+// updates. The zero value is ready.
 type Progress struct {
-	// Duration is how long is recorded; 0: so many steps.
+	// Duration is the length of the window; 0: it has a number of steps.
 	Duration time.Duration
 
 	mu    sync.Mutex
@@ -25,13 +25,13 @@ type Progress struct {
 	of    []*state
 }
 
-// state is how far one server is.
+// state is the progress of a server.
 type state struct {
 	url, role string
 	doing     string
 	since     time.Time
-	steps, to int // recorded so far, below 0: not known; and to record, 0: until it is stopped
-	files, of int // of the ranks, here and expected; 0: not known
+	steps, to int // recorded so far, below 0: unknown; and requested, 0: until stopped
+	files, of int // of the ranks, here and expected; 0: unknown
 	bytes     int64
 }
 
@@ -53,7 +53,7 @@ func (p *Progress) tell(m *member, change func(*state)) {
 	change(p.of[i])
 }
 
-// What a server is waited for.
+// Activities of a server, for display.
 const (
 	doingLook   = "looked at"
 	doingIdle   = "idle, waiting for load"
@@ -78,12 +78,12 @@ func (m *member) doing(what string) {
 	})
 }
 
-// made tells how many steps of the window have been made, of each replica.
+// made sets the number of the window's steps that each replica has run.
 func (m *member) made(n float64) {
 	m.o.Progress.tell(m, func(s *state) { s.steps = int(math.Min(math.Max(n, 0), float64(m.w.NumSteps))) })
 }
 
-// brought tells what files are here.
+// brought updates the files that are here.
 func (w *watch) brought() {
 	w.m.o.Progress.tell(w.m, func(s *state) {
 		s.files, s.of, s.bytes = 0, len(w.expected), 0
@@ -99,7 +99,7 @@ func (w *watch) brought() {
 	})
 }
 
-// Lines are how far all are.
+// Lines returns one line per server.
 func (p *Progress) Lines(width int) (out []string) {
 	now := time.Now()
 	p.mu.Lock()
@@ -120,7 +120,7 @@ func (p *Progress) Lines(width int) (out []string) {
 	return out
 }
 
-// Frame is Lines below how long it has taken.
+// Frame returns Lines below a line with the elapsed time.
 func (p *Progress) Frame(width, rows int) []string {
 	p.mu.Lock()
 	n, began, now := len(p.of), p.began, time.Now()
@@ -139,7 +139,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Truncate(t
 
 func (s *state) name() string { return strings.TrimSpace(columns.Clean(s.url) + " " + s.role) }
 
-// text says what is waited for, and how much of it is done; below 0: that is not known.
+// text describes the current activity and its completed share; below 0: unknown.
 func (s *state) text(now time.Time, duration time.Duration) (text string, share float64) {
 	switch {
 	case s.doing == doingRecord && duration > 0:

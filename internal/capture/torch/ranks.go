@@ -8,9 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ranks lists the ranks of a server by SGLang's rules (section 1.6 of the
-// contract); nothing when its sizes are not known. A dimension of size 1 has no
-// coordinate, but for TP.
+// ranks lists the ranks of a server by SGLang's rules (section 1.6 of the contract), or nothing if its sizes are
+// unknown. A dimension of size 1 has no coordinate, except TP.
 func (i *Info) ranks() []trace.Rank {
 	if i.TP == 0 {
 		return nil
@@ -23,7 +22,7 @@ func (i *Info) ranks() []trace.Rank {
 	}
 	replicas := i.DP
 	if i.DPAttention {
-		replicas = 1 // they are parts of the TP ranks
+		replicas = 1 // DP ranks are part of the TP ranks
 	}
 	var out []trace.Rank
 	for dp := range replicas {
@@ -40,12 +39,11 @@ func (i *Info) ranks() []trace.Rank {
 	return out
 }
 
-// expected lists the traces that a window leaves when all of it is recorded: the
-// ranks, for each stage. ID stays empty.
+// expected lists the traces of a complete window: one per rank and stage. ID stays empty.
 func (m *member) expected() []trace.FileName {
 	acts := m.w.activities()
 	if slices.Contains(acts, "RPD") {
-		// The ROCm profiler takes the place of torch's, and one rank writes.
+		// The ROCm profiler replaces torch's, and only one rank writes.
 		return []trace.FileName{{Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}}
 	}
 	if !m.traced() {
@@ -60,13 +58,12 @@ func (m *member) expected() []trace.FileName {
 	return out
 }
 
-// traced tells whether the window leaves traces, and not only snapshots of memory
-// or what an outer profiler writes.
+// traced reports whether the window produces traces, not only memory snapshots or files of an external profiler.
 func (m *member) traced() bool {
 	return slices.ContainsFunc(m.w.activities(), func(a string) bool { return a != "MEM" && a != "CUDA_PROFILER" })
 }
 
-// stages are those that are recorded apart; one without a name if none are.
+// stages returns the stages with traces of their own, or one stage "" if there are none.
 func (m *member) stages() []string {
 	if !m.w.ByStage {
 		return []string{""}
@@ -80,8 +77,8 @@ func (m *member) stages() []string {
 	return out
 }
 
-// covers tells whether a file is the trace of an expected rank. Older servers name
-// TP alone; newer profilers name stages in words.
+// covers reports whether a file is the trace of an expected rank. Older servers name only TP; newer profilers use other
+// stage names.
 func covers(file, want trace.FileName) bool {
 	if file.Merged || api.Stage(file.Stage) != want.Stage {
 		return false
@@ -101,5 +98,5 @@ func missing(expected []trace.FileName, have []trace.FileName) (out []trace.File
 	return out
 }
 
-// label is a rank as people read it: "TP00-DP01 decode".
+// label formats a rank: "TP00-DP01 decode".
 func label(f trace.FileName) string { return strings.TrimSpace(f.Rank.String() + " " + f.Stage) }

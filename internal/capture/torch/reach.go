@@ -2,17 +2,17 @@ package torch
 
 import "context"
 
-// Reached is a server and how it is reached.
+// Reached is a server and the way to reach it.
 type Reached struct {
 	Target
-	Front Target // as it was given: a router, or the server itself
-	Base  string // where requests to it begin: its own URL, or a route of its router
+	Front Target // as given: a router, or the server itself
+	Base  string // base URL of requests: the server's own URL, or a route of its router
 	Kind  Kind
 	Info  Info
 }
 
-// Reach finds out what the targets are, as [Prepare] does: the workers of a router come in its place.
-// Of those that are down left says which.
+// Reach identifies the targets like [Prepare]; a router is replaced by its workers. left describes the workers that are
+// down.
 func Reach(ctx context.Context, targets []Target, o Options) (out []Reached, left []string, err error) {
 	named, err := named(targets)
 	if err != nil {
@@ -37,5 +37,5 @@ func Reach(ctx context.Context, targets []Target, o Options) (out []Reached, lef
 	return out, left, nil
 }
 
-// String says what it is: "SGLang 0.5.6, TP 2 x DP 2".
+// String describes the server: "SGLang 0.5.6, TP 2 x DP 2".
 func (r *Reached) String() string { return (&member{kind: r.Kind, info: r.Info}).String() }

@@ -12,22 +12,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Of several data-parallel replicas one without requests makes no steps, so a window of so
-// many steps does not end there by itself, and what SGLang records of it meanwhile is how
-// it waits. Replicas of DP attention are none: they make every step together.
+// A data-parallel replica without requests runs no steps. So a window of a number of steps does not end there by
+// itself, and SGLang records how the replica waits. Replicas with DP attention are different: they run every step
+// together.
 
-// replicaIdle is how long a replica may have no request before the window is closed, once
-// another one has written its traces. Servers of ours close it sooner.
+// replicaIdle is how long a replica may be without requests before the window is closed, after another replica has
+// written its traces. Stepscope's servers close it sooner.
 const replicaIdle = 5 * time.Second
 
-// replicas follows the requests of each replica.
+// replicas tracks the requests of each replica.
 type replicas struct {
 	asked time.Time
-	busy  map[int]time.Time // when each was last seen with requests, or first seen
-	had   map[int]bool      // requests, at any look
+	busy  map[int]time.Time // when each last had requests, or was first seen
+	had   map[int]bool      // had requests at any look
 }
 
-// look asks for the requests of each, now and then.
+// look queries the requests of each replica at intervals.
 func (r *replicas) look(ctx context.Context, m *member) {
 	if time.Since(r.asked) < min(lookAt, m.o.Idle) {
 		return
@@ -47,9 +47,8 @@ func (r *replicas) look(ctx context.Context, m *member) {
 	}
 }
 
-// loneReplicas lists the replicas without requests, if all that is missing is theirs while
-// another has all of its traces. While the window is open they have had none for
-// replicaIdle.
+// loneReplicas lists the replicas without requests, if only their traces are missing and another replica has all of its
+// traces. In an open window they must have been idle for replicaIdle.
 func (w *watch) loneReplicas(ctx context.Context) (idle []int) {
 	m := w.m
 	if m.info.DP < 2 || m.info.DPAttention || m.w.NumSteps == 0 || !w.someDone() {
@@ -85,7 +84,7 @@ func (w *watch) closeLone(ctx context.Context, idle []int) error {
 	return err
 }
 
-// idleRanks takes the ranks of idle replicas out of what is missing.
+// idleRanks removes the ranks of idle replicas from the missing ones.
 func (w *watch) idleRanks(r *ServerResult) {
 	for _, f := range w.missing() {
 		if slices.Contains(w.lone, f.Rank.DP) {
@@ -96,8 +95,7 @@ func (w *watch) idleRanks(r *ServerResult) {
 	}
 }
 
-// withoutSteps notes the replicas whose traces have neither a step nor a kernel, while those
-// of others have.
+// withoutSteps notes the replicas whose traces have neither a step nor a kernel, while those of others do.
 func (m *member) withoutSteps(r *ServerResult, files []check.File) {
 	if m.info.DP < 2 || m.info.DPAttention {
 		return

@@ -15,14 +15,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// A session that one process starts and another collects is kept by its id in a directory that no other user can change:
-// keys go to the servers that it names. The directory of the window cannot be that, since servers of other users write
-// there. A session has no headers, for they have keys.
+// A session that one process starts and another collects is saved by id in a directory that no other user can write to,
+// because API keys are sent to the servers it names. The window's directory is unsuitable, since servers of other users
+// write there. A saved session has no headers, because they contain keys.
 
 type savedSession struct {
 	Format  int           `json:"format"`
 	ID      string        `json:"id"`
-	Dir     string        `json:"dir"` // where the files are put here
+	Dir     string        `json:"dir"` // local destination of the files
 	Window  Window        `json:"window"`
 	Servers []savedServer `json:"servers"`
 	Down    []downServer  `json:"down,omitempty"`
@@ -43,8 +43,8 @@ type savedServer struct {
 	Args     json.RawMessage `json:"server_args,omitempty"`
 }
 
-// Save keeps the session below root, for Resume; dir is where the files will be put here. A new one that servers may
-// write to as well, under users of their own, is open to all, but nobody can remove what others have in it.
+// Save stores the session below root, for Resume; dir is the local destination of the files. If dir is new and servers
+// may also write to it, as other users, it is writable by all with the sticky bit set.
 func (s *Session) Save(root, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -74,13 +74,14 @@ func (s *Session) Save(root, dir string) error {
 
 func sessionFile(root, id string) string { return filepath.Join(root, id+".json") }
 
-// Saved is a session that Save kept.
+// Saved is a session stored by Save.
 type Saved struct {
 	savedSession
 	file string
 }
 
-// FindSaved finds a session below root by its id or its directory; of several with one directory, the last.
+// FindSaved finds a session below root by its id or its directory. If several sessions share a directory, it returns
+// the last.
 func FindSaved(root, ref string) (*Saved, error) {
 	ids := []string{ref}
 	if ref != filepath.Base(ref) || ref == "." || ref == ".." {
@@ -114,7 +115,7 @@ func FindSaved(root, ref string) (*Saved, error) {
 	return nil, fmt.Errorf("%s: no session was started there by you: give the directory that profile start printed, or its last part, the id", ref)
 }
 
-// Resume takes the session up. The keys of the target are for all servers.
+// Resume continues the session. The target's keys are used for all servers.
 func (saved *Saved) Resume(keys Target, o Options) *Session {
 	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults(), down: saved.Down}
 	for _, v := range saved.Servers {
@@ -130,7 +131,7 @@ func (saved *Saved) Resume(keys Target, o Options) *Session {
 	return s
 }
 
-// Cancel ends a session that nobody will take up: its windows are closed, and what Save kept is removed.
+// Cancel ends a session that nobody will resume: it closes the windows and removes the saved session.
 func (s *Session) Cancel(ctx context.Context, root string) {
 	err := s.abort(ctx)
 	if rmErr := os.Remove(sessionFile(root, s.ID)); !errors.Is(rmErr, fs.ErrNotExist) {
@@ -141,7 +142,7 @@ func (s *Session) Cancel(ctx context.Context, root string) {
 	}
 }
 
-// Forget removes what Save wrote.
+// Forget removes the saved session.
 func (saved *Saved) Forget() error {
 	err := os.Remove(saved.file)
 	if errors.Is(err, fs.ErrNotExist) {

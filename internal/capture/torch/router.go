@@ -17,17 +17,17 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// worker is a server behind a router, as far as the router tells.
+// worker is a server behind a router, as reported by the router.
 type worker struct{ url, role, via string }
 
-// routerError is what connect finds at a router: its workers are to be profiled.
+// routerError means that a target is a router, whose workers are to be profiled.
 type routerError struct {
 	m       *member
 	workers []worker // nil: the router does not name all
 	named   []worker
 }
 
-// Error says what to do where the workers cannot be taken from the router.
+// Error explains how to name the workers if the router does not.
 func (e *routerError) Error() string {
 	var flags []string
 	for _, w := range e.named {
@@ -54,7 +54,7 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 		}
 		json.Unmarshal(all[role], &list)
 		for _, w := range list {
-			// A worker that listens everywhere does not know its own name.
+			// A worker that listens on all addresses does not know its own name.
 			if w.Host == "" || w.Host == "0.0.0.0" || w.Host == "::" || w.Port <= 0 {
 				nameless = true
 				continue
@@ -68,8 +68,8 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 	return e
 }
 
-// gateway asks a router for its workers: stepscope's and SGLang's model gateway, the
-// latter by its present and its older route. nil: it is none.
+// gateway queries a router for its workers: stepscope's, or SGLang's model gateway by its current and older routes. It
+// returns nil if there is no router.
 func (m *member) gateway(ctx context.Context, patience time.Duration) *routerError {
 	for _, route := range []string{"/workers", "/list_workers"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, patience)
@@ -108,8 +108,7 @@ func (m *member) gateway(ctx context.Context, patience time.Duration) *routerErr
 	return nil
 }
 
-// connect makes members of the targets and finds out what they are. In the place of a
-// router come its workers.
+// connect makes members of the targets and identifies them. A router is replaced by its workers.
 func (s *Session) connect(ctx context.Context, targets []Target) error {
 	for _, t := range targets {
 		s.members = append(s.members, &member{Target: t, w: s.w, o: &s.o})
@@ -160,12 +159,10 @@ func (s *Session) connect(ctx context.Context, targets []Target) error {
 	})
 }
 
-// reachPatience is how long a worker may take to answer directly, where its router
-// would pass requests on to it too.
+// reachPatience is the timeout of a direct request to a worker, if its router can forward requests to it.
 const reachPatience = 5 * time.Second
 
-// reach finds the way to a worker behind a router: directly, or through the router
-// where that leads on.
+// reach determines how to reach a worker behind a router: directly, or through the router if it forwards.
 func (m *member) reach(ctx context.Context) error {
 	via := m.via
 	m.via = ""
@@ -195,7 +192,7 @@ func (m *member) reach(ctx context.Context) error {
 	direct := err
 	err = m.connect(ctx)
 	if _, down := errors.AsType[*downError](err); down && errors.Is(direct, syscall.ECONNREFUSED) {
-		return direct // the plainer of two that say the same
+		return direct // clearer than err, which says the same
 	}
 	if err == nil && m.via != "" {
 		m.o.Log(fmt.Sprintf("%s: is reached through its router", m.URL))
@@ -203,8 +200,8 @@ func (m *member) reach(ctx context.Context) error {
 	return err
 }
 
-// strangeLoopback tells whether a worker's URL means the router's host, which is
-// another: here it would lead to a server that is none of the router's.
+// strangeLoopback reports whether a worker's URL is a loopback address on the router's host, which is not this host.
+// From here it would reach an unrelated server.
 func strangeLoopback(ctx context.Context, worker, router string) bool {
 	u, err := url.Parse(worker)
 	if err != nil {

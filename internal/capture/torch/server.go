@@ -17,10 +17,10 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// Kind is which program a server is.
+// Kind is the program that a server runs.
 type Kind string
 
-// The kinds that are told apart.
+// Kinds of servers.
 const (
 	SGLang    Kind = "SGLang"
 	Stepscope Kind = "stepscope"
@@ -28,7 +28,7 @@ const (
 	Unknown   Kind = "unknown"
 )
 
-// Info is what a server says of itself. Sizes of 0 are not known.
+// Info holds the properties that a server reports. A size of 0 is unknown.
 type Info struct {
 	Version     string `json:"version,omitempty"`
 	TP          int    `json:"tp_size,omitempty"`
@@ -37,11 +37,11 @@ type Info struct {
 	EP          int    `json:"ep_size,omitempty"`
 	DPAttention bool   `json:"enable_dp_attention,omitempty"` // DP ranks are part of the TP ranks
 	Nodes       int    `json:"nnodes,omitempty"`
-	V2          bool   `json:"profile_v2,omitempty"`   // it is known to run SGLANG_PROFILE_V2
-	Dir         string `json:"profiler_dir,omitempty"` // where it writes windows that name no directory, if it tells
+	V2          bool   `json:"profile_v2,omitempty"`   // known to run SGLANG_PROFILE_V2
+	Dir         string `json:"profiler_dir,omitempty"` // default directory of windows, if reported
 }
 
-// String says it for people: "SGLang 0.5.6, TP 2 x DP 2".
+// String describes the server: "SGLang 0.5.6, TP 2 x DP 2".
 func (m *member) String() string {
 	text := string(m.kind)
 	if m.kind == Unknown {
@@ -65,23 +65,23 @@ func (m *member) String() string {
 	return text
 }
 
-const askPatience = 30 * time.Second // for a reply that needs no work
+const askPatience = 30 * time.Second // timeout of a simple request
 
-// reasonOf is the reason in a reply, one line.
+// reasonOf returns the reason in a reply as one line.
 func reasonOf(r *client.Reply) string {
 	line := r.Reason()
-	if strings.HasPrefix(line, "<") || len(line) > 300 { // a page of some proxy
+	if strings.HasPrefix(line, "<") || len(line) > 300 { // a proxy's HTML page
 		line = strings.TrimSpace(line[:min(len(line), 300)])
 	}
 	return strings.TrimSuffix(line, ".")
 }
 
-// server is the member as it is called on a route.
+// server returns the client for a route.
 func (m *member) server(path string) *client.Server {
 	return &client.Server{URL: m.base(), Header: m.headers(path), HTTP: m.o.Client}
 }
 
-// ask sends one request; patience bounds it as a whole.
+// ask sends one request; patience limits its total time.
 func (m *member) ask(ctx context.Context, method, path string, body []byte, patience time.Duration) (*client.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -99,13 +99,13 @@ func (m *member) ask(ctx context.Context, method, path string, body []byte, pati
 	return r, nil
 }
 
-// askFor asks for JSON; false: there is none.
+// askFor requests JSON; false: there is none.
 func (m *member) askFor(ctx context.Context, path string, into any) bool {
 	r, err := m.ask(ctx, http.MethodGet, path, nil, askPatience)
 	return err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, into) == nil
 }
 
-// base is where requests to the server begin.
+// base returns the base URL of requests to the server.
 func (m *member) base() string {
 	if m.via != "" {
 		return m.via
@@ -113,7 +113,7 @@ func (m *member) base() string {
 	return m.URL
 }
 
-// unreachable says in one line why no reply came.
+// unreachable explains in one line why there was no reply.
 func (m *member) unreachable(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -127,12 +127,12 @@ func (m *member) unreachable(err error) error {
 	return &downError{m.URL, fmt.Sprintf("cannot be reached (%v)", err), "", err}
 }
 
-// notReady is the error of a server that answers with 503.
+// notReady is the error for a server that answers 503.
 func (m *member) notReady(r *client.Reply) error {
 	return &downError{m.URL, fmt.Sprintf("is not ready (503 %s)", reasonOf(r)), "try again when it has started", nil}
 }
 
-// connect finds out what the server is.
+// connect identifies the server.
 func (m *member) connect(ctx context.Context) error {
 	err := m.identify(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -160,12 +160,12 @@ func (m *member) identify(ctx context.Context) error {
 		switch r.Status {
 		case http.StatusServiceUnavailable:
 			return m.notReady(r)
-		case http.StatusBadGateway, http.StatusGatewayTimeout: // what is before it says so
+		case http.StatusBadGateway, http.StatusGatewayTimeout: // reported by a proxy in front of it
 			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, reasonOf(r)), "", nil}
 		}
 	}
 	if m.kind == Unknown || m.kind == SGLang {
-		// A gateway's own /server_info is one of its workers'.
+		// A gateway's /server_info is that of one of its workers.
 		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
 		}
@@ -182,13 +182,13 @@ func (m *member) identify(ctx context.Context) error {
 	return nil
 }
 
-// learn takes /server_info.
+// learn parses /server_info.
 func (m *member) learn(ctx context.Context, body []byte) error {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
-		return nil // something else answers here
+		return nil // not a server that we know
 	}
-	// SGLang's small balancer answers for its workers.
+	// SGLang's mini balancer answers for its workers.
 	if all[api.Prefill] != nil && all[api.Decode] != nil && all["tp_size"] == nil {
 		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
@@ -196,11 +196,11 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 		return m.balancer(all)
 	}
 	if all["tp_size"] == nil {
-		return nil // vLLM in development mode has this route too
+		return nil // vLLM in development mode also has this route
 	}
 	m.kind = SGLang
 	if err := json.Unmarshal(body, &m.info); err != nil {
-		// One odd value must not hide the others.
+		// One malformed value must not hide the others.
 		for name, at := range map[string]any{
 			"version": &m.info.Version, "tp_size": &m.info.TP, "dp_size": &m.info.DP, "pp_size": &m.info.PP, "ep_size": &m.info.EP,
 			"enable_dp_attention": &m.info.DPAttention, "nnodes": &m.info.Nodes,
@@ -220,7 +220,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	d.Decode(&told)
-	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // it was JSON before
+	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // from parsed JSON, so it cannot fail
 	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
 	var files wire.ProfileFiles
 	if err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, &files) == nil && files.Windows != nil {
@@ -229,9 +229,8 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	return err
 }
 
-// environment tells whether SGLang's newer profiler is on, and where windows are written
-// that name no directory: what servers say only if they were started with
-// SGLANG_EXPOSE_OWN_ENV_VARS.
+// environment reports whether SGLang's newer profiler is on, and returns the directory of windows that name none.
+// Servers report both only if they were started with SGLANG_EXPOSE_OWN_ENV_VARS.
 func environment(states json.RawMessage) (v2 bool, dir string) {
 	var list []struct {
 		Env struct {
@@ -249,5 +248,5 @@ func environment(states json.RawMessage) (v2 bool, dir string) {
 	return on == "1" || on == "true" || on == "yes" || on == "y", dir
 }
 
-// maxSize bounds the ranks that a server may claim.
+// maxSize limits the number of ranks that a server may claim.
 const maxSize = 1 << 12

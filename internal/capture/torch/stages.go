@@ -12,10 +12,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sayStages tells, before a server is armed, what a window by stage will be. SGLang's
-// profiler (V1, to 0.5.17 at least) counts the steps of each stage from the first that it
-// meets: whatever is recorded when a stage has made all of its steps is written under that
-// stage's name.
+// sayStages explains a window by stage before a server is armed. SGLang's profiler (V1, to 0.5.17 at least) counts the
+// steps of each stage from the first step that it meets. When a stage has run all its steps, everything recorded until
+// then is written under that stage's name.
 func (m *member) sayStages() {
 	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
 		return
@@ -24,12 +23,11 @@ func (m *member) sayStages() {
 		m.URL, m.w.NumSteps, m.w.NumSteps))
 }
 
-// stagePatience is how long the second stage of a window may begin after the first. With
-// a mixed load each has its steps within the time of a request.
+// stagePatience is the maximum time from the first stage of a window to the second. Under a mixed load both complete
+// within the time of a request.
 const stagePatience = 20 * time.Second
 
-// stageDone is the stage whose traces are all there, while those of the other are not; "":
-// it is not so.
+// stageDone returns the stage whose traces are all here while those of the other are missing, or "".
 func (w *watch) stageDone() string {
 	stages := w.m.stages()
 	if len(stages) < 2 || len(w.expected) == 0 || w.growing() {
@@ -44,16 +42,15 @@ func (w *watch) stageDone() string {
 	return ""
 }
 
-// strayed tells whether the traces that have come all hold steps of the stage that has no
-// files. SGLang 0.5.11 that meets a decode step first counts on from there: when the decode
-// steps are done it records the prefill steps up to the next decode step, and writes them
-// over the decode steps. Nothing more comes then.
+// strayed reports whether all traces received hold steps of the stage that has no files. If SGLang 0.5.11 meets a
+// decode step first, it keeps counting: when the decode steps are done it records the prefill steps up to the next
+// decode step, and overwrites the decode steps with them. No more files come then.
 func (w *watch) strayed() bool {
 	names := w.have(isTrace)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !w.seen[name].strays })
 }
 
-// lost ends a window of one stage that the server wrote the other one over: nothing more comes.
+// lost ends a window of one stage whose trace the server has overwritten with the other stage.
 func (w *watch) lost(ctx context.Context) error {
 	stage := w.m.stages()[0]
 	w.note("the server wrote its other steps over those of %s, as SGLang does when a window meets a decode step first: try again", stage)
@@ -62,8 +59,8 @@ func (w *watch) lost(ctx context.Context) error {
 	return err
 }
 
-// held is what a file is named after, with the stage that it holds where a window is of
-// one: SGLang may write prefill steps under the name of decode.
+// held returns the file's name with the stage that it actually holds, in a window of one stage: SGLang may write
+// prefill steps under the name of decode.
 func (w *watch) held(name string, f trace.FileName) trace.FileName {
 	if !w.seen[name].strays || len(w.m.stages()) != 1 {
 		return f
@@ -76,8 +73,8 @@ func (w *watch) held(name string, f trace.FileName) trace.FileName {
 	return f
 }
 
-// otherStage ends a window of which one stage has come. The answer to a stop, which a
-// server that writes traces gives after that, tells whether the other one is still recorded.
+// otherStage ends a window after one stage has come. The reply to the stop, which the server sends after writing
+// traces, shows whether the other stage was still being recorded.
 func (w *watch) otherStage(ctx context.Context) error {
 	m, done := w.m, w.stageDone()
 	other := api.Prefill
@@ -103,7 +100,7 @@ func (w *watch) otherStage(ctx context.Context) error {
 	return nil
 }
 
-// strays tells whether a trace holds steps, and none of the stage that its name says.
+// strays reports whether a trace holds steps, but none of the stage in its name.
 func strays(ctx context.Context, path string) bool {
 	sets, err := set.Find([]string{path})
 	if err != nil || len(sets) != 1 {

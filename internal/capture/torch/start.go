@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// startRequest is the body of /start_profile as SGLang's clients send it: integers
-// as strings, which servers of all ages take, and a null prefix.
+// startRequest is the body of /start_profile as sent by SGLang's clients: integers are strings, which servers of all
+// versions accept, and the prefix may be null.
 type startRequest struct {
 	OutputDir      string   `json:"output_dir"`
 	NumSteps       string   `json:"num_steps,omitempty"`
@@ -57,8 +57,8 @@ func (w *Window) activities() []string {
 	return w.Activities
 }
 
-// place settles where the files will be, and notes which are there already where
-// windows share a directory. given is the directory that the caller said.
+// place determines the location of the files and, if windows share a directory, lists the files already there. given is
+// the directory from the caller.
 func (m *member) place(ctx context.Context, given string) error {
 	if m.kind == VLLM {
 		if err := m.vllmPlace(ctx, given); err != nil {
@@ -71,7 +71,7 @@ func (m *member) place(ctx context.Context, given string) error {
 		return err
 	}
 	if m.kind == VLLM || m.o.Fetch != nil && m.kind != Stepscope {
-		// Also to learn now, not at the end, that a command does not work.
+		// This also detects a broken command now rather than at the end.
 		files, err := src.List(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: its directory cannot be listed: %w", m.URL, err)
@@ -88,7 +88,7 @@ func (m *member) place(ctx context.Context, given string) error {
 	return nil
 }
 
-// source is where the server's files are read.
+// source returns the source of the server's files.
 func (m *member) source() (collect.Source, error) {
 	switch {
 	case m.src != nil:
@@ -106,7 +106,7 @@ func (m *member) source() (collect.Source, error) {
 	return collect.Dir(m.dir), nil
 }
 
-// here tells whether a URL leads to this host.
+// here reports whether a URL refers to this host.
 func here(ctx context.Context, server string) bool {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -149,7 +149,7 @@ func (m *member) start(ctx context.Context) error {
 	m.sayUnbounded()
 	m.doing(doingArm)
 	m.countFrom(ctx)
-	// From here on it may record, whatever becomes of the reply.
+	// From here on it may record, even if the reply is lost.
 	m.record(true)
 	m.touch(time.Now())
 	r, err := m.ask(ctx, http.MethodPost, "/start_profile", body, askPatience)
@@ -165,7 +165,7 @@ func (m *member) start(ctx context.Context) error {
 	return m.refusedStart(ctx, r)
 }
 
-// refusedStart says why a window was not started, and what to do.
+// refusedStart explains why a window was not started and suggests a remedy.
 func (m *member) refusedStart(ctx context.Context, r *client.Reply) error {
 	text := reasonOf(r)
 	switch {
@@ -197,7 +197,7 @@ func (m *member) record(may bool) {
 	}
 }
 
-// recording tells whether the server may still record.
+// recording reports whether the server may still be recording.
 func (m *member) recording() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,20 +14,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Steps says how many forward steps a window of a number of steps has.
+// Steps compares the requested and recorded numbers of forward steps of a window.
 type Steps struct {
-	Asked int `json:"asked"` // by stage, of each
-	Told  int `json:"told"`  // what the server was told, so that it records so many
-	// Fewest and Most are what the traces of the ranks hold; by stage, of the file's
-	// own stage. Nil: they have no steps that are known by name.
+	Asked int `json:"asked"` // per stage, if by stage
+	Told  int `json:"told"`  // number sent to the server in order to record Asked steps
+	// Fewest and Most are the numbers in the ranks' traces, by stage those of the file's own stage. Nil: the traces
+	// have no steps with known names.
 	Fewest *int   `json:"recorded,omitempty"`
 	Most   *int   `json:"recorded_most,omitempty"`
-	Why    string `json:"why,omitempty"` // these differ, as far as it is known
+	Why    string `json:"why,omitempty"` // reason for a difference, if known
 }
 
-// SGLang counts the steps of a window that begins at once from the one that is under way,
-// and so recorded one fewer than it was told, until its pull request 30215 of July 2026.
-// Of the releases between these two it is not known.
+// For a window that begins at once, SGLang counted the current step and so recorded one step fewer than requested,
+// until its pull request 30215 of July 2026. The behaviour of the releases between these two is unknown.
 var (
 	lastShort = release{0, 5, 11}
 	firstFull = release{0, 5, 23}
@@ -37,8 +36,8 @@ type release [3]int
 
 var releaseText = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})`)
 
-// parseRelease reads the beginning of a version. Builds from a tree without tags call
-// themselves 0.0.0, which says nothing.
+// parseRelease parses the beginning of a version. Builds from a tree without tags report 0.0.0, which counts as
+// unknown.
 func parseRelease(version string) (r release, ok bool) {
 	m := releaseText.FindStringSubmatch(version)
 	if m == nil {
@@ -59,8 +58,8 @@ func (r release) before(o release) bool {
 	return false
 }
 
-// told is what the server is told so that it records the steps that were asked for, and
-// why that is another number.
+// told returns the number of steps to request from the server so that it records the desired number, and the reason if
+// they differ.
 func (m *member) told() (n int, why string) {
 	n = m.w.NumSteps
 	switch {
@@ -85,8 +84,7 @@ func (m *member) told() (n int, why string) {
 	return n + 1, "it records one step fewer than it is told"
 }
 
-// count finds how many steps were recorded. It is no more than a figure, so what cannot
-// be read, of which others tell, is passed over.
+// count determines how many steps were recorded. It ignores unreadable files, which other checks report.
 func (m *member) count(ctx context.Context, r *ServerResult) {
 	if m.w.NumSteps == 0 || !m.traced() {
 		return
@@ -119,7 +117,7 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 			}
 			*s.Fewest, *s.Most = min(*s.Fewest, n), max(*s.Most, n)
 			name, _ := trace.ParseFileName(filepath.Base(f.Path))
-			if f.Stage != name.Stage { // it holds the other one
+			if f.Stage != name.Stage { // it holds the other stage
 				held, absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(f.Stage)}), label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)})
 				r.Missing = slices.DeleteFunc(r.Missing, func(s string) bool { return s == held || s == absent })
 				if slices.Contains(m.stages(), api.Stage(name.Stage)) {
@@ -136,8 +134,8 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 	}
 }
 
-// stepsOf counts the steps of a trace, or of its stage, which mixed batches are prefill
-// in; some tells whether it has steps at all.
+// stepsOf counts the steps of a trace or of its stage; mixed batches count as prefill. some reports whether the trace
+// has any steps.
 func stepsOf(kinds map[string]int, stage string) (n int, some bool) {
 	for kind, k := range kinds {
 		some = true
@@ -156,7 +154,7 @@ func stepsOf(kinds map[string]int, stage string) (n int, some bool) {
 	return n, some
 }
 
-// line says for people what is not as it was asked for; "": all is.
+// line describes a deviation from the requested number, or returns "".
 func (s *Steps) line() string {
 	if s.Fewest == nil {
 		return ""

@@ -108,7 +108,7 @@ func TestStepsOfRealFiles(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, r.Steps.line(), want)
 		}
 		said := strings.Join(append(r.Notes, r.Missing...), "; ")
-		if wrong := "9-TP-0-DECODE.trace.json: its name says DECODE, but it holds 1 prefill: it is taken for what it holds; TP00 decode"; said != wrong && name == "DECODE" || said != "" && name != "DECODE" {
+		if wrong := "9-TP-0-DECODE.trace.json: its name says DECODE, but it holds 1 prefill: the content decides; TP00 decode"; said != wrong && name == "DECODE" || said != "" && name != "DECODE" {
 			t.Errorf("%s: said %q", name, said)
 		}
 	}

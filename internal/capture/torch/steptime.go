@@ -11,15 +11,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// paceLevel is that of the interval of a pace's median: with one as sure of the steps of a
-// window the ratio of the two has 95 % or more.
+// paceLevel is the confidence level of the median's interval: the ratio to a median of the window with the same level
+// has at least 95 %.
 const paceLevel = 0.975
 
-// leastPaces are needed for a median.
+// leastPaces is the minimum number of values for a median.
 const leastPaces = 3
 
-// NewPace is the pace of decode steps of so many requests that took so long each, ns; ok
-// is false if they are too few. The list is sorted.
+// NewStepTime returns the step time of decode steps with batch requests, from their times in ns; ok is false if there
+// are too few. It sorts the list.
 func NewStepTime(batch int, took []int64) (p trace.StepTime, ok bool) {
 	slices.Sort(took)
 	if len(took) < leastPaces || took[0] <= 0 {
@@ -29,8 +29,7 @@ func NewStepTime(batch int, took []int64) (p trace.StepTime, ok bool) {
 	return trace.StepTime{Batch: batch, N: len(took), Median: int64(metric.MedianInPlace(took)), Low: lo, High: hi}, true
 }
 
-// Refer puts what decode steps took that were not recorded beside the traces. That it
-// cannot be written is a note.
+// Refer writes the step times measured without the profiler next to the traces. A failed write becomes a note.
 func (r *ServerResult) Refer(ref *trace.Reference) {
 	r.Reference = ref
 	err := atomicfile.Write(filepath.Join(r.Dir, trace.ReferenceFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(ref) })

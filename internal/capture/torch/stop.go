@@ -15,10 +15,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Stop ends the windows that may still record, and returns when the servers have
-// written them. One that has closed by itself is no error. Of several servers those
-// that fail are logged, and Collect has what the others recorded; only if all fail
-// there is an error.
+// Stop ends the windows that may still be recording, and returns when the servers have written them. A window that has
+// closed by itself is not an error. If some of several servers fail, their errors are logged and Collect has the
+// recordings of the others; it is an error only if all fail.
 func (s *Session) Stop(ctx context.Context) error {
 	var failed atomic.Int32
 	err := s.each(func(m *member) error {
@@ -33,7 +32,7 @@ func (s *Session) Stop(ctx context.Context) error {
 		failed.Add(1)
 		return nil
 	})
-	if errors.Is(ctx.Err(), context.Canceled) { // the request may not have come so far
+	if errors.Is(ctx.Err(), context.Canceled) { // the request may not have been sent yet
 		return errors.Join(err, s.abort(ctx))
 	}
 	if n := int(failed.Load()); err == nil && n == len(s.members) {
@@ -42,11 +41,10 @@ func (s *Session) Stop(ctx context.Context) error {
 	return err
 }
 
-// abortPatience is how long a server may take to write a window that nobody wants
-// any more. It has got the request long before.
+// abortPatience is the timeout for writing an abandoned window. The server receives the request long before.
 const abortPatience = 20 * time.Second
 
-// abort stops what records, when ctx may have ended already.
+// abort stops all recordings, even if ctx has already ended.
 func (s *Session) abort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 	defer cancel()
@@ -65,7 +63,7 @@ func (s *Session) abort(ctx context.Context) error {
 	})
 }
 
-// ending is what a server answered to a stop.
+// ending is a server's answer to a stop.
 type ending int
 
 const (
@@ -73,17 +71,16 @@ const (
 	wasIdle               // it had ended before, or had not begun
 )
 
-// writePatience bounds a stop. SGLang answers when the traces are written, which
-// has taken minutes.
+// writePatience is the timeout of a stop. SGLang answers after the traces are written, which can take minutes.
 const writePatience = 30 * time.Minute
 
-// stop ends the window. That it is not open is no error.
+// stop ends the window. It is not an error if the window is not open.
 func (m *member) stop(ctx context.Context) (ending, error) {
 	m.doing(doingStop)
 	defer progress.Paces{First: m.o.slow}.Await(ctx, m.saySlow())()
 	end, err := m.stopBy(ctx, "/stop_profile")
 	if errors.Is(err, errNoStop) {
-		// The name in SGLang's older guides, which some servers have.
+		// The name in SGLang's older guides, used by some servers.
 		end, err = m.stopBy(ctx, "/end_profile")
 	}
 	if err == nil {
@@ -98,7 +95,7 @@ func (m *member) stop(ctx context.Context) (ending, error) {
 	return end, err
 }
 
-// saySlow speaks of a stop that is not answered, and at first of why.
+// saySlow reports an unanswered stop, the first time with the reason.
 func (m *member) saySlow() func(waited time.Duration) {
 	said := false
 	return func(waited time.Duration) {
@@ -128,15 +125,15 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 	case r.Status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
 		return wasIdle, nil
 	case r.Status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
-		return wasIdle, nil // SGLang gives the reason to its log alone
+		return wasIdle, nil // SGLang gives the reason only in its log
 	case r.Status == http.StatusNotFound:
 		return wasOpen, fmt.Errorf("%s: %w", m.URL, errNoStop)
 	}
 	return wasOpen, fmt.Errorf("%s: refused to stop its profile, which may still record: %d %s", m.URL, r.Status, text)
 }
 
-// disarm undoes a start that waits for its step. SGLang cannot cancel one, but a
-// plain start takes its place, and that can be stopped.
+// disarm undoes a start that waits for its start step. SGLang cannot cancel one, but a plain start replaces it and can
+// be stopped.
 func (m *member) disarm(ctx context.Context) error {
 	r := startRequest{OutputDir: m.dir, Activities: []string{"CPU"}, NumSteps: "1"}
 	body, _ := json.Marshal(r)
@@ -147,9 +144,9 @@ func (m *member) disarm(ctx context.Context) error {
 	return err
 }
 
-// StopAll ends whatever the servers record, whoever started it. The map tells
-// which had something open; those behind a router are in it under their own URLs, but
-// those that are down are not: their URLs are apart. It goes on for a while when ctx ends, for who wanted a stop had reason.
+// StopAll ends all recordings of the servers, whoever started them. open reports which servers had an open window;
+// workers behind a router appear under their own URLs. down lists the URLs of workers that are down. StopAll continues
+// for a while after ctx ends, so that a requested stop still happens.
 func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, down []string, err error) {
 	targets, err = named(targets)
 	if err != nil {

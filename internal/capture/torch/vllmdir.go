@@ -15,17 +15,16 @@ import (
 	"strings"
 )
 
-// vLLM takes no directory with a request: it writes below the one it was started with,
-// and its API does not tell which. Of a server of this host its command line and its
-// environment do.
+// vLLM accepts no directory in a request: it writes to the one given at its start, and its API does not report it. For
+// a server on this host, the command line and the environment do.
 
 const (
 	vllmDirKey = "torch_profiler_dir"
 	vllmDirEnv = "VLLM_TORCH_PROFILER_DIR" // before 0.13
 )
 
-// vllmPlace settles where a vLLM server writes its traces; given is what the caller says.
-// It is an error if that is not known: a window would be recorded that nobody finds.
+// vllmPlace determines where a vLLM server writes its traces; given is the caller's directory. An unknown directory is
+// an error, since nobody would find the window.
 func (m *member) vllmPlace(ctx context.Context, given string) error {
 	var found string
 	var pid int
@@ -51,14 +50,14 @@ func (m *member) vllmPlace(ctx context.Context, given string) error {
 	return nil
 }
 
-// sameFiles tells whether a process of this host sees the files that this one sees.
+// sameFiles reports whether a process of this host has the same file systems as this one.
 func sameFiles(pid int) bool {
 	mine, err := os.Readlink("/proc/self/ns/mnt")
 	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
 	return err == nil && err2 == nil && mine == theirs
 }
 
-// portOf is the port of a URL, 0 if it has none.
+// portOf returns the port of a URL, or 0.
 func portOf(server string) int {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -71,10 +70,10 @@ func portOf(server string) int {
 	return port
 }
 
-// vllmDir is the directory for traces of the server that listens on a port of this host,
-// and a process of it; "" and 0 where they are not known. proc is /proc.
+// vllmDir returns the trace directory of the server that listens on a port of this host, and one of its processes; ""
+// and 0 if unknown. proc is /proc.
 func vllmDir(proc string, port int) (dir string, pid int) {
-	const most = 4 // processes up from the listening one: vLLM's API servers are children at times
+	const most = 4 // ancestors to search: vLLM's API servers may be child processes
 	for _, listens := range listeners(proc, port) {
 		for up, at := 0, listens; at > 1 && up < most; up, at = up+1, parent(proc, at) {
 			of := filepath.Join(proc, strconv.Itoa(at))
@@ -82,7 +81,7 @@ func vllmDir(proc string, port int) (dir string, pid int) {
 			if err != nil {
 				break
 			}
-			env, _ := os.ReadFile(filepath.Join(of, "environ")) // another user's cannot be read
+			env, _ := os.ReadFile(filepath.Join(of, "environ")) // another user's is not readable
 			cwd, _ := os.Readlink(filepath.Join(of, "cwd"))
 			if dir = vllmDirOf(split(args), split(env), cwd); dir != "" {
 				return dir, at
@@ -99,8 +98,7 @@ func split(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// vllmDirOf is the directory that a process of these arguments and this environment writes
-// traces to; "": they do not say.
+// vllmDirOf returns the trace directory of a process with these arguments and environment, or "".
 func vllmDirOf(args, env []string, cwd string) string {
 	var dir string
 	for i, arg := range args {
@@ -141,7 +139,7 @@ func vllmDirOf(args, env []string, cwd string) string {
 	return ""
 }
 
-// listeners are the processes that listen on a TCP port of this host, as far as they can be seen.
+// listeners returns the visible processes that listen on a TCP port of this host.
 func listeners(proc string, port int) (pids []int) {
 	const listen = "0A"
 	sockets := map[string]bool{}
@@ -180,7 +178,7 @@ func listeners(proc string, port int) (pids []int) {
 	return pids
 }
 
-// parent is the process that started another, 0 if that is not known.
+// parent returns the parent of a process, or 0 if unknown.
 func parent(proc string, pid int) int {
 	text, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
 	for line := range bytes.Lines(text) {

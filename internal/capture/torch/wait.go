@@ -18,45 +18,44 @@ import (
 
 const (
 	maxWait   = 2 * time.Second  // between looks at the files
-	lookAt    = time.Second      // between looks at the work of a server
-	afterIdle = 10 * time.Second // a server whose window is over writes nothing more after it
-	settled   = 2 * time.Second  // without change, where nobody knows how many files there will be
-	badLists  = 5                // in a row: then it is no passing trouble
+	lookAt    = time.Second      // between looks at a server's work
+	afterIdle = 10 * time.Second // a server whose window has ended writes nothing after this time
+	settled   = 2 * time.Second  // without change, if the number of files is unknown
+	badLists  = 5                // consecutive failures after which the error is not temporary
 )
 
-// watch waits for the files of one server and brings each as soon as it is whole.
+// watch waits for the files of one server and fetches each as soon as it is complete.
 type watch struct {
 	m        *member
 	src      collect.Source
-	dir      string // here; empty: files are looked at, and none is brought
+	dir      string // local; "": only look at the files
 	expected []trace.FileName
 	seen     map[string]*seen
 	changed  time.Time
-	failed   int // lists in a row
+	failed   int // consecutive failed lists
 	idle     bool
 	notes    []string
-	idled    bool // no step was made in the time limit
-	settles  bool // the other stage, or what is missing of idle replicas, will not come
+	idled    bool // no step ran within the time limit
+	settles  bool // the other stage, or the missing files of idle replicas, will not come
 	replicas replicas
-	lone     []int // replicas that were idle while others made their steps
+	lone     []int // replicas that were idle while others ran steps
 }
 
 // seen is a file of the server.
 type seen struct {
 	size    int64
-	looks   int // with this size
+	looks   int // looks with this size
 	done    bool
-	partial error // why it is not whole at this size
-	failed  int   // times in a row that it could not be brought
-	strays  bool  // it holds no step of the stage that its name says
+	partial error // reason why it is incomplete at this size
+	failed  int   // consecutive failed fetches
+	strays  bool  // it holds no step of the stage in its name
 }
 
 func (w *watch) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// wait returns when all files are there, or when no more will come. The window is
-// closed then.
+// wait returns when all files are here or no more will come. The window is then closed.
 func (w *watch) wait(ctx context.Context) error {
 	began := time.Now()
 	w.changed = began
@@ -72,7 +71,7 @@ func (w *watch) wait(ctx context.Context) error {
 			w.changed, between, slow = time.Now(), w.m.o.firstWait, progress.Paces{First: slowTraces}
 		}
 		if w.complete() {
-			if w.m.recording() { // its window has closed by itself, else there were no files
+			if w.m.recording() { // the window has closed by itself, otherwise there would be no files
 				w.m.record(false)
 			}
 			return nil
@@ -102,10 +101,10 @@ func (w *watch) wait(ctx context.Context) error {
 	}
 }
 
-// slowTraces is how long a window goes on in silence.
+// slowTraces is the wait after which progress is logged.
 const slowTraces = 10 * time.Second
 
-// waits says what is waited for.
+// waits describes the missing files.
 func (w *watch) waits(quiet time.Duration) string {
 	var left []string
 	for _, f := range w.missing() {
@@ -123,7 +122,7 @@ func (w *watch) waits(quiet time.Duration) string {
 	return fmt.Sprintf("%s: waiting for %s: it makes their steps or writes them, nothing came for %v", w.m.URL, what, quiet.Round(time.Second))
 }
 
-// hint is what to do about a server that seems to have no work.
+// hint suggests a remedy for a server that seems to have no work.
 func (w *watch) hint(known bool) string {
 	how := "send load to it, or give --probe to have tiny requests sent"
 	switch {
@@ -138,8 +137,8 @@ func (w *watch) hint(known bool) string {
 	return fmt.Sprintf("%s: makes no forward step, so there is nothing to record: %s", w.m.URL, how)
 }
 
-// decide closes a window that does not close by itself, and gives up waiting. For
-// that it asks the server to stop: the answer tells whether the window was open.
+// decide closes a window that does not close by itself, and stops waiting. To find out whether the window was open, it
+// asks the server to stop.
 func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over bool, err error) {
 	m := w.m
 	if h, ok := w.src.(interface{ Closed() bool }); ok && h.Closed() {
@@ -201,7 +200,7 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	return false, err
 }
 
-// tooIdle tells whether the window is closed since there is no work, and notes why.
+// tooIdle reports whether the window is closed for lack of work, and notes the reason.
 func (w *watch) tooIdle(p *pulse) bool {
 	why, too := p.tooIdle()
 	if too {
@@ -211,11 +210,10 @@ func (w *watch) tooIdle(p *pulse) bool {
 	return too
 }
 
-// vllmTime is how long vLLM records when its steps cannot be counted.
+// vllmTime is the length of a vLLM window if its steps cannot be counted.
 const vllmTime = 2 * time.Second
 
-// look lists the files and brings those that are whole. A look at files that grow
-// is a change.
+// look lists the files and fetches the complete ones. changed also reports that a file has grown.
 func (w *watch) look(ctx context.Context) (changed bool, err error) {
 	files, err := w.src.List(ctx)
 	if err != nil {
@@ -237,7 +235,7 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 		if s.done && (f.Size == s.size || f.Size < 0 || f.Done) {
 			continue
 		}
-		if f.Size != s.size && (!f.Done || s.looks == 0) { // what is written to its end has one size
+		if f.Size != s.size && (!f.Done || s.looks == 0) { // complete files do not change in size
 			*s = seen{size: f.Size}
 			changed = true
 		}
@@ -268,14 +266,13 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// wanted tells traces and snapshots of memory from what else may lie there.
+// wanted reports whether a file is a trace or a memory snapshot.
 func wanted(name string) bool {
 	ending := trace.TraceSuffix(name)
 	return strings.HasSuffix(name, ".pickle") || ending != "" && strings.Contains(ending, "trace")
 }
 
-// bring brings a file that is whole. Where it can be read in its place it is not
-// brought before that is known.
+// bring fetches a complete file. A file that can be read in place is checked before it is copied.
 func (w *watch) bring(ctx context.Context, name string) error {
 	if w.dir == "" {
 		return nil
@@ -293,8 +290,7 @@ func (w *watch) bring(ctx context.Context, name string) error {
 	return collect.Whole(ctx, to)
 }
 
-// leftover brings what is not whole and never will be: part of a trace is better
-// than none. The reports say that it is.
+// leftover fetches files that will never be complete: a partial trace is better than none. The reports say so.
 func (w *watch) leftover(ctx context.Context) {
 	for name, s := range w.seen {
 		to := filepath.Join(w.dir, name)
@@ -310,7 +306,7 @@ func (w *watch) leftover(ctx context.Context) {
 	}
 }
 
-// have lists the whole files whose name is or is not that of a trace of a rank.
+// have lists the complete files that satisfy keep.
 func (w *watch) have(keep func(trace.FileName, string) bool) (names []string) {
 	for name, s := range w.seen {
 		parsed, _ := trace.ParseFileName(name)
@@ -338,11 +334,11 @@ func (w *watch) missing() []trace.FileName {
 	return missing(w.expected, have)
 }
 
-// complete tells whether all that can be expected is there.
+// complete reports whether all expected files are here.
 func (w *watch) complete() bool {
 	m := w.m
 	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
-		// An outer profiler writes its own files, and only our servers tell when.
+		// An external profiler writes its own files, and only stepscope's servers report when.
 		return m.kind != Stepscope || !m.recording()
 	}
 	if len(w.missing()) > 0 {
@@ -370,8 +366,8 @@ func (w *watch) growing() bool {
 	return false
 }
 
-// mergePending tells whether the server's own merged file is still to come.
-// SGLang's merger finds no files that have a prefix.
+// mergePending reports whether the server's own merged file is still to come. SGLang's merger does not find files with
+// a prefix.
 func (w *watch) mergePending() bool {
 	if !w.m.w.Merge || !w.m.traced() || w.m.kind != Stepscope && (w.m.kind != SGLang || w.m.w.Prefix != "") {
 		return false

@@ -9,22 +9,22 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// A pulse tells whether a server has work, from whatever it shows: the requests that it
-// has, counters of /metrics, or the count of its forward steps.
+// pulse determines whether a server has work from any available source: its requests, counters of /metrics, or the
+// count of its forward steps.
 type pulse struct {
 	m     *member
 	ways  []*way
-	began bool      // it shows something
+	began bool      // at least one source works
 	moved bool      // there was work
-	at    time.Time // of the last sign of work, or of the beginning
+	at    time.Time // last sign of work, or the beginning
 }
 
-// way is one of them.
+// way is one source.
 type way struct {
 	ask    func(context.Context) (n float64, busy, ok bool)
-	gauges bool // busy may be out of date: only for who shows nothing better
-	last   bool // costly: only where nothing else is known
-	dead   bool // it does not work
+	gauges bool // busy may be out of date: use only without a better source
+	last   bool // expensive: use only if nothing else is known
+	dead   bool // does not work
 	n      float64
 	asked  bool
 }
@@ -44,7 +44,7 @@ func (m *member) pulse() *pulse {
 	return p
 }
 
-// look asks once. known is false when the server shows nothing of its work.
+// look queries the sources once. known is false if the server shows nothing about its work.
 func (p *pulse) look(ctx context.Context) (busy, known bool) {
 	for _, w := range p.ways {
 		if w.dead || w.last && known {
@@ -55,7 +55,7 @@ func (p *pulse) look(ctx context.Context) (busy, known bool) {
 			if ctx.Err() != nil {
 				return busy, true
 			}
-			w.dead = !w.asked // else it is passing trouble
+			w.dead = !w.asked // otherwise it is a temporary failure
 			continue
 		}
 		if has && !(w.gauges && known) || w.asked && n != w.n {
@@ -70,7 +70,7 @@ func (p *pulse) look(ctx context.Context) (busy, known bool) {
 	return busy, known
 }
 
-// forwardCount is the number of forward steps of all data-parallel ranks.
+// forwardCount returns the number of forward steps of all data-parallel ranks.
 func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 	counts := m.forwardCounts(ctx)
 	for _, c := range counts {
@@ -79,8 +79,8 @@ func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 	return n, false, len(counts) > 0
 }
 
-// countFrom keeps how many forward steps were made before the window, for who looks on. Only
-// our servers tell it at no cost.
+// countFrom stores the number of forward steps before the window, to display progress. Only stepscope's servers report
+// it without cost.
 func (m *member) countFrom(ctx context.Context) {
 	m.forwards = -1
 	if m.o.Progress == nil || m.kind != Stepscope || m.w.ByStage || m.w.NumSteps == 0 {
@@ -93,7 +93,7 @@ func (m *member) countFrom(ctx context.Context) {
 	}
 }
 
-// countNow tells how many it has made since.
+// countNow reports the number of steps since then.
 func (m *member) countNow(ctx context.Context) {
 	if m.o.Progress == nil || m.forwards < 0 {
 		return
@@ -103,7 +103,7 @@ func (m *member) countNow(ctx context.Context) {
 	}
 }
 
-// forwardCounts are those of each data-parallel rank; none: the server does not say.
+// forwardCounts returns the count of each data-parallel rank, or none if the server does not report it.
 func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	var info struct {
 		States []struct {
@@ -120,8 +120,7 @@ func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	return counts
 }
 
-// metricsWork sums what counts work in Prometheus' text; gauges of running
-// requests tell that there is some.
+// metricsWork sums the work counters in Prometheus' text. Gauges of running requests show that there is work.
 func (m *member) metricsWork(ctx context.Context) (n float64, busy, ok bool) {
 	return n, busy, m.metrics(ctx, func(name string, v float64) {
 		switch name {
@@ -136,8 +135,7 @@ func (m *member) metricsWork(ctx context.Context) (n float64, busy, ok bool) {
 	}) && ok
 }
 
-// vllmSteps is how many steps vLLM's engines have made: the count of a histogram
-// with one value for each.
+// vllmSteps returns the number of steps that vLLM's engines have run: the count of a histogram with one value per step.
 func (m *member) vllmSteps(ctx context.Context) (n float64, ok bool) {
 	read := m.metrics(ctx, func(name string, v float64) {
 		if name == "iteration_tokens_total_count" {
@@ -148,7 +146,7 @@ func (m *member) vllmSteps(ctx context.Context) (n float64, ok bool) {
 	return n, ok && read
 }
 
-// metrics reads /metrics; names come without the engine's part before the colon.
+// metrics reads /metrics. Names are passed without the engine's prefix before the colon.
 func (m *member) metrics(ctx context.Context, each func(name string, v float64)) bool {
 	r, err := m.ask(ctx, http.MethodGet, "/metrics", nil, askPatience)
 	if err != nil || r.Status != http.StatusOK {
@@ -160,8 +158,8 @@ func (m *member) metrics(ctx context.Context, each func(name string, v float64))
 	return true
 }
 
-// load asks for the requests that a server has. SGLang 0.5.11 knows /v1/loads and fails at
-// it, with a page of its log, so a route that does not work is not asked again.
+// load returns the number of a server's requests. SGLang 0.5.11 has /v1/loads, but fails on it with a page of log
+// output, so a failed route is not requested again.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 	by, ok := m.loadBy(ctx)
 	for _, one := range by {
@@ -170,7 +168,7 @@ func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 	return n, n > 0, ok
 }
 
-// loadBy is load by data-parallel replica.
+// loadBy returns the load of each data-parallel replica.
 func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
 	for i := m.loadRoute; i < len(client.LoadRoutes); i++ {
 		r, err := m.ask(ctx, http.MethodGet, client.LoadRoutes[i], nil, askPatience)
@@ -185,7 +183,7 @@ func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
 	return nil, false
 }
 
-// requestsOf is the number of requests of each replica in a reply.
+// requestsOf returns the number of requests of each replica in a reply.
 func requestsOf(r *client.Reply) (by map[int]float64, ok bool) {
 	by = map[int]float64{}
 	for i, l := range r.Loads() {

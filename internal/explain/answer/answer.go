@@ -1,5 +1,5 @@
-// Package answer turns findings into an answer: which matters most by what it is worth, the
-// one sentence that says so, and what to do next.
+// Package answer turns findings into an answer: their order by worth, the verdict in one sentence, and recommended
+// actions.
 package answer
 
 import (
@@ -11,13 +11,14 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Of orders the findings of a report, says what to do about each, and gives the verdict.
+// Of orders the findings of a report, adds recommended actions to each, and sets the verdict.
 func Of(rep *result.Report) {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		weigh(f)
 		f.Title = titled(rep, f, f.Title)
 		next(rep, f)
+		forDevices(rep, f)
 	}
 	slices.SortStableFunc(rep.Findings, func(x, y result.Finding) int {
 		return cmp.Or(
@@ -32,7 +33,7 @@ func Of(rep *result.Report) {
 	rep.Verdict = verdict(rep)
 }
 
-// once keeps what is to be done where it is said first.
+// once keeps each recommended action only in the first finding that has it.
 func once(found []result.Finding) {
 	said := map[string]bool{}
 	for i := range found {
@@ -50,8 +51,8 @@ var levels = []string{"high", "medium", "low", "info"}
 
 func level(severity string) int { return slices.Index(levels, severity) }
 
-// What findings are about. Faults come before what holds for all ranks and steps alike: they are what is not as
-// it was, or not as elsewhere, and mending them costs no performance work.
+// Groups of findings. Faults come before bounds, which hold for all ranks and steps alike: faults are deviations from
+// earlier steps or other ranks, and fixing them needs no performance engineering.
 const (
 	fault = iota
 	bound
@@ -68,22 +69,22 @@ func sort(f *result.Finding) int {
 	return fault
 }
 
-// leads tells a late rank that is worth something: it comes before what bounds all ranks.
+// leads reports whether a late rank is worth enough to come before the bounds of all ranks.
 func leads(f *result.Finding) bool {
 	return f.Kind == result.Straggler && level(f.Severity) <= level("medium")
 }
 
-// What is worth less than the first two of these shares of a step is at most of medium and of low severity; a late rank
-// that is worth more than the last is at least of medium severity.
+// Shares of a step. A finding worth less than highShare has at most medium severity, one worth less than mediumShare
+// low severity; a late rank worth more than raiseShare has at least medium severity.
 const (
 	highShare   = 0.03
 	mediumShare = 0.01
 	raiseShare  = 0.05
-	hostShare   = 0.10 // of hosts, which differ by nature, for a high severity
+	hostShare   = 0.10 // for high severity of late hosts, which differ by nature
 )
 
-// weigh brings the severity of a finding in line with what it is worth. A bound, which nobody reaches, says of it only
-// that it is little; few steps say nothing.
+// weigh adjusts the severity of a finding to its worth. The worth of a bound, which is unreachable, only shows that it
+// is small; too few steps show nothing.
 func weigh(f *result.Finding) {
 	w := &f.Worth
 	most := "high"
@@ -106,8 +107,8 @@ func weigh(f *result.Finding) {
 	}
 }
 
-// titled is the title of a late rank with what it is worth before what the others wait for it: they may wait in steps
-// that would take as long without.
+// titled returns the title of a late rank with its worth before the wait of the others: they may wait in steps that
+// would take as long without it.
 func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	w := &f.Worth
 	switch {
@@ -119,7 +120,7 @@ func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 	return title
 }
 
-// total is what a finding costs all its steps together: by what it is worth, where that is known.
+// total returns the total cost of a finding over all its steps, by its worth if known, in ns.
 func total(rep *result.Report, f *result.Finding) int64 {
 	n := len(f.Steps)
 	switch {
@@ -135,8 +136,8 @@ func total(rep *result.Report, f *result.Finding) int64 {
 	return f.CostNSPerStep * int64(n)
 }
 
-// verdict is the sentence: what is wrong with a rank, a link or some steps, and what bounds all steps. If nothing is
-// it says what is known of that.
+// verdict returns the sentence: the fault of a rank, a link or some steps, and the bound of all steps. Without either
+// it describes how far that is known.
 func verdict(rep *result.Report) fact.Fact {
 	var first [lack + 1]*result.Finding
 	for i := range rep.Findings {
@@ -148,6 +149,8 @@ func verdict(rep *result.Report) fact.Fact {
 	switch a, b, c := first[fault], first[bound], first[lack]; {
 	case a != nil && b != nil && !leads(a) && level(b.Severity) < level(a.Severity):
 		return fact.Of("verdict_both", "one", says(rep, b), "other", says(rep, a))
+	case a != nil && b != nil && b.Kind == result.HostBound && bigger(b, a):
+		return fact.Of("verdict_bigger", "one", says(rep, a), "other", atBest(rep, b, true))
 	case a != nil && b != nil:
 		return fact.Of("verdict_both", "one", says(rep, a), "other", says(rep, b))
 	case a != nil:
@@ -162,10 +165,10 @@ func verdict(rep *result.Report) fact.Fact {
 	return fact.Of("verdict_nothing", "idle", idle(rep))
 }
 
-// mostIdle is the share of idle time above which no capture is said to have small findings alone without it.
+// mostIdle is the share of idle time above which a verdict of only small findings, or none, mentions it.
 const mostIdle = 0.5
 
-// idle says that devices are idle for most of the time, though no finding costs much.
+// idle reports that devices are idle most of the time although no finding costs much.
 func idle(rep *result.Report) fact.Fact {
 	var all, none, queued int64
 	for i := range rep.Times {
@@ -182,14 +185,17 @@ func idle(rep *result.Report) fact.Fact {
 	return fact.Fact{}
 }
 
-// says is a finding in a sentence: its title, or of a late rank what it does, and what it is worth.
+// says returns a finding as a sentence: its title, or the behaviour of a late rank, with its worth.
 func says(rep *result.Report, f *result.Finding) fact.Fact {
 	title, doubt := f.Title, fact.Fact{}
 	if f.Profilers {
 		title, doubt = title.Get("what").(fact.Fact), fact.Of("verdict_doubt", "why", title.Get("why"))
 	}
 	w := &f.Worth
-	if title.Key != "straggler" || !w.Sure() {
+	switch {
+	case f.Kind == result.HostBound && reaches(f):
+		return atBest(rep, f, false)
+	case title.Key != "straggler" || !w.Sure():
 		return fact.Of("verdict_one", "what", title, "doubt", doubt)
 	}
 	effect := fact.Of("verdict_little", "which", rep.Which(f), "cost", f.CostNSPerStep)
@@ -200,5 +206,57 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 		}
 		effect = fact.Of("verdict_worth", "which", rep.Which(f), "step", w.Step, "without", w.Without, "tokens", tokens)
 	}
+	if why, _ := title.Get("why").(fact.Fact); why.Key == "late_work" {
+		return fact.Of("verdict_work", "rank", title.Get("rank"), "when", title.Get("when"), "kernels", moreKernels(f), "effect", effect, "doubt", doubt)
+	}
 	return fact.Of("verdict_late", "rank", title.Get("rank"), "when", title.Get("when"), "why", title.Get("why"), "effect", effect, "doubt", doubt)
+}
+
+// moreKernels compares the kernels per step of a rank with its peers', if it runs more of them.
+func moreKernels(f *result.Finding) fact.Fact {
+	for i := range f.Evidence {
+		if e := &f.Evidence[i]; e.Text.Key == "kernels_differ" && e.Value > e.Peers {
+			return fact.Of("verdict_kernels", "mine", e.Value, "peers", e.Peers)
+		}
+	}
+	return fact.Fact{}
+}
+
+// reaches reports whether the bound of a finding is below the recorded step time.
+func reaches(f *result.Finding) bool {
+	return f.Worth.Known && f.Worth.AtMost && f.Worth.Without < f.Worth.Step
+}
+
+// bigger reports whether the bound of a finding gains more than fixing another finding.
+func bigger(bound, f *result.Finding) bool {
+	return reaches(bound) && bound.Worth.Gain() > f.Worth.Gain()
+}
+
+// atBest states how far a host-bound kind of steps could come down. brief drops the title of the finding.
+func atBest(rep *result.Report, f *result.Finding, brief bool) fact.Fact {
+	what, doubt := f.Title, fact.Fact{}
+	if f.Profilers {
+		what, doubt = what.Get("what").(fact.Fact), fact.Of("verdict_doubt", "why", what.Get("why"))
+	}
+	if brief {
+		what = fact.Of("verdict_waits", "idle", what.Get("idle"))
+	}
+	how := fact.Of("how_any")
+	if byGraphs(rep, f) {
+		how = fact.Of("how_graphs")
+	}
+	w := &f.Worth
+	return fact.Of("verdict_bound", "what", what, "how", how, "which", rep.Which(f), "step", w.Step, "without", w.Without, "doubt", doubt)
+}
+
+// byGraphs reports whether the advice for a host-bound kind of steps is CUDA graphs. An earlier finding may give it.
+func byGraphs(rep *result.Report, f *result.Finding) bool {
+	graphs := func(todo fact.Fact) bool {
+		return slices.Contains([]string{"next_graphs", "next_graphs_any", "next_larger_graphs"}, todo.Key)
+	}
+	given := slices.DeleteFunc(slices.Clone(f.Next), func(todo fact.Fact) bool { return todo.Key == "next_lean" })
+	if len(given) > 0 {
+		return slices.ContainsFunc(given, graphs)
+	}
+	return slices.ContainsFunc(rep.Findings, func(g result.Finding) bool { return slices.ContainsFunc(g.Next, graphs) })
 }

@@ -11,7 +11,7 @@ import (
 
 const ms = 1_000_000
 
-// late is a rank that costs so much, and is worth so much of a step of 10 ms.
+// late returns a late rank with this cost and worth per step of 10 ms.
 func late(id, severity string, cost, worth int64) result.Finding {
 	return result.Finding{
 		ID: id, Kind: result.Straggler, Cause: result.CauseDevice, Severity: severity, Names: []string{"TP01"}, FirstStep: 4, LastStep: 13, CostNSPerStep: cost,
@@ -82,7 +82,7 @@ func TestVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rep  *result.Report
-		want []string // parts, in order
+		want []string // substrings, in order
 	}{
 		{"a late rank, and what it is worth", with(late("a", "high", 2*ms, ms)), []string{"verdict_late rank=TP01", "late_since", "late_device", "verdict_worth", "without=9000000"}},
 		{"with what bounds all", with(bounded("h", "high", 9*ms), late("a", "high", 2*ms, ms)), []string{"verdict_both one=verdict_late", "host_bound"}},

@@ -11,12 +11,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// leastEffect is the share of a step below which a change of kernels, or of a part of the step, is no cause.
+// leastEffect is the share of a step below which a change of kernels, or of a part of the step, is not a cause.
 const leastEffect = 0.01
 
-// Causes pairs what was found in two captures. What only one of them has may be behind a change, and so may be what
-// costs more, or less, in the other where the figure that it is about is sure to have changed. rankA and rankB, if
-// set, are the ranks that are compared: only what is about them counts.
+// Causes pairs the findings of two captures. A finding of only one capture may cause a change; so may one that costs
+// more, or less, in the other, if the figure it affects has certainly changed. rankA and rankB, if set, are the ranks
+// compared: only findings about them count.
 func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 	if c.Refused {
 		return
@@ -47,7 +47,7 @@ func Causes(c *result.Comparison, a, b *result.Report, rankA, rankB string) {
 	}
 }
 
-// differing are the findings of a capture that may make it differ from another.
+// differing returns the findings of a capture that may make it differ from another.
 func differing(rep *result.Report, rank string) (out []*result.Finding) {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
@@ -59,7 +59,7 @@ func differing(rep *result.Report, rank string) (out []*result.Finding) {
 	return out
 }
 
-// about is what a finding is about, without the step from which on it is so.
+// about returns the subject of a finding, without its first step.
 func about(f *result.Finding, rank string) string {
 	of := strings.TrimSuffix(f.ID, fmt.Sprintf("-%d", f.FirstStep))
 	if rank != "" {
@@ -68,7 +68,7 @@ func about(f *result.Finding, rank string) string {
 	return of
 }
 
-// cause is a finding of one report that the other does not have.
+// cause converts a finding that only one report has to a cause.
 func cause(change string, f *result.Finding, has, lacks *result.Report, c *result.Comparison) result.Cause {
 	x := result.Cause{
 		Change: change, Kind: f.Kind, Severity: f.Severity, Finding: f.ID, Ranks: f.Names, First: f.FirstStep, Last: f.LastStep, StepKind: f.Worth.Kind,
@@ -83,7 +83,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 		x.B = costs
 	} else {
 		x.A, way = costs, -1
-		x.Next, x.Guide = nil, "" // there is nothing to do
+		x.Next, x.Guide = nil, "" // no action needed
 	}
 	if len(f.Names) == 1 && f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) {
 		x.Rank, x.Work = f.Names[0], f.Cause == result.CauseWork
@@ -94,7 +94,7 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	if f.Worth.Says.String() != "" {
 		x.Evidence = slices.Concat([]fact.Fact{f.Worth.Says}, x.Evidence)
 	}
-	// What passes hardly moves the median of all steps.
+	// A passing finding hardly moves the median of all steps.
 	x.Fits = explains(c, x.StepKind, float64(way)*float64(costs), leastFound) && !f.Worth.Little() && !(f.Passing && 2*(f.LastStep-f.FirstStep+1) < len(has.Steps))
 	if f.Kind == result.Straggler {
 		switch least, ok := seen(lacks, f); {
@@ -109,8 +109,8 @@ func cause(change string, f *result.Finding, has, lacks *result.Report, c *resul
 	return x
 }
 
-// seen is the lateness from which on a report would have what was found in the other; ok is false if it would not have
-// found any.
+// seen returns the lateness in ns from which on a report would show the other's finding; ok is false if it would show
+// none.
 func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	for i := range rep.Chance.Seen {
 		if s := &rep.Chance.Seen[i]; (f.Worth.Kind == "" || s.Kind == f.Worth.Kind) && s.Least > 0 && s.NS > 0 {
@@ -120,13 +120,13 @@ func seen(rep *result.Report, f *result.Finding) (ns int64, ok bool) {
 	return 0, false
 }
 
-// figureOf are the figures of steps that tell whether what findings are about has changed.
+// figureOf names the figure of steps that shows whether a kind of finding has changed.
 var figureOf = map[string]string{
 	result.HostBound: "host_gap", result.LaunchBound: "host_gap", result.CommBound: "exposed_comm", result.SlowLink: "exposed_comm",
 	result.Straggler: "wait", result.SlowLayer: "compute",
 }
 
-// changed is what both captures have and costs more, or less, in B.
+// changed returns the cause for a finding that both captures have and that costs more, or less, in B.
 func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok bool) {
 	x = result.Cause{
 		Change: result.More, Kind: b.Kind, Severity: b.Severity, Finding: b.ID, Ranks: b.Names, First: b.FirstStep, Last: b.LastStep, StepKind: b.Worth.Kind,
@@ -154,7 +154,7 @@ func changed(a, b *result.Finding, c *result.Comparison) (x result.Cause, ok boo
 	return x, false
 }
 
-// lasts is how long the steps take that a row is of, on the side on which that is longer.
+// lasts returns the length of a row's steps, on the side where it is longer.
 func lasts(c *result.Comparison, d *result.StepDiff) float64 {
 	for i := range c.Steps {
 		if s := &c.Steps[i]; s.Figure == "step" && s.Kind == d.Kind && s.Mode == d.Mode && s.Batch == d.Batch {
@@ -164,7 +164,7 @@ func lasts(c *result.Comparison, d *result.StepDiff) float64 {
 	return math.Inf(1)
 }
 
-// sign is the way in which a row changed for sure: 1 if it takes longer, -1 if less; 0: neither.
+// sign returns the certain direction of a row's change: 1 if it takes longer, -1 if less, 0 for neither.
 func sign(verdict string) int {
 	switch verdict {
 	case result.Slower:
@@ -175,8 +175,8 @@ func sign(verdict string) int {
 	return 0
 }
 
-// lengths are the rows of how long steps take. Ranks of one capture end their steps together: there it is what they do in
-// them.
+// lengths returns the rows with the lengths of steps. Ranks of one capture end their steps together, so for them it
+// returns the rows of their compute and host gap.
 func lengths(c *result.Comparison) (rows []*result.StepDiff) {
 	for i := range c.Steps {
 		if d := &c.Steps[i]; d.Figure == "step" && !c.OfRanks || c.OfRanks && (d.Figure == "compute" || d.Figure == "host_gap") {
@@ -186,15 +186,15 @@ func lengths(c *result.Comparison) (rows []*result.StepDiff) {
 	return rows
 }
 
-// What explains less than these parts of a change is not what is behind it: of what was found, whose worth is known for
-// some of the steps alone, and of kernels and parts of steps.
+// Least share of a change that a cause must explain: leastFound for findings, whose worth is known for some of the
+// steps only, leastPart for kernels and parts of steps.
 const (
 	leastFound = 0.3
 	leastPart  = 0.5
 )
 
-// explains tells whether what takes so much longer, or less, is in the direction of the change of most steps of a kind
-// that changed for sure ("": of all), and at least such a part of it.
+// explains reports whether a change by the given amount has the direction of the change of most certainly changed steps
+// of a kind ("": of any kind), and explains at least a share least of it.
 func explains(c *result.Comparison, kind string, by, least float64) bool {
 	var moved, most float64
 	for _, d := range lengths(c) {
@@ -205,7 +205,7 @@ func explains(c *result.Comparison, kind string, by, least float64) bool {
 	return moved != 0 && by/moved >= least
 }
 
-// Compared adds what changed on all ranks alike to the causes, puts them in order and gives the verdict.
+// Compared adds changes common to all ranks to the causes, sorts them and sets the verdict.
 func Compared(c *result.Comparison) {
 	if !c.Refused {
 		kernels(c)
@@ -220,7 +220,7 @@ func Compared(c *result.Comparison) {
 	c.Verdict = compared(c)
 }
 
-// graver puts what was found before the rest, by severity.
+// graver orders findings before other causes, by severity.
 func graver(x *result.Cause) int {
 	if x.Finding == "" {
 		return len(levels)
@@ -230,7 +230,7 @@ func graver(x *result.Cause) int {
 
 func weight(x *result.Cause) float64 { return math.Abs(float64(x.B - x.A)) }
 
-// kernels are the kernels that all ranks together run longer, or no more: those of one kind of steps are one cause.
+// kernels adds the kernels that all ranks together run longer, or no longer: one cause per kind of steps.
 func kernels(c *result.Comparison) {
 	named := map[string]bool{}
 	for i := range c.Causes {
@@ -250,7 +250,7 @@ func kernels(c *result.Comparison) {
 			if sign(d.Verdict) == 0 && d.Verdict != result.Appeared && d.Verdict != result.Vanished {
 				continue
 			}
-			// A kernel whose grid changed is gone and new.
+			// A kernel whose grid changed is both gone and new.
 			at := slices.IndexFunc(x.Kernels, func(k result.KernelChange) bool { return k.Name == d.Name })
 			if at < 0 {
 				at = len(x.Kernels)
@@ -277,10 +277,10 @@ func kernels(c *result.Comparison) {
 	}
 }
 
-// partGuides are the parts of steps that may be causes, and the guides to them. Kernels say more than compute.
+// partGuides are the parts of steps that may be causes, with their guides. Kernels are more specific than compute.
 var partGuides = map[string]string{"compute": slowGuide, "exposed_comm": slowGuide, "host_gap": hostGuide}
 
-// parts are the parts of steps that changed for sure, where no finding and no kernels tell why.
+// parts adds the parts of steps that certainly changed, where no finding or kernels explain it.
 func parts(c *result.Comparison) {
 	for _, s := range lengths(c) {
 		if sign(s.Verdict) == 0 || s.Figure != "step" || slices.ContainsFunc(c.Causes, func(x result.Cause) bool { return x.Fits && (x.StepKind == "" || x.StepKind == s.Kind) }) {
@@ -308,7 +308,7 @@ func parts(c *result.Comparison) {
 	}
 }
 
-// batch says how many requests a step has, if that is known.
+// batch formats the number of requests in a step, if known.
 func batch(d *result.StepDiff) fact.Fact {
 	if d.Batch < 0 {
 		return fact.Fact{}
@@ -316,10 +316,10 @@ func batch(d *result.StepDiff) fact.Fact {
 	return fact.Of("at_batch", "batch", d.Batch)
 }
 
-// mostSteps is how many kinds of steps the verdict names.
+// mostSteps is the number of kinds of steps in the verdict.
 const mostSteps = 2
 
-// compared is the verdict.
+// compared returns the verdict.
 func compared(c *result.Comparison) fact.Fact {
 	if c.Refused {
 		return fact.Of("compared_refused", "why", c.Unlike[0])
@@ -348,7 +348,7 @@ func compared(c *result.Comparison) fact.Fact {
 			says = append(says, fact.Of("compared_others", "n", len(sure)-mostSteps))
 			break
 		}
-		says = append(says, fact.Of("compared_"+d.Figure, "kind", c.Said(d.Kind), "batch", batch(d), "a", d.A, "b", d.B, "change", d.Change.Change))
+		says = append(says, fact.Of("compared_"+d.Figure, "kind", c.Said(d.Kind), "batch", batch(d), "a", d.A, "b", d.B, "change", d.Change.Change, "p", d.PAdj))
 	}
 	steps := fact.Of("compared_steps", "steps", says)
 	switch {
@@ -366,7 +366,7 @@ func compared(c *result.Comparison) fact.Fact {
 			break
 		}
 		if x.Fits {
-			why = fact.Of("compared_why_"+x.Change, "what", x.Text, "kernels", named(x))
+			why = because(x)
 			break
 		}
 	}
@@ -381,7 +381,20 @@ func compared(c *result.Comparison) fact.Fact {
 	return fact.Of("comparison", "steps", steps, "why", why)
 }
 
-// unsure says what is known of steps of which none changed for sure: what they did most often.
+// because returns the reason for a change. A rank that runs more or fewer kernels than in A needs no more words.
+func because(x *result.Cause) fact.Fact {
+	if more := math.Round(x.CountB - x.CountA); x.Rank != "" && x.Work && x.CountA > 0 && x.CountB > 0 && len(x.Kernels) > 0 {
+		switch {
+		case x.Change == result.New && more > 0:
+			return fact.Of("compared_more_kernels", "rank", x.Rank, "n", more)
+		case x.Change == result.Gone && more < 0:
+			return fact.Of("compared_fewer_kernels", "rank", x.Rank, "n", -more)
+		}
+	}
+	return fact.Of("compared_why_"+x.Change, "what", x.Text, "kernels", named(x))
+}
+
+// unsure describes steps without a certain change: their most frequent result.
 func unsure(c *result.Comparison, rows []*result.StepDiff) fact.Fact {
 	var tested []*result.StepDiff
 	for _, d := range rows {
@@ -400,7 +413,7 @@ func unsure(c *result.Comparison, rows []*result.StepDiff) fact.Fact {
 	return fact.Of("unsure_"+how, "kind", c.Said(d.Kind), "batch", batch(d), "change", d.Change.Change, "low", d.Lo, "high", d.Hi)
 }
 
-// named are the kernels of a cause in a few words.
+// named lists the kernels of a cause in a few words.
 func named(x *result.Cause) fact.Fact {
 	var names []string
 	for i := range x.Kernels {

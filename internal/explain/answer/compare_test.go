@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// TestCauses: what one capture alone has is a cause, unless it is the same in both. It is new for sure only if the other
-// one would have shown it, and fits if steps changed in its direction.
+// TestCauses: a finding of one capture only is a cause, unless both have the same one. It is certainly new only if the
+// other capture would have shown it, and it fits if steps changed in its direction.
 func TestCauses(t *testing.T) {
 	late := func(id, rank string, first int) result.Finding {
 		return result.Finding{ID: id, Kind: result.Straggler, Severity: "high", Names: []string{rank}, Cause: result.CauseHost, FirstStep: first, LastStep: 19, CostNSPerStep: 5e6,
@@ -80,7 +80,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestParts: where nothing that was found is behind a change, and kernels are little of it, a part of the steps is named.
+// TestParts: if no finding explains a change, and kernels explain little of it, the cause is a part of the steps.
 func TestParts(t *testing.T) {
 	row := func(figure string, a, b float64) result.StepDiff {
 		return result.StepDiff{Kind: "decode", Figure: figure, Verdict: result.Slower, Change: result.Change{A: a, B: b, NA: 20, NB: 20, Enough: true, Change: b/a - 1}}
@@ -107,7 +107,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestKernelsOfTwoGrids: a kernel whose grid changed is one that changed, not one that is gone and one that is new.
+// TestKernelsOfTwoGrids: a kernel whose grid changed counts as changed, not as gone and new.
 func TestKernelsOfTwoGrids(t *testing.T) {
 	row := func(name, verdict string, countA, countB, a, b, effect float64) result.KernelDiff {
 		return result.KernelDiff{Kind: "other", Batch: -1, Name: name, Short: name, Verdict: verdict, CountA: countA, CountB: countB, Effect: effect, Change: result.Change{A: a, B: b}}

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Guides that tell more: the names of files in docs/guides.
+// Guides with more details: names of files in docs/guides.
 const (
 	lateGuide  = "late-rank"
 	hostGuide  = "host-bound"
@@ -17,7 +17,7 @@ const (
 	apartGuide = "disaggregation"
 )
 
-// next says what to do about a finding, beside what its rule says itself, and the guide to read.
+// next adds the recommended actions for a finding, besides those of its rule, and its guide.
 func next(rep *result.Report, f *result.Finding) {
 	do := func(todo fact.Fact) { f.Next = append(f.Next, todo) }
 	switch f.Kind {
@@ -77,7 +77,24 @@ func next(rep *result.Report, f *result.Finding) {
 	}
 }
 
-// suits chooses advice with the flags of servers, or that for any program where no step has a name of a server's.
+// forDevices replaces advice that fits GPUs alone in a report of software devices.
+func forDevices(rep *result.Report, f *result.Finding) {
+	if !rep.Source.Software {
+		return
+	}
+	for i, todo := range f.Next {
+		switch todo.Key {
+		case "next_device", "next_shared":
+			f.Next[i] = fact.Of("next_device_soft", "rank", todo.Get("rank"))
+		case "next_link", "next_links":
+			f.Next[i] = fact.Of("next_link_soft")
+		case "next_since":
+			f.Next[i] = fact.Of("next_since_soft", "step", todo.Get("step"))
+		}
+	}
+}
+
+// suits returns advice with server flags, or the advice for any program if no step has a server's name.
 func suits(rep *result.Report, server, program fact.Fact) fact.Fact {
 	if rep.Said("other") == "" {
 		return program
@@ -85,12 +102,12 @@ func suits(rep *result.Report, server, program fact.Fact) fact.Fact {
 	return server
 }
 
-// given tells a rank that was given more: requests, tokens or longer contexts.
+// given reports whether a rank got more requests, more tokens or longer contexts.
 func given(f *result.Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(e result.Evidence) bool { return e.Text.Key == "input" && e.Value > e.Peers })
 }
 
-// Late is what to do about a rank that is late, of which a finding has the cause, the reason and the names; stacks: the window has
+// Late returns the recommended actions for a late rank, by the cause, reason and names in f; stacks: the window has
 // Python stacks.
 func Late(f *result.Finding, stacks bool) []fact.Fact {
 	rank := strings.Join(f.Names, ", ")
@@ -126,14 +143,14 @@ func Late(f *result.Finding, stacks bool) []fact.Fact {
 	return nil
 }
 
-// Uneven is what to do about a rank that has more requests than others.
+// Uneven returns the recommended actions for a rank that has more requests than others.
 func Uneven(rank string) []fact.Fact { return []fact.Fact{fact.Of("next_routing", "rank", rank)} }
 
-// Overload is what to do about a server that has all it can do.
+// Overload returns the recommended actions for a server at its capacity.
 func Overload() []fact.Fact { return []fact.Fact{fact.Of("next_overload")} }
 
-// launched counts the launches of the steps that a finding is about, and those of graphs, and gives their kind and
-// their largest batch.
+// launched counts the launches in a finding's steps, and the graph launches among them, and returns the steps' kind and
+// largest batch.
 func launched(rep *result.Report, f *result.Finding) (launches, graphs, batch int, kind string) {
 	for i := range rep.Steps {
 		s := &rep.Steps[i]

@@ -1,5 +1,5 @@
-// Package dumps compares performance dumps of diffusion servers (api.PerfDump): how long whole generations, their stages
-// and their denoising steps took.
+// Package dumps compares performance dumps of diffusion servers (api.PerfDump): the durations of whole generations, of
+// their stages and of their denoising steps.
 package dumps
 
 import (
@@ -11,33 +11,33 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Side is what one side of a comparison has: a dump, or several of one build.
+// Side is one side of a comparison: one or more dumps of one build.
 type Side struct {
 	Name  string
 	Dumps []*api.PerfDump
 }
 
-// Comparison sets sides against the first one, the base. Its JSON form is in docs/formats/dumps.md.
+// Comparison compares sides with the first one, the base. Its JSON form is in docs/formats/dumps.md.
 type Comparison struct {
 	Format int     `json:"format"` // 1
 	Sides  []About `json:"sides"`
 	E2E    Row     `json:"e2e"`
 	Stages []Row   `json:"stages"`
-	// Rest is what of the whole is in no stage.
+	// Rest is the time outside all stages.
 	Rest Row `json:"between_stages"`
 	// Steps are the denoising steps: the first, the median of the others, and each.
 	Steps  []Row    `json:"denoising_steps"`
 	Memory []Memory `json:"memory"`
 	Unlike []Unlike `json:"unlike"`
-	// NotSaid is what some dump does not say, so that nobody can tell whether it is alike.
+	// NotSaid lists the properties missing from some dump, so that their equality is unknown.
 	NotSaid []string     `json:"not_said"`
 	Slow    []SlowStep   `json:"slow_steps"`
-	Causes  [][]Cause    `json:"causes"` // by side: what most of its change is; none of the base
+	Causes  [][]Cause    `json:"causes"` // by side: the main causes of its change; none for the base
 	Worse   []Regression `json:"regressions"`
-	Limit   float64      `json:"limit"` // the share asked for; 0: none
+	Limit   float64      `json:"limit"` // the limit given, as a share; 0: none
 }
 
-// About says what a side is of.
+// About describes the content of a side.
 type About struct {
 	Name      string   `json:"name"`
 	Dumps     int      `json:"dumps"`
@@ -47,67 +47,67 @@ type About struct {
 	StepCount []int    `json:"step_counts"`
 	Commits   []string `json:"commits"`
 	Tags      []string `json:"tags"`
-	Diffusers bool     `json:"diffusers"` // it fell back to the pipeline of Diffusers
+	Diffusers bool     `json:"diffusers"` // it fell back to the Diffusers pipeline
 }
 
 // Row is one time on all sides.
 type Row struct {
 	Name   string  `json:"name"`
-	Step   int     `json:"step"`   // of a denoising step; else -1
+	Step   int     `json:"step"`   // number of a denoising step; else -1
 	Values []Value `json:"values"` // by side
 }
 
-// Value is a time on one side, and how it differs from the base's, of which the rest is 0.
+// Value is a time on one side, and its difference from the base. For the base, only MS, N and Count are set.
 type Value struct {
 	MS     float64 `json:"ms"`              // median over the dumps that have it
-	N      int     `json:"n"`               // how many have it
-	Count  int     `json:"count,omitempty"` // of a stage made of old dumps' steps: how many
+	N      int     `json:"n"`               // number of dumps that have it
+	Count  int     `json:"count,omitempty"` // for a stage made of old dumps' steps: their number
 	Diff   float64 `json:"diff_ms"`
-	Change float64 `json:"change"` // share of the base
-	// Tested says that both sides have dumps enough for a test; Lo and Hi are the 95 % interval of Change.
+	Change float64 `json:"change"` // relative to the base
+	// Tested means that both sides have enough dumps for a test. Lo and Hi are the 95 % confidence interval of Change.
 	Tested  bool    `json:"tested"`
 	Lo      float64 `json:"lo"`
 	Hi      float64 `json:"hi"`
 	P       float64 `json:"p"`
 	PAdj    float64 `json:"p_adjusted"`
 	Status  string  `json:"status"`  // by SGLang's thresholds
-	Verdict string  `json:"verdict"` // by the test; where there is none, by the thresholds
+	Verdict string  `json:"verdict"` // by the test, or else by the thresholds
 }
 
-// What Status and Verdict say.
+// Values of Status and Verdict.
 const (
 	Slower   = "slower"
 	Faster   = "faster"
 	Neutral  = "neutral"   // by the thresholds
 	Same     = "same"      // the whole interval lies within 5 %
-	NotClear = "not clear" // chance could have made the difference, or hidden one
+	NotClear = "not clear" // chance could explain the difference, or hide one
 	Appeared = "appeared"
 	Vanished = "vanished"
 )
 
 // SGLang's thresholds (benchmarks/compare_perf.py).
 const (
-	wholePercent = 2.0   // of whole generations
-	stageShare   = 0.1   // of a stage,
-	stageMS      = 120.0 // and at least so much
+	wholePercent = 2.0   // for whole generations
+	stageShare   = 0.1   // for a stage: relative,
+	stageMS      = 120.0 // and absolute minimum
 )
 
-// Memory is the peak of what was allocated at a checkpoint, the median over a side's dumps; -1: it does not say.
+// Memory is the peak allocation at a checkpoint, the median over a side's dumps; -1: unknown.
 type Memory struct {
 	Checkpoint string    `json:"checkpoint"`
 	PeakMB     []float64 `json:"peak_allocated_mb"`
 }
 
-// Loop is the stage that the denoising steps in old dumps' list of stages make.
+// Loop is the stage formed by the denoising steps in the stage lists of old dumps.
 const Loop = "Denoising Loop"
 
-// The first two rows of Steps.
+// Names of the first two rows of Steps.
 const (
 	FirstStep  = "first"
 	OtherSteps = "others, median"
 )
 
-// Compare sets sides against the first. failOn is the share by which a time may get longer; 0: any.
+// Compare compares sides with the first. failOn is the share by which a time may increase; 0: no limit.
 func Compare(sides []Side, failOn float64) *Comparison {
 	c := &Comparison{
 		Format: 1, Limit: failOn, Stages: []Row{}, Steps: []Row{}, Memory: []Memory{}, Unlike: []Unlike{}, NotSaid: []string{}, Slow: []SlowStep{},
@@ -120,7 +120,7 @@ func Compare(sides []Side, failOn float64) *Comparison {
 		}
 		c.Sides = append(c.Sides, about(&s, read[i]))
 	}
-	c.E2E = row("E2E", -1, read, func(d *dump) (float64, bool) { return d.TotalMS, d.TotalMS > 0 }) // 0: it was not measured
+	c.E2E = row("E2E", -1, read, func(d *dump) (float64, bool) { return d.TotalMS, d.TotalMS > 0 }) // 0: not measured
 	for _, name := range stageNames(read) {
 		r := row(name, -1, read, func(d *dump) (float64, bool) { ms, ok := d.stages[name]; return ms, ok })
 		for i := range r.Values {
@@ -146,12 +146,12 @@ func Compare(sides []Side, failOn float64) *Comparison {
 	return c
 }
 
-// dump is one that was read, with what is computed of it.
+// dump is a dump with figures computed from it.
 type dump struct {
 	*api.PerfDump
 	names  []string // of stages, in order
 	stages map[string]float64
-	loop   int       // steps that are in Loop
+	loop   int       // number of steps in Loop
 	steps  []float64 // denoising steps
 }
 
@@ -180,13 +180,13 @@ func newDump(d *api.PerfDump) *dump {
 	return out
 }
 
-// oldStep tells names of denoising steps among stages: denoising_step_12.
+// oldStep reports whether a stage name is that of a denoising step: denoising_step_12.
 func oldStep(name string) bool {
 	digits, ok := strings.CutPrefix(name, "denoising_step_")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// rest is the time in no stage. Dumps with stages twice, once as steps, have none.
+// rest is the time outside all stages. Dumps that list stages twice, once as steps, have none.
 func (d *dump) rest() (float64, bool) {
 	left := d.TotalMS
 	for _, name := range d.names {
@@ -195,7 +195,7 @@ func (d *dump) rest() (float64, bool) {
 	return left, left >= 0 && len(d.stages) > 0
 }
 
-// stageNames are those of all sides, those of the last one first.
+// stageNames returns the stage names of all sides, those of the last side first.
 func stageNames(read [][]*dump) (names []string) {
 	for _, side := range slices.Backward(read[1:]) {
 		names = appendNames(names, side)
@@ -214,7 +214,7 @@ func appendNames(names []string, side []*dump) []string {
 	return names
 }
 
-// row compares a time of all sides' dumps.
+// row compares a time over all sides' dumps.
 func row(name string, step int, read [][]*dump, of func(*dump) (float64, bool)) Row {
 	r := Row{Name: name, Step: step}
 	var base []float64
@@ -239,7 +239,7 @@ func row(name string, step int, read [][]*dump, of func(*dump) (float64, bool)) 
 	return r
 }
 
-// against fills in how a value differs from the base's.
+// against sets the difference of a value from the base.
 func (v *Value) against(base float64, a, b []float64) {
 	m := metric.Compare(a, b)
 	v.Diff = v.MS - base
@@ -252,8 +252,9 @@ func (v *Value) against(base float64, a, b []float64) {
 	}
 }
 
-// judge gives the rows of one table their verdicts. Those that make a change of the whole which is proven (causing) are each
-// tested alone, since that change has a cause; among the others some would differ by chance, so these are adjusted.
+// judge sets the verdicts of the rows of one table. Rows that account for a proven change of the whole (causing) are
+// tested individually, since that change must have a cause. Among the others some would differ by chance, so their
+// p-values are adjusted.
 func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, side int) bool) {
 	var p []float64
 	var tested []*Value
@@ -279,7 +280,7 @@ func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, s
 	}
 }
 
-// causing tells whether a row makes a large part of a proven change of the whole.
+// causing reports whether a row makes a large part of a proven change of the whole.
 func (c *Comparison) causing(r *Row, side int) bool {
 	whole := &c.E2E.Values[side]
 	if !whole.Tested || whole.Verdict != Slower && whole.Verdict != Faster {
@@ -312,7 +313,7 @@ func (v *Value) verdict(baseN int) string {
 	return Faster
 }
 
-// wholeStatus is SGLang's for whole generations.
+// wholeStatus applies SGLang's threshold for whole generations.
 func wholeStatus(a, b float64) string {
 	percent := 0.0
 	if a != 0 {
@@ -327,10 +328,10 @@ func wholeStatus(a, b float64) string {
 	return Neutral
 }
 
-// stageStatus is SGLang's for stages.
+// stageStatus applies SGLang's thresholds for stages.
 func stageStatus(a, b float64) string { return limitStatus(a, b, stageShare, stageMS) }
 
-// limitStatus tells what differs by more than a share, and more than so many ms.
+// limitStatus compares two times. They differ if the change exceeds both a share and a number of ms.
 func limitStatus(a, b, share, ms float64) string {
 	switch {
 	case b > max(a*(1+share), a+ms):

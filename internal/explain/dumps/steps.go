@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// SlowStep is a denoising step that took much longer than its side's others, and not so on another side.
+// SlowStep is a denoising step that took much longer than the others of its side, but not on another side.
 type SlowStep struct {
 	Side   int     `json:"side"`
 	Step   int     `json:"step"`
@@ -18,8 +18,8 @@ type SlowStep struct {
 	Others float64 `json:"others_ms"` // median of the steps after the first
 }
 
-// A step stands out by this factor over the others', where there are so many, by so many times what these scatter, and if
-// it costs this share of the whole.
+// Criteria of a slow step: at least leastOthers other steps; its time is above standsOut times their median; the excess
+// is above scatters times their spread, and at least the share costs of the whole.
 const (
 	standsOut   = 1.5
 	leastOthers = 3
@@ -27,21 +27,23 @@ const (
 	costs       = 0.02
 )
 
-// Cause is a stage that makes a large part of a side's change, as far as a test could tell.
+// Cause is a stage that makes a large part of a side's change, as far as a test could show.
 type Cause struct {
-	Stage string  `json:"stage"` // "between stages": in none
+	Stage string  `json:"stage"` // "between stages": outside all stages
 	Diff  float64 `json:"diff_ms"`
-	// Steps are the denoising steps that make most of it; none: it is in all, or not of them.
+	// Steps are the denoising steps that make most of the difference; none: it is spread over all, or outside the
+	// steps.
 	Steps []int `json:"steps"`
 }
 
-// A cause makes this share of a change, a step this one of its stage's.
+// Minimum shares: causeShare of a stage in the change of the whole, stepsShare of the steps in the change of their
+// stage.
 const (
 	causeShare = 0.2
 	stepsShare = 0.5
 )
 
-// steps compares the denoising steps.
+// steps adds the rows of the denoising steps.
 func (c *Comparison) steps(read [][]*dump) {
 	most := 0
 	for _, side := range read {
@@ -75,7 +77,7 @@ func (c *Comparison) steps(read [][]*dump) {
 	}
 }
 
-// slowSteps finds the steps that stand out on a side, and do not so on the base; of the base, on no other side.
+// slowSteps finds the steps that stand out on a side but not on the base; for the base, on no other side.
 func (c *Comparison) slowSteps() {
 	for side := range c.Sides {
 		others, spread, ok := c.others(side)
@@ -94,7 +96,7 @@ func (c *Comparison) slowSteps() {
 	}
 }
 
-// others is the median of a side's steps after the first, and how they scatter about it (median of the distances).
+// others returns the median of a side's steps after the first, and their spread (median absolute deviation).
 func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 	var v []float64
 	for _, r := range c.Steps {
@@ -109,8 +111,8 @@ func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 	return median, metric.MAD(v), median > 0
 }
 
-// everywhere tells whether the step stands out as much on a side that this one is compared with, or may do so: then it is the
-// model's way, or chance.
+// everywhere reports whether the step is, or may be, as slow on a side that this one is compared with. It is
+// then typical of the model, or chance.
 func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 	for other := range c.Sides {
 		if other == side || side > 0 && other > 0 {
@@ -126,7 +128,7 @@ func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 	return false
 }
 
-// causes are the stages that make most of a side's change, the largest first.
+// causes returns the stages that make most of a side's change, the largest first.
 func (c *Comparison) causes(side int) []Cause {
 	whole := c.E2E.Values[side].Diff
 	out := []Cause{}
@@ -140,7 +142,7 @@ func (c *Comparison) causes(side int) []Cause {
 	return out
 }
 
-// proven leaves only causes that their test, where there is one, has not put down to chance.
+// proven removes causes that a test attributes to chance.
 func (c *Comparison) proven() {
 	for side := range c.Causes {
 		c.Causes[side] = slices.DeleteFunc(c.Causes[side], func(k Cause) bool {
@@ -152,7 +154,7 @@ func (c *Comparison) proven() {
 	}
 }
 
-// stepsOf are the denoising steps that make most of the change of their stage: the first, or those that stand out.
+// stepsOf returns the denoising steps that make most of the change of their stage: the first, or slow ones.
 func (c *Comparison) stepsOf(stage *Row, side int) []int {
 	out := []int{}
 	if stage.Name != Loop && !strings.Contains(stage.Name, "Denois") {

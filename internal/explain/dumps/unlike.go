@@ -11,24 +11,24 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Unlike is what the sides were asked for differently: their times are of unlike work.
+// Unlike is a difference between the requests of the sides: their times are for different work.
 type Unlike struct {
 	What   string     `json:"what"`   // model, prompt, size, denoising steps
-	Values [][]string `json:"values"` // by side; none: it does not say
+	Values [][]string `json:"values"` // by side; empty: unknown
 }
 
-// Regression is a time that got longer by more than the limit.
+// Regression is a time that increased by more than the limit.
 type Regression struct {
 	Name   string  `json:"name"`
 	Side   int     `json:"side"`
 	Change float64 `json:"change"`
-	Tested bool    `json:"tested"` // else there were too few dumps
+	Tested bool    `json:"tested"` // false: too few dumps for a test
 }
 
-// fallback is the one stage of SGLang's pipelines that run Diffusers' own.
+// fallback is the only stage of SGLang pipelines that run Diffusers' own pipeline.
 const fallback = "DiffusersExecutionStage"
 
-// about says what a side is of.
+// about describes a side.
 func about(s *Side, read []*dump) About {
 	a := About{Name: s.Name, Dumps: len(s.Dumps), Models: []string{}, Prompts: []string{}, Sizes: []string{}, StepCount: []int{}, Commits: []string{}, Tags: []string{}}
 	for _, d := range read {
@@ -58,7 +58,7 @@ func text(v any) string {
 	return s
 }
 
-// prompts is a prompt, or a list of them.
+// prompts returns a prompt, or the joined prompts of a list.
 func prompts(v any) string {
 	list, ok := v.([]any)
 	if !ok {
@@ -71,7 +71,7 @@ func prompts(v any) string {
 	return strings.Join(all, " | ")
 }
 
-// size is that of the picture, where the dump says it.
+// size is the image size, if the dump has it.
 func size(m api.DumpMeta) string {
 	w, ok := m["width"].(float64)
 	h, too := m["height"].(float64)
@@ -81,10 +81,10 @@ func size(m api.DumpMeta) string {
 	return fmt.Sprintf("%g×%g", w, h)
 }
 
-// StepCount is Unlike.What of numbers of denoising steps.
+// StepCount names the number of denoising steps in an Unlike.
 const StepCount = "denoising steps"
 
-// asked are what two dumps must have been asked for alike.
+// asked are the properties that the requests of all dumps must have in common.
 var asked = []struct {
 	what string
 	of   func(d *dump) string
@@ -100,8 +100,8 @@ var asked = []struct {
 	}},
 }
 
-// unlike finds what the sides were asked for differently, and what some dump does not say. A side may have several prompts:
-// then each must have the same share of every side.
+// unlike finds the differences between the sides' requests, and properties missing from some dump. A side may have
+// several prompts; each must then have the same share of every side.
 func (c *Comparison) unlike(read [][]*dump) {
 	for _, f := range asked {
 		u := Unlike{What: f.what}
@@ -135,8 +135,8 @@ func (c *Comparison) unlike(read [][]*dump) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// regressions are the times that got longer by more than the limit: by the test, or where there is none by the limit alone,
-// of stages by no less than SGLang looks at, too.
+// regressions finds the times that increased by more than the limit. The increase must be significant, or, without a
+// test, exceed the limit alone; for a stage it must then also exceed SGLang's minimum.
 func (c *Comparison) regressions() {
 	if c.Limit <= 0 {
 		return

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// csvSink writes RFC 4180: a header, commas, CRLF, quotes where needed. NULL
-// is an empty field, and text is never a formula.
+// csvSink writes RFC 4180: a header, commas, CRLF, quotes where needed. NULL is an empty field, and text is never a
+// formula.
 type csvSink struct {
 	w    *bufio.Writer
 	gzip *gzip.Writer
 	line []byte
-	err  error // of the header
+	err  error // from writing the header
 }
 
 func newCSVSink(w io.Writer, compress bool) *csvSink {
@@ -57,7 +57,7 @@ func (c *csvSink) close(context.Context, *Result) error {
 	return c.gzip.Close()
 }
 
-// abandon has nothing to free; what is buffered stays unwritten.
+// abandon has nothing to free; buffered rows stay unwritten.
 func (c *csvSink) abandon() {}
 
 // appendCSV writes a row.

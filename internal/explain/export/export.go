@@ -1,9 +1,8 @@
-// Package export writes the spans of many ranks as one table, for tools that
-// read Parquet, CSV or SQLite: DuckDB, Spark, pandas, a spreadsheet.
+// Package export writes the spans of many ranks as one table, for tools that read Parquet, CSV or SQLite: DuckDB,
+// Spark, pandas, a spreadsheet.
 //
-// All formats have the same rows and columns (Row); docs/formats/export.md is
-// the reference. Times are int64 nanoseconds. Ranks are written one after the
-// other, so only one file's trace is in memory at a time.
+// All formats have the same rows and columns (Row); docs/formats/export.md is the reference. Times are int64
+// nanoseconds. Ranks are written one after the other, so only one file's trace is in memory at a time.
 package export
 
 import (
@@ -22,17 +21,17 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Format is the kind of file to write.
+// Format is the file format of an export.
 type Format string
 
-// The formats.
+// Formats of an export.
 const (
 	Parquet Format = "parquet"
 	CSV     Format = "csv"
 	SQLite  Format = "sqlite"
 )
 
-// FormatOf tells the format from the ending of a file's name.
+// FormatOf returns the format for a file name's ending.
 func FormatOf(path string) (Format, bool) {
 	base := strings.ToLower(filepath.Base(path))
 	for _, e := range [...]struct {
@@ -49,18 +48,18 @@ func FormatOf(path string) (Format, bool) {
 	return "", false
 }
 
-// OutputName is the name of an export that was given none.
+// OutputName is the default name of an export.
 func OutputName(id string, f Format) string {
 	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
 	return "spans-" + id + "." + string(f)
 }
 
-// Options of an export. The zero value is ready to use.
+// Options configure an export. The zero value is ready to use.
 type Options struct {
-	Read read.Options // how inputs are read
+	Read read.Options // options for reading the inputs
 }
 
-// Result is what became of an export.
+// Result describes a finished export.
 type Result struct {
 	Version  int          `json:"format"` // 1
 	Output   string       `json:"output"`
@@ -69,13 +68,13 @@ type Result struct {
 	BytesIn  int64        `json:"bytes_in"`
 	BytesOut int64        `json:"bytes_out"`
 	Ranks    []RankResult `json:"ranks"`
-	Failed   []Failure    `json:"failed"`  // files that gave nothing
-	Seconds  float64      `json:"seconds"` // that it took
+	Failed   []Failure    `json:"failed"`  // files without rows
+	Seconds  float64      `json:"seconds"` // duration
 }
 
 // RankResult is one rank in the table.
 type RankResult struct {
-	Label    string `json:"rank"` // as in the column of that name
+	Label    string `json:"rank"` // as in the column of the same name
 	Stage    string `json:"stage"`
 	File     string `json:"file"` // base name
 	Host     string `json:"host"`
@@ -87,10 +86,10 @@ type RankResult struct {
 	Notes    []Note `json:"notes"`
 }
 
-// Note is a note in JSON: an object, not a line.
+// Note is a note encoded in JSON as an object rather than a line.
 type Note struct{ trace.Note }
 
-// MarshalJSON writes the note with its words.
+// MarshalJSON encodes the note with its text.
 func (n Note) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Severity     trace.Severity
@@ -105,7 +104,7 @@ type Failure struct {
 	Reason string `json:"reason"`
 }
 
-// Incomplete tells whether part of the input is not in the table.
+// Incomplete reports whether part of the input is missing from the table.
 func (r *Result) Incomplete() bool {
 	for i := range r.Ranks {
 		if !r.Ranks[i].Complete {
@@ -118,21 +117,20 @@ func (r *Result) Incomplete() bool {
 // ErrNothing means that no file could be read; nothing was written.
 var ErrNothing = errors.New("nothing could be read")
 
-// errStream refuses what cannot be written front to back.
+// errStream is returned for a format that cannot be written sequentially.
 var errStream = errors.New("a SQLite database cannot be written to a stream: give a file with -o")
 
-// sink writes one format. Its methods are called in order: rank for each rank,
-// then close, which also ends a table after an error.
+// sink writes one format. Its methods are called in order: rank for each rank, then close, which also ends a table
+// after an error.
 type sink interface {
 	rank(ctx context.Context, r *rank) error
 	close(ctx context.Context, res *Result) error
-	// abandon frees what close would have, without finishing the table.
+	// abandon frees the resources that close would have freed, without finishing the table.
 	abandon()
 }
 
-// File exports the set into the file at path, which gets its name when all is
-// written. On error, or when ctx ends, nothing is left behind. The result
-// comes with ErrNothing too.
+// File exports the set into the file at path. The file gets its name once it is complete; on error, or when ctx ends,
+// nothing is left behind. ErrNothing comes with a result, too.
 func File(ctx context.Context, set set.Set, path string, f Format, opt Options) (*Result, error) {
 	if err := set.NotAnInput(path); err != nil {
 		return nil, err
@@ -228,7 +226,7 @@ func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Resu
 	return res, s.close(ctx, res)
 }
 
-// reason is an error's text without the path, which stands beside it.
+// reason returns an error's text without the path, which is shown beside it.
 func reason(err error) string {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err.Error()

@@ -8,19 +8,18 @@ import (
 	"github.com/stepscope/stepscope/internal/base/parquetfile"
 )
 
-// rowGroup is the rows of a row group: DuckDB's own size, so that each of its
-// threads gets whole ones, and small enough that the buffered columns do not
-// count beside the trace.
+// rowGroup is the number of rows per row group. It is DuckDB's own size, so that each of its threads gets whole groups,
+// and small enough that the buffered columns are small compared with the trace.
 const rowGroup = 122_880
 
-// batch is the rows after which the context is looked at.
+// batch is the number of rows between checks of the context.
 const batch = 1024
 
 // metadataKey holds the Result, without sizes, as JSON in the file's footer.
 const metadataKey = "stepscope"
 
-// parquetSink writes one Parquet file: zstd, dictionaries for text, deltas for
-// times. A row group never mixes ranks, so readers skip those not asked for.
+// parquetSink writes one Parquet file: zstd, dictionaries for text, deltas for times. A row group never mixes ranks, so
+// readers can skip ranks that a query does not need.
 type parquetSink struct{ w *parquetfile.Writer }
 
 func newParquetSink(w io.Writer) *parquetSink {

@@ -9,35 +9,35 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rank is one trace with what its rows need beyond the spans.
+// rank is one trace with the data that its rows need beyond the spans.
 type rank struct {
 	t        *trace.Trace
 	label    string
 	steps    []step
 	rule     string
 	passes   []trace.Pass
-	step     []int32 // of each span, in steps; -1: outside all of them
+	step     []int32 // by span: index in steps; -1: outside all of them
 	class    []kernel.Class
-	known    []bool // class is filled in for this name
+	known    []bool // by name: class is valid
 	at       struct{ tp, dp, pp, ep *int32 }
 	tracks   []track
 	commName []string // operation of each of t.Comms
 }
 
-// track is a row of the timeline as the table shows it.
+// track is a row of the timeline in the form used by the table.
 type track struct {
 	pid    string
 	device *int32
 	stream *int64
 }
 
-// namer gives each rank of an export a label of its own.
+// namer gives each rank of an export a unique label.
 type namer struct{ used map[string]bool }
 
 func newNamer() *namer { return &namer{used: map[string]bool{}} }
 
-// label is the rank's coordinates, "R03" if only its number is known, else
-// "Unknown"; a second one of the same label and stage gets a number.
+// label returns the rank's coordinates, "R03" if only its number is known, or else "Unknown". Repeated labels of one
+// stage get a number.
 func (n *namer) label(s *trace.Source) string {
 	base := s.Rank.String()
 	if s.Rank == trace.NoRank && s.World.Rank >= 0 && s.World.Known {
@@ -63,7 +63,7 @@ func prepare(t *trace.Trace, names *namer) *rank {
 	for i := range t.Tracks {
 		tr := &t.Tracks[i]
 		r.tracks[i].pid = tr.PID
-		// A merged file writes the label before the pid.
+		// A merged file has the label before the pid.
 		if strings.HasPrefix(tr.PID, "[") {
 			if _, pid, ok := strings.Cut(tr.PID, "] "); ok {
 				r.tracks[i].pid = pid
@@ -80,9 +80,8 @@ func prepare(t *trace.Trace, names *namer) *rank {
 	return r
 }
 
-// assignSteps gives each span its step. What the GPU did belongs to the step
-// that launched it: while it works on step n, the host prepares n+1, so its
-// own time would say the wrong one.
+// assignSteps assigns each span to its step. GPU work belongs to the step that launched it: while the GPU works on step
+// n, the host prepares n+1, so the time of the work would give the wrong step.
 func (r *rank) assignSteps() {
 	t := r.t
 	r.step = make([]int32, len(t.Spans))
@@ -98,8 +97,7 @@ func (r *rank) assignSteps() {
 		s := &t.Spans[i]
 		switch {
 		case s.Cat.Launch() && s.Corr != 0:
-			// A launch shows as runtime and driver call of one correlation at
-			// times: the outer, longer one counts.
+			// A launch may appear as both a runtime and a driver call of one correlation: the outer, longer one counts.
 			if at, ok := launch[s.Corr]; !ok || t.Spans[at].Dur < s.Dur {
 				launch[s.Corr] = int32(i)
 			}
@@ -118,7 +116,7 @@ func (r *rank) assignSteps() {
 		case s.Cat == trace.GPUAnnotation:
 			start, ok := opened[s.Ext]
 			if !ok || s.Ext == 0 {
-				r.step[i] = -1 // its GPU time says nothing about its step
+				r.step[i] = -1 // its GPU time does not determine its step
 				continue
 			}
 			at = start
@@ -127,7 +125,7 @@ func (r *rank) assignSteps() {
 	}
 }
 
-// classOf is the class of a span of GPU work.
+// classOf returns the class of a span of GPU work.
 func (r *rank) classOf(s *trace.Span) kernel.Class {
 	switch s.Cat {
 	case trace.Memcpy:
@@ -142,8 +140,8 @@ func (r *rank) classOf(s *trace.Span) kernel.Class {
 	return r.class[s.Name]
 }
 
-// collective is the operation of a communication kernel: as recorded, or else
-// as its name says. "" for other work.
+// collective returns the operation of a communication kernel: as recorded, or else from its name. It is "" for other
+// work.
 func (r *rank) collective(s *trace.Span, op *trace.Op, class kernel.Class) string {
 	if op.Comm >= 0 {
 		return r.commName[op.Comm]

@@ -9,19 +9,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Row is one span with all that is known of it: the columns, in order, of
-// every format. A nil pointer, and a zero in a column marked optional, is NULL
-// there: not recorded, or of no meaning for this category.
+// Row is one span with all its data: the columns, in order, of every format. A nil pointer, or a zero in a column
+// marked optional, is NULL: not recorded, or meaningless for this category.
 //
-// Times are plain INT64, not TIMESTAMP(NANOS): Spark refuses a whole file for
-// one such column, and differences of integers are exact everywhere.
+// Times are plain INT64, not TIMESTAMP(NANOS): Spark rejects a whole file for one such column, and differences of
+// integers are exact everywhere.
 type Row struct {
 	Rank  string `parquet:"rank,dict"` // "TP00-DP01"
 	TP    *int32 `parquet:"tp,optional,dict"`
 	DP    *int32 `parquet:"dp,optional,dict"`
 	PP    *int32 `parquet:"pp,optional,dict"`
 	EP    *int32 `parquet:"ep,optional,dict"`
-	Stage string `parquet:"stage,optional,dict"` // EXTEND, DECODE of a window split by stage
+	Stage string `parquet:"stage,optional,dict"` // EXTEND, DECODE in a window split by stage
 
 	Step       *int32 `parquet:"step,optional,dict"` // from 0, the step that launched the work
 	StepKind   string `parquet:"step_kind,optional,dict"`
@@ -44,8 +43,8 @@ type Row struct {
 	DurNS   int64 `parquet:"dur_ns,delta"`
 	EndNS   int64 `parquet:"end_ns,delta"` // StartNS + DurNS
 
-	Correlation int64 `parquet:"correlation,optional,delta"` // joins a launch and the GPU work it started
-	ExternalID  int64 `parquet:"external_id,optional,delta"` // the innermost op that was open
+	Correlation int64 `parquet:"correlation,optional,delta"` // joins a launch with the GPU work it started
+	ExternalID  int64 `parquet:"external_id,optional,delta"` // the innermost open op
 	Bytes       int64 `parquet:"bytes,optional,dict"`        // copies and fills
 	GridX       int32 `parquet:"grid_x,optional,dict"`       // blocks
 	GridY       int32 `parquet:"grid_y,optional,dict"`
@@ -54,7 +53,7 @@ type Row struct {
 	BlockY      int32 `parquet:"block_y,optional,dict"`
 	BlockZ      int32 `parquet:"block_z,optional,dict"`
 
-	Collective    string `parquet:"collective,optional,dict"` // AllReduce, …: recorded, or by the kernel's name
+	Collective    string `parquet:"collective,optional,dict"` // AllReduce, …: recorded, or from the kernel's name
 	CollDType     string `parquet:"coll_dtype,optional,dict"`
 	CollInElems   *int64 `parquet:"coll_in_elems,optional,dict"` // elements on this rank
 	CollOutElems  *int64 `parquet:"coll_out_elems,optional,dict"`
@@ -63,11 +62,11 @@ type Row struct {
 	CollGroupSize int32  `parquet:"coll_group_size,optional,dict"`
 	CollSeq       *int64 `parquet:"coll_seq,optional,dict"`
 
-	InputDims  string `parquet:"input_dims,optional,dict"` // CPU ops: JSON, where recorded
+	InputDims  string `parquet:"input_dims,optional,dict"` // CPU ops: JSON, if recorded
 	InputTypes string `parquet:"input_types,optional,dict"`
 }
 
-// rowColumns are the columns as Row declares them.
+// rowColumns are the columns as declared by Row.
 var rowColumns = describe()
 
 // Columns names the columns of every format, in order.
@@ -105,8 +104,7 @@ func columnNames() []string {
 	return names
 }
 
-// values are pointers to the values of the columns, in order, which a test
-// holds them to; nil is NULL.
+// values returns pointers to the values of the columns, in order, which a test verifies. nil is NULL.
 func (r *Row) values() [42]any {
 	return [...]any{
 		&r.Rank, r.TP, r.DP, r.PP, r.EP, &r.Stage, r.Step, &r.StepKind, &r.StepMode, r.StepBatch, r.StepTokens,
@@ -118,7 +116,7 @@ func (r *Row) values() [42]any {
 	}
 }
 
-// nonzero is nil for a number that is not there.
+// nonzero returns nil for a number that is 0.
 func nonzero[T int32 | int64](n *T) *T {
 	if *n == 0 {
 		return nil
@@ -126,8 +124,7 @@ func nonzero[T int32 | int64](n *T) *T {
 	return n
 }
 
-// fill makes row that of span i. Its pointers lead into the rank, which must
-// outlive it.
+// fill sets row to the row of span i. Its pointers refer into the rank, which must outlive it.
 func (r *rank) fill(row *Row, i int) {
 	t := r.t
 	s := &t.Spans[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sqliteSink fills one database, all of its tables at once.
+// sqliteSink fills all tables of one database.
 type sqliteSink struct {
 	w *sqlitefile.Writer
 
@@ -87,7 +87,7 @@ func (s *sqliteSink) rank(ctx context.Context, r *rank) error {
 			return err
 		}
 	}
-	nameOf := make([]int64, t.Strings.Len()) // of the category in catOf
+	nameOf := make([]int64, t.Strings.Len()) // for the category in catOf
 	catOf := make([]trace.Category, t.Strings.Len())
 	for i := range t.Spans {
 		if i%batch == 0 && ctx.Err() != nil {
@@ -129,7 +129,7 @@ func (s *sqliteSink) rank(ctx context.Context, r *rank) error {
 	return nil
 }
 
-// nameID is the row of a span's name and category, over all ranks.
+// nameID returns the row of a span's name and category; all ranks share these rows.
 func (s *sqliteSink) nameID(r *rank, sp *trace.Span) (int64, error) {
 	key := nameKey{r.t.Strings.Get(sp.Name), sp.Cat}
 	if id := s.nameIDs[key]; id != 0 {
@@ -188,7 +188,7 @@ var null sqlitefile.Value
 
 func text(s string) sqlitefile.Value { return sqlitefile.Text(s) }
 
-// textOrNull is NULL for no text.
+// textOrNull returns NULL for an empty text.
 func textOrNull(s string) sqlitefile.Value {
 	if s == "" {
 		return null
@@ -198,7 +198,7 @@ func textOrNull(s string) sqlitefile.Value {
 
 func number[T int | int32 | int64](n T) sqlitefile.Value { return sqlitefile.Int(int64(n)) }
 
-// numberOrNull is NULL for 0.
+// numberOrNull returns NULL for 0.
 func numberOrNull[T int | int32 | int64](n T) sqlitefile.Value {
 	if n == 0 {
 		return null
@@ -206,7 +206,7 @@ func numberOrNull[T int | int32 | int64](n T) sqlitefile.Value {
 	return number(n)
 }
 
-// pointed is NULL for nil.
+// pointed returns NULL for nil.
 func pointed[T int32 | int64](n *T) sqlitefile.Value {
 	if n == nil {
 		return null

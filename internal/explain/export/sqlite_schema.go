@@ -1,10 +1,9 @@
 package export
 
-// The tables and the view of the database. What repeats stands in tables of its
-// own, which makes the file several times smaller, and the view spans has the
-// columns of the other formats. Its joins are LEFT JOINs on primary keys: SQLite
-// leaves out those that a query without aggregates does not use, and turns one whose
-// columns are compared into an inner join, which can start from an index.
+// Tables and view of the database. Repeated values are in tables of their own, which makes the file several times
+// smaller. The view spans has the columns of the other formats. It uses LEFT JOINs on primary keys. SQLite omits such a
+// join if a query without aggregates does not use it. It turns the join into an inner join, which can start from an
+// index, if the query compares its columns.
 const (
 	aboutTable = `CREATE TABLE about (key TEXT NOT NULL, value TEXT)`
 	ranksTable = `CREATE TABLE ranks (
@@ -68,7 +67,7 @@ LEFT JOIN collectives c ON c.id = s.collective_id
 LEFT JOIN shapes sh ON sh.id = s.shape_id`
 )
 
-// indexes are made after the rows.
+// indexes are created after the rows have been inserted.
 var indexes = []string{
 	`CREATE INDEX span_rows_name ON span_rows (name_id)`,
 	`CREATE INDEX span_rows_step ON span_rows (step_id)`,

@@ -2,14 +2,13 @@ package export
 
 import "github.com/stepscope/stepscope/trace"
 
-// step is one forward pass, with its figures as a row points to them; nil: not
-// said.
+// step is one forward pass with pointers to its figures for rows; nil: unknown.
 type step struct {
 	trace.Pass
 	number, batch, tokens *int32
 }
 
-// findSteps cuts a trace into forward passes, numbered by their start from 0.
+// findSteps cuts a trace into forward passes, numbered by start time from 0.
 func findSteps(t *trace.Trace) (passes []trace.Pass, steps []step, rule string) {
 	passes, rule = trace.Passes(t)
 	steps = make([]step, len(passes))
@@ -19,7 +18,7 @@ func findSteps(t *trace.Trace) (passes []trace.Pass, steps []step, rule string) 
 	return passes, steps, rule
 }
 
-// said points to a number; a negative one was not said.
+// said returns a pointer to n, or nil if n is negative, that is, unknown.
 func said(n int) *int32 {
 	if n < 0 {
 		return nil

@@ -1,6 +1,5 @@
-// Package fact is how the packages of explain say what they found: as a key with
-// figures and names, and without words. Package report has the words of each
-// key, and gives the figures their units.
+// Package fact represents the findings of the packages of explain without words: as a key with named figures and names.
+// Package report has the sentence of each key and gives the figures their units.
 package fact
 
 import (
@@ -8,21 +7,21 @@ import (
 	"strings"
 )
 
-// Fact is one of them. JSON shows its words, so a Fact that was read back has
-// nothing else. The zero Fact is nothing, and has no words.
+// Fact is a key with named values. Its JSON form is its sentence, so a Fact read back from JSON has only Text. The zero Fact
+// is empty and has no sentence.
 type Fact struct {
 	Key  string
-	Text string // its words: of a name, or of what was read back; else ""
-	with []any  // a name, and what it stands for: a number, a name, a list, a Fact
+	Text string // a name, or the sentence of a fact read back from JSON; otherwise ""
+	with []any  // pairs of a name and its value: a number, a name, a list or a Fact
 }
 
-// Of is the fact of a key. with are pairs, each a name and what it stands for.
+// Of returns the fact of a key. with holds pairs of a name and its value.
 func Of(key string, with ...any) Fact { return Fact{Key: key, with: with} }
 
-// Name is a name, which needs no words.
+// Name returns a fact that is a name and needs no sentence.
 func Name(s string) Fact { return Fact{Text: s} }
 
-// Get is what a name stands for; nil: the fact has none.
+// Get returns the value of a name; nil if the fact has none.
 func (f Fact) Get(name string) any {
 	for i := 0; i+1 < len(f.with); i += 2 {
 		if f.with[i] == name {
@@ -32,20 +31,20 @@ func (f Fact) Get(name string) any {
 	return nil
 }
 
-// With is the fact with something else for a name.
-func (f Fact) With(name string, stands any) Fact {
+// With returns a copy of f with another value for a name.
+func (f Fact) With(name string, value any) Fact {
 	f.with = append([]any(nil), f.with...)
 	for i := 0; i+1 < len(f.with); i += 2 {
 		if f.with[i] == name {
-			f.with[i+1] = stands
+			f.with[i+1] = value
 			return f
 		}
 	}
-	f.with = append(f.with, name, stands)
+	f.with = append(f.with, name, value)
 	return f
 }
 
-// String shows the key and all there is to it, for tests and logs.
+// String returns the key with all names and values, for tests and logs.
 func (f Fact) String() string {
 	if f.Key == "" {
 		return f.Text
@@ -58,7 +57,7 @@ func (f Fact) String() string {
 	return b.String()
 }
 
-// MarshalText gives the words.
+// MarshalText returns the text, or String for a fact without one.
 func (f Fact) MarshalText() ([]byte, error) {
 	if f.Text == "" {
 		return []byte(f.String()), nil
@@ -66,7 +65,7 @@ func (f Fact) MarshalText() ([]byte, error) {
 	return []byte(f.Text), nil
 }
 
-// UnmarshalText keeps the words.
+// UnmarshalText stores the text.
 func (f *Fact) UnmarshalText(text []byte) error {
 	*f = Name(string(text))
 	return nil

@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// tries is how many references a unit is aligned with: the nearest.
+	// tries is the number of references, nearest first, that a unit is aligned with.
 	tries = 3
-	// largest is how many pairs of ops are compared at most; a large model has 2,000 ops a step.
+	// largest is the maximum number of pairs of ops compared; a large model has 2,000 ops per step.
 	largest = 24_000_000
-	// What two ops have in common counts so much.
+	// Scores of a pair of ops: sameKey for equal name and grid, sameName for equal name alone.
 	sameKey, sameName = 3, 2
 )
 
-// reference is the ops of a forward pass that were launched one by one, with the ranges
-// that launched them.
+// reference is a forward pass whose ops were launched individually, with the ranges that launched them.
 type reference struct {
 	rank   *prep.Rank
 	marks  *prep.Markers
-	ops    []op // in the numbers of the window that is explained
+	ops    []op // with names and keys of the explained window
 	ranges []int32
 	layers []int32
 	step   int32
 }
 
-// references are the forward passes of a window that have layers. A pass ends where the
-// numbers of layers begin again; what is between two may be of either.
+// references collects the forward passes of a window that have layers. A pass ends where layer numbers start over; ops
+// between two passes are included in both.
 func (f *finder) references(w Window) {
 	names, keys := f.numbers(w.Names)
 	seen := map[string]bool{}
@@ -44,7 +43,7 @@ func (f *finder) references(w Window) {
 			}
 		}
 		var cur *reference
-		after := 0 // where the ops after the last layer of the pass before begin
+		after := 0 // index of the first op after the previous pass's last layer
 		reached := int32(-1)
 		end := func() {
 			if cur == nil {
@@ -87,8 +86,7 @@ func (f *finder) references(w Window) {
 	}
 }
 
-// numbers are those of another window's names and kernels in the one that is explained; -1:
-// it has none such.
+// numbers maps another window's names and keys to those of the explained window; -1: absent there.
 func (f *finder) numbers(of *prep.Names) (names, keys []int32) {
 	byName := map[string]int32{}
 	for i, name := range f.own.Names.List {
@@ -115,8 +113,7 @@ func (f *finder) numbers(of *prep.Names) (names, keys []int32) {
 	return names, keys
 }
 
-// nearest are the references that are most like a unit: of its kind of steps, its batch,
-// its rank.
+// nearest returns the references most similar to a unit: first by kind of step, then by batch, then by rank.
 func (f *finder) nearest(u *unit) []*reference {
 	info := &u.rank.Steps[u.step].Info
 	far := func(r *reference) (d int) {
@@ -138,9 +135,8 @@ func (f *finder) nearest(u *unit) []*reference {
 	return refs[:min(len(refs), tries)]
 }
 
-// align finds the alignments of two sequences of ops that have most in common. An op's
-// place is known if it is in the same layer in all of them; and so is that of what lies
-// between two whose places are known, where the reference has nothing but one layer.
+// align finds the best alignments of two sequences of ops. An op's place is known if the op is in the same layer in all
+// of them. The place of unmatched ops between two known places is known if the reference has only one layer there.
 func align(ops []op, ref *reference) *found {
 	n, m := len(ops), len(ref.ops)
 	out := &found{known: make([]bool, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
@@ -157,8 +153,7 @@ func align(ops []op, ref *reference) *found {
 		}
 		return 0
 	}
-	// ahead[i][j] is the most that the first i and j ops have in common, rest the most of
-	// those from there on.
+	// ahead[i][j] is the best score of the first i and j ops, rest[i][j] the best score of the remaining ones.
 	w := m + 1
 	ahead, rest := make([]uint16, (n+1)*w), make([]uint16, (n+1)*w)
 	for i := range n {
@@ -180,7 +175,7 @@ func align(ops []op, ref *reference) *found {
 		}
 	}
 	most := ahead[n*w+m]
-	first, last := make([]int, n), make([]int, n) // in the reference, of all such alignments; -1: none
+	first, last := make([]int, n), make([]int, n) // matches in the reference over all best alignments; -1: none
 	for i := range n {
 		first[i], last[i] = -1, -1
 		same := true
@@ -206,10 +201,10 @@ func align(ops []op, ref *reference) *found {
 	return out
 }
 
-// between places ops that have nothing like them in the reference.
+// between places the ops that match nothing in the reference.
 func (f *found) between(first, last []int, ref *reference) {
 	n := len(f.known)
-	before := -1 // place in the reference of the last that is known
+	before := -1 // position of the last known op in the reference
 	for i := 0; i < n; i++ {
 		if f.known[i] {
 			before = last[i]
@@ -237,8 +232,8 @@ func (f *found) between(first, last []int, ref *reference) {
 	}
 }
 
-// around is the innermost range around all of some ops of one layer, -1: none. ok is false
-// if they are in a layer, but in no range of it together.
+// around returns the innermost range that encloses some ops of one layer, or -1. ok is false if the ops are in a layer,
+// but no range of the layer encloses all of them.
 func (r *reference) around(from, to int) (at int32, ok bool) {
 	at = r.ranges[from]
 	for j := from + 1; j <= to && at >= 0; j++ {
@@ -257,7 +252,7 @@ func (r *reference) around(from, to int) (at int32, ok bool) {
 	return at, ok
 }
 
-// inside tells a range that is in another, or is it.
+// inside reports whether range at is nested in range of, or equal to it.
 func (r *reference) inside(at, of int32) bool {
 	for ; at >= 0 && at != of; at = r.rank.Ranges[at].Parent {
 	}

@@ -1,13 +1,12 @@
-// Package graphlayers tells in which layers kernels of replayed graphs are. A replay is one
-// launch, so no range on the host says it.
+// Package graphlayers assigns the kernels of replayed graphs to layers. A replay is a single launch, so no host range
+// identifies its layers.
 //
-// What was launched one by one, in a window of the same server or elsewhere in this one,
-// has layers: a step's kernels are aligned with it by names and grids (align.go). Without
-// that, kernels that repeat are layers if it is sure where one ends (motif.go). A node of a
-// graph is the same in all replays of it.
+// Kernels launched individually, in another window of the same server or elsewhere in this one, have layers: a step's
+// kernels are aligned with them by name and grid (align.go). Without such kernels, a repeating sequence of kernels is
+// taken for a layer if its end is unambiguous (motif.go). A node of a graph is the same in all replays.
 //
-// What is not sure is left open, and where more than a twentieth of the kernels is, all of
-// it: half a layer's time looks like a layer's.
+// Uncertain kernels stay unassigned. If they are more than a twentieth of a kind's kernels, the whole kind stays
+// unassigned: a part of a layer's time would be mistaken for the layer's time.
 package graphlayers
 
 import (
@@ -29,33 +28,33 @@ const (
 	surely = 0.995
 )
 
-// Window is the ranks of one server's window.
+// Window holds the ranks of one server's window.
 type Window struct {
 	Ranks []*prep.Rank
 	Names *prep.Names
-	Name  string // as the report calls it
+	Name  string // as in the report
 }
 
-// op is a kernel by what it can be known again by.
+// op is a kernel with the properties used for matching.
 type op struct {
-	name, key int32 // in the window's Names; -1: it has none like it
+	name, key int32 // in the window's Names; -1: absent there
 	class     kernel.Class
 }
 
-// unit is the ops of a step that replays graphs, from the first to the last of a replay.
+// unit is the ops of a step with graph replays, up to the last op of a replay.
 type unit struct {
 	rank *prep.Rank
 	step int32
 	ops  []int32
 }
 
-// found is where the ops of a unit are.
+// found is the placement of the ops of a unit.
 type found struct {
 	template *prep.Template
-	known    []bool // an op's place, which may be in no layer
+	known    []bool // place is known, possibly outside all layers
 	unsure   int    // ops that may be in several layers
-	layers   int    // of a motif
-	by       string // of result.GraphLayers
+	layers   int    // number of layers of a motif
+	by       string // as in result.GraphLayers
 	why      fact.Fact
 }
 
@@ -68,8 +67,8 @@ func (f *found) covered() (n int) {
 	return n
 }
 
-// Find puts the kernels of replays into layers, kind of steps by kind. marks are those of
-// the ranks of both windows; from may be nil.
+// Find assigns the kernels of replays to layers, by kind of step. marks are those of the ranks of both windows; from
+// may be nil.
 func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLayers) {
 	f := finder{own: own, marks: marks, seen: map[string]*found{}}
 	f.motif = from == nil && !slices.ContainsFunc(own.Ranks, func(r *prep.Rank) bool { return r.Source.Rank.PP > 0 })
@@ -111,7 +110,7 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	return out
 }
 
-// kindOf is the steps of one kind that replay graphs.
+// kindOf holds the steps of one kind with graph replays.
 type kindOf struct {
 	units []unit
 	found []*found
@@ -148,12 +147,12 @@ type finder struct {
 	marks *prep.Markers
 	refs  []*reference
 	motif bool
-	seen  map[string]*found // by what runs
+	seen  map[string]*found // by sequence of kernels
 }
 
-// unitsOf are the steps of a rank that replay graphs.
+// unitsOf returns the steps of a rank with graph replays.
 func unitsOf(r *prep.Rank) (out []unit) {
-	last := map[int32]int{} // of steps: place of the last op of a replay in the unit, + 1
+	last := map[int32]int{} // by step: index of the last replayed op in the unit, + 1
 	at := map[int32]int{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -180,7 +179,7 @@ func unitsOf(r *prep.Rank) (out []unit) {
 	return out
 }
 
-// opsOf are the ops of a unit of the window.
+// opsOf returns the ops of a unit of the explained window.
 func (f *finder) opsOf(u *unit) []op {
 	out := make([]op, len(u.ops))
 	for i, at := range u.ops {
@@ -190,7 +189,7 @@ func (f *finder) opsOf(u *unit) []op {
 	return out
 }
 
-// find says where the ops of a unit are: units of the same ops are alike.
+// find returns the placement of a unit's ops. Units with equal ops share it.
 func (f *finder) find(u *unit) *found {
 	ops := f.opsOf(u)
 	of := hash(ops)
@@ -229,8 +228,8 @@ func (f *finder) search(u *unit, ops []op) *found {
 	return best
 }
 
-// alike tells that all motifs repeat as often: otherwise some layers have another number
-// in one step than in another.
+// alike reports whether all motifs have the same number of layers. If not, a layer has different numbers in different
+// steps.
 func alike(byKind map[trace.StepKind]*kindOf) bool {
 	layers := 0
 	for _, k := range byKind {

@@ -9,18 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// leastLayers is how often kernels must repeat to be layers.
+// leastLayers is the minimum number of repetitions for a sequence to be a layer.
 const leastLayers = 3
 
-// motif finds layers by what repeats: each has one attention, and before it the same
-// kernels, beginning with a norm. The first layer's norm may be another kernel: it
-// normalises what the embedding gives, the others add a residual to it.
+// motif finds layers as a repeating sequence: each has one attention, preceded by the same kernels, beginning with a
+// norm. The first layer's norm may be a different kernel: it normalises the output of the embedding, while the others
+// add a residual.
 //
-// The first norm of a forward pass, before which there is no matrix product, is where the
-// first layer begins; and one more norm follows the last. Each layer but the first has
-// another that is the same but for its norm. What computes element by element right before
-// a layer's norm may be the end of the layer before, or the beginning of this one: servers
-// do both.
+// The first layer begins at the first norm of a forward pass, which no matrix product precedes. One more norm follows
+// the last layer. Each layer but the first equals another one except for its norm. Elementwise kernels directly before
+// a layer's norm may be the end of the previous layer or the beginning of this one, since servers do both.
 func motif(ops []op) *found {
 	out := &found{known: make([]bool, len(ops)), by: result.GraphsMotif, template: &prep.Template{Of: make([]int32, len(ops))}}
 	begin := slices.IndexFunc(ops, func(o op) bool { return product(o.class) || o.class == kernel.Norm })
@@ -71,7 +69,7 @@ func motif(ops []op) *found {
 	return out
 }
 
-// same tells sequences of the same kernels with the same grids.
+// same reports whether two sequences have the same kernels with the same grids.
 func same(a, b []op) bool {
 	return slices.EqualFunc(a, b, func(x, y op) bool { return x.key == y.key })
 }
@@ -84,10 +82,10 @@ func (f *found) refuse(why fact.Fact) *found {
 	return f
 }
 
-// product tells matrix products.
+// product reports whether a class is a matrix product.
 func product(c kernel.Class) bool { return c == kernel.GEMM || c == kernel.MoEGEMM }
 
-// attentions are where each attention begins: with its first kernel after a matrix product.
+// attentions returns the index of the first kernel of each attention: the first one after a matrix product.
 func attentions(ops []op, from int) (out []int) {
 	fresh := true
 	for i := from; i < len(ops); i++ {

@@ -9,12 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// approach is what a rank did from leaving one collective to arriving at the
-// next, by kernel key.
+// approach is a rank's activity from leaving one collective to arriving at the next, by kernel key.
 type approach struct {
 	keys  []approachKey
 	total int64
-	// earliest has, for each op of the walk, when the first launch of it and all that begin after it had returned.
+	// earliest holds, for each op of the walk, the earliest return of its launch and of the launches of all later ops.
 	earliest []int64
 }
 
@@ -23,15 +22,15 @@ type approachKey struct {
 	count             int64
 	busy, host, queue int64 // ns
 	starved           int64 // no core ran the device
-	untold            int64 // idle before an op whose launch was not recorded
-	lost              bool  // a launch was not recorded
+	untold            int64 // idle before an op with an unrecorded launch
+	lost              bool  // some launch was not recorded
 }
 
-// idle is the time before ops of a key in which the device did nothing.
+// idle returns the time before ops of the key in which the device did nothing.
 func (k *approachKey) idle() int64 { return k.host + k.queue + k.starved + k.untold }
 
-// walk sums up the ops of a rank that start after op from (a collective) and up to
-// op to (the next). from < 0: since the beginning of to's step.
+// walk sums up the ops of a rank that start after op from (a collective), up to op to (the next). from < 0: since the
+// beginning of to's step.
 func (a *approach) walk(r *match.Rank, from, to int32) {
 	a.keys, a.total = a.keys[:0], 0
 	start := int32(0)
@@ -57,7 +56,7 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 			idle := o.Start - cursor
 			var host int64
 			if o.Call >= 0 {
-				// What was launched before and has not begun either tells that the device was not free.
+				// An op that was launched earlier and has not begun either means that the device was not free.
 				host = min(idle, max(0, a.earliest[i-start]-cursor))
 			}
 			starved := min(idle-host, prep.Overlap(r.NoCore, cursor, o.Start))
@@ -81,8 +80,8 @@ func (a *approach) walk(r *match.Rank, from, to int32) {
 	}
 }
 
-// launches fills earliest. What waits for other work is launched after it, so launches tell in which order a device that
-// is free begins.
+// launches fills earliest. Ops that wait for other work are launched after it, so launches give the order in which a
+// free device begins.
 func (a *approach) launches(r *match.Rank, start, to int32) {
 	n := int(to - start + 1)
 	a.earliest = slices.Grow(a.earliest[:0], n)[:n]
@@ -106,11 +105,11 @@ func (a *approach) at(o *prep.Op) *approachKey {
 	return &a.keys[len(a.keys)-1]
 }
 
-// against adds to l what a (the late rank) has more of than b.
+// against adds to l the excess of a (the late rank) over b.
 func (a *approach) against(b *approach, l *lateness) {
 	slices.SortFunc(a.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
 	slices.SortFunc(b.keys, func(x, y approachKey) int { return cmp.Compare(x.key, y.key) })
-	var left, right []approachKey // what remains on either side after equal keys
+	var left, right []approachKey // left over on either side after matching equal keys
 	for i, j := 0, 0; i < len(a.keys) || j < len(b.keys); {
 		switch {
 		case j == len(b.keys) || i < len(a.keys) && a.keys[i].key < b.keys[j].key:
@@ -159,7 +158,7 @@ func (a *approach) against(b *approach, l *lateness) {
 	}
 }
 
-// part divides a key's sums: n of its ops, and the rest.
+// part splits a key's sums into n of its ops and the rest.
 func (k approachKey) part(n int64) (p, rest approachKey) {
 	if k.count == 0 || n >= k.count {
 		return k, approachKey{key: k.key, name: k.name}
@@ -176,12 +175,12 @@ func (k approachKey) part(n int64) (p, rest approachKey) {
 	return p, rest
 }
 
-// same compares equally many ops of one kernel.
+// same compares equal numbers of ops of one kernel.
 func (l *lateness) same(x, y approachKey, otherGrid bool) {
 	e := l.extra[x.key]
 	l.starve(x.starved - y.starved)
 	if x.lost || y.lost {
-		// What is known of one side's idle time cannot be held against the other's.
+		// One side's idle time with known causes cannot be compared with unassigned idle time of the other side.
 		more := x.idle() - x.starved - (y.idle() - y.starved)
 		l.untold += more
 		e.untold += more
@@ -210,9 +209,9 @@ func (l *lateness) queue(ns int64) {
 	l.excess[byDevice] += ns
 }
 
-// divideUntold divides idle time before ops whose launch was not recorded: as that
-// before the other ops of the step, if there is at least as much of it. Else, if in all
-// steps together hardly any of it has another cause, by that; else its cause is unknown.
+// divideUntold divides idle time before ops with unrecorded launches between host and device. It goes by the other idle
+// time of the step, if there is at least as much; else by that of all steps together, if it has almost only one cause;
+// else the cause stays unknown.
 func divideUntold(late []lateness) {
 	var host, queued, untold int64
 	for i := range late {
@@ -237,7 +236,7 @@ func divideUntold(late []lateness) {
 	}
 }
 
-// more takes ops that only one side has; sign is -1 if it is the other side.
+// more adds ops that only one side has; sign is -1 for the other side.
 func (l *lateness) more(x approachKey, sign int64) {
 	l.idle += sign * x.host
 	l.starve(sign * x.starved)

@@ -10,17 +10,17 @@ import (
 
 var balancedRules = []rule{{[]string{result.Balanced, "data-compared"}, balanced}}
 
-// balanced says that no rank is late, and by which measure.
+// balanced reports that no rank is late, and by which measure.
 func balanced(c *capture) []result.Finding {
-	// What was held back is no proof that nobody is late, either, nor is work that is spread
-	// unevenly if it is not told why that is waited for.
+	// Findings held back do not prove that no rank is late. Neither does unevenly spread work for which others wait,
+	// even if the wait has no explained cause.
 	if c.rep.Chance.HeldBack > 0 || slices.ContainsFunc(c.rep.Balance, func(b result.BalanceRow) bool { return felt(&b) }) || slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Starved || len(f.Ranks) > 0 && (f.Kind == result.Straggler || f.Kind == result.UnevenAttention || f.Kind == result.UnevenExperts || f.Kind == result.CommBound || f.Kind == result.SlowStep || strings.HasPrefix(f.ID, "data-offsets"))
 	}) {
 		return nil
 	}
 	compared, collectives, broken := 0, 0, 0
-	in := map[int]bool{} // steps in which ranks were compared
+	in := map[int]bool{} // steps with a comparison of ranks
 	for _, d := range c.Domains {
 		n := 0
 		for i := range d.Matches {
@@ -61,8 +61,7 @@ func balanced(c *capture) []result.Finding {
 	return []result.Finding{f}
 }
 
-// unequal says which rank gets twice as much as the others or more, though they do not
-// wait for it.
+// unequal reports which rank gets at least twice as much input as the others, although they do not wait for it.
 func (c *capture) unequal() (out []result.Evidence) {
 	steps := make([]int, c.Steps)
 	for n := range steps {

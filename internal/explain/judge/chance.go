@@ -8,9 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// holdBack takes out what chance explains: of the findings on late ranks that remain at
-// most falseShare are false, as far as they can be tested. Those that cannot be stay, with
-// low severity unless the rank runs more kernels than the others.
+// holdBack drops findings on late ranks that chance explains: of those that remain and can be tested, at most
+// falseShare are false. Those that cannot be tested stay, with low severity unless the rank runs more kernels than the
+// others.
 func (c *capture) holdBack(found []result.Finding) (kept []result.Finding) {
 	o := &c.rep.Chance
 	var p []float64

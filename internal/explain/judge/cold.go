@@ -11,30 +11,29 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A cold start is worth a finding if it costs coldLeast and coldShare of a usual step.
-// Whoever waited for that step waited for it once, and not again.
+// A cold start is worth a finding if it costs at least coldLeast and coldShare of a usual step. It happens once: other
+// ranks wait for that step and for no other.
 const (
 	coldLeast      = 1_000_000 // ns
 	coldShare      = 0.1
 	coldShareMid   = 1.0 // the step took twice as long or more
 	coldShareHigh  = 10.0
-	coldMost       = 5 // findings, the worst
+	coldMost       = 5 // findings, the most expensive
 	coldMostProofs = 4
 )
 
 var coldRules = []rule{{[]string{result.ColdStart}, coldStarts}}
 
-// coldStep is what cold starts cost a rank in a step.
+// coldStep is the cost of cold starts to a rank in one step.
 type coldStep struct {
 	rank  *match.Rank
 	cost  int64
-	n     int        // cold starts of some length
+	n     int        // cold starts that cost over a tenth of coldLeast
 	most  *prep.Cold // the one that cost most
 	worst int64
 }
 
-// coldStarts finds the steps that were held up by what is done only once. What a host
-// does while its device is busy holds up nothing.
+// coldStarts finds the steps that one-time work held up. Host work while the device is busy holds up nothing.
 func coldStarts(c *capture) (out []result.Finding) {
 	by := map[int][]coldStep{}
 	for _, r := range c.Ranks {
@@ -78,8 +77,8 @@ func coldStarts(c *capture) (out []result.Finding) {
 	return out[:min(len(out), coldMost)]
 }
 
-// without is what the step would have taken without its cold starts, for the only one of
-// its kind; a huge time where they lie before the step.
+// without returns the length of the step without its cold starts, as the reference for a step that is the only one of
+// its kind; infinite where they precede the step.
 func (s *coldStep) without() float64 {
 	if rest := s.rank.Period(int(s.most.Step)) - s.cost; rest > 0 && s.most.Start >= s.rank.Steps[s.most.Step].Start {
 		return float64(rest)
@@ -87,8 +86,8 @@ func (s *coldStep) without() float64 {
 	return math.Inf(1)
 }
 
-// othersDoNot tells whether another rank launched a kernel in the same step for the first
-// time, too, and took no longer than usual: then the host of this one stood still.
+// othersDoNot reports whether another rank also launched the kernel for the first time in this step and took no longer
+// than usual. Then the host of this rank stalled for another reason.
 func (c *capture) othersDoNot(r *match.Rank, x *prep.Cold) bool {
 	name := r.Ops[r.Calls[x.Call].Op].Name
 	return slices.ContainsFunc(c.Ranks, func(q *match.Rank) bool {
@@ -101,7 +100,7 @@ func (c *capture) othersDoNot(r *match.Rank, x *prep.Cold) bool {
 	})
 }
 
-// busyTimes are when the device of a rank did anything.
+// busyTimes returns the intervals in which the rank's device was busy.
 func busyTimes(r *match.Rank) []prep.Interval {
 	busy := make([]prep.Interval, len(r.Ops))
 	for i := range r.Ops {
@@ -148,7 +147,7 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 	return f
 }
 
-// before is the kernel that a cold start held up.
+// before names the kernel that a cold start held up.
 func before(c *capture, s *coldStep) (f fact.Fact) {
 	if s.most.Call >= 0 {
 		if call := &s.rank.Calls[s.most.Call]; call.Op >= 0 {
@@ -158,7 +157,7 @@ func before(c *capture, s *coldStep) (f fact.Fact) {
 	return f
 }
 
-// moreOf says how many there are besides one.
+// moreOf gives the number of cold starts besides the first.
 func moreOf(n int) (f fact.Fact) {
 	if n > 1 {
 		f = fact.Of("cold_more", "n", n-1)
@@ -166,8 +165,8 @@ func moreOf(n int) (f fact.Fact) {
 	return f
 }
 
-// coldOf is the cold start that explains most of a step's excess: one in it, or one
-// before the next, which counts to this one's time on the device.
+// coldOf returns the cold start that explains most of a step's excess: one in the step, or one before the next step,
+// which counts towards this step's device time.
 func coldOf(found []result.Finding, step int, excess float64) *result.Finding {
 	for i := range found {
 		if f := &found[i]; f.Kind == result.ColdStart && (f.FirstStep == step || f.FirstStep == step+1) && 2*float64(f.CostNSPerStep) > excess {

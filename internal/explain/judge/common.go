@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// What costs all ranks alike: hosts that cannot keep the devices busy, and
-// communication that nothing hides.
+// commonRules find costs common to all ranks: hosts that cannot keep the devices busy, and communication that nothing
+// overlaps.
 var commonRules = []rule{
 	{[]string{result.HostBound, result.CommBound}, commonCosts},
 	{[]string{result.LaunchBound}, launchBound},
@@ -20,7 +20,7 @@ var commonRules = []rule{
 const (
 	hostShare     = 0.25
 	hostShareHigh = 0.5
-	opShare       = 0.25 // of all CPU ops, at which one is named
+	opShare       = 0.25 // of all CPU ops, above which the largest is named
 	commShare     = 0.15
 )
 
@@ -40,7 +40,7 @@ func commonCosts(c *capture) (out []result.Finding) {
 	return out
 }
 
-// lateShareOf is the share of a usual step in which devices idle since hosts are late.
+// lateShareOf returns the share of a usual step in which devices idle because hosts are late.
 func lateShareOf(steps []stepTime) float64 {
 	return usual(steps, func(t *stepTime) float64 { return metric.Share(t.IdleBy.Late(), t.due()) })
 }
@@ -56,7 +56,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 		proof("ns", float64(late), 0, fact.Of("idle_by", "host", part(func(i *result.Idle) int64 { return i.Host }),
 			"sync", part(func(i *result.Idle) int64 { return i.Sync }), "launch", part(func(i *result.Idle) int64 { return i.Launch }))))
 	f.Cause, f.CostNSPerStep, f.Steps = result.CauseHost, late, c.stepsOf(kind)
-	// What a window without steps idles for may be starting up, or nothing to do.
+	// A window without steps may idle because it starts up or has no requests.
 	if share > hostShareHigh && !c.rep.Uncut() {
 		f.Severity = "high"
 	}
@@ -85,7 +85,7 @@ func hostBound(c *capture, kind string, steps []stepTime, share float64) result.
 	return f
 }
 
-// moved is the time of transfers that no compute hides.
+// moved returns the time of transfers that no compute overlaps.
 func (t *stepTime) moved() int64 { return t.ExposedComm - t.ExposedWait - t.unpaired }
 
 func commBound(c *capture, kind string, steps []stepTime, share float64) result.Finding {
@@ -105,7 +105,7 @@ func commBound(c *capture, kind string, steps []stepTime, share float64) result.
 	return f
 }
 
-// stepsOf are the steps of a kind.
+// stepsOf returns the steps of a kind.
 func (c *capture) stepsOf(kind string) (steps []int) {
 	for i, k := range c.KindOf {
 		if k.String() == kind {
@@ -125,12 +125,12 @@ func launchBound(c *capture) []result.Finding {
 	}
 	f := whole(result.LaunchBound, "low", result.LaunchBound, fact.Of("launch_bound", "share", metric.Share(l.Shorter, l.Calls)),
 		proof("count", float64(l.Shorter), float64(l.Calls), fact.Of("launches", "calls", l.Calls, "median", l.Median, "shorter", l.ShorterTime)))
-	// By the median: one call that blocked is nothing that graphs would save.
+	// The median excludes a single call that blocked, which graphs would not save.
 	f.Cause, f.CostNSPerStep = result.CauseHost, min(l.ShorterTime, int64(l.Shorter)*l.Median)/int64(max(1, all.Steps))
 	return []result.Finding{f}
 }
 
-// replays tells whether most decode steps replay graphs already.
+// replays reports whether most decode steps already replay graphs.
 func (c *capture) replays() bool {
 	steps, with := 0, 0
 	for _, r := range c.Ranks {
@@ -149,14 +149,13 @@ func (c *capture) replays() bool {
 // rankStep is a rank's part of a step.
 type rankStep struct{ rank, step int }
 
-// unpairedIn is, for each of them, the time of collectives that could not be compared
-// over ranks, and of sends and receives, in which nothing computes: how much of it was
-// waiting is unknown.
+// unpairedIn returns, by rank and step, the time without compute in sends, receives, and collectives that could not be
+// compared over ranks. How much of it was waiting is unknown.
 func unpairedIn(c *capture) map[rankStep]int64 {
 	sums := map[rankStep]int64{}
 	for _, d := range c.Domains {
 		for _, r := range d.Ranks {
-			var told, rest []prep.Interval // what computes, or is known; and the others
+			var told, rest []prep.Interval // told: compute and comparable collectives; rest: the other communication
 			var steps []int
 			known := func(i int) bool {
 				return kernel.Synchronising(r.Colls[r.Ops[i].Coll].Op) && (len(d.Ranks) == 1 || r.Match[i] >= 0 && d.Matches[r.Match[i]].Possible())
@@ -175,7 +174,7 @@ func unpairedIn(c *capture) map[rankStep]int64 {
 				}
 			}
 			told = prep.Union(told)
-			reach := int64(0) // what overlaps counts once
+			reach := int64(0) // count overlapping ops once
 			for k, x := range rest {
 				if from := max(x.Start, reach); from < x.End {
 					sums[rankStep{r.Index, steps[k]}] += x.End - from - prep.Overlap(told, from, x.End)

@@ -8,10 +8,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// lackCores makes one finding about the machine of those that say that software devices
-// wait for a core: which of the ranks does is chance. It takes with it what blames hosts
-// and devices for no more than twice as much, since their threads lack cores as well.
-// Ranks of several hosts are not on one machine.
+// lackCores replaces the findings that software devices wait for a core by one finding about the machine: which rank
+// has to wait is chance. It absorbs findings that blame hosts and devices for at most twice the cost, since their
+// threads lack cores as well. Ranks on several hosts do not share a machine.
 func lackCores(c *capture, found []result.Finding) []result.Finding {
 	for _, r := range c.Ranks {
 		if r.Source.Host != c.Ranks[0].Source.Host {
@@ -50,8 +49,7 @@ func lackCores(c *capture, found []result.Finding) []result.Finding {
 	return append(found, one)
 }
 
-// starved tells whether software devices that wait for a core are most of what looks
-// like late hosts.
+// starved reports whether most of the time attributed to late hosts is software devices waiting for a core.
 func (c *capture) starved() bool {
 	all := timeOf(c.rep, "all")
 	var waited int64

@@ -13,25 +13,24 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// What the capture lacks.
+// dataRules report gaps in the capture.
 var dataRules = []rule{{[]string{
 	"data-host", "data-asked", "data-layers", "data-between", "data-missing", "data-cut", "data-devices", "data-empty", "data-idle", "data-steps", "data-rule", "data-launches", "data-graphs",
 	"data-classes", "data-first", "data-apart", "data-clocks", "data-offsets", "data-sends", "data-lost", "data-captured",
 }, dataFindings}}
 
-// lostShare is the part of GPU work or time of which too little is known.
+// lostShare is the share of GPU work or time above which missing information is reported.
 const lostShare = 0.05
 
-// firstShare is the share of time in the first collectives of a window that is explained.
+// firstShare is the share of time in the first collectives of a window above which it is reported.
 const firstShare = 0.1
 
-// leftOut is the share of collectives that may contradict the clocks in a capture that
-// is called balanced.
+// leftOut is the largest share of collectives that may contradict the clocks in a capture that is called balanced.
 const leftOut = 0.1
 
-// idleReplica tells a rank of a data-parallel replica that had nothing to do: none of its
-// ranks launched anything, while those at the same place in another replica did. Ranks of DP
-// attention, which make every step together, have places of their own.
+// idleReplica reports whether the rank belongs to a data-parallel replica without work: none of its ranks launched
+// anything, while ranks at the same place in another replica did. Ranks of DP attention make every step together and
+// have places of their own.
 func (c *capture) idleReplica(r *match.Rank) bool {
 	of, busy := r.Source.Rank, false
 	if of.DP < 0 {
@@ -164,7 +163,7 @@ func dataFindings(c *capture) (out []result.Finding) {
 			add(of.severity, id("data-rule", of.words), fact.Of("data-rule."+of.words))
 		}
 	}
-	if len(c.Ranks) == 1 && c.rep.Uncut() { // of more ranks data-steps says it
+	if len(c.Ranks) == 1 && c.rep.Uncut() { // with more ranks, data-steps reports it
 		add("info", "data-rule", fact.Of("data-rule.none"))
 	}
 	l := &c.rep.CPU.Launch
@@ -182,8 +181,8 @@ func dataFindings(c *capture) (out []result.Finding) {
 	return out
 }
 
-// doubtful says which ranks are late by no more than their clocks may be off: by nothing
-// but that they seem to leave collectives later than others, whose clocks are others'.
+// doubtful finds ranks whose lateness is within the possible error of their clocks: the only sign of it is that they
+// seem to leave collectives later than ranks with other clocks.
 func doubtful(c *capture) (out []result.Finding) {
 	for _, d := range c.blames {
 		begin, end := d.Common()
@@ -205,7 +204,7 @@ func doubtful(c *capture) (out []result.Finding) {
 	return out
 }
 
-// noGPU says that no GPU work was recorded, and what to do if a GPU was used.
+// noGPU reports that no GPU work was recorded, with advice if a GPU was used.
 func noGPU(c *capture) fact.Fact {
 	calls, listed := 0, false
 	for _, r := range c.Ranks {
@@ -220,7 +219,7 @@ func noGPU(c *capture) fact.Fact {
 	return fact.Of("data-host")
 }
 
-// askedSteps says where files of SGLang's diffusion hold another number of denoising steps than their names.
+// askedSteps reports files of SGLang's diffusion whose number of denoising steps differs from the one in their names.
 func askedSteps(c *capture) (none fact.Fact) {
 	for _, r := range c.Ranks {
 		asked, _ := trace.AskedSteps(r.Source.Path)
@@ -235,7 +234,7 @@ func askedSteps(c *capture) (none fact.Fact) {
 			recorded, why = n-1, fact.Of("asked_after", "name", last.Name)
 		case n <= asked:
 			why = fact.Of("asked_perhaps", "name", last.Name)
-		case n > asked+1: // of no release that is known
+		case n > asked+1: // of no known release
 			continue
 		}
 		return fact.Of("data-asked", "asked", asked, "recorded", recorded, "why", why)
@@ -243,8 +242,8 @@ func askedSteps(c *capture) (none fact.Fact) {
 	return none
 }
 
-// sends is the time of sends, receives and other operations that a rank can finish
-// before all have begun, in steps of a kind.
+// sends returns the time in steps of a kind of sends, receives and other operations that a rank can finish before all
+// ranks have begun.
 func sends(c *capture, kind string) (sum int64) {
 	for _, r := range c.Ranks {
 		for i := range r.Ops {

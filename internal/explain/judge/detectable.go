@@ -9,13 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// What a capture could have shown: had a rank come later to one collective of each step,
-// from what on would it have been found? The others wait for it once it comes later than
-// they do anyway; then they must wait for longer than the limit, and in so many more steps
-// than not as it takes to tell that from chance.
+// The smallest lateness that a capture can show, if one rank came late to one collective of each step. The others wait
+// for that rank once it is later than they already are. Their wait must then exceed the limit, in enough more steps
+// than not to exclude chance.
 
-// detectable gives, for each kind of steps of a domain, the smallest lateness that would
-// have been found whichever rank it had been of.
+// detectable returns, for each kind of steps of a domain, the smallest lateness that would have been found on every
+// rank.
 func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 	if len(d.Ranks) < 2 {
 		return nil
@@ -24,7 +23,7 @@ func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 	begin, end := d.Common()
 	for _, kind := range a.Kinds {
 		var steps []int
-		for n := max(begin, 1); n < end; n++ { // the profilers start in the first
+		for n := max(begin, 1); n < end; n++ { // the profilers start in the first step
 			if a.KindOf[n].String() == kind {
 				steps = append(steps, n)
 			}
@@ -34,7 +33,7 @@ func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 		}
 		seen := result.Seen{Kind: kind, Steps: len(steps), Least: d.leastTold(len(steps))}
 		least := max(seen.Least, stayingSteps)
-		late := min((len(steps)+least+1)/2, len(steps)) // so many more than not
+		late := min((len(steps)+least+1)/2, len(steps)) // late steps outnumber the others by least
 		var periods []int64
 		for _, n := range steps {
 			periods = append(periods, a.StepPeriod(n))
@@ -61,8 +60,8 @@ func (d *Domain) detectable(a *match.Aligned) (out []result.Seen) {
 	return out
 }
 
-// leastTold is how many steps of some a rank must be late in to tell that from chance; 0:
-// all of them are too few.
+// leastTold returns how many of the steps a rank must be late in for chance to be excluded; 0: even all of them are too
+// few.
 func (d *Domain) leastTold(steps int) int {
 	blocks := 2
 	for !tellable(len(d.Ranks), 1, blocks) {
@@ -74,8 +73,8 @@ func (d *Domain) leastTold(steps int) int {
 	return 0
 }
 
-// needs is, by rank and step, by how much later the rank must come to a usual collective of
-// the step for the others to wait for it for longer than the limit; 0: nobody knows.
+// needs returns, by rank and step, how much later the rank must come to a usual collective of the step before the
+// others wait longer than the limit, in ns; 0: unknown.
 func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	by := make([]map[int][]int64, len(d.Ranks))
 	for i := range by {
@@ -83,7 +82,7 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	}
 	for k := range d.Matches {
 		m := &d.Matches[k]
-		// Small groups make few wait, and all others soon after, in a larger one.
+		// In small groups few ranks wait, and all others wait soon after in a larger group.
 		if m.First || !m.Possible() || len(m.At) < len(d.Ranks) {
 			continue
 		}
@@ -104,7 +103,7 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 			if d.Ranks[i].NoCore != nil {
 				floor, share = softDevice, 1.0/softShare
 			}
-			// The step takes that much longer, of which the limit is a share.
+			// The delay also lengthens the step, and the limit is a share of the step.
 			usual := metric.MedianInPlace(early)
 			out[i][n] = int64(max(floor+usual, (share*float64(a.StepPeriod(n))+usual)/(1-share))) + 1
 		}
@@ -112,8 +111,8 @@ func (d *Domain) needs(a *match.Aligned) [][]int64 {
 	return out
 }
 
-// seen says what would have been found, of the kind that most steps are of; where several
-// groups of ranks have them, of that of which it takes most.
+// seen reports the detectable lateness for the most frequent kind of steps; where several groups of ranks have that
+// kind, for the group with the largest threshold.
 func (c *capture) seen() {
 	o := &c.rep.Chance
 	var shown *result.Seen

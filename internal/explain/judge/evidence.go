@@ -13,9 +13,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// evidence proves a straggler: where it was last, and what differs, over those of its steps
-// that are of the kind most of them are of: a prefill among decode steps says nothing of
-// what each of these costs.
+// evidence proves a straggler: where it arrived last, and how it differs. It covers only its steps of the most frequent
+// kind, since a prefill among decode steps says nothing about the cost of each decode step.
 func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, cause int) []result.Evidence {
 	s = mostOfKind(a, s)
 	last, of := 0, 0
@@ -26,7 +25,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	out := excessEvidence(late, s)
 	arrivals := proof("count", float64(last), float64(of), fact.Of("last_in", "last", last, "of", of))
 	work := d.workEvidence(i, s)
-	// What shows the cause comes first, what is the same as elsewhere last.
+	// Evidence of the cause comes first, similarities last.
 	switch cause {
 	case byWork:
 		more := topKernels(a.Names, late, s, func(e extra) int64 { return e.ns }, "more")
@@ -59,7 +58,7 @@ func evidence(a *match.Aligned, d *Domain, i int, late []lateness, s []int, caus
 	return append(append(out, arrivals), work...)
 }
 
-// doubtEvidence says how much of a lateness was left out, since clocks may feign it.
+// doubtEvidence reports how much of the lateness was left out because clock error could explain it.
 func doubtEvidence(a *match.Aligned, late []lateness, s []int) []result.Evidence {
 	ns := over(s, func(n int) int64 { return late[n].doubt })
 	if ns < tie {
@@ -92,7 +91,7 @@ func (d *Domain) workEvidence(i int, s []int) []result.Evidence {
 	}
 }
 
-// mostOfKind are the steps of the kind that most of some are of.
+// mostOfKind returns those steps that are of the most frequent kind.
 func mostOfKind(a *match.Aligned, steps []int) (out []int) {
 	by := map[trace.StepKind][]int{}
 	for _, n := range steps {
@@ -104,7 +103,7 @@ func mostOfKind(a *match.Aligned, steps []int) (out []int) {
 	return out
 }
 
-// over is the median of a time over steps, ns.
+// over returns the median of a time over steps, in ns.
 func over(steps []int, of func(n int) int64) float64 {
 	all := make([]int64, len(steps))
 	for i, n := range steps {
@@ -113,7 +112,7 @@ func over(steps []int, of func(n int) int64) float64 {
 	return metric.MedianInPlace(all)
 }
 
-// excessEvidence says of what the late rank has more than the rank with the median arrival.
+// excessEvidence reports the causes by which the late rank exceeds the rank with the median arrival.
 func excessEvidence(late []lateness, s []int) []result.Evidence {
 	var more [numCauses]float64
 	var total float64
@@ -127,14 +126,13 @@ func excessEvidence(late []lateness, s []int) []result.Evidence {
 			parts = append(parts, fact.Of("excess_"+causeNames[c], "ns", ns))
 		}
 	}
-	if parts == nil { // in some steps this, in others that
+	if parts == nil { // the cause differs from step to step
 		return nil
 	}
 	return []result.Evidence{proof("ns", total, 0, fact.Of("excess", "parts", parts))}
 }
 
-// perStep is the median of a figure over a stretch, for one rank and for the
-// median of its peers.
+// perStep returns medians over the steps s of a figure: for one rank, and for the median of its peers.
 func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (mine, peers float64) {
 	var own, others []float64
 	for _, n := range s {
@@ -149,8 +147,8 @@ func (d *Domain) perStep(i int, s []int, figure func(rank, step int) float64) (m
 	return metric.MedianInPlace(own), metric.MedianInPlace(others)
 }
 
-// topKernels lists the kernels that explain most of an excess, by means: which of them a
-// shared device holds up differs from step to step.
+// topKernels lists the kernels that explain most of an excess, by their means: a shared device holds up different
+// kernels in different steps.
 func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int64, which string) []result.Evidence {
 	type sum struct {
 		ns, count int64
@@ -186,8 +184,8 @@ func topKernels(names *prep.Names, late []lateness, s []int, of func(extra) int6
 	return out
 }
 
-// hostEvidence says which launches took the late host longer than its peer's,
-// and what the launching thread did before the longest of them.
+// hostEvidence reports which launches took the late host longer than its peer's, and the activity of the launching
+// thread before the longest of them.
 func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []result.Evidence {
 	sum := map[int32]int64{}
 	for _, n := range s {
@@ -204,7 +202,7 @@ func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []r
 		if sum[key] <= 0 || sum[key]*10 < sum[keys[0]] {
 			break
 		}
-		// The step in which this launch was latest, and the launch.
+		// Find the step in which this launch was latest, and the launch.
 		worst := s[0]
 		for _, n := range s {
 			if late[n].host[key] > late[worst].host[key] {
@@ -226,8 +224,7 @@ func hostEvidence(a *match.Aligned, r *match.Rank, late []lateness, s []int) []r
 	return out
 }
 
-// longestLaunch is the call of a step, for a kernel key, that its host needed
-// longest for; -1: none.
+// longestLaunch returns the index of the slowest call in a step that launched a kernel key; -1: none.
 func longestLaunch(r *match.Rank, stepNo int, key int32) int {
 	best := -1
 	for i := range r.Calls {

@@ -8,26 +8,24 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// ownExcess is what a rank computes more in a step than a typical peer.
+// ownExcess is a rank's excess of compute in a step over a typical peer.
 type ownExcess struct {
-	share float64         // by other or larger kernels, over the peer's compute
+	share float64         // other or larger kernels, over the peer's compute
 	slow  map[int32]int64 // ns by which the same kernels took longer, by kernel key
 	peer  map[int32]int64 // ns of the peer's kernels, by key
-	told  bool            // it is known which kernels are of the step: see Domain.stepsKnown
-	grown float64         // times as long as the peer's that attention may take by its contexts; 0: not told
+	told  bool            // kernels are reliably assigned to steps: see Domain.stepsKnown
+	grown float64         // how many times the peer's time attention may take, by its contexts; 0: unknown
 }
 
-// stepsKnown tells whether most launches of all ranks were recorded. Without its launch
-// an op counts to the step in which it runs, which need not be the one that it does on
-// its peers.
+// stepsKnown reports whether most launches of all ranks were recorded. An op without a launch counts towards the step
+// in which it runs, which may differ from the one on its peers.
 func (d *Domain) stepsKnown() bool {
 	return !slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return 2*r.Unlaunched > len(r.Ops) })
 }
 
-// extraWork compares the own work of a rank in a step with that of the peer that has
-// the median amount, of the early ones where most are late. It compares work alone, whole
-// kernels over whole steps, so neither lateness of hosts nor overlap with communication
-// hides or feigns it.
+// extraWork compares a rank's own work in a step with that of the peer with the median amount, or with the median early
+// rank where most are late. It compares only whole kernels over whole steps, so late hosts and overlap with
+// communication neither hide nor fake a difference.
 func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	mine := d.work[i][n]
 	if mine == nil {
@@ -68,7 +66,7 @@ func (d *Domain) extraWork(i, n int) (e ownExcess) {
 	return e
 }
 
-// workBySteps sums a rank's own work per step and kernel.
+// workBySteps sums a rank's own work by step and kernel.
 func workBySteps(r *match.Rank, steps int) []*approach {
 	out := make([]*approach, steps)
 	for i := range r.Ops {
@@ -88,10 +86,9 @@ func workBySteps(r *match.Rank, steps int) []*approach {
 	return out
 }
 
-// divideIdle splits the idle time that a late host caused between work and
-// host, by what the hosts of the late rank and of its usual reference needed
-// from launch to launch in this step: for ops that only the late rank has, and
-// for those that both have.
+// divideIdle splits the idle time due to a late host between work and host. It goes by the host time from launch to
+// launch in this step, on the late rank and on its usual reference: launches that only the late rank has are work,
+// launches that both have are host.
 func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	if l.idle <= 0 || len(l.refs) == 0 {
 		l.excess[byHost] += l.idle
@@ -107,8 +104,8 @@ func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	h := lateness{extra: map[int32]extra{}}
 	a, b := approach{keys: mine}, approach{keys: theirs}
 	a.against(&b, &h)
-	// Here busy is host time: what `against` calls device is the same launches
-	// taking longer on the host.
+	// Here busy is host time: the excess that against assigns to the device is the same launches taking longer on the
+	// host.
 	l.host = map[int32]int64{}
 	for key, e := range h.extra {
 		l.host[key] = e.slow
@@ -123,9 +120,8 @@ func (d *Domain) divideIdle(r int32, stepNo int, l *lateness) {
 	l.excess[byHost] += l.idle - int64(share*float64(l.idle))
 }
 
-// hostTime is what the host spent on the launches of a step, per kernel key,
-// from the end of one launch to the end of the next, waits for the device
-// left out.
+// hostTime returns the host time of a step's launches per kernel key, from the end of one launch to the end of the
+// next, without waits for the device.
 func hostTime(r *match.Rank, stepNo int) []approachKey {
 	n := stepNo - r.First
 	if n < 0 || n >= len(r.Steps) {

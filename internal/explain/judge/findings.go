@@ -12,28 +12,27 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/tables"
 )
 
-// capture is what rules go by.
+// capture is the input of the rules.
 type capture struct {
 	*match.Aligned
 	blames  []*Domain
 	layers  *tables.LayerWork
 	hostOps map[string][]int64
 	rep     *result.Report
-	found   []result.Finding // by the rules before
+	found   []result.Finding // by earlier rules
 }
 
-// A rule finds something. Its findings hold figures and names; their titles and
-// evidence are facts, which package report has the words of.
+// rule produces findings. They hold figures and names; titles and evidence are facts, whose words are in package
+// report.
 type rule struct {
-	finds []string // what it may find: the IDs begin with one of these
+	finds []string // prefixes of the IDs it may find
 	find  func(c *capture) []result.Finding
 }
 
-// rules are all of them. Later ones see what earlier ones found.
+// rules holds all rules. Later ones see the findings of earlier ones.
 var rules = slices.Concat(lateRules, unevenRules, commonRules, coldRules, slowRules, stageRules, layerRules, dataRules, balancedRules)
 
-// Finds lists what there is to find. Each has words in package report and a line in
-// docs/metrics.md.
+// Finds lists the prefixes of all finding IDs. Each has words in package report and a line in docs/metrics.md.
 var Finds = finds()
 
 func finds() (all []string) {
@@ -45,7 +44,7 @@ func finds() (all []string) {
 
 var severities = []string{"high", "medium", "low", "info"}
 
-// Findings says what is to be said of a capture, in no order. It goes by the tables in rep.
+// Findings returns the findings of a capture, in no order. It also uses the tables in rep.
 func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, hostOps map[string][]int64, rep *result.Report) []result.Finding {
 	c := &capture{Aligned: a, blames: blames, layers: layers, hostOps: hostOps, rep: rep}
 	for _, r := range rules {
@@ -67,17 +66,17 @@ func Findings(a *match.Aligned, blames []*Domain, layers *tables.LayerWork, host
 // id joins the parts of a finding's ID.
 func id(parts ...any) string { return strings.Join(strings.Fields(fmt.Sprintln(parts...)), "-") }
 
-// whole is a finding about a capture as a whole, not about some of its steps.
+// whole returns a finding about a capture as a whole, not about some of its steps.
 func whole(kind, severity, id string, title fact.Fact, evidence ...result.Evidence) result.Finding {
 	return result.Finding{Kind: kind, Severity: severity, ID: id, FirstStep: -1, LastStep: -1, Title: title, Evidence: evidence}
 }
 
-// proof is evidence by a number of a unit, and by the one that it is held against.
+// proof returns evidence with a number, its unit, and the number that it is compared with.
 func proof(unit string, value, against float64, text fact.Fact) result.Evidence {
 	return result.Evidence{Text: text, Value: value, Peers: against, Unit: unit, Step: -1}
 }
 
-// timeOf is the row of all ranks for a kind.
+// timeOf returns the row of all ranks for a kind.
 func timeOf(rep *result.Report, kind string) *result.TimeRow {
 	for i := range rep.Times {
 		if t := &rep.Times[i]; t.Rank == "all" && t.Kind == kind {
@@ -87,12 +86,12 @@ func timeOf(rep *result.Report, kind string) *result.TimeRow {
 	return nil
 }
 
-// partial tells whether ranks are missing that take part in collectives.
+// partial reports whether ranks are missing that take part in collectives.
 func (c *capture) partial() bool {
 	return slices.ContainsFunc(c.Domains, func(d *match.Domain) bool { return lacksRanks(c.Aligned, d, c.rep) })
 }
 
-// lacksRanks tells whether ranks of a domain's groups are not in the capture.
+// lacksRanks reports whether ranks of a domain's groups are missing from the capture.
 func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
 	if len(rep.Source.Missing) > 0 {
 		return true
@@ -103,7 +102,7 @@ func lacksRanks(a *match.Aligned, d *match.Domain, rep *result.Report) bool {
 		}
 	}
 	if len(d.Ranks) == 1 && slices.ContainsFunc(d.Ranks[0].Ops, func(o prep.Op) bool { return o.Comm() }) {
-		return true // with whom it communicates
+		return true // its peer is missing
 	}
 	size := 0
 	for _, r := range d.Ranks {

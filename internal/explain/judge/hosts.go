@@ -9,21 +9,21 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Hosts that wait for hosts. A host that comes late to a collective of hosts keeps the
-// others' hosts waiting, and all launch together afterwards: no collective of the devices
-// shows who was late. So the wait there counts, too: as the host's as far as its launching
-// thread took longer since the collective before, waits left out, than that of the rank with
-// the median arrival. What it waited for its device is the device's, and shows there.
+// Hosts that wait for hosts. A host that comes late to a collective of hosts makes the other hosts wait, and all launch
+// together afterwards, so no collective of the devices shows which host was late. Therefore this wait counts as well.
+// It is the host's as far as its launching thread took longer since the previous collective, waits left out, than that
+// of the rank with the median arrival. Its waits for its own device are the device's, and show there.
 //
-// Hosts are not alike: the first rank of a group receives requests before it broadcasts them,
-// so a wait for it in a broadcast says nothing (up to 45 % of a step was seen). Of other ranks
-// the wait counts from a quarter of a step on, and not beside Python stacks, which slow hosts.
+// Hosts differ by design: the first rank of a group receives requests before it broadcasts them, so waiting for it in a
+// broadcast proves nothing (up to 45 % of a step was seen). For other ranks the wait counts from a quarter of a step
+// on, but not with Python stacks, which slow hosts.
 
-// hostWaitShare of a step is the least wait for a host that counts.
+// hostWaitShare is the least wait for a host that counts, as a share of a step.
 const hostWaitShare = 0.25
 
-// lateHosts finds ranks whose hosts are late at collectives of hosts alone. found is what the
-// collectives of the devices show: a late host or, of a rank, anything at all comes before.
+// lateHosts finds ranks whose hosts are late only at collectives of hosts. found holds the findings from collectives of
+// the devices. They take precedence: none is added if they already blame a host, nor for a rank they blame for
+// anything.
 func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []result.Finding) {
 	byHost := func(f result.Finding) bool { return f.Kind == result.Straggler && f.Cause == result.CauseHost }
 	if len(d.Hosts) == 0 || slices.ContainsFunc(found, byHost) {
@@ -49,8 +49,8 @@ func lateHosts(a *match.Aligned, d *Domain, found []result.Finding) (out []resul
 	return out
 }
 
-// blameHosts adds to the lateness of ranks what their hosts cost in collectives of hosts,
-// where that is more than what the others wait in those of the devices.
+// blameHosts adds the cost of ranks' hosts in collectives of hosts to their lateness, where it exceeds the wait of the
+// others in collectives of the devices.
 func (d *Domain) blameHosts(a *match.Aligned) {
 	if slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return r.Stacks }) {
 		return
@@ -61,7 +61,7 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 	for i, r := range d.Ranks {
 		waits[i] = r.WaitsOf(r.Main)
 	}
-	left := map[string][]int64{} // by operation and rank: when its part of the one before ended, on its own clock
+	left := map[string][]int64{} // by operation and rank: end of its part of the previous one, on its own clock
 	for i := range d.Hosts {
 		m := &d.Hosts[i]
 		if left[m.Op] == nil {
@@ -95,8 +95,8 @@ func (d *Domain) blameHosts(a *match.Aligned) {
 	}
 }
 
-// latestHost is the part that the others wait for, the one with the median arrival, and for
-// how long the others of the domain wait, on average; late is -1 if nobody waits.
+// latestHost returns the part that the others wait for, the part with the median arrival, and the average wait of the
+// domain's other ranks; late is -1 if nobody waits.
 func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 	late = -1
 	var sum int64
@@ -116,8 +116,8 @@ func latestHost(m *match.HostMatch, ranks int) (late, ref int, wait int64) {
 	return late, order[(len(order)-1)/2], sum / int64(max(ranks-1, 1))
 }
 
-// hostTook is how long the launching thread of a rank took from a moment of its own clock to
-// a host collective, waits left out; known is false without such a moment in the same stretch.
+// hostTook returns the time of a rank's launching thread from a moment of its own clock to a host collective, without
+// waits; known is false without such a moment in the same stretch.
 func (d *Domain) hostTook(p *match.HostPart, from int64, waits []prep.Interval) (ns int64, known bool) {
 	if p.Coll < 0 || from < 0 {
 		return 0, false
@@ -130,7 +130,7 @@ func (d *Domain) hostTook(p *match.HostPart, from int64, waits []prep.Interval) 
 	return to - from - prep.Overlap(waits, from, to), true
 }
 
-// stepOfHost is the step, in the capture's numbering, that a host collective comes before; -1: none.
+// stepOfHost returns the step, in the capture's numbering, that follows a host collective; -1: none.
 func (d *Domain) stepOfHost(p *match.HostPart) int {
 	r := d.Ranks[p.Rank]
 	if p.Coll < 0 || r.HostColls[p.Coll].Step < 0 {

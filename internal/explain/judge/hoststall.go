@@ -12,22 +12,22 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// standstills are the times in which the host of a rank stands still.
+// standstills are the stalls of a rank's host.
 type standstills struct {
 	list  []prep.Still
-	steps []int   // in the capture's numbering, each once
-	costs []int64 // what the other ranks waited for it in each of these
-	// others is how often other ranks stood still like this one, but not while this one did.
+	steps []int   // in the capture's numbering, without duplicates
+	costs []int64 // wait of the other ranks for it, in each of these steps
+	// others counts similar stalls of other ranks at times when this rank did not stall.
 	others int
 }
 
-// standsStill finds those of a rank, and takes what they cost out of split. A thread that
-// may have waited stood still only if others waited for it about as long, beyond what is
-// known: who waits for another rank is late with it, not after it. host is when the host is
-// late, standing still or not.
+// standsStill returns the stalls of a rank's host, nil if there are too few, and takes their cost out of split. A
+// thread that may have been waiting stalled only if others waited for it about as long, beyond the certain stalls: a
+// thread that waits for another rank is late together with that rank, not after it. host holds the runs in which the
+// host is late, stalls included.
 func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []lateRun) *standstills {
 	r, s := d.Ranks[i], &standstills{}
-	left := map[int]int64{} // of what the others waited in a step
+	left := map[int]int64{} // remaining wait of the others, by step
 	add := func(sure bool) {
 		for _, x := range r.Still {
 			n := int(x.Step) + r.First
@@ -45,7 +45,7 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 	}
 	add(true)
 	unsure := len(s.list) < leastRecurring
-	if unsure { // else they say more of how long it lasts
+	if unsure { // else the certain stalls give a better estimate of the cost
 		add(false)
 		slices.SortFunc(s.list, func(x, y prep.Still) int { return cmp.Compare(x.Start, y.Start) })
 	}
@@ -63,13 +63,13 @@ func (d *Domain) standsStill(i, begin int, split [][numCauses]int64, host []late
 	return s
 }
 
-// asLong tells that others waited for a rank about as long as it stood still.
+// asLong reports whether others waited for a rank about as long as it stalled.
 func asLong(waited int64, x prep.Still) bool {
 	length := x.End - x.Start
 	return 2*waited >= length && waited <= 2*length
 }
 
-// times is how often a rank stood still: what lies closer together than it lasts is one time, which a span divides.
+// times counts the stalls of a rank. Stalls closer together than their length are one, which a span divides.
 func times(list []prep.Still) (n int) {
 	for k, x := range list {
 		if k == 0 || x.Start-list[k-1].End > x.End-x.Start {
@@ -79,9 +79,9 @@ func times(list []prep.Still) (n int) {
 	return n
 }
 
-// stillBeside counts how often ranks but one stand still, for half as long to twice as long as that one, and not in its
-// standstills: then they may wait for it.
-// It goes by what is known to wait for nobody and, where that one's are not, by the same rule as for these.
+// stillBeside counts stalls of other ranks that are half to twice as long as those in list but do not overlap them:
+// then a rank may be waiting for another. It counts certain stalls and, if unsure, also those that pass the test of
+// standsStill.
 func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bool) (n int) {
 	r := d.Ranks[i]
 	mine := make([]prep.Interval, len(list))
@@ -113,8 +113,8 @@ func (d *Domain) stillBeside(i int, list []prep.Still, begin, end int, unsure bo
 	return n
 }
 
-// lasts tells that the host is late to the end of the capture, in most steps by about one standstill: that is no standing
-// still now and again, but a rank that is late. host is when it is, these counted in.
+// lasts reports whether the host is late to the end of the capture, in most steps by about one stall: such a rank is
+// late throughout and does not stall now and then. host holds the runs in which it is late, stalls included.
 func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	var lengths []int64
 	for _, x := range s.list {
@@ -132,7 +132,7 @@ func (s *standstills) lasts(host []lateRun, split [][numCauses]int64) bool {
 	})
 }
 
-// tell says of a finding that its rank stands still, when, and in what.
+// tell adds to a finding that its rank stalls, when, and during which activity.
 func (s *standstills) tell(f *result.Finding, r *match.Rank, of int, waited bool) {
 	longest := slices.SortedStableFunc(slices.Values(s.list), func(x, y prep.Still) int {
 		return cmp.Compare(y.End-y.Start, x.End-x.Start)

@@ -11,22 +11,21 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Why a rank has more work: what its steps say of their inputs, and the grids of its
-// kernels.
+// Reasons for more work on a rank: the inputs in the names of its steps, and the grids of its kernels.
 
-// inputs are what steps may say of their size.
+// inputs are the sizes that the names of steps may give.
 var inputs = []struct {
 	what   fact.Fact
-	reason string                // of more work
-	of     func(*trace.Step) int // below 1: not said
+	reason string                // for more work
+	of     func(*trace.Step) int // below 1: unknown
 }{
 	{fact.Of("input_batch"), reasonRequests, func(s *trace.Step) int { return s.Batch }},
 	{fact.Of("input_tokens"), reasonTokens, func(s *trace.Step) int { return s.Tokens }},
 	{fact.Of("input_context"), reasonContexts, attendsTo},
 }
 
-// said is what the steps of a rank say of a size, and those of each other rank, by medians
-// over the steps that say so; 0 and none: they do not.
+// said returns a size from the names of a rank's steps, and that of each other rank: medians over the steps that have
+// it; 0 and none if they do not.
 func (d *Domain) said(i int, steps []int, of func(*trace.Step) int) (mine float64, others []float64) {
 	for j, r := range d.Ranks {
 		var all []int64
@@ -46,7 +45,7 @@ func (d *Domain) said(i int, steps []int, of func(*trace.Step) int) (mine float6
 	return mine, others
 }
 
-// inputEvidence says which of its inputs are larger than those of the other ranks.
+// inputEvidence reports which inputs of the rank are larger than those of the other ranks.
 func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 	for _, in := range inputs {
 		mine, others := d.said(i, steps, in.of)
@@ -60,12 +59,12 @@ func (d *Domain) inputEvidence(i int, steps []int) (out []result.Evidence) {
 	return out
 }
 
-// withBlocks adds the grids to evidence about a kernel, if this rank runs it with more
-// blocks than the others do, and what its time depends on where it has as many.
+// withBlocks adds the grids to evidence about a kernel if this rank runs it with more blocks than the others. With as
+// many blocks, it adds the data on which the kernel's time depends.
 func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evidence) fact.Fact {
 	mine, others := 0.0, []float64{}
 	var class kernel.Class
-	is := make([]bool, len(names.List)) // the kernel, by name
+	is := make([]bool, len(names.List)) // by name: it is the kernel
 	for name, text := range names.List {
 		is[name] = text == e.Name.Text
 	}
@@ -107,7 +106,7 @@ func (d *Domain) withBlocks(names *prep.Names, i int, steps []int, e result.Evid
 	return fact.Of("kernel_blocks", "what", e.Text, "mine", mine, "others", metric.Median(others))
 }
 
-// onData is what of its data the time of a kernel depends on that no grid shows.
+// onData names the data, not visible in a grid, on which the time of a kernel depends.
 func onData(c kernel.Class) (f fact.Fact) {
 	switch {
 	case !kernel.DataDependent(c):

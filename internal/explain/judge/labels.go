@@ -9,20 +9,19 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// Whether chance makes a rank late so often. If no rank is to blame, it might have been any
-// of them in each step: the labels of ranks can be permuted. Lateness of one step may last
-// into the next, so steps that follow each other keep their labels together, in blocks.
-// What is counted is the clearest stretch of any rank, as the one that was found is.
+// Permutation test for late ranks. If no rank is to blame, any of them might have been late in each step, so the labels
+// of ranks can be permuted. Lateness in one step may last into the next, so consecutive steps keep their labels
+// together, in blocks. The statistic is the clearest stretch of any rank, because the stretch under test was selected
+// in the same way.
 
 const (
-	// falseShare of the findings on late ranks may be false.
+	// falseShare is the accepted share of false findings among those on late ranks.
 	falseShare = 0.05
-	// mostLabels is how many permutations are drawn where there are more.
+	// mostLabels is the number of random permutations, drawn where there are more.
 	mostLabels = 1999
 )
 
-// score says how a rank's stretch stands out over some steps: a step in which it is late
-// counts 1, another -1.
+// score describes how a rank's stretch stands out over some steps: a late step counts 1, another one -1.
 type score struct {
 	sum, best, front, back int // of all steps; of any stretch, any from the first on, any to the last
 }
@@ -36,20 +35,20 @@ func (s *score) add(x int) {
 
 // labels are the scores of the ranks, block by block.
 type labels struct {
-	ranks, named int       // named is how many ranks are called late
-	common       []int     // what a rank scores that is late in no step of the block
-	odd          [][]score // of the other ranks; which of them is which does not matter
-	own          [][]int   // whose they are
+	ranks, named int       // named: number of ranks called late
+	common       []int     // score of a rank that is late in no step of the block
+	odd          [][]score // scores of the other ranks; their order does not matter
+	own          [][]int   // ranks with the scores in odd
 }
 
-// blockLength is how many steps keep their labels together: the fourth root of their
-// number (Hall, Horowitz and Jing 1995, for one-sided probabilities).
+// blockLength returns how many steps keep their labels together: the fourth root of their number (Hall, Horowitz and
+// Jing 1995, for one-sided probabilities).
 func blockLength(steps int) int {
 	return max(1, int(math.Sqrt(math.Sqrt(float64(steps)))))
 }
 
-// labelled divides steps into blocks of a length. what is the score of a rank in a step, no that of a
-// rank that is not late.
+// labelled divides steps into blocks of the given length. what returns the score of a rank in a step; no is the score
+// of a rank that is not late.
 func labelled(ranks, named int, steps []int, length, no int, what func(rank, step int) int) *labels {
 	l := &labels{ranks: ranks, named: named}
 	for block := range slices.Chunk(steps, length) {
@@ -72,11 +71,10 @@ func labelled(ranks, named int, steps []int, length, no int, what func(rank, ste
 	return l
 }
 
-// statistic is how clear the stretches of the clearest ranks are, if the scores are those
-// of these ranks.
+// statistic returns how clear the stretches of the clearest ranks are if the scores belong to the ranks in of.
 func (l *labels) statistic(of [][]int, now []running) int {
 	clear(now)
-	passed := 0 // the sum of what was common
+	passed := 0 // sum of the common scores so far
 	for b, odd := range l.odd {
 		for k := range odd {
 			s, r := &odd[k], &now[of[b][k]]
@@ -102,11 +100,11 @@ func (l *labels) statistic(of [][]int, now []running) int {
 	return sum
 }
 
-// running is the clearest stretch of a rank so far, and the one that goes on.
+// running is the clearest stretch of a rank so far, and the current one.
 type running struct{ best, sum, seen int }
 
-// atLeast is the probability of a statistic of so much or more if labels mean nothing:
-// counted over all permutations if there are few, else over some drawn at random.
+// atLeast returns the probability of a statistic of at least the given size if labels are arbitrary: counted over all
+// permutations if they are few, else over a random sample.
 func (l *labels) atLeast(least int) float64 {
 	now := make([]running, l.ranks)
 	if all := l.permutations(); all <= mostLabels {
@@ -119,7 +117,7 @@ func (l *labels) atLeast(least int) float64 {
 		})
 		return float64(hits) / float64(total)
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // the same capture has the same report
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seed: the same capture gives the same report
 	order := make([]int, l.ranks)
 	for i := range order {
 		order[i] = i
@@ -128,7 +126,7 @@ func (l *labels) atLeast(least int) float64 {
 	for b := range of {
 		of[b] = make([]int, len(l.own[b]))
 	}
-	hits := 1 // as recorded
+	hits := 1 // the recorded labels
 	for range mostLabels {
 		for b := range of {
 			for k := range of[b] {
@@ -144,8 +142,7 @@ func (l *labels) atLeast(least int) float64 {
 	return float64(hits) / (mostLabels + 1)
 }
 
-// permutations is how many there are that differ, the first labels kept: which rank is
-// which does not matter.
+// permutations returns the number of distinct labellings with the first labels fixed, since ranks are interchangeable.
 func (l *labels) permutations() float64 {
 	all, first := 1.0, true
 	for _, own := range l.own {
@@ -162,7 +159,7 @@ func (l *labels) permutations() float64 {
 	return all
 }
 
-// each visits all of them.
+// each visits all permutations.
 func (l *labels) each(visit func(of [][]int)) {
 	of := make([][]int, len(l.own))
 	first := slices.IndexFunc(l.own, func(own []int) bool { return len(own) > 0 })
@@ -190,8 +187,8 @@ func (l *labels) each(visit func(of [][]int)) {
 	from(0)
 }
 
-// tellable tells whether a lateness of some ranks, in so many blocks, could be told from
-// chance: the probability that the labels of all blocks agree is low enough.
+// tellable reports whether a lateness of some ranks over the given number of blocks can be told from chance: whether
+// the probability that the labels of all blocks agree is low enough.
 func tellable(ranks, named, blocks int) bool {
 	ways := 1.0
 	for k := range named {
@@ -200,8 +197,8 @@ func tellable(ranks, named, blocks int) bool {
 	return math.Pow(ways, float64(1-blocks)) <= falseShare
 }
 
-// byStills is the probability that chance gives one rank so many of all standstills: each might have been any rank's.
-// 0: they are too few to tell, even if all were this rank's.
+// byStills returns the probability that chance gives one rank this share of all stalls if each could have hit any rank.
+// 0: there are too few to test, even if all were this rank's.
 func byStills(s *standstills, ranks int) float64 {
 	mine := times(s.list)
 	if mostOf(ranks, mine, 0) > falseShare {
@@ -210,14 +207,14 @@ func byStills(s *standstills, ranks int) float64 {
 	return mostOf(ranks, mine, s.others)
 }
 
-// mostOf is the probability that chance gives one of some ranks so many events or more, if the others together have
-// some.
+// mostOf returns an upper bound of the probability that chance gives one of the ranks at least mine events if the ranks
+// together have mine + others.
 func mostOf(ranks, mine, others int) float64 {
 	return min(1, float64(ranks)*metric.AtLeast(mine, mine+others, 1/float64(ranks)))
 }
 
-// byLabels is the probability that chance makes some ranks late as a run says of one of
-// them; 0: that cannot be tested. all are the verdicts on all ranks.
+// byLabels returns the probability that chance makes ranks as late as in run, a run of one of them; 0: not testable.
+// all holds the verdicts on all ranks.
 func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ...int) float64 {
 	if run.cause == byWork && d.runMore(ranks, run.steps) {
 		return 0
@@ -232,7 +229,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 			steps = append(steps, n)
 		}
 	}
-	// Steps that cost far less than those of the finding are late by something else.
+	// Steps that cost far less than those of the finding have another cause.
 	var costs []int64
 	for _, r := range ranks {
 		for _, n := range run.steps {
@@ -242,7 +239,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 		}
 	}
 	least := int64(levelShare * metric.MedianInPlace(costs))
-	latest := make([]int64, end) // what the rank costs that costs most, by step
+	latest := make([]int64, end) // by step, cost of the rank that costs most
 	for _, n := range steps {
 		for r := range all {
 			if all[r].yes[run.cause][n] {
@@ -256,7 +253,7 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	}
 	no := -1
 	if run.recurring {
-		no = 0 // single steps: how many there are is what counts
+		no = 0 // for single steps only their number counts
 	}
 	scoreOf := func(r, n int) int {
 		if late(r, n) {
@@ -295,19 +292,19 @@ func byLabels(a *match.Aligned, d *Domain, all []verdict, run *lateRun, ranks ..
 	}
 	length := blockLength(len(steps))
 	if !tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) && (run.stays || alone(lateIn)) {
-		length = 1 // what comes and goes does not last into the next step
+		length = 1 // intermittent lateness does not last into the next step
 	}
 	if tellable(len(all), len(ranks), blocksOf(steps, lateIn, length)) || others >= own {
 		return labelled(len(all), len(ranks), steps, length, no, scoreOf).atLeast(found)
 	}
-	// What is too short to be told from chance by the rank alone may be so by its regularity.
+	// A lateness too short for the test by rank may still be significant by its regularity.
 	if p := byPeriod(len(all), others, steps, lateIn); len(ranks) == 1 && p <= falseShare {
 		return p
 	}
 	return 0
 }
 
-// blocksOf is in how many blocks of steps some of them lie.
+// blocksOf returns the number of blocks of steps that contain any of some.
 func blocksOf(steps, some []int, length int) (n int) {
 	for block := range slices.Chunk(steps, length) {
 		if slices.ContainsFunc(block, func(s int) bool { return slices.Contains(some, s) }) {
@@ -317,7 +314,7 @@ func blocksOf(steps, some []int, length int) (n int) {
 	return n
 }
 
-// alone tells that no two of some steps follow each other.
+// alone reports whether no two of the steps are consecutive.
 func alone(steps []int) bool {
 	for i := 1; i < len(steps); i++ {
 		if steps[i] == steps[i-1]+1 {
@@ -327,14 +324,14 @@ func alone(steps []int) bool {
 	return true
 }
 
-// byPeriod is the probability that chance makes one of some ranks late in as many steps, where others are in some, and
-// these as regular, as some are; 1 if they are not.
+// byPeriod returns the probability that chance makes one rank late in this many steps, with the other ranks late in
+// others steps, and in as regular a pattern; 1 if the steps are not regular.
 func byPeriod(ranks, others int, steps, late []int) float64 {
 	if period(late) == 0 {
 		return 1
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	regular := 1 // as recorded
+	regular := 1 // the recorded steps
 	drawn := slices.Clone(steps)
 	for range mostLabels {
 		for k := range late {
@@ -347,12 +344,12 @@ func byPeriod(ranks, others int, steps, late []int) float64 {
 			regular++
 		}
 	}
-	return min(1, 2*mostOf(ranks, len(late), others)*float64(regular)/(mostLabels+1)) // this or the test by ranks alone
+	return min(1, 2*mostOf(ranks, len(late), others)*float64(regular)/(mostLabels+1)) // doubled: one of two tests
 }
 
-// period is by how many steps, two or more, some follow each other regularly; 0: they do not.
-// Where steps of a regular sequence are missing, at least three in four are there. Steps that
-// follow each other directly prove nothing: lateness of one may last into the next.
+// period returns the interval of at least two steps at which the late steps recur regularly; 0: they do not. At least
+// three in four steps of a regular sequence must be present. Consecutive steps prove nothing: the lateness of one may
+// last into the next.
 func period(late []int) int {
 	if len(late) < leastRecurring {
 		return 0
@@ -374,8 +371,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// runMore tells whether some ranks run more kernels than any other in each of these steps: that is how their program is,
-// and no chance.
+// runMore reports whether the ranks run more kernels than any other in each of these steps: their program differs, and
+// chance plays no part.
 func (d *Domain) runMore(ranks, steps []int) bool {
 	for _, n := range steps {
 		least, most := math.MaxInt, 0

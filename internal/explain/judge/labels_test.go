@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// lateIn are the scores of ranks that a picture shows, a rank a line: x late, . not.
+// lateIn returns the scores of ranks shown in a picture, one rank per line: x late, . not.
 func lateIn(picture ...string) func(rank, step int) int {
 	return func(rank, step int) int {
 		return map[byte]int{'x': 1, '.': -1}[picture[rank][step]]
@@ -24,7 +24,7 @@ func stepsTo(n int) (steps []int) {
 	return steps
 }
 
-// TestLabels: how likely chance is, counted by hand.
+// TestLabels checks probabilities counted by hand.
 func TestLabels(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -45,7 +45,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsBlocks: sixteen steps and more go in twos, whose labels stay together.
+// TestLabelsBlocks: from sixteen steps on, labels of pairs of steps stay together.
 func TestLabelsBlocks(t *testing.T) {
 	for _, c := range []struct{ steps, block int }{{1, 1}, {15, 1}, {16, 2}, {80, 2}, {81, 3}, {256, 4}, {10_000, 10}} {
 		if got := blockLength(c.steps); got != c.block {
@@ -58,8 +58,7 @@ func TestLabelsBlocks(t *testing.T) {
 	}
 }
 
-// TestLabelsNaive holds both ways to count against the plainest one: all permutations of
-// all blocks, step by step.
+// TestLabelsNaive checks both ways of counting against the simplest one: all permutations of all blocks, step by step.
 func TestLabelsNaive(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for n := range 60 {
@@ -125,8 +124,8 @@ func naive(score [][]int, named, least int) float64 {
 	return float64(hits) / float64(total)
 }
 
-// TestLabelsFalse: where in each step any rank is late with the same probability, a
-// probability of 5 % or less comes out 5 % of the time at most.
+// TestLabelsFalse: where in each step every rank is late with the same probability, a probability of at most 5 % occurs
+// at most 5 % of the time.
 func TestLabelsFalse(t *testing.T) {
 	for _, c := range []struct {
 		ranks, steps int
@@ -153,14 +152,14 @@ func TestLabelsFalse(t *testing.T) {
 					wrong++
 				}
 			}
-			if wrong > windows*7/100 { // 5 %, and what 400 windows may miss it by
+			if wrong > windows*7/100 { // 5 %, plus the error of 400 windows
 				t.Errorf("%d of %d", wrong, windows)
 			}
 		})
 	}
 }
 
-// TestTellable: in how few blocks nobody can tell a late rank from chance.
+// TestTellable: the number of blocks too small for separating a late rank from chance.
 func TestTellable(t *testing.T) {
 	for _, c := range []struct{ ranks, named, least int }{{2, 1, 6}, {3, 1, 4}, {4, 1, 4}, {8, 1, 3}, {64, 1, 2}, {4, 3, 4}, {5, 3, 3}} {
 		if tellable(c.ranks, c.named, c.least-1) || !tellable(c.ranks, c.named, c.least) {
@@ -169,8 +168,8 @@ func TestTellable(t *testing.T) {
 	}
 }
 
-// TestStandstillsOfOneRank: the probability that all standstills fall to one of some ranks, where a span in the middle
-// of one does not make it two.
+// TestStandstillsOfOneRank: the probability that all stalls hit the same rank; a span in the middle of a stall does not
+// make it two.
 func TestStandstillsOfOneRank(t *testing.T) {
 	stills := func(starts ...int64) (list []prep.Still) {
 		for _, at := range starts {
@@ -183,7 +182,7 @@ func TestStandstillsOfOneRank(t *testing.T) {
 		starts []int64 // ms; each lasts 4 ms
 		ranks  int
 		others int
-		want   float64 // 0: too few to tell
+		want   float64 // 0: too few to test
 	}{
 		{"6 of 6, of 2 ranks", []int64{0, 14, 28, 42, 56, 70}, 2, 0, 1. / 32},
 		{"4 of 4, of 4 ranks", []int64{0, 14, 28, 42}, 4, 0, 1. / 64},
@@ -197,7 +196,7 @@ func TestStandstillsOfOneRank(t *testing.T) {
 	}
 }
 
-// TestRegularSteps: which late steps are regular, and that others' lateness makes chance more likely.
+// TestRegularSteps: which late steps are regular, and that lateness of other ranks makes chance more likely.
 func TestRegularSteps(t *testing.T) {
 	for _, c := range []struct {
 		late  []int

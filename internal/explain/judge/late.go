@@ -1,5 +1,4 @@
-// Package judge says who is late, why and since when, and what else is worth telling of
-// a capture: its findings.
+// Package judge derives the findings of a capture: late ranks with cause and first step, and other problems.
 package judge
 
 import (
@@ -11,17 +10,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Who is late at a collective, and why.
+// Late ranks at collectives, and the causes.
 //
-// All ranks leave a collective together, so what a rank does between leaving
-// one and arriving at the next (its approach) can be compared with the
-// approach of the rank with the median arrival, without comparing clocks:
+// All ranks leave a collective together. So a rank's approach, its activity between leaving one collective and arriving
+// at the next, can be compared with that of the rank with the median arrival, without comparing clocks:
 //
 //	approach = own work + idle before ops that the host launched late
 //	                    + idle before ops that were launched in time
 //
-// The three are summed per kernel (name and grid). What the late rank has more
-// of is split by that:
+// The three are summed per kernel (name and grid). The excess of the late rank is split accordingly:
 //
 //	work           ops the other rank does not have, or has with smaller grids
 //	device         the same ops taking longer, or starting late though launched
@@ -30,13 +27,11 @@ import (
 //	communication  leaving the previous collective later than the other rank
 //	unknown        idle before ops whose launch was not recorded
 //
-// A host that is late may be so because it has more to launch, which is work
-// again. While the late rank keeps the others waiting, their hosts run ahead,
-// so their idle time says nothing of their hosts' speed: the time that the
-// hosts themselves took from launch to launch does (own.go), and the idle
-// time is divided between work and host by it.
+// A host may be late because it has more to launch, which is work again. While the late rank keeps the others waiting,
+// their hosts run ahead, so their idle time does not measure the speed of their hosts. The time that the hosts
+// themselves took from launch to launch does (extrawork.go), and the idle time is divided between work and host by it.
 //
-// What the lateness costs is what the other ranks waited, on average.
+// The cost of a lateness is the average wait of the other ranks.
 
 // causes in the order of the arrays below.
 const (
@@ -50,43 +45,40 @@ const (
 
 var causeNames = [numCauses]string{result.CauseWork, result.CauseDevice, result.CauseHost, result.CauseCommunication, result.CauseUnknown}
 
-// tie is the arrival difference below which nobody is blamed, ns: what the
-// ends of one collective differ over ranks.
+// tie is the arrival difference below which nobody is blamed, in ns: the ends of one collective differ that much over
+// ranks.
 const tie = 2000
 
-// noExtraWork is the share of a peer's compute below which a rank does no more
-// work than it in a step.
+// noExtraWork is the share of a peer's compute below which a rank has no extra work in a step.
 const noExtraWork = 0.005
 
-// lateness is what one rank cost the others in one step.
+// lateness is the cost of one rank to the others in one step.
 type lateness struct {
 	cost    int64            // ns the other ranks waited for it, on average
-	doubt   int64            // ns that they seem to have waited more, which may be their clocks'
-	excess  [numCauses]int64 // ns by which it was behind, by cause; may be negative
-	last    int              // collectives in which it was the last
-	of      int              // collectives of the step it took part in
-	extra   map[int32]extra  // per kernel key: what it had more of
-	idle    int64            // excess of idle that the host caused, not yet divided
-	queued  int64            // excess of idle before ops that were launched in time, part of excess[byDevice]
-	untold  int64            // excess of idle before ops whose launch was not recorded, not yet divided
-	refs    map[int32]int    // ranks it was compared with
+	doubt   int64            // ns of further apparent wait that may be clock error
+	excess  [numCauses]int64 // ns behind, by cause; may be negative
+	last    int              // collectives at which it was the last
+	of      int              // collectives of the step in which it took part
+	extra   map[int32]extra  // excess per kernel key
+	idle    int64            // excess of idle due to the host, not yet divided
+	queued  int64            // excess of idle before ops launched in time, part of excess[byDevice]
+	untold  int64            // excess of idle before ops with unrecorded launches, not yet divided
+	refs    map[int32]int    // by rank: how often it was the reference
 	starved int64            // excess of time without a core, part of excess[byHost]
-	// host is, per kernel key, how much longer its host needed for launches
-	// that both ranks have.
+	// host is the excess of host time per kernel key, for launches that both ranks have.
 	host map[int32]int64
 }
 
 type extra struct {
 	count int64
 	ns    int64 // work
-	slow  int64 // device: the same ops, longer
-	late  int64 // device: starting late though launched
-	// untold is unknown: starting late, the launch not recorded.
+	slow  int64 // device: the same ops took longer
+	late  int64 // device: started late though launched in time
+	// untold is unknown: started late, with an unrecorded launch.
 	untold int64
 }
 
-// split divides the cost over the causes in proportion to the positive
-// excesses.
+// split divides the cost over the causes in proportion to the positive excesses.
 func (l *lateness) split() (c [numCauses]int64) {
 	var sum int64
 	for _, x := range l.excess {
@@ -95,8 +87,8 @@ func (l *lateness) split() (c [numCauses]int64) {
 	if sum == 0 {
 		return c
 	}
-	// What explains less than half of the cost does not explain the rest:
-	// lateness can be carried over from steps before.
+	// A cause that explains less than half of the cost does not explain the rest: lateness can be carried over from
+	// earlier steps.
 	sum = max(sum, l.cost/2)
 	for i, x := range l.excess {
 		c[i] = int64(float64(l.cost) * float64(max(x, 0)) / float64(sum))
@@ -104,18 +96,17 @@ func (l *lateness) split() (c [numCauses]int64) {
 	return c
 }
 
-// Domain is what the ranks of a domain cost each other.
+// Domain is a domain with the costs of its ranks to each other.
 type Domain struct {
 	*match.Domain
 	late [][]lateness  // [rank][step]
-	work [][]*approach // own work, [rank][step]; nil: the rank has none in it
-	more [][]float64   // [rank][step]: own work above a typical peer's, as a share of it
-	// early are, of the steps in which most ranks are late together, those that wait.
+	work [][]*approach // own work, [rank][step]; nil: none in the step
+	more [][]float64   // [rank][step]: excess of own work over a typical peer's, as a share of it
+	// early holds the ranks that wait, for each step in which most ranks are late together.
 	early map[int][]int32
 }
 
-// Blame finds the late ranks of every collective and adds up what they cost, domain by
-// domain.
+// Blame finds the late ranks at every collective and adds up their costs, by domain.
 func Blame(a *match.Aligned) (out []*Domain) {
 	for _, d := range a.Domains {
 		j, ofData := &Domain{Domain: d}, dependent(d, a.Names)
@@ -133,9 +124,8 @@ func Blame(a *match.Aligned) (out []*Domain) {
 				more[n] = own.share
 				l := &j.late[i][n]
 				j.divideIdle(int32(i), n, l)
-				// Where streams overlap, an op may fall between other collectives
-				// than on its peer. Over the whole step such ops cancel out: if no
-				// work is left then, there was none.
+				// Where streams overlap, an op may fall between other collectives than on its peer. Over the whole step
+				// such ops cancel out: if no extra work is left then, there was none.
 				if own.share < noExtraWork {
 					l.excess[byWork] = 0
 				}
@@ -148,8 +138,7 @@ func Blame(a *match.Aligned) (out []*Domain) {
 	return out
 }
 
-// blameRanks goes through the collectives. Those that began with the window prove
-// nothing.
+// blameRanks goes through the collectives. Collectives that began before the window prove nothing.
 func (d *Domain) blameRanks() {
 	prev := make([]int32, len(d.Ranks)) // each rank's last match before this one
 	for i := range prev {
@@ -174,8 +163,8 @@ func (d *Domain) blameRanks() {
 					l := &d.late[p.Rank][m.Step]
 					l.last++
 					from := d.common(ref.Rank, p.Rank, prev)
-					// Who waited in between, in collectives of its own, is as
-					// late as those it waited for, and not to blame for that.
+					// A rank that waited in between, in collectives of its own, is as late as the ranks it waited for,
+					// and not to blame for that.
 					waited := d.waited(p.Rank, from, mi) - d.waited(ref.Rank, from, mi)
 					own := p.Start - ref.Start
 					all := own - min(max(waited, 0), own)
@@ -193,8 +182,8 @@ func (d *Domain) blameRanks() {
 	}
 }
 
-// inTime is the part of a collective that its late ranks are compared with: that of the
-// median arrival, or of the median one of the early ranks where most are late.
+// inTime returns the part of a collective with which its late ranks are compared: the one with the median arrival or,
+// where most ranks are late, the median early one.
 func inTime(m *match.Match, early []int32) *match.Part {
 	var order []*match.Part
 	for i := range m.At {
@@ -209,22 +198,21 @@ func inTime(m *match.Match, early []int32) *match.Part {
 	return order[(len(order)-1)/2]
 }
 
-// otherSlow is how much longer the kernels whose time does not depend on data
-// may take, as a share of their time, on a device that is not slow.
+// otherSlow is the excess, as a share of their time, up to which kernels with data-independent time do not indicate a
+// slow device.
 const otherSlow = 0.02
 
-// fewOthers is how much slower others may be, as a part of how much slower those are
-// whose time depends on data, for that to be the data's.
+// fewOthers is the largest excess of other kernels, relative to that of data-dependent kernels, at which the data still
+// explain the latter.
 const fewOthers = 0.1
 
-// settle corrects what the approaches say of slow kernels by the whole step.
-// An op that overlaps a collective counts there with what is left of it after
-// that: only whole kernels tell whether they are slower. And if only kernels
-// are slower whose time depends on data, or these by far the most, they have more to do. Else
-// attention has as far as its contexts explain it, where they are told.
+// settle corrects the slow kernels of the approaches by the whole step. An op that overlaps a collective counts in an
+// approach only with the part after it, so only whole kernels show whether they are slower. If only data-dependent
+// kernels are slower, or these by far the most, they have more to do. Otherwise attention has more to do as far as its
+// contexts explain, where these are known.
 func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 	var near, whole, others, otherTime, more, dataTime int64
-	share := map[int32]float64{} // of what a kernel takes longer: due to its data, by key
+	share := map[int32]float64{} // by key: share of the excess due to data
 	for _, e := range l.extra {
 		near += e.slow
 	}
@@ -242,7 +230,7 @@ func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 			otherTime += ns
 		}
 	}
-	device := 1.0 // times as long as the peer's that other kernels take
+	device := 1.0 // time of the other kernels relative to the peer's
 	if float64(max(others, 0)) > otherSlow*float64(otherTime) {
 		device += float64(others) / float64(max(otherTime, 1))
 	}
@@ -283,10 +271,8 @@ func (l *lateness) settle(own *ownExcess, ofData []bool, n *prep.Names) {
 	}
 }
 
-// meanWait is what the other ranks of the domain waited in a collective, on
-// average: those that were not late, while those that were, and those that
-// have no part in it, count as not waiting. Where most ranks are late, the others are
-// the early ones.
+// meanWait returns the average wait of the domain's other ranks in a collective, in ns. Late ranks and ranks without a
+// part in it count as not waiting. Where most ranks are late, the average is over the early ones.
 func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	var sum int64
 	for _, p := range m.At {
@@ -300,7 +286,7 @@ func (d *Domain) meanWait(m *match.Match, near int64, early int) int64 {
 	return sum / int64(early)
 }
 
-// common is the last collective before that two ranks shared, -1 if none.
+// common returns the last previous collective that two ranks shared, -1 if none.
 func (d *Domain) common(a, b int32, prev []int32) int32 {
 	from := min(prev[a], prev[b])
 	for from >= 0 && (d.Matches[from].OpOf(a) < 0 || d.Matches[from].OpOf(b) < 0) {
@@ -309,7 +295,7 @@ func (d *Domain) common(a, b int32, prev []int32) int32 {
 	return from
 }
 
-// waited is how long a rank waited in the collectives between two, ns.
+// waited returns how long a rank waited in the collectives between two, in ns.
 func (d *Domain) waited(rank, from int32, to int) (sum int64) {
 	for i := int(from) + 1; from >= 0 && i < to; i++ {
 		m := &d.Matches[i]
@@ -322,16 +308,15 @@ func (d *Domain) waited(rank, from int32, to int) (sum int64) {
 	return sum
 }
 
-// leaves is by how much later than q's rank p's left the last collective that they
-// shared, which compares their clocks.
+// leaves returns how much later p's rank left the last shared collective than q's rank, by their clocks.
 func (d *Domain) leaves(from int32, p, q *match.Part) int64 {
 	m := &d.Matches[from]
 	a, b := d.Ranks[p.Rank], d.Ranks[q.Rank]
 	return a.Wall(a.Ops[m.OpOf(p.Rank)].End) - b.Wall(b.Ops[m.OpOf(q.Rank)].End)
 }
 
-// doubt is how much of the lateness of p against q may be their clocks': that part of it
-// which no time of one clock shows, as far as collectives allow the clocks to be off.
+// doubt returns how much of the lateness of p against q may be clock error: the part that no time on a single clock
+// shows, as far as collectives allow the clocks to be off.
 func (d *Domain) doubt(from int32, p, q *match.Part) int64 {
 	byClocks := p.Start - q.Start
 	if from >= 0 {
@@ -340,9 +325,8 @@ func (d *Domain) doubt(from int32, p, q *match.Part) int64 {
 	return min(max(byClocks, 0), d.Doubt(p.Rank, q.Rank, p.Start))
 }
 
-// compare adds the difference between a late rank's approach and that of one
-// with the median arrival. Both begin at the last collective that they shared. What is
-// in doubt of the lateness does not count.
+// compare adds the difference between a late rank's approach and that of one with the median arrival. Both begin at the
+// last collective that they shared. The doubtful part of the lateness does not count.
 func (d *Domain) compare(from int32, p, q *match.Part, doubt int64, mine, theirs *approach, l *lateness) {
 	fp, fq := int32(-1), int32(-1)
 	if from >= 0 {

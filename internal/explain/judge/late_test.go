@@ -9,10 +9,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// stepOf builds one rank of a toy set: three steps of two collectives each,
-// with the kernels of middle between those of the last step. Everything
-// before is the same on all ranks; the collectives end at 1000 and 9000 of
-// their step whatever comes between.
+// stepOf builds one rank of a toy set: three steps of two collectives each, with the kernels of middle between those of
+// the last step. Everything before is the same on all ranks; the collectives end at 1000 and 9000 of their step,
+// whatever comes between.
 func stepOf(middle func(y *explaintest.Toy, at int64), arrive int64) *trace.Trace {
 	y := explaintest.New()
 	for n := range int64(3) {
@@ -22,7 +21,7 @@ func stepOf(middle func(y *explaintest.Toy, at int64), arrive int64) *trace.Trac
 		y.Run(explaintest.AllReduce, at+20, at+800, at+10_000, 1)
 		if n == 2 {
 			middle(y, at)
-			y.Run(explaintest.AllReduce, at+arrive-5_000, at+arrive, at+80_000, 1) // launched after what it waits for
+			y.Run(explaintest.AllReduce, at+arrive-5_000, at+arrive, at+80_000, 1) // launched after the work it waits for
 		} else {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
 			y.Run(explaintest.AllReduce, at+60, at+20_000, at+30_000, 1)
@@ -31,8 +30,8 @@ func stepOf(middle func(y *explaintest.Toy, at int64), arrive int64) *trace.Trac
 	return y.Done()
 }
 
-// TestCauses compares one late rank with one in time, op by op. The rank in
-// time always runs a gemm from 10 to 20 µs and waits from 20 µs on.
+// TestCauses compares one late rank with one in time, op by op. The rank in time always runs a gemm from 10 to 20 µs
+// and waits from 20 µs on.
 func TestCauses(t *testing.T) {
 	peer := func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+10_000, at+20_000, 8) }
 	for _, c := range []struct {
@@ -90,8 +89,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestLeavesLate is a rank that is slow in the transfer itself: it leaves a
-// collective after the other and so arrives late at the next.
+// TestLeavesLate is a rank that is slow in the transfer itself: it leaves a collective after the other and so arrives
+// late at the next.
 func TestLeavesLate(t *testing.T) {
 	rank := func(leave int64) *trace.Trace {
 		y := explaintest.New()
@@ -111,9 +110,8 @@ func TestLeavesLate(t *testing.T) {
 	}
 }
 
-// TestLeaveInTurns: over a slow link whoever came last to a collective leaves it first,
-// so ranks are late in turns. That is said of the link and of no rank; where it is
-// always the same rank that leaves late, of that.
+// TestLeaveInTurns: over a slow link the last rank to arrive at a collective leaves it first, so ranks are late in
+// turns. The finding blames the link and no rank; if the same rank always leaves late, it blames that rank.
 func TestLeaveInTurns(t *testing.T) {
 	const steps, each, latency = 12, 8, 60_000
 	set := func(turns func(step int64) bool) []*trace.Trace {
@@ -162,8 +160,7 @@ func TestLeaveInTurns(t *testing.T) {
 	}
 }
 
-// TestHostWithMoreToLaunch divides late launches: those of extra kernels are
-// work, the rest is the host's slowness.
+// TestHostWithMoreToLaunch divides late launches: those of extra kernels are work, the rest is the host's slowness.
 func TestHostWithMoreToLaunch(t *testing.T) {
 	// Launches of 1 µs each, one after the other; the device runs them at once.
 	rank := func(kernels int, each int64) *trace.Trace {
@@ -223,7 +220,7 @@ func TestChangePoint(t *testing.T) {
 	}
 }
 
-// TestSeverityByUsualStep: a long prefill step in the middle of decode steps does not make little of a late rank.
+// TestSeverityByUsualStep: a long prefill among decode steps does not lower the severity of a late rank.
 func TestSeverityByUsualStep(t *testing.T) {
 	const ms = 1_000_000
 	rank := func() *trace.Trace {

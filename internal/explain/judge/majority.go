@@ -10,12 +10,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Lateness of many ranks: of most of them together, and of one after the other.
+// Lateness of many ranks: of most of them together, or in turns.
 
-// earlySteps gives, for the steps in which most ranks are late together, the few that
-// wait for them. The median arrival is then itself a late one, so that single
-// collectives show nobody who is behind; over a step the waiting tells two groups
-// apart: those that wait for most of what the longest waits, and those that hardly do.
+// earlySteps returns the few ranks that wait, for the steps in which most ranks are late together. The median arrival
+// is then itself late, so single collectives show no late rank. Over a step, the waits separate two groups: ranks that
+// wait for most of the longest wait, and ranks that hardly wait.
 func (d *Domain) earlySteps() map[int][]int32 {
 	waits := map[int][]int64{}
 	for i := range d.Matches {
@@ -50,8 +49,8 @@ func (d *Domain) earlySteps() map[int][]int32 {
 	return out
 }
 
-// shareMajority makes one finding of those that blame most ranks, by one cause and since
-// the same steps: whom they keep waiting is the exception.
+// shareMajority joins findings that blame most ranks, by one cause and since the same steps, into one: the ranks that
+// wait are the exception.
 func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result.Finding) []result.Finding {
 	for _, f := range all {
 		alike := func(o result.Finding) bool {
@@ -67,7 +66,7 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 			continue
 		}
 		one.Kind, one.Cause, one.Severity = result.Straggler, f.Cause, f.Severity
-		for _, e := range one.Evidence { // what each cost: the early ones wait for the latest
+		for _, e := range one.Evidence { // the cost of each: the early ranks wait for the latest
 			one.CostNSPerStep = max(one.CostNSPerStep, int64(e.Value))
 		}
 		one.ID = id(result.Straggler, names[0], "and", len(names)-1, f.Cause, one.FirstStep)
@@ -92,11 +91,11 @@ func shareMajority(a *match.Aligned, d *Domain, verdicts []verdict, all []result
 	return all
 }
 
-// chance is how likely it may be that a rank is late so often by chance alone.
+// chance is the highest probability of such frequent lateness by chance at which the lateness still counts.
 const chance = 0.1
 
-// ledBy gives what the steps cost that cost about as much as those of a run: those in which
-// its rank is the latest, and all. Steps that are late by far less are of another kind.
+// ledBy returns the costs of the steps that cost about as much as those of a run: of those in which its rank is the
+// latest, and of all. Steps with far less lateness are of another kind.
 func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	var costs []int64
 	for _, n := range r.steps {
@@ -116,14 +115,14 @@ func ledBy(v *verdict, i int, r *lateRun, late []lateStep) (led, of []int64) {
 	return led, of
 }
 
-// likely tells whether chance makes any of some ranks lead in steps that together cost so much:
-// whether that happens too often if each step is given to a rank drawn at random.
+// likely reports whether the probability exceeds chance that some rank leads in steps of this total cost if each step
+// is given to a random rank.
 func likely(ranks int, led, of []int64) bool {
 	var least int64
 	for _, ns := range led {
 		least += ns
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // the same capture has the same report
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seed: the same capture gives the same report
 	sums, hits := make([]int64, ranks), 1
 	for range mostLabels {
 		clear(sums)
@@ -137,10 +136,9 @@ func likely(ranks int, led, of []int64) bool {
 	return float64(hits)/(mostLabels+1) > chance
 }
 
-// byChance drops lateness that passes and that chance explains: if in each step with a
-// late rank any of them might have been it, one would be it as often with more than
-// that probability. It tells whether nothing of the cause is left then before a step.
-// Where no other rank is late, chance explains nothing.
+// byChance drops passing lateness that chance explains: if in each step with a late rank that rank were drawn at
+// random, one rank would lead as often with a probability above chance. It reports whether nothing of the cause is left
+// before step until. If no other rank is late, chance explains nothing.
 func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	dropped, left := false, false
 	for i := range all {
@@ -159,8 +157,8 @@ func byChance(all []verdict, c int, late []lateStep, until int) (nothing bool) {
 	return dropped && !left
 }
 
-// apart takes out of late the steps of stretches that cost far more than turns do, and
-// whose rank is the latest in them more often than chance makes it: those are none.
+// apart removes from late the steps of stretches that cost far more than turns do and in which one rank is the latest
+// more often than chance explains: these are not turns.
 func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*lateRun]bool) {
 	of, rest = map[*lateRun]bool{}, slices.Clone(late)
 	for i := range all {
@@ -179,17 +177,16 @@ func apart(all []verdict, c int, late []lateStep) (rest []lateStep, of map[*late
 	return rest, of
 }
 
-// Steps in which an imbalance moves: so many changes of the rank that is late, and so
-// large a share of steps with a late rank, none of which is late in most of them.
+// Limits for steps with a moving imbalance: the least number of changes of the late rank, and the least share of steps
+// with a late rank, if no rank is late in most of them.
 const (
 	leastChanges = 3
 	movingShare  = 0.25
 	movingMost   = 0.6
 )
 
-// moving finds causes that make one rank late in this step and another in that, as
-// experts do that get unequal shares of the tokens. That is one finding, which blames no
-// rank; the stretches that it is made of go.
+// moving finds causes that make one rank late in one step and another in the next, such as experts with unequal shares
+// of the tokens. It reports them as one finding that blames no rank, and drops the stretches it consists of.
 func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 	begin, end := d.Common()
 	for c := range numCauses {
@@ -211,7 +208,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		}
 		late = rest
 		var costs []int64
-		led := make([]int, len(all)) // steps in which a rank is the latest
+		led := make([]int, len(all)) // by rank: steps in which it is the latest
 		for _, l := range late {
 			led[l.worst]++
 			costs = append(costs, l.cost)
@@ -219,7 +216,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 		first, last := late[0].step, late[len(late)-1].step
 		cost, severity := int64(metric.MedianInPlace(costs)), "low"
 		if c == byWork && float64(cost) > passingShare*float64(a.StepPeriod(late[len(late)/2].step)) {
-			severity = "medium" // work can be shared out better; noise cannot
+			severity = "medium" // work can be distributed better; noise cannot
 		}
 		f := result.Finding{
 			Kind: result.Straggler, Cause: causeNames[c], Severity: severity, Passing: true, Turns: true,
@@ -256,7 +253,7 @@ func moving(a *match.Aligned, d *Domain, all []verdict) (out []result.Finding) {
 	return out
 }
 
-// takesTurns tells whether the latest rank changes all the time.
+// takesTurns reports whether the latest rank changes continually.
 func takesTurns(all []verdict, late []lateStep, steps int) bool {
 	times, changes := make([]int, len(all)), 0 // late, by rank
 	for i, l := range late {
@@ -270,11 +267,11 @@ func takesTurns(all []verdict, late []lateStep, steps int) bool {
 	return changes >= leastChanges && float64(len(late)) >= movingShare*float64(steps) && float64(slices.Max(times)) <= movingMost*float64(len(late))
 }
 
-// lateStep is a step in which ranks are late by one cause.
+// lateStep is a step with ranks that are late by one cause.
 type lateStep struct {
 	step, worst int   // worst is the rank that costs most
-	cost        int64 // of that one
-	ranks       []int // all that are late
+	cost        int64 // of worst
+	ranks       []int // all late ranks
 }
 
 func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateStep) {
@@ -297,9 +294,9 @@ func lateSteps(a *match.Aligned, all []verdict, c, begin, end int) (out []lateSt
 	return out
 }
 
-// standsOut is the step since which, to the end, one rank is the latest in nearly all
-// steps with a late one, -1 if there is none: neither chance nor turns as long as those
-// before explain that, so it is to blame, whatever moved before.
+// standsOut returns the step since which one rank is the latest in nearly all late steps to the end, -1 if there is
+// none. Neither chance nor turns as long as the earlier ones explain it, so the rank is to blame, even if the lateness
+// moved before.
 func standsOut(all []verdict, c int, late []lateStep) int {
 	from, ranks := -1, float64(len(all))
 	for i := range all {

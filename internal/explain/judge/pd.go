@@ -6,23 +6,21 @@ import (
 )
 
 const (
-	// A side that is in forward steps for so much of the time has none left.
+	// sideFull is the share of time in forward steps above which a side has no spare capacity.
 	sideFull = 0.85
-	// Below this on both sides there is too little load to tell by shares.
+	// sideIdle: if both sides are below, the load is too low to decide by shares.
 	sideIdle = 0.5
-	// Shares that differ by less are alike.
+	// sideAlike is the difference below which shares are equal.
 	sideAlike = 0.1
-	// Fewer samples of queues prove nothing.
+	// leastSamples is the least number of queue samples for any conclusion.
 	leastSamples = 3
 )
 
-// Limits says which side limits the throughput. Who waits says it best; without
-// samples of queues the shares of time in steps must do. They say less of decode
-// servers: one that runs a single request is in steps all the time, too, and takes
-// more into its batch. A place on a decode server (memory, and one of its running
-// requests) is taken before prefill begins and held meanwhile, so who waits for one
-// waits for what those that have one wait for: prefill, what is being sent, or decode.
-// Likewise prefill servers that have time but no memory wait for what is being sent.
+// Limits decides which side limits the throughput. Waiting requests are the best evidence; without samples of queues it
+// uses the shares of time in steps. These mean less for decode servers: one that runs a single request is in steps all
+// the time, too, and can take more into its batch. A place on a decode server (memory, and one of its running requests)
+// is taken before prefill begins and held meanwhile. So a request without a place waits for whatever those with a place
+// wait for: prefill, transfer or decode. Likewise, prefill servers with time but without memory wait for transfers.
 func Limits(pd *result.PD) (what string, f result.Finding) {
 	p, d, t := &pd.Prefill, &pd.Decode, &pd.Transfer
 	f = whole(result.Limits, "", result.Limits, fact.Fact{})
@@ -35,8 +33,8 @@ func Limits(pd *result.PD) (what string, f result.Finding) {
 	inflight := p.Queue.Inflight
 	waiting, placeless := p.Queue.Waiting, waits(&d.Queue)
 	most := max(waiting, placeless, inflight)
-	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // that have a place
-	if p.Stepping >= sideIdle {                                   // else they may have arrived, and a long decode step has not seen it
+	unready, decoding := waiting, d.Queue.Running+d.Queue.Waiting // requests that have a place
+	if p.Stepping >= sideIdle {                                   // else a long decode step may not have seen them arrive
 		unready = max(waiting, d.Queue.Transfer-inflight)
 	}
 	limit := func(by, severity string, title fact.Fact) {
@@ -111,7 +109,7 @@ func pdEvidence(pd *result.PD, looks int) (out []result.Evidence) {
 	return out
 }
 
-// Caveats says what the figures lack.
+// Caveats returns the limitations of the figures.
 func Caveats(pd *result.PD) (out []result.Note) {
 	note := func(severity string, text fact.Fact) {
 		out = append(out, result.Note{Severity: severity, Text: text, Count: 1})
@@ -147,14 +145,14 @@ func Caveats(pd *result.PD) (out []result.Note) {
 	return out
 }
 
-// places is how many wait for a place on a decode server.
+// places returns how many requests wait for a place on a decode server.
 func places(q *result.Queue) float64 { return q.Prealloc + q.Retracted }
 
-// waits is how many wait for a server: for a place on it, or a batch.
+// waits returns how many requests wait for a server: for a place on it, or for a batch.
 func waits(q *result.Queue) float64 { return q.Waiting + places(q) }
 
-// uneven gives the servers of a side at which most and fewest requests wait, if those
-// are far from as many; nil: they are not, or it is not known.
+// uneven returns the servers of a side with the most and the fewest waiting requests, if their numbers differ much;
+// nil: they do not, or it is unknown.
 func uneven(servers []result.PDServer) (more, less *result.PDServer) {
 	for i := range servers {
 		s := &servers[i]
@@ -174,8 +172,8 @@ func uneven(servers []result.PDServer) (more, less *result.PDServer) {
 	return more, less
 }
 
-// recordedApart tells whether no server of one side was recorded while one of the other was,
-// for half of the shorter window.
+// recordedApart reports whether no server of one side was recorded together with one of the other for at least half of
+// the shorter window.
 func recordedApart(pd *result.PD) bool {
 	for i := range pd.Prefill.Servers {
 		p := &pd.Prefill.Servers[i]

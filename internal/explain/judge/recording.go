@@ -12,23 +12,23 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// What recording cost: decode steps of the window beside those that nothing recorded.
+// Overhead of recording: decode steps of the window compared with unrecorded ones.
 
 const (
-	// medianLevel is that of either median's interval, so that the ratio of the two lies
-	// in its own with 95 % or more (Bonferroni).
+	// medianLevel is the level of the interval of either median, so that the interval of their ratio holds with at
+	// least 95 % (Bonferroni).
 	medianLevel = 0.975
 	leastTimed  = 3    // steps, for a median
-	likeBatch   = 5    // batches are about the same that differ by a fifth, or by one
-	costlyRatio = 1.1  // of recording that slows other kinds of steps, too
-	skewShare   = 0.25 // of a step: less than that recording may make one rank later; seen were 13 % of a healthy SGLang
-	// naturalShare of a step is the lateness of a host up to which it is low where recording may have made it: healthy
-	// SGLang had up to 13 %.
+	likeBatch   = 5    // batches that differ by at most a fifth, or by one, are alike
+	costlyRatio = 1.1  // above which recording is taken to slow other kinds of steps, too
+	skewShare   = 0.25 // of a step: recording may cause a smaller lateness of one rank; a healthy SGLang had 13 %
+	// naturalShare of a step is the lateness of a host below which severity is low where recording may be the cause; a
+	// healthy SGLang had up to 13 %.
 	naturalShare = 0.15
-	vagueRatio   = 1.2 // up to which an interval that holds 1 says that recording cost nothing
+	vagueRatio   = 1.2 // an interval below this that contains 1 means that recording cost nothing
 )
 
-// Recording tells what recording cost, if there is a reference for its steps.
+// Recording measures the overhead of recording, if there is a reference for its steps.
 func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o result.Recording) {
 	o.Stacks = slices.ContainsFunc(a.Ranks, func(r *match.Rank) bool { return r.Stacks })
 	if ref == nil {
@@ -43,7 +43,7 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 		o.Why = fact.Of("recording_no_steps", "n", len(times), "least", leastTimed)
 		return o
 	case slices.ContainsFunc(a.Ranks, func(r *match.Rank) bool { return r.Source.Rank.PP > 0 }):
-		o.Why = fact.Of("recording_stages") // several batches are under way
+		o.Why = fact.Of("recording_stages") // several batches are in flight
 		return o
 	case !like:
 		o.Why = fact.Of("recording_unlike", "batch", batchOf(batch))
@@ -62,14 +62,14 @@ func Recording(a *match.Aligned, rep *result.Report, ref *trace.Reference) (o re
 	return o
 }
 
-// ratioInterval is that of the median of some times over a pace's.
+// ratioInterval returns the interval of the median of times over the pace's median.
 func ratioInterval(times []int64, p *trace.StepTime) (low, high float64) {
 	slices.Sort(times)
 	lo, hi := metric.MedianInterval(times, medianLevel)
 	return float64(lo) / float64(p.High), float64(hi) / float64(p.Low)
 }
 
-// batchOf shows a number of requests.
+// batchOf formats a number of requests.
 func batchOf(n int) fact.Fact {
 	if n == 0 {
 		return fact.Fact{}
@@ -77,7 +77,7 @@ func batchOf(n int) fact.Fact {
 	return fact.Of("of_batch", "n", n)
 }
 
-// decodeBatch is how many requests decode steps usually had; 0: they do not say.
+// decodeBatch returns the usual number of requests in decode steps; 0: unknown.
 func decodeBatch(a *match.Aligned) int {
 	var all []int
 	for n, kind := range a.KindOf {
@@ -88,13 +88,13 @@ func decodeBatch(a *match.Aligned) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// paceFor is the pace of about as many requests.
+// paceFor returns the pace with the nearest similar number of requests.
 func paceFor(ref *trace.Reference, batch int) (best trace.StepTime, ok bool) {
 	for _, p := range ref.Paces {
 		apart := int(math.Abs(float64(p.Batch - batch)))
 		switch {
 		case p.Median <= 0 || p.Low <= 0 || p.High < p.Low:
-		case p.Batch == 0: // the user's own: of the same load
+		case p.Batch == 0: // given by the user: same load
 			return p, true
 		case batch > 0 && alike(p.Batch, batch) && (!ok || apart < int(math.Abs(float64(best.Batch-batch)))):
 			best, ok = p, true
@@ -103,13 +103,12 @@ func paceFor(ref *trace.Reference, batch int) (best trace.StepTime, ok bool) {
 	return best, ok
 }
 
-// alike tells numbers of requests that are about the same.
+// alike reports whether two numbers of requests are about the same.
 func alike(a, b int) bool {
 	return max(a-b, b-a) <= max(1, b/likeBatch)
 }
 
-// requestsIn is how many requests a step of all data-parallel ranks together had; 0: it
-// does not say.
+// requestsIn returns the number of requests in a step, over all data-parallel ranks; 0: unknown.
 func requestsIn(a *match.Aligned, n int) (sum int) {
 	seen := map[int]bool{}
 	for _, r := range a.Ranks {
@@ -121,9 +120,8 @@ func requestsIn(a *match.Aligned, n int) (sum int) {
 	return sum
 }
 
-// decodeTimes are the lengths of those decode steps, of about so many requests (0: of any),
-// that decode steps follow. The first, in which profilers start, and a rank's last, which
-// has no end, are none.
+// decodeTimes returns the lengths of decode steps of about this batch (0: any) that are followed by decode steps. It
+// leaves out the first step, in which profilers start, and the last one of a rank, whose end is unknown.
 func decodeTimes(a *match.Aligned, rep *result.Report, batch int, those func(step int) bool) (out []int64) {
 	for n := 1; n+1 < len(rep.Steps); n++ {
 		s, next := &rep.Steps[n], &rep.Steps[n+1]
@@ -137,15 +135,14 @@ func decodeTimes(a *match.Aligned, rep *result.Report, batch int, those func(ste
 	return out
 }
 
-// profilers marks what may be the profiler's: findings that hosts are late, or do not
-// keep the devices busy. What recording is known to have added is taken off; severities
-// go by what is left.
+// profilers marks findings that the profiler may cause: late hosts, and hosts that do not keep the devices busy. It
+// subtracts the known overhead of recording; severities follow from the rest.
 func (c *capture) profilers() {
 	o := &c.rep.Recording
 	corrected := false
 	for i := range c.found {
 		f := &c.found[i]
-		if f.Cause != result.CauseHost || f.Starved || f.Still || // which recording, in all steps, does not make
+		if f.Cause != result.CauseHost || f.Starved || f.Still || // not caused by recording, which affects all steps
 			!slices.Contains([]string{result.HostBound, result.LaunchBound, result.Straggler}, f.Kind) {
 			continue
 		}
@@ -192,22 +189,22 @@ func (c *capture) profilers() {
 	o.Says = recordingSays(o, corrected)
 }
 
-// nsys tells that Nsight Systems recorded: beside layer-wise markers that makes hosts many times slower, now one rank's,
-// now another's.
+// nsys reports whether Nsight Systems recorded the capture. With layer-wise markers it makes hosts many times slower,
+// on changing ranks.
 func (c *capture) nsys() bool {
 	return slices.ContainsFunc(c.Ranks, func(r *match.Rank) bool { return trace.ReportSuffix(r.Source.Path) != "" })
 }
 
-// skewed tells a rank's lateness that is so small that recording, which no two ranks bear alike, can have made it.
+// skewed reports whether a rank's lateness is small enough to come from recording, whose cost differs between ranks.
 func (c *capture) skewed(f *result.Finding) bool { return c.below(f, skewShare) }
 
-// below tells a rank's lateness that costs less than a share of a step.
+// below reports whether a rank's lateness costs less than the given share of a step.
 func (c *capture) below(f *result.Finding, share float64) bool {
 	return f.Kind == result.Straggler && len(f.Steps) > 0 && float64(f.CostNSPerStep) < share*float64(usualPeriod(c.Aligned, f.Steps))
 }
 
-// spares tells that recording cannot have made a rank late: there are decode steps beside the finding's, recorded like
-// them.
+// spares reports whether recording cannot have made the rank late, because other decode steps were recorded in the same
+// way.
 func (c *capture) spares(f *result.Finding) bool {
 	if f.Kind != result.Straggler || !c.ofKind(f, trace.Decode.String()) {
 		return false
@@ -215,12 +212,12 @@ func (c *capture) spares(f *result.Finding) bool {
 	return len(c.besides(f)) >= leastTimed
 }
 
-// besides are the lengths of the decode steps that a finding is not about.
+// besides returns the lengths of the decode steps outside a finding.
 func (c *capture) besides(f *result.Finding) []int64 {
 	return decodeTimes(c.Aligned, c.rep, c.rep.Recording.Batch, func(n int) bool { return n < f.FirstStep || n > f.LastStep })
 }
 
-// ofKind tells whether a finding is about steps of a kind, mostly, or about all.
+// ofKind reports whether a finding is about all steps, or mostly about steps of a kind.
 func (c *capture) ofKind(f *result.Finding, kind string) bool {
 	switch {
 	case f.Kind == result.HostBound:
@@ -237,8 +234,8 @@ func (c *capture) ofKind(f *result.Finding, kind string) bool {
 	return true
 }
 
-// addedBeside is what recording added to a step by those that a finding is not about, if
-// there are some: what made the others longer need not be the profiler.
+// addedBeside returns the overhead of recording per step, measured outside the finding's steps if possible: these may
+// be longer for another reason.
 func (c *capture) addedBeside(f *result.Finding) int64 {
 	o := &c.rep.Recording
 	times := c.besides(f)
@@ -248,12 +245,11 @@ func (c *capture) addedBeside(f *result.Finding) int64 {
 	return max(0, int64(metric.MedianInPlace(times))-o.Outside)
 }
 
-// recordingSays sums it up: what recording cost, or, where that matters, why it is not
-// known.
+// recordingSays sums up the overhead of recording or, where it matters, why it is unknown.
 func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 	switch {
 	case o.Vague && !o.Matters:
-		return fact.Fact{} // nothing is known, and nobody needs it
+		return fact.Fact{} // unknown, and nobody needs it
 	case o.Vague && o.Upper:
 		return fact.Of("recording_behind", "kind", o.Kind, "batch", batchOf(o.Batch), "inside", o.Inside, "outside", o.Outside,
 			"from", fact.Of("recording_from_"+o.From))
@@ -280,7 +276,7 @@ func recordingSays(o *result.Recording, corrected bool) fact.Fact {
 	return fact.Of("recording_unknown", "why", o.Why)
 }
 
-// stacksOf advises against Python stacks where recording with them cost something.
+// stacksOf advises against Python stacks where recording with them added time.
 func stacksOf(o *result.Recording) (f fact.Fact) {
 	if o.Stacks && o.Added > 0 {
 		f = fact.Of("recording_stacks")

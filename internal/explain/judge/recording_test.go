@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestRatioInterval: the interval holds the true ratio of two medians as often as it says,
-// with as few steps as a window has, whose lengths are as skewed as they are.
+// TestRatioInterval: the interval contains the true ratio of two medians as often as stated, with as few steps as a
+// window has and equally skewed lengths.
 func TestRatioInterval(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	steps := func(n int, median float64) (out []int64) {

@@ -13,10 +13,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Like with like: attention takes longer where requests have more behind them. Where the
-// names of steps tell how much that is, only the rest says something of the device.
+// Comparing like with like: attention takes longer for requests with longer contexts. Where the names of steps give the
+// contexts, only the rest is evidence about the device.
 
-// infoOf is what the name of a rank's step in the capture's numbering says; nil: it has none.
+// infoOf returns the parsed name of a rank's step, in the capture's numbering; nil: it has none.
 func infoOf(r *match.Rank, n int) *trace.Step {
 	if n -= r.First; n >= 0 && n < len(r.Steps) {
 		return &r.Steps[n].Info
@@ -24,16 +24,15 @@ func infoOf(r *match.Rank, n int) *trace.Step {
 	return nil
 }
 
-// attendsTo is what the requests of a step attend to, in tokens; below 1: not said.
+// attendsTo returns the number of tokens to which the requests of a step attend; below 1: unknown.
 func attendsTo(s *trace.Step) int { return s.Context.K + s.Generation.K }
 
-// products is with what the work of attention grows, the sum of queries times keys.
+// products returns the sum of queries times keys, with which the work of attention grows.
 func products(s *trace.Step) int { return s.Context.QK + s.Generation.QK }
 
-// grown is how many times as long the attention of one step may take as that of another,
-// by what their names say; 0: they do not tell their contexts. Its time is a sum of parts, each
-// the same for both or in proportion to one of these sums, so it grows by no more than
-// the one that grows most.
+// grown returns how many times as long the attention of step a may take as that of b, by their names; 0: they do not
+// give their contexts. The time of attention is a sum of parts, each constant or proportional to one of these sums, so
+// it grows by at most the factor of the fastest-growing sum.
 func grown(a, b *trace.Step) (times float64) {
 	if a == nil || b == nil || attendsTo(a) <= 0 || attendsTo(b) <= 0 {
 		return 0
@@ -46,9 +45,8 @@ func grown(a, b *trace.Step) (times float64) {
 	return times
 }
 
-// byData is how much of what a kernel takes longer its data explain, ns: no more than makes
-// it so many times as long (0: there is no limit), and nothing of what the device takes
-// longer for other kernels, too.
+// byData returns how much of a kernel's excess its data explain, in ns: at most up to most times the peer's time (0: no
+// limit), and without the slowdown that the device shows for other kernels, too.
 func byData(slow, peer int64, most, device float64) int64 {
 	more := min(float64(peer+slow)/device-float64(peer), float64(slow))
 	if most > 0 {
@@ -57,12 +55,11 @@ func byData(slow, peer int64, most, device float64) int64 {
 	return int64(max(more, 0))
 }
 
-// mostBetween is how many kernels there are between two matrix products of experts at most.
+// mostBetween is the largest number of kernels between two matrix products of experts.
 const mostBetween = 3
 
-// dependent tells, by key, the kernels whose time depends on data, and not on their grids alone:
-// those of some classes, and those that only ever run between two matrix products of
-// experts, on what tokens these have.
+// dependent marks, by key, the kernels whose time depends on data and not only on their grids: those of some classes,
+// and those that only run between two matrix products of experts, on the tokens of these.
 func dependent(d *match.Domain, names *prep.Names) []bool {
 	of, elsewhere := make([]bool, len(names.Keys)), make([]bool, len(names.Keys))
 	for key := range of {
@@ -72,7 +69,7 @@ func dependent(d *match.Domain, names *prep.Names) []bool {
 		return of
 	}
 	for _, r := range d.Ranks {
-		since := map[trace.TrackID][]int32{} // keys since the last such product, of a stream
+		since := map[trace.TrackID][]int32{} // by stream: keys since the last such product
 		for i := range r.Ops {
 			o := &r.Ops[i]
 			keys, after := since[o.Track]
@@ -100,7 +97,7 @@ func dependent(d *match.Domain, names *prep.Names) []bool {
 
 func isAttention(c kernel.Class) bool { return c == kernel.Attention || c == kernel.LinearAttention }
 
-// attentionOf is the time of attention in each step of a rank.
+// attentionOf returns the attention time of each step of a rank.
 func attentionOf(r *match.Rank, steps int) []int64 {
 	out := make([]int64, steps)
 	for i := range r.Ops {
@@ -111,9 +108,8 @@ func attentionOf(r *match.Rank, steps int) []int64 {
 	return out
 }
 
-// longerContexts is by how much steps are longer than those that are like them, since the
-// requests of a rank have longer contexts, ns. The rank's attention is compared with that
-// of the step in which it takes the median time.
+// longerContexts returns, by step, how much longer a step is than similar ones because the requests of a rank have
+// longer contexts, in ns. It compares the rank's attention with that of its step with the median attention time.
 func longerContexts(a *match.Aligned) []int64 {
 	out := make([]int64, a.Steps)
 	for _, r := range a.Ranks {
@@ -140,7 +136,7 @@ func longerContexts(a *match.Aligned) []int64 {
 	return out
 }
 
-// Reasons why a rank has more work, where that is known.
+// Known reasons for more work on a rank.
 const (
 	reasonRequests = "requests"
 	reasonTokens   = "tokens"
@@ -148,9 +144,8 @@ const (
 	reasonExperts  = "experts"
 )
 
-// reason says why a rank has more work in some steps, by what their names tell and by what
-// the work is; "": that is not known. More of the same launches are none of what it was
-// given, and work grows by no more than that does.
+// reason returns why a rank has more work in some steps, by the names of the steps and the kind of work; "": unknown.
+// Repeated launches of the same kernels do not come from its inputs, and work grows at most in proportion to them.
 func (d *Domain) reason(a *match.Aligned, i int, late []lateness, steps []int) (name string, why fact.Fact) {
 	steps = mostOfKind(a, steps)
 	var all, again, attention, experts int64
@@ -194,7 +189,7 @@ func (d *Domain) reason(a *match.Aligned, i int, late []lateness, steps []int) (
 	return "", why
 }
 
-// launched tells whether another rank launches a kernel of a key in a step.
+// launched reports whether another rank launches a kernel of this key in a step.
 func (d *Domain) launched(i, n int, key int32) bool {
 	for j := range d.Ranks {
 		if w := d.work[j][n]; j != i && w != nil && slices.ContainsFunc(w.keys, func(k approachKey) bool { return k.key == key }) {
@@ -204,8 +199,8 @@ func (d *Domain) launched(i, n int, key int32) bool {
 	return false
 }
 
-// allowed is how many times as long as on the other ranks attention may take in some
-// steps, the median of what their names say.
+// allowed returns how many times as long as on the other ranks attention may take, by the names of the steps: the
+// median over the steps.
 func (d *Domain) allowed(i int, steps []int) float64 {
 	var all []float64
 	for _, n := range steps {
@@ -221,8 +216,8 @@ func (d *Domain) allowed(i int, steps []int) float64 {
 	return metric.Median(all)
 }
 
-// grew is how many times as long as on the other ranks kernels of some classes take, by
-// what they have more to do, summed over the steps.
+// grew returns how many times as long as on the other ranks kernels of some classes take because of their extra work,
+// summed over the steps.
 func (d *Domain) grew(names *prep.Names, i int, steps []int, more int64, of func(kernel.Class) bool) float64 {
 	_, peers := d.perStep(i, steps, func(j, n int) (sum float64) {
 		if w := d.work[j][n]; w != nil {
@@ -237,8 +232,8 @@ func (d *Domain) grew(names *prep.Names, i int, steps []int, more int64, of func
 	return 1 + float64(more)/float64(len(steps))/max(peers, 1)
 }
 
-// sameContexts says of attention that takes longer that its contexts are no longer, where
-// the names of steps tell.
+// sameContexts adds to evidence of slower attention that the contexts are no longer, where the names of steps give
+// them.
 func (d *Domain) sameContexts(a *match.Aligned, i int, steps []int, e result.Evidence) fact.Fact {
 	mine, others := d.said(i, steps, attendsTo)
 	id := slices.Index(a.Names.List, e.Name.Text)

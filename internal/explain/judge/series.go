@@ -2,14 +2,12 @@ package judge
 
 import "github.com/stepscope/stepscope/internal/base/metric"
 
-// span of steps [first, last] in which something holds.
+// stretch is a span of steps [first, last] in which something holds.
 type stretch struct{ first, last int }
 
-// stretches finds where a yes/no series is mostly yes: all maximal segments of
-// +1 for yes and −1 for no (Ruzzo and Tompa, 1999), so that a stretch starts
-// and ends with a yes and survives isolated gaps, and an isolated yes before
-// it does not move its beginning. Segments with fewer than least more yes than
-// no are left out.
+// stretches finds where a yes/no series is mostly yes: all maximal segments of +1 for yes and −1 for no (Ruzzo and
+// Tompa, 1999). A stretch starts and ends with a yes and survives isolated gaps, and an isolated yes before it does not
+// move its beginning. Segments with fewer than least more yes than no are left out.
 func stretches(yes []bool, least int) []stretch {
 	type segment struct {
 		stretch
@@ -33,7 +31,7 @@ func stretches(yes []bool, least int) []stretch {
 				list = append(list, s)
 				break
 			}
-			// Join with segment j and all between, then look again.
+			// Join with segment j and all between, then check again.
 			s = segment{stretch{list[j].first, s.last}, list[j].left, s.right}
 			list = list[:j]
 		}
@@ -47,8 +45,8 @@ func stretches(yes []bool, least int) []stretch {
 	return out
 }
 
-// changePoint is the place that divides a series best into two levels, by the
-// sum of absolute deviations from their medians; -1 if it is too short.
+// changePoint returns the index that best divides a series into two levels, by the sum of absolute deviations from
+// their medians; -1 if it is too short.
 func changePoint(steps []int, value []int64) int {
 	best, least := -1, 0.0
 	for s := 2; s+stayingSteps <= len(steps); s++ {

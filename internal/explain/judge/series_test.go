@@ -22,10 +22,10 @@ func TestStretches(t *testing.T) {
 		{"x..xxxxx", 2, []stretch{{3, 7}}},                   // nor does an isolated yes before it count
 		{"xxx......xxx", 2, []stretch{{0, 2}, {9, 11}}},      // far apart
 		{"xx.x.x.xx", 2, []stretch{{0, 8}}},                  // mostly yes
-		{"x.x.x.x.x", 2, nil},                                // every other step is no stretch
+		{"x.x.x.x.x", 2, nil},                                // every other step is not a stretch
 		{"xx...xx.xx", 2, []stretch{{0, 1}, {5, 9}}},         //
-		{"xxxx.xx..x", 2, []stretch{{0, 6}}},                 // the tail does not pay
-		{".xxxxxx.....xxxxxxx.", 3, []stretch{{1, 18}}},      // two long ones over a shorter gap
+		{"xxxx.xx..x", 2, []stretch{{0, 6}}},                 // the tail lowers the sum
+		{".xxxxxx.....xxxxxxx.", 3, []stretch{{1, 18}}},      // two long ones with a shorter gap
 		{".xxx.....xxxxxxx.", 3, []stretch{{1, 3}, {9, 15}}}, // the gap is longer than the first
 		{"xxxxx....................xxx", 3, []stretch{{0, 4}, {25, 27}}},
 	} {
@@ -39,9 +39,8 @@ func TestStretches(t *testing.T) {
 	}
 }
 
-// TestStretchesMaximal holds the segments against their definition (Ruzzo and
-// Tompa): every proper beginning and end of a segment has a positive sum, and
-// of all such segments they are the longest. Brute force on all short series.
+// TestStretchesMaximal checks the segments against their definition (Ruzzo and Tompa): every proper beginning and end
+// of a segment has a positive sum, and they are the longest such segments. Brute force on all short series.
 func TestStretchesMaximal(t *testing.T) {
 	const n = 11
 	for bits := range 1 << n {

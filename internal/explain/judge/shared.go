@@ -8,13 +8,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// What more than half of the ranks are blamed for is nobody's fault.
+// A problem of more than half of the ranks is no single rank's fault.
 
-// shareLinks makes one finding of those that blame ranks of the same steps for leaving
-// collectives late. Who came last has the data of all others already and leaves while
-// its own is on the way to them; so they come last to the next collective, and so on in
-// turns. That is the latency of the links. A rank that is late for a few of these steps
-// takes no blame from one that is late in all.
+// shareLinks joins findings that blame ranks of the same steps for leaving collectives late. The last rank to arrive
+// already has the data of all others and leaves while its own is on the way to them; so they come last to the next
+// collective, and so on in turns. That is the latency of the links. A rank that is late in only a few of these steps
+// does not absorb the blame of one that is late in all.
 func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 	var longest *result.Finding
 	for i := range all {
@@ -27,7 +26,7 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 	}
 	first, last := longest.FirstStep, longest.LastStep
 	both := func(f *result.Finding) int { return max(0, min(f.LastStep, last)-max(f.FirstStep, first)+1) }
-	steps := map[int]int{} // of each rank, among those
+	steps := map[int]int{} // by rank, of those steps
 	for i := range all {
 		if f := &all[i]; f.Cause == result.CauseCommunication {
 			steps[f.Ranks[0]] += both(f)
@@ -45,8 +44,8 @@ func shareLinks(d *Domain, all []result.Finding) []result.Finding {
 	return append(rest, *one)
 }
 
-// share joins the findings that are alike, if they blame more than half of the ranks,
-// and names those; nil: they do not.
+// share joins findings that are alike, if they blame more than half of the ranks, and returns the names of these; nil:
+// they do not.
 func (d *Domain) share(all []result.Finding, alike func(result.Finding) bool) (one *result.Finding, rest []result.Finding, names []string) {
 	one = &result.Finding{Passing: true}
 	var costs []int64

@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Slow steps take slowFactor of the median of their like and more than
-// slowSpread times its spread.
+// A slow step takes slowFactor times the median of similar steps and exceeds it by more than slowSpread times their
+// spread.
 const (
 	slowFactor = 1.5
 	slowSpread = 6
 	slowLeast  = 5 // steps of a kind, below which none is called slow
 )
 
-// MarkSlow marks the steps that took much longer than their like.
+// MarkSlow marks the steps that took much longer than similar ones.
 func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) {
 	steps := rep.Steps
 	missing := slices.ContainsFunc(a.Domains, func(d *match.Domain) bool { return lacksRanks(a, d, rep) })
@@ -43,7 +43,7 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 			continue
 		}
 		mid, took := metric.Median(all), math.Floor(took(a, s))
-		alike := took - float64(longer[s.Step]) // with contexts as usual
+		alike := took - float64(longer[s.Step]) // as if contexts were as usual
 		if mid > 0 && alike > slowFactor*mid && alike-mid > slowSpread*metric.MAD(all) {
 			s.Slow, s.SlowBy = true, took/mid-1
 			var others []int
@@ -57,8 +57,8 @@ func MarkSlow(a *match.Aligned, rep *result.Report, hostOps map[string][]int64) 
 	}
 }
 
-// took is how long a step was, the median over ranks: on the device, without what
-// followed when no request was under way, or on the host if there is no device.
+// took returns the length of a step in ns, the median over ranks: on the device, without the time after it with no
+// request under way, or on the host without a device.
 func took(a *match.Aligned, s *result.Step) float64 {
 	all := make([]int64, len(s.Ranks))
 	for i := range s.Ranks {
@@ -90,13 +90,12 @@ var timeParts = []struct {
 	{fact.Of("part_profiler"), func(t *result.StepRank) int64 { return t.IdleBy.Profiler }},
 }
 
-// leastPart of an excess is what the part that explains it has at least.
+// leastPart: the part that explains an excess has at least 1/leastPart of it.
 const leastPart = 4
 
-// grew names the part that is most larger in some steps than in others, by medians
-// over steps and ranks; without GPU work the CPU op whose self time is, the mean over
-// ranks. A part that explains little of the excess (ns) does not explain it. lacking:
-// ranks are missing, so what is waiting for them looks like a transfer.
+// grew names the part of a step that grew most from others to these, by medians over steps and ranks; without GPU work,
+// the CPU op whose self time did, by the mean over ranks. A part that explains little of the excess (ns) does not
+// count. lacking: ranks are missing, so waiting for them looks like a transfer.
 func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, these, others []int, excess float64, lacking bool) (grown fact.Fact) {
 	var best fact.Fact
 	most := 0.0
@@ -132,7 +131,7 @@ func grew(a *match.Aligned, steps []result.Step, hostOps map[string][]int64, the
 	return grown
 }
 
-// or is a fact, or another where that is nothing.
+// or returns f, or other if f is empty.
 func or(f, other fact.Fact) fact.Fact {
 	if f.String() == "" {
 		return other
@@ -140,7 +139,7 @@ func or(f, other fact.Fact) fact.Fact {
 	return f
 }
 
-// culprit is the rank that cost the others most in a step, and why.
+// culprit returns the rank that cost the others most in a step, with the cause.
 func culprit(blames []*Domain, step int) (who *match.Rank, cause int, cost int64) {
 	for _, d := range blames {
 		for i, steps := range d.late {
@@ -155,7 +154,7 @@ func culprit(blames []*Domain, step int) (who *match.Rank, cause int, cost int64
 	return who, cause, cost
 }
 
-// slowSteps reports steps that no straggler explains.
+// slowSteps reports slow steps that no straggler explains.
 func slowSteps(c *capture) (out []result.Finding) {
 	for i := range c.rep.Steps {
 		s := &c.rep.Steps[i]
@@ -165,7 +164,7 @@ func slowSteps(c *capture) (out []result.Finding) {
 		took := took(c.Aligned, s)
 		excess := took - took/(1+s.SlowBy)
 		if slices.ContainsFunc(c.found, func(f result.Finding) bool {
-			// A late host keeps the device of the step before idle, too.
+			// A late host also leaves the device idle in the step before.
 			return f.Kind == result.Straggler && (f.FirstStep <= s.Step || f.Cause == result.CauseHost && f.FirstStep == s.Step+1) &&
 				s.Step <= f.LastStep && 2*float64(f.CostNSPerStep) > excess
 		}) {
@@ -188,17 +187,16 @@ func slowSteps(c *capture) (out []result.Finding) {
 		f.Title = fact.Of("slow_step", "step", s.Step, "name", ofName(s.Name), "took", took, "by", s.SlowBy, "why", why, "blame", blame)
 		out = append(out, f)
 	}
-	// A capture in which many steps are slow has no typical step; the few
-	// worst say as much.
+	// A capture with many slow steps has no typical step; the few worst suffice.
 	slices.SortStableFunc(out, func(x, y result.Finding) int { return cmp.Compare(y.CostNSPerStep, x.CostNSPerStep) })
 	return out[:min(len(out), 5)]
 }
 
-// slowerRise is the growth of steps from some step on that is worth a finding.
+// slowerRise is the least lasting growth of steps that is worth a finding.
 const slowerRise = 0.15
 
-// slower finds steps that take longer on all ranks from some step on. What a
-// straggler explains, or slower transfers, is left to them.
+// slower finds steps that take longer on all ranks from some step on. It leaves out growth that a straggler or slower
+// transfers explain.
 func slower(c *capture) (out []result.Finding) {
 	by := map[match.Like][]int{}
 	total, longer := make([]int64, c.Steps), longerContexts(c.Aligned)
@@ -249,7 +247,7 @@ func slower(c *capture) (out []result.Finding) {
 	return out
 }
 
-// ofName shows what a step is called, if it has a name.
+// ofName formats the name of a step, if it has one.
 func ofName(name string) fact.Fact {
 	if name == "" {
 		return fact.Fact{}

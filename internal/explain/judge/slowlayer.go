@@ -14,15 +14,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A layer stands out if on some rank it takes layerFactor of the median of the
-// layers like it on that rank, more than slowSpread times their spread above it,
-// and layerShare of a step, by medians over the steps of a kind. If more than
-// layerPattern of them do, that is how the model is made: full attention in every
-// sixth layer, say.
+// A layer stands out if on some rank it takes layerFactor times the median of similar layers on that rank, exceeds it
+// by more than slowSpread times their spread and by layerShare of a step, by medians over the steps of a kind. If more
+// than layerPattern of the layers stand out, it is the architecture: full attention in every sixth layer, for example.
 const (
 	layerFactor  = 1.25
 	layerShare   = 0.01
-	layerHigh    = 0.05 // of a step: a finding of some weight
+	layerHigh    = 0.05 // of a step: medium severity
 	layerPattern = 0.1
 )
 
@@ -31,7 +29,7 @@ type slowLayer struct {
 	layer    int32
 	kind     trace.StepKind
 	ranks    []int32
-	ns, like float64 // on the rank where it is worst
+	ns, like float64 // on the worst rank
 	worst    *match.Rank
 	peers    int
 	steps    int
@@ -44,7 +42,7 @@ type slowKey struct {
 
 var layerRules = []rule{{[]string{result.SlowLayer}, slowLayers}}
 
-// slowLayers finds the layers that take longer than their like.
+// slowLayers finds the layers that take longer than similar ones.
 func slowLayers(c *capture) []result.Finding {
 	a, w := c.Aligned, c.layers
 	if w == nil {
@@ -148,9 +146,8 @@ func slowLayerFinding(c *capture, s *slowLayer) result.Finding {
 	return f
 }
 
-// grownModules says which modules and kernels make the difference: their own
-// time in the layer, the median over steps, against the median of the layers like it,
-// on the rank where it is worst.
+// grownModules reports the modules and kernels that make the difference: their own time in the layer, the median over
+// steps, against the median of similar layers, on the worst rank.
 func grownModules(a *match.Aligned, s *slowLayer) []result.Evidence {
 	type part struct {
 		group, name int32

@@ -8,13 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// slowTransfers finds collectives that become slower for all ranks alike from
-// some step on: the time that is not waiting, summed per step, rises and stays
-// up. The ranks are all there, so it is the link and not a rank. Only steps of
-// like size are compared.
+// slowTransfers finds collectives that become slower for all ranks alike from some step on: the time without waiting,
+// summed per step, rises and stays up. All ranks have arrived by then, so the link is slow and not a rank. Only steps
+// of similar size are compared.
 func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
-	// Transfers of like collectives vary far less than the lateness of ranks
-	// does, so less of a step is enough.
+	// Transfers of like collectives vary far less than the lateness of ranks, so a smaller share of a step suffices.
 	const rise, slowShare = 1.25, 0.02
 	moved := make([]int64, c.Steps)
 	for i := range d.Matches {
@@ -63,9 +61,8 @@ func slowTransfers(c *capture, d *Domain) (out []result.Finding) {
 	return out
 }
 
-// slowTransfer is the finding that transfers went from was to is (ns a step)
-// at step n. Where ranks are missing, what looks like a transfer on all that
-// are there may be their waiting for one that is not.
+// slowTransfer returns the finding that transfers went from was to is (ns per step) at step n. Where ranks are missing,
+// an apparent transfer on all recorded ranks may be their waiting for a missing one.
 func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float64) result.Finding {
 	f := result.Finding{
 		Kind: result.SlowLink, Cause: result.CauseCommunication, Severity: "medium", FirstStep: n, LastStep: last,
@@ -83,9 +80,8 @@ func slowTransfer(c *capture, d *Domain, kind string, n, last int, was, is float
 	return f
 }
 
-// unexplained leaves out slow transfers that begin with one rank's slowness: a
-// device that others use, or that is throttled, or a slow link of one rank,
-// slows the collectives of all. They become evidence of the straggler.
+// unexplained drops slow transfers that begin with one rank's slowness: a device that is shared or throttled, or a slow
+// link of one rank, slows the collectives of all. They become evidence of the straggler.
 func unexplained(slow, stragglers []result.Finding) []result.Finding {
 	return slices.DeleteFunc(slow, func(f result.Finding) bool {
 		for i := range stragglers {

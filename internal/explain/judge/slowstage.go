@@ -6,17 +6,17 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Stages of a diffusion pipeline that take one rank's device longer than the others'. Collectives need not follow, as
-// they do not where every rank decodes the picture, so that nobody waits and no rank is late at any.
+// stageRules find stages of a diffusion pipeline that take one rank's device longer than the others'. Without a
+// collective afterwards, as where every rank decodes the picture, nobody waits and no rank is late at any.
 var stageRules = []rule{{[]string{"slow_stage"}, slowStages}}
 
 const (
-	stageFactor = 1.5  // of the others' median
-	stageShare  = 0.05 // of all that the rank's stages take
+	stageFactor = 1.5  // times the others' median
+	stageShare  = 0.05 // of the total time of the rank's stages
 )
 
 func slowStages(c *capture) (out []result.Finding) {
-	of := map[string][]*result.StageRow{} // ranks whose GPU work is there
+	of := map[string][]*result.StageRow{} // by stage: ranks with recorded GPU work
 	for i := range c.rep.Stages {
 		if row := &c.rep.Stages[i]; !c.Ranks[row.Rank].AsGoodAsMissing() {
 			of[row.Stage] = append(of[row.Stage], row)
@@ -33,7 +33,7 @@ func slowStages(c *capture) (out []result.Finding) {
 		if len(others) == 0 {
 			continue
 		}
-		// Where others do nothing, as where one rank decodes for all, there is nothing to compare.
+		// Where other ranks do nothing, as when one rank decodes for all, there is nothing to compare.
 		mine, like := row.Busy-row.Wait, int64(metric.MedianInPlace(others))
 		if like <= 0 || float64(mine) <= stageFactor*float64(like) || float64(mine-like)*row.Share <= stageShare*float64(row.Host) {
 			continue

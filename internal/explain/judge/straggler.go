@@ -12,33 +12,30 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Thresholds of lateness. A rank is late in a step if what one cause costs
-// the others exceeds lateShare of the median period of steps of its kind, and
-// lateFloor. Natural differences between ranks of a healthy server stay below:
-// 1 to 3 % in captures of one host.
+// Thresholds of lateness. A rank is late in a step if one cause costs the others more than lateShare of the median
+// period of steps of its kind, and more than lateFloor. Natural differences between ranks of a healthy server stay
+// below: 1 to 3 % in captures of one host.
 const (
 	lateShare = 0.05
 	lateFloor = 20_000 // ns
-	// softDevice is the floor for the device of a rank whose device is software:
-	// of shorter times without a core its trace does not know.
+	// softDevice is the floor for the device of a rank with a software device, whose trace does not show shorter times
+	// without a core.
 	softDevice = 150_000 // ns
-	// softShare of a step is as much: what kernels of a core take longer while
-	// others use its caches and its memory.
+	// softShare: a step divided by it is another such floor. Kernels on a core take that much longer while others use
+	// its caches and memory.
 	softShare = 4
-	// workShare of a rank's own compute is more work than its peers have even
-	// if nobody waits for it, because another rank is later still.
+	// workShare of a rank's own compute is the least extra work that counts even if nobody waits for it, because
+	// another rank is later still.
 	workShare = 0.05
-	// passingShare is the least cost of a lateness that passes, as a share of
-	// the period: a few steps late by less are jitter.
+	// passingShare is the least cost of a passing lateness, as a share of the period: a few steps with less are jitter.
 	passingShare = 0.10
-	// levelShare of its median cost is the least that a lateness costs in the
-	// step in which it is said to begin.
+	// levelShare of its median cost is the least cost of a lateness in its first step.
 	levelShare = 0.25
-	// leastSteps is how many more late steps than others a stretch must have.
+	// leastSteps is by how many the late steps of a stretch must outnumber the others.
 	leastSteps = 2
-	// leastRecurring is how many single late steps make a pattern.
+	// leastRecurring is the number of single late steps that make a pattern.
 	leastRecurring = 3
-	// stayingSteps is how many a lateness that stays to the end must have.
+	// stayingSteps is the least length of a lateness that lasts to the end.
 	stayingSteps = 3
 )
 
@@ -64,22 +61,22 @@ func stragglers(a *match.Aligned, d *Domain) []result.Finding {
 	return shareLinks(d, shareMajority(a, d, all, out))
 }
 
-// verdict is in which steps a rank is late, by cause.
+// verdict holds the steps in which a rank is late, by cause.
 type verdict struct {
 	late  []lateness
-	split [][numCauses]int64 // of the cost of each step
-	yes   [numCauses][]bool  // whether it is late in a step
+	split [][numCauses]int64 // cost of each step, by cause
+	yes   [numCauses][]bool  // by step: the rank is late
 	runs  []lateRun
 }
 
-// lateRun is the steps over which one cause keeps a rank late.
+// lateRun holds the steps over which one cause keeps a rank late.
 type lateRun struct {
 	steps     []int
 	cause     int
-	kind      string       // all of one kind, with steps of other kinds between them; "" else
-	stays     bool         // to the end of the capture
+	kind      string       // the single kind of its steps, with steps of other kinds between them; else ""
+	stays     bool         // lasts to the end of the capture
 	recurring bool         // intermittent: with steps in time between them
-	still     *standstills // what makes it late; nil: not that
+	still     *standstills // host stalls that explain it; nil: none do
 }
 
 func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
@@ -103,8 +100,7 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 			}
 			yes[n] = v.split[n][c] > limit || c == byWork && stepsKnown && d.more[i][n] > workShare
 		}
-		// Hosts and devices start the first step unevenly, as the profilers
-		// start: alone it proves nothing.
+		// Hosts and devices start the first step unevenly, as the profilers start: on its own it proves nothing.
 		if c != byWork && end-begin > 2 && !(yes[begin+1] && yes[begin+2]) {
 			yes[begin] = false
 		}
@@ -128,8 +124,8 @@ func judgeRank(a *match.Aligned, d *Domain, i int) (v verdict) {
 	return v
 }
 
-// hidden tells a step in which another rank made the others wait, on average, for longer than usual
-// steps take: whether this one is late in it, too, nobody can see.
+// hidden reports whether another rank made the others wait longer in step n, on average, than a usual step takes: then
+// the lateness of this rank cannot be seen.
 func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 	for j := range d.late {
 		if j != i && d.late[j][n].cost > a.StepPeriod(n) {
@@ -142,8 +138,8 @@ func (d *Domain) hidden(a *match.Aligned, i, n int) bool {
 func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []result.Finding {
 	v := &verdicts[i]
 	late, split, all := v.late, v.split, v.runs
-	// What causes without a finding of their own cost in a step is part of the
-	// lateness that was found: it goes to the step's findings in proportion.
+	// The cost in a step of causes without a finding of their own is part of the observed lateness: it is divided over
+	// the step's findings in proportion.
 	costs := make([][]int64, len(all))
 	for n := range late {
 		var own, sum int64
@@ -180,9 +176,8 @@ func rankFindings(a *match.Aligned, d *Domain, i int, verdicts []verdict) []resu
 	return out
 }
 
-// runs finds over which steps a rank is late by one cause: over stretches of
-// all steps of which that is told; over stretches of the steps of one kind, where those of other
-// kinds are in time; and intermittently.
+// runs returns the runs of steps in which a rank is late by one cause: stretches of all steps in told; stretches of the
+// steps of one kind, where other kinds are in time; and intermittent steps.
 func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, cause int) []lateRun {
 	var out []lateRun
 	covered := make([]bool, len(yes))
@@ -229,7 +224,7 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 			now = append(now, n)
 		}
 	}
-	// Steps that cost far less than the others are late by something else.
+	// Steps that cost far less than the others have another cause.
 	var costs []int64
 	for _, n := range now {
 		costs = append(costs, split[n][cause])
@@ -242,10 +237,9 @@ func runs(a *match.Aligned, told []int, yes []bool, split [][numCauses]int64, ca
 	return out
 }
 
-// levelled cuts the beginning of a stretch where the cost is far below what it
-// is later: natural lateness that comes before a real one. A step is compared
-// with those of its kind in the second half, or with all of them when there are
-// none; the beginning ends where such low steps no longer prevail.
+// levelled cuts off the beginning of a stretch where the cost is far below its later level: natural lateness before a
+// real one. A step is compared with those of its kind in the second half, or with all of these if there are none; the
+// beginning ends where such low steps no longer prevail.
 func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64, cause int) stretch {
 	steps = steps[s.first : s.last+1]
 	var all []int64
@@ -273,14 +267,13 @@ func levelled(a *match.Aligned, s stretch, steps []int, split [][numCauses]int64
 	return s
 }
 
-// staying tells a lateness that lasts to the end of the capture, give or take
-// a little, from one that passes.
+// staying reports whether a lateness lasts to about the end of the capture, rather than passes.
 func staying(s stretch, steps int) bool {
 	length := s.last - s.first + 1
 	return length >= stayingSteps && steps-1-s.last <= length/8
 }
 
-// worthNaming tells a passing lateness from jitter.
+// worthNaming reports whether a passing lateness is more than jitter.
 func worthNaming(a *match.Aligned, split [][numCauses]int64, steps []int, cause int) bool {
 	var share []float64
 	for _, n := range steps {
@@ -289,13 +282,13 @@ func worthNaming(a *match.Aligned, split [][numCauses]int64, steps []int, cause 
 	return metric.Median(share) > passingShare
 }
 
-// lateLimit is the cost above which a rank is late in a step, ns.
+// lateLimit returns the cost above which a rank is late in a step, in ns.
 func lateLimit(a *match.Aligned, n int) int64 { return limitOf(a.StepPeriod(n)) }
 
 func limitOf(period int64) int64 { return max(lateFloor, int64(lateShare*float64(period))) }
 
-// usualPeriod is the median over some steps, one or more, of what those like them take from start to start, ns: prefill
-// among decode steps counts for little.
+// usualPeriod returns the median over at least one step of the typical period of similar steps, in ns; a prefill among
+// decode steps has little influence.
 func usualPeriod(a *match.Aligned, steps []int) int64 {
 	var all []int64
 	for _, n := range steps {
@@ -370,7 +363,7 @@ func straggler(a *match.Aligned, d *Domain, i int, late []lateness, run lateRun,
 	return f
 }
 
-// length is the median length of some steps, each on its slowest rank, ns.
+// length returns the median length of the steps, each on its slowest rank, in ns.
 func (d *Domain) length(steps []int) int64 {
 	var all []int64
 	for _, n := range steps {
@@ -385,8 +378,8 @@ func (d *Domain) length(steps []int) int64 {
 	return int64(metric.MedianInPlace(all))
 }
 
-// heldUp says how the device of a rank stands still within kernels of some steps, which those of its peers do not; nil: it does
-// not. Software devices stand still for want of a core, which is told by itself.
+// heldUp describes how a rank's device stalls inside kernels of some steps while its peers' do not; nil: it does not.
+// Software devices stall for lack of a core, which has its own finding.
 func (d *Domain) heldUp(i int, steps []int) *result.Held {
 	if d.Ranks[i].NoCore != nil {
 		return nil
@@ -410,8 +403,7 @@ func (d *Domain) heldUp(i int, steps []int) *result.Held {
 	return timeslice.Find(mine, others)
 }
 
-// coresShort tells a host that does not run its software device from one that
-// launches late.
+// coresShort reports whether the host does not run its software device, rather than launches late.
 func coresShort(late []lateness, steps []int) bool {
 	var starved, all int64
 	for _, n := range steps {

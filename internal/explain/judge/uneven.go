@@ -13,16 +13,16 @@ import (
 
 var unevenRules = []rule{{[]string{result.UnevenAttention, result.UnevenExperts}, unbalanced}}
 
-// Of what is lost since work is spread unevenly, the share above which it is always the
-// same ranks that are the slowest, and below which they change.
+// Shares of the loss by uneven work: above alwaysSame the same ranks are always the slowest, below changing they
+// change.
 const (
 	alwaysSame = 2. / 3
 	changing   = 1. / 3
 )
 
-// unbalanced finds attention that is unevenly spread over data-parallel ranks, and experts over
-// those that share them out. Where a rank was found to be late by such work, or ranks in
-// turn, it is evidence of that.
+// unbalanced finds attention that is unevenly spread over data-parallel ranks, and experts that are unevenly spread
+// over the ranks that share them. Where a rank is already known to be late by such work, or ranks are in turns, it
+// becomes evidence of that finding.
 func unbalanced(c *capture) (out []result.Finding) {
 	if c.partial() {
 		return nil
@@ -77,13 +77,12 @@ func unbalanced(c *capture) (out []result.Finding) {
 	return out
 }
 
-// felt tells whether others wait for the slowest of a row for longer than for a late rank
-// that is told.
+// felt reports whether others wait for the slowest of a row longer than for a rank that counts as late.
 func felt(b *result.BalanceRow) bool {
 	return b.Steps >= stayingSteps && b.Waited > max(lateFloor, int64(lateShare*float64(b.Period)))
 }
 
-// domainOf is the domain of a rank.
+// domainOf returns the domain of a rank.
 func (c *capture) domainOf(rank int) *Domain {
 	at := slices.IndexFunc(c.blames, func(d *Domain) bool {
 		return slices.ContainsFunc(d.Ranks, func(r *match.Rank) bool { return r.Index == rank })
@@ -91,22 +90,21 @@ func (c *capture) domainOf(rank int) *Domain {
 	return c.blames[at]
 }
 
-// about tells whether a finding is about any of the ranks and steps.
+// about reports whether a finding is about any of the row's ranks and steps.
 func about(f *result.Finding, b *result.BalanceRow) bool {
 	return slices.ContainsFunc(b.Parts, func(p result.BalancePart) bool {
 		return slices.ContainsFunc(p.Ranks, func(r int) bool { return slices.Contains(f.Ranks, r) })
 	}) && slices.ContainsFunc(b.Of, func(n int) bool { return f.FirstStep <= n && n <= f.LastStep })
 }
 
-// slowDevice tells whether a rank of those is late by its device: then its times say little
-// of how much it has to do.
+// slowDevice reports whether one of the row's ranks is late by its device: its times then hardly measure its load.
 func (c *capture) slowDevice(b *result.BalanceRow) bool {
 	return slices.ContainsFunc(c.found, func(f result.Finding) bool {
 		return f.Kind == result.Straggler && f.Cause == result.CauseDevice && about(&f, b)
 	})
 }
 
-// lateBy is the finding of ranks that are late, mostly by the work of a row, in steps of its kind.
+// lateBy returns the finding of ranks that are late, mostly by the work of a row, in steps of its kind.
 func (c *capture) lateBy(d *Domain, b *result.BalanceRow) *result.Finding {
 	for i := range c.found {
 		f := &c.found[i]
@@ -137,11 +135,10 @@ func (c *capture) lateBy(d *Domain, b *result.BalanceRow) *result.Finding {
 	return nil
 }
 
-// mostParts is how many coordinates, or layers, are told of.
+// mostParts is the largest number of coordinates, or layers, listed.
 const mostParts = 8
 
-// spread tells which ranks have how much of some work, what they were given, and where it
-// is least even.
+// spread reports how the work is distributed over the ranks, their inputs, and where it is least even.
 func (c *capture) spread(d *Domain, b *result.BalanceRow) (out []result.Evidence) {
 	order := slices.Clone(b.Parts)
 	slices.SortStableFunc(order, func(x, y result.BalancePart) int { return cmp.Compare(y.Share, x.Share) })

@@ -5,24 +5,23 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// What steps of a kind cost all ranks alike is said by medians over them: one step that
-// took a hundred times as long as the others says nothing of those.
+// The common cost of steps of a kind is a median over them, so that a single step a hundred times as long as the others
+// has no influence.
 
-// stepTime is where the time of one step went, summed over its ranks that made a step of
-// the kind asked for.
+// stepTime is the breakdown of one step, summed over its ranks that made a step of the requested kind.
 type stepTime struct {
 	result.Time
 	ranks, launches int
 	unpaired        int64 // see unpairedIn
 }
 
-// mean is a part of a step for a rank of it, ns.
+// mean returns the mean over the step's ranks of a summed time, in ns.
 func (t *stepTime) mean(ns int64) float64 { return float64(ns) / float64(t.ranks) }
 
-// due is the time but for that between steps, in which none was due.
+// due returns the step's time without that between steps, when no step was due.
 func (t *stepTime) due() int64 { return t.Total - t.IdleBy.Between }
 
-// stepTimes are those of all steps of a kind that have work on a device; "all": of any.
+// stepTimes returns all steps of a kind that have work on a device; "all": of any kind.
 func (c *capture) stepTimes(kind string) (out []stepTime) {
 	unpaired := unpairedIn(c)
 	for i := range c.rep.Steps {
@@ -45,7 +44,7 @@ func (c *capture) stepTimes(kind string) (out []stepTime) {
 	return out
 }
 
-// usual is the median of a figure over steps.
+// usual returns the median of a figure over steps.
 func usual(steps []stepTime, of func(t *stepTime) float64) float64 {
 	all := make([]float64, len(steps))
 	for i := range steps {

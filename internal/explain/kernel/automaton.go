@@ -9,31 +9,30 @@ import (
 	"unicode/utf8"
 )
 
-// automaton looks for many patterns at once, in one pass over a text, where regexp takes a pass for each. It is the
-// deterministic automaton of all of them, whose states are made when a text first comes to them. A test holds it equal
-// to regexp.
+// automaton matches many patterns in one pass over a text, whereas regexp needs one pass per pattern. It is the
+// deterministic automaton of all patterns; states are created on first use. A test compares it with regexp.
 type automaton struct {
 	mu      sync.Mutex
 	code    []inst
 	starts  []uint32
-	symbols [utf8.RuneSelf]uint8 // the class of an ASCII character
-	fold    map[rune]uint8       // of others that a pattern tells apart
-	other   uint8                // of the rest
-	runes   []rune               // one of each class
+	symbols [utf8.RuneSelf]uint8 // class of each ASCII character
+	fold    map[rune]uint8       // classes of other characters that patterns distinguish
+	other   uint8                // class of the rest
+	runes   []rune               // one character of each class
 	states  []node
 	byKey   map[string]int32
-	mark    []uint32 // of code: the closure that it was last in
+	mark    []uint32 // by index in code: the last closure that contained it
 	now     uint32
 }
 
 // inst is an instruction of a pattern.
 type inst struct {
 	syntax.Inst
-	out, arg uint32 // places in code
-	pattern  uint64 // its bit, of what matches
+	out, arg uint32 // indices in code
+	pattern  uint64 // bit of the pattern that matches
 }
 
-// node is a state: places in code, and what the rune before was.
+// node is a state: indices in code, and the preceding rune.
 type node struct {
 	pcs  []uint32
 	prev rune
@@ -45,19 +44,19 @@ type edge struct {
 	found uint64
 }
 
-// mostStates bounds the memory of the automaton: with more it begins anew.
+// mostStates limits the memory of the automaton: beyond it, the states are discarded.
 const mostStates = 1 << 13
 
-// others are runes that patterns of ASCII tell apart from the rest: case folding makes K and s of them.
+// others are non-ASCII runes that ASCII patterns distinguish: case folding maps them to K and s.
 var others = []rune{'\u017f', '\u212a'}
 
-// newAutomaton is one for at most 64 patterns.
+// newAutomaton returns an automaton for at most 64 patterns.
 func newAutomaton(patterns []string) *automaton {
 	a := &automaton{fold: map[rune]uint8{}}
 	for i, p := range patterns {
 		re, err := syntax.Parse(p, syntax.Perl)
 		if err != nil {
-			panic(err) // our own table is wrong
+			panic(err) // the built-in table is invalid
 		}
 		prog, err := syntax.Compile(re.Simplify())
 		if err != nil {
@@ -75,7 +74,7 @@ func newAutomaton(patterns []string) *automaton {
 	return a
 }
 
-// classes sorts runes by what the patterns tell apart.
+// classes groups runes that no pattern distinguishes.
 func (a *automaton) classes() {
 	ids := map[string]uint8{}
 	class := func(r rune) uint8 {
@@ -105,7 +104,7 @@ func (a *automaton) classes() {
 	a.other = class(utf8.RuneError)
 }
 
-// takes tells that an instruction reads the rune.
+// takes reports whether an instruction consumes the rune.
 func takes(x *inst, r rune) bool {
 	switch x.Op {
 	case syntax.InstRune, syntax.InstRune1:
@@ -118,7 +117,7 @@ func takes(x *inst, r rune) bool {
 	return false
 }
 
-// begin forgets all states but the first: that before a text. State 0 is none.
+// begin discards all states and creates the initial one. State 0 is unused.
 func (a *automaton) begin() {
 	a.states, a.byKey = make([]node, 1, 64), map[string]int32{}
 	a.state(nil, -1)
@@ -138,7 +137,7 @@ func (a *automaton) state(pcs []uint32, prev rune) int32 {
 	return id
 }
 
-// find gives the patterns that the text has, a bit for each.
+// find returns the set of patterns that match text, one bit each.
 func (a *automaton) find(text string) (found uint64) {
 	at := int32(1)
 	for i := 0; i < len(text); {
@@ -167,7 +166,7 @@ func (a *automaton) find(text string) (found uint64) {
 	return found | e.found
 }
 
-// step makes an edge.
+// step computes an edge.
 func (a *automaton) step(from int32, class int) edge {
 	s := a.states[from]
 	r := rune(-1)
@@ -230,7 +229,7 @@ func (a *automaton) step(from int32, class int) edge {
 	return e
 }
 
-// first is the first pattern of those found, or -1.
+// first returns the index of the first pattern found, or -1.
 func first(found uint64) int {
 	if found == 0 {
 		return -1

@@ -1,17 +1,17 @@
-// Package kernel tells what a device operation is from its name: its class, the collective it performs, a short form
-// for people, a normal form for matching two captures, and, for operators with recorded shapes, the arithmetic and
-// the bytes it stands for.
+// Package kernel derives the nature of a device operation from its name: its class, the collective it performs, a short
+// form for people, and a normal form for matching two captures. For operators with recorded shapes it also computes the
+// arithmetic and the bytes.
 //
-// Names are those the profilers write: demangled C++, Triton function names, generated names such as cuBLAS's nvjet
-// and cuDNN's, and plain words for copies. Everything here is called once per distinct name (thousands a capture),
-// never once per event.
+// Names are as written by the profilers: demangled C++, Triton function names, generated names such as cuBLAS's nvjet
+// and cuDNN's, and plain words for copies. Functions of this package are called once per distinct name (thousands per
+// capture), never once per event.
 package kernel
 
 // Class is the kind of work a device operation does.
 type Class uint8
 
 const (
-	Other           Class = iota // no rule knows it
+	Other           Class = iota // matches no rule
 	Attention                    // softmax attention, and the preparation and merging of its splits
 	LinearAttention              // linear attention and state-space models
 	KVCache                      // writing, moving and indexing the KV cache
@@ -38,7 +38,7 @@ var classNames = [...]string{
 	Elementwise: "elementwise", Comm: "comm", Copy: "copy", Memset: "memset",
 }
 
-// String returns the name that rule files use, such as "moe_gemm".
+// String returns the name used in rule files, such as "moe_gemm".
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -46,7 +46,7 @@ func (c Class) String() string {
 	return classNames[Other]
 }
 
-// ParseClass returns the class of that name.
+// ParseClass returns the class with a name.
 func ParseClass(name string) (Class, bool) {
 	for c, n := range classNames {
 		if n == name {
@@ -56,7 +56,7 @@ func ParseClass(name string) (Class, bool) {
 	return Other, false
 }
 
-// Group is one of the few classes that a report shows.
+// Group is a set of classes that reports show as one.
 type Group string
 
 const (
@@ -77,7 +77,7 @@ func Groups() []Group {
 		GroupSampling, GroupOther}
 }
 
-// Group folds a class to what a report shows; the constants above say which class goes where.
+// Group returns the group of a class; the constants above list the classes of each group.
 func (c Class) Group() Group {
 	switch c {
 	case Attention, LinearAttention, KVCache:
@@ -100,9 +100,8 @@ func (c Class) Group() Group {
 	return GroupOther
 }
 
-// DataDependent tells the classes of kernels whose time depends on the data and not only
-// on the grid: grouped matrix products run persistent grids, attention takes as long as
-// the contexts are.
+// DataDependent reports whether the time of a class's kernels depends on the data, not only on the grid: grouped matrix
+// products run persistent grids, and attention time depends on the context lengths.
 func DataDependent(c Class) bool {
 	switch c {
 	case MoEGEMM, MoERouting, Attention, LinearAttention:

@@ -6,30 +6,31 @@ import (
 	"sync"
 )
 
-// How a name is judged
+// Classification of names
 //
-// A table of patterns in a fixed order, the first match wins. The order settles the names that fit two rows: a fused
-// all-reduce with RMSNorm is communication, a softmax over experts is routing, SiLU fused into an expert GEMM is GEMM.
+// A table of patterns is searched in a fixed order, and the first match wins. The order decides about names that fit
+// two rows: a fused all-reduce with RMSNorm is communication, a softmax over experts is routing, SiLU fused into an
+// expert GEMM is GEMM.
 //
 // The order alone is not enough, because C++ template arguments contain other kernels' words: a gather kernel has a
-// `reduce` in its arguments, every PyTorch kernel has a `functor`. So the table is asked three times, with less and
-// less certain text:
+// `reduce` in its arguments, every PyTorch kernel has a `functor`. So the table is searched three times, with
+// increasingly uncertain text:
 //
 //  1. the function: its qualified name without template arguments, parameters and return type;
-//  2. the function with its template arguments, for wrappers whose own name says nothing (cutlass::device_kernel<…>);
+//  2. the function with its template arguments, for generic wrappers (cutlass::device_kernel<…>);
 //  3. the whole name.
 //
-// Two kinds of functions match at 1 and still do not know what they do: carriers, which apply whatever functor they
-// are given (elementwise_kernel<…silu…>, reduce_kernel<…ArgMaxOps…>), and DeepGEMM, which tells a grouped GEMM from a
-// plain one in a template argument. Those look into their arguments before they settle.
+// Two kinds of functions match at 1 although their work depends on their template arguments. Carriers apply any functor
+// (elementwise_kernel<…silu…>, reduce_kernel<…ArgMaxOps…>). In DeepGEMM an argument distinguishes a grouped GEMM from a
+// plain one. For these the arguments are searched as well.
 
 type rule struct {
 	class Class
 	re    *regexp.Regexp
 }
 
-// table is in order of precedence. (?i) is added to each pattern. Three rows stand before the general row of their
-// class where a later word would steal them; each says which.
+// table is in order of precedence. (?i) is added to each pattern. Three rows come before the general row of their
+// class, because a row in between would match their names first; each names the word.
 var table = compile(
 	entry{Copy, `^(hip|cuda )?memcpy|^\[cuda memcpy|MEMORY_COPY_|rocclr_copyBuffer|^CopyHostTo|^CopyDeviceTo`},
 	entry{Memset, `^(hip|cuda )?memset|^\[cuda memset|rocclr_fillBuffer`},
@@ -44,19 +45,21 @@ var table = compile(
 	// Expert-parallel exchange.
 	entry{Comm, `deep_ep::|\b(intra|inter)node(_ll)?::|moe_?comm|moe_?a2a|nvshmem|pplx|mooncake|nixl|all_?to_?all`},
 
-	// Names of KV cache kernels carry the words of the attention they feed: reshape_and_cache_flash, set_mla_kv_buffer.
+	// Names of KV cache kernels contain words of the attention that they feed: reshape_and_cache_flash,
+	// set_mla_kv_buffer.
 	entry{KVCache, `reshape_and_cache|set_(mla_)?kv_buffer|store_kv|concat_and_cache|_and_cache(_|\b)|gather_(and_maybe_dequant_)?cache` +
 		`|copy_(page|blocks)|req_to_token|transfer_(kv|kernel)|update_?kv_?cache|get_mla_kv_buffer|alloc_(extend|decode)|slot_mapping` +
 		`|block_tables?_|cache_loc|swap_blocks`},
-	// Linear attention is asked before softmax attention: many of its names end in _fwd_kernel or hold "flash".
+	// Linear attention comes before softmax attention: many of its names end in _fwd_kernel or contain "flash".
 	entry{LinearAttention, `gated_delta|delta_rule|chunk_(fwd|scaled|local|scan|state|cumsum)|selective_(scan|state)|state_passing|causal_conv1d` +
 		`|(\b|_)ssd_|(\b|_)gdn|(\b|_)kda(\b|_)|linear_att|lightning_att|recompute_w_u|solve_tril|merge_16x16_to|bmm_chunk`},
-	// _fwd_kernel is whole: SGLang's MoE has _fwd_kernel_ep_scatter_1. "flash" not as part of the library FlashInfer.
+	// _fwd_kernel must be a whole word: SGLang's MoE has _fwd_kernel_ep_scatter_1. "flash" must not be part of the
+	// library name FlashInfer.
 	entry{Attention, `flash([^i]|i[^n]|$)|create_flash|fmha|\b_fwd_(grouped_)?kernel(_stage[12])?(_[\dcde]+)?\b|paged_?attention` +
 		`|unified_attention|attention_[23]d|(batch|single|\b)(prefill|decode)with|splitkv|merge_(attn_)?states?|mergestates|sdpa` +
 		`|reduce_segments|sparse_attn|indexer|mqa_logits|att(entio)?n_fwd|mha_fwd|context_attention|masked_multihead|\bmmha|kernel_mha|xqa` +
 		`|num_kv_splits|\bpa_(fwd|bf16|fp16|kernel|decode|prefill)|efficient_attention|cudnn_attention|(\b|_)nsa_`},
-	// Case matters for MLA: a TransformLayer is none.
+	// Case matters for MLA: "TransformLayer" contains "mLa".
 	entry{Attention, `(?-i:MLA|Mla|(\b|_)mla)`},
 	entry{KVCache, `create_.*kv_indices|kv_indices`},
 
@@ -84,11 +87,11 @@ var table = compile(
 	entry{Elementwise, `nchwtonhwc|nhwctonchw|nchw2|nhwc2|tensor_?transform|dropout|elementwise|CatArrayBatchedCopy|FillFunctor|copy_kernel|direct_copy|arange|\bwhere|triu_tril|compute_position|upsample|foreach|multi_tensor_apply`},
 )
 
-// carriers apply a functor, which is in the template arguments and may know the class better.
+// carriers apply a functor, which is in the template arguments and may determine the class more precisely.
 var carriers = regexp.MustCompile(`(?i)elementwise|reduce_kernel|\bcub::|rocprim|hipcub|thrust::|for_each`)
 
-// functor classes are those a carrier's functor can turn it into. Not Embedding or Norm: index types and NormOps occur
-// in arguments of plain kernels.
+// functors are the classes that a carrier can take from its functor. Embedding and Norm are excluded: index types and
+// NormOps occur in arguments of plain kernels.
 var functors = map[Class]bool{Activation: true, Rope: true, Sampling: true}
 
 // DeepGEMM's GemmType: 1 and 5 grouped contiguous, 2 grouped masked, 3 and 6 grouped along K; 0 plain, 4 batched.
@@ -110,9 +113,9 @@ func compile(entries ...entry) []rule {
 // Classify is Default().Classify.
 func Classify(name, cat string) Class { return Default().Classify(name, cat) }
 
-// Classify returns the class of a device operation. cat is the category the trace gives it ("kernel", "gpu_memcpy",
+// Classify returns the class of a device operation. cat is its category in the trace ("kernel", "gpu_memcpy",
 // "gpu_memset", or the older "Memcpy", "Memset"); it decides for copies and fills, and may be empty. A user's rule
-// goes before everything.
+// takes precedence over everything.
 func (r *Rules) Classify(name, cat string) Class {
 	for _, u := range r.user {
 		if u.re.MatchString(name) {
@@ -129,16 +132,17 @@ func (r *Rules) Classify(name, cat string) Class {
 	return finder().class(name)
 }
 
-// longestName is as much of a name as is looked at. The longest of CUTLASS have some thousands of characters.
+// longestName is the length after which names are truncated, in bytes. The longest names of CUTLASS have some thousands
+// of characters.
 const longestName = 32 << 10
 
-// classifier is the table as one automaton, and what it said last.
+// classifier is the table as one automaton, with a cache of results.
 type classifier struct {
 	*automaton
 	known map[string]Class
 }
 
-// remembered is of how many names the classes are kept: ranks have the same ones.
+// remembered is the maximum number of cached names: ranks share names.
 const remembered = 1 << 15
 
 var finder = sync.OnceValue(func() *classifier {
@@ -150,7 +154,7 @@ var finder = sync.OnceValue(func() *classifier {
 	return &classifier{newAutomaton(patterns), map[string]Class{}}
 })
 
-// class is that of a kernel's name.
+// class returns the class of a kernel name.
 func (f *classifier) class(name string) Class {
 	name = name[:min(len(name), longestName)]
 	f.mu.Lock()
@@ -166,7 +170,7 @@ func (f *classifier) class(name string) Class {
 	return c
 }
 
-// find3 asks the table three times.
+// find3 searches the table three times.
 func (f *classifier) find3(name string) Class {
 	rules := uint64(1)<<len(table) - 1
 	d := parseDecl(name)
@@ -183,8 +187,8 @@ func (f *classifier) find3(name string) Class {
 	return Other
 }
 
-// settle lets a function that matched, but does not know what it does, look into its template arguments. found is what
-// the function has.
+// settle refines the class of a carrier or of DeepGEMM by its template arguments. found is the set of patterns in the
+// function.
 func (f *classifier) settle(c Class, found uint64, args string) Class {
 	carrier, grouped := uint64(1)<<len(table), uint64(2)<<len(table)
 	switch {

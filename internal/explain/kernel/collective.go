@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Operations that a communication kernel performs.
+// Operations of communication kernels.
 const (
 	AllReduce     = "AllReduce"
 	AllGather     = "AllGather"
@@ -19,18 +19,19 @@ const (
 	Barrier       = "Barrier"
 	Dispatch      = "Dispatch" // expert parallel: tokens to their experts
 	Combine       = "Combine"  // expert parallel: results back
-	Generic       = "Generic"  // NCCL's kernel for everything it has no specialised one for
-	OtherComm     = "Other"    // communication whose name does not say which
+	Generic       = "Generic"  // NCCL's kernel for everything without a specialised one
+	OtherComm     = "Other"    // communication whose name does not give the operation
 )
 
 var (
 	// ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32,
 	// ncclKernel_AllReduce_RING_LL_Sum_float: the word after Kernel_ is the operation, later ones the algorithm.
 	ncclOp = regexp.MustCompile(`^nccl\w*?Kernel_([A-Z][A-Za-z]+)`)
-	// ncclAllReduceRingLLKernel_sum_f32 (its suffix in lower case), and names of others: the leftmost word that is an operation.
+	// ncclAllReduceRingLLKernel_sum_f32 (with a lower-case suffix), and names of other libraries: the leftmost word
+	// that is an operation.
 	anyOp = regexp.MustCompile(`(?i)all_?reduce|reduce_?scatter|all_?gather|all_?to_?all|a2a|broadcast|bcast|send_?recv|barrier` +
 		`|dispatch|combine|cross_device_reduce|quick_?reduce`)
-	// Userbuffers of Transformer Engine and TensorRT-LLM: a sum in place is an all-reduce but for its halves.
+	// Userbuffers of Transformer Engine and TensorRT-LLM: a sum in place is an all-reduce, except for its two halves.
 	userBuffers    = regexp.MustCompile(`userbuffers_\w*?_sum_inplace_gpu_[a-z]+?(_rs|_ag)?(_|$)`)
 	expertParallel = regexp.MustCompile(`(?i)dispatch|combine`)
 )
@@ -60,8 +61,8 @@ func Collective(name string) (op string, ok bool) {
 	return OtherComm, true
 }
 
-// CollectiveArg returns the operation for a name as it stands in Kineto's "Collective name" argument ("allreduce",
-// "_allgather_base", "reduce_scatter_tensor_coalesced", "all_to_allv", "send") or in a kernel's name.
+// CollectiveArg returns the operation for Kineto's "Collective name" argument ("allreduce", "_allgather_base",
+// "reduce_scatter_tensor_coalesced", "all_to_allv", "send") or for a kernel's name.
 func CollectiveArg(s string) string {
 	w := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
 	for _, p := range []struct{ prefix, op string }{
@@ -79,10 +80,10 @@ func CollectiveArg(s string) string {
 }
 
 // Synchronising reports whether no rank can finish the operation before the last rank has begun it, so that the time
-// before that is waiting. True for all-reduce (custom ones too), all-gather, reduce-scatter, all-to-all and barrier.
-// False where only some ranks or only the root wait, where the kernel is one half of an exchange (DeepEP's low-latency
-// dispatch and combine), and where the name does not say. An all-to-all with empty splits does not synchronise either;
-// that is in its arguments, not in its name.
+// before that is waiting. It is true for all-reduce (custom ones too), all-gather, reduce-scatter, all-to-all and
+// barrier. It is false if only some ranks or only the root wait, if the kernel is one half of an exchange (DeepEP's
+// low-latency dispatch and combine), and if the operation is unknown. An all-to-all with empty splits does not
+// synchronise either; that shows in its arguments, not in its name.
 func Synchronising(op string) bool {
 	switch op {
 	case AllReduce, AllGather, ReduceScatter, AllToAll, Barrier:
@@ -91,10 +92,10 @@ func Synchronising(op string) bool {
 	return false
 }
 
-// BusFactor turns algorithm bandwidth (bytes over time) into bus bandwidth, which compares with the speed of the link
-// whatever the number of ranks n. The bytes are those of the whole buffer: the output of an all-gather, the input of
-// the others. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. It is 0 for a group of one, where nothing moves, and 1
-// for operations without a formula.
+// BusFactor is the ratio of bus bandwidth to algorithm bandwidth (bytes over time). Bus bandwidth is comparable with
+// the speed of the link for any number of ranks n. The bytes are those of the whole buffer: the output of an
+// all-gather, the input of the others. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. The factor is 0 for a group of
+// one, which transfers nothing, and 1 for operations without a formula.
 func BusFactor(op string, n int) float64 {
 	if n <= 1 {
 		return 0

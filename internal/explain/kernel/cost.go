@@ -4,16 +4,16 @@ import "math/bits"
 
 // Arithmetic and memory traffic of operators, from the shapes that the PyTorch profiler records with record_shapes.
 //
-// FLOPs of a matrix product count a multiply-add as two: 2·B·M·N·K, plus M·N for a bias. Bytes are the least that must
-// move: each operand read once, the result written once. Operators nest (aten::linear calls aten::matmul calls
+// A multiply-add counts as two FLOPs: a matrix product has 2·B·M·N·K, plus M·N for a bias. Bytes are the minimum
+// traffic: each operand read once, the result written once. Operators nest (aten::linear calls aten::matmul calls
 // aten::mm) and each reports its shapes, so count only the innermost one that has a cost.
 
 // OpCost returns the floating-point operations and bytes of one call of op, an ATen operator name, for the shapes and
-// types of its arguments as in Kineto's "Input Dims" and "Input type". ok is false when the operator is not one of the
-// matrix products and attentions known here, when a shape is missing or does not fit, or when a result exceeds int64.
+// types of its arguments as in Kineto's "Input Dims" and "Input type". ok is false if the operator is not a supported
+// matrix product or attention, if a shape is missing or inconsistent, or if a result exceeds int64.
 //
-// The result is taken to have the type of the first operand; aten::_scaled_mm's, whose type is not recorded, to have 2
-// bytes an element. Attention is counted in full, because whether it is causal is not in its shapes.
+// The result is assumed to have the type of the first operand. For aten::_scaled_mm, whose result type is not recorded,
+// 2 bytes per element are assumed. Attention is counted in full, because its shapes do not show whether it is causal.
 func OpCost(op string, dims [][]int64, types []string) (flops, bytes int64, ok bool) {
 	in := operands{dims, types}
 	switch op {
@@ -43,7 +43,7 @@ type operands struct {
 	types []string
 }
 
-// shape returns the dims of argument i, nil when it is absent or no tensor.
+// shape returns the dims of argument i, or nil if it is absent or not a tensor.
 func (in operands) shape(i int) []int64 {
 	if i < 0 || i >= len(in.dims) {
 		return nil
@@ -59,8 +59,8 @@ func (in operands) size(i int) (int64, bool) {
 	return int64(n), ok
 }
 
-// product is the cost of a @ b with leading dimensions broadcast, one-dimensional operands as in torch.matmul, and the
-// addend at index bias when there is one. outSize 0 means that of a.
+// product returns the cost of a @ b with broadcast leading dimensions, one-dimensional operands as in torch.matmul, and
+// the addend at index bias, if any. outSize 0 means the element size of a.
 func (in operands) product(ai, bi, bias int, outSize int64) (flops, bytes int64, ok bool) {
 	a, b := in.shape(ai), in.shape(bi)
 	asize, ok1 := in.size(ai)
@@ -95,7 +95,7 @@ func (in operands) product(ai, bi, bias int, outSize int64) (flops, bytes int64,
 	return flops, bytes, !c.bad
 }
 
-// linear is x @ wᵀ + bias, the weight being [out, in].
+// linear is x @ wᵀ + bias, where the weight is [out, in].
 func (in operands) linear() (flops, bytes int64, ok bool) {
 	x, w := in.shape(0), in.shape(1)
 	xsize, ok1 := in.size(0)
@@ -111,7 +111,7 @@ func (in operands) linear() (flops, bytes int64, ok bool) {
 	return flops, bytes, !c.bad
 }
 
-// addend adds what is added to a product of out elements.
+// addend adds the cost of adding argument i to a product of out elements.
 func (in operands) addend(c *checked, i int, out, flops, bytes int64) (int64, int64) {
 	shape := in.shape(i)
 	size, ok := in.size(i)
@@ -121,7 +121,7 @@ func (in operands) addend(c *checked, i int, out, flops, bytes int64) (int64, in
 	return c.add(flops, out), c.add(bytes, c.mul(size, c.mul(shape...)))
 }
 
-// broadcast returns the number of products in a batch, sizes aligned at their ends.
+// broadcast returns the number of products in a batch; sizes are aligned at their ends.
 func broadcast(a, b []int64) (int64, bool) {
 	if len(a) < len(b) {
 		a, b = b, a

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// decl is a demangled name taken apart: `void ns::f<int>(float*) const` has name `ns::f<int>`.
+// decl is a parsed demangled name: `void ns::f<int>(float*) const` has name `ns::f<int>`.
 type decl struct {
-	name string // qualified name with template arguments; the whole text when it is no C++ declaration
+	name string // qualified name with template arguments; the whole text if it is not a C++ declaration
 }
 
-// anonymous namespaces as c++filt, nsys and older nvcc write them.
+// anonymousNS matches anonymous namespaces as written by c++filt, nsys and older nvcc.
 var anonymousNS = regexp.MustCompile(`\(anonymous namespace\)::|<unnamed>::|\{anonymous\}::|_GLOBAL__N__\w+::`)
 
-// kdSuffix is what ROCm appends to the symbol of a kernel descriptor.
+// kdSuffix is the suffix that ROCm adds to the symbol of a kernel descriptor.
 var kdSuffix = regexp.MustCompile(`(\s*\[clone [^\]]*\]|\s*\(\.kd\)|\.kd)+$`)
 
-// parseDecl takes a name apart. It never fails: what it does not understand it leaves whole.
+// parseDecl parses a name. It never fails: text that it cannot parse stays whole.
 func parseDecl(s string) decl {
 	if s = strings.TrimSpace(s); strings.HasSuffix(s, ".kd") || strings.HasSuffix(s, ".kd)") || strings.HasSuffix(s, "]") {
 		s = kdSuffix.ReplaceAllString(s, "")
@@ -28,7 +28,7 @@ func parseDecl(s string) decl {
 		s = anonymousNS.ReplaceAllString(s, "")
 	}
 
-	start := 0 // after the last space outside brackets: where the return type ends
+	start := 0 // after the last space outside brackets: the end of the return type
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case c == 'o' && strings.HasPrefix(s[i:], "operator") && !wordBefore(s, i):
@@ -43,7 +43,7 @@ func parseDecl(s string) decl {
 			return decl{name: s[start:i]}
 		case c == '<' || c == '{' || c == '[':
 			end := closing(s, i)
-			if end < 0 { // cut off: the profiler limits the length of names
+			if end < 0 { // truncated: the profiler limits the length of names
 				return decl{name: s[start:]}
 			}
 			i = end + 1
@@ -96,9 +96,9 @@ func skipOperator(s string, i int) int {
 	return i
 }
 
-// closing returns the index of the bracket that closes the one at s[i], or −1. A `>` closes only a `<` that is
-// innermost and no arrow; a `)`, `}` or `]` also closes what was left open inside it, so that a `<` meaning "less"
-// does no harm.
+// closing returns the index of the bracket that closes the one at s[i], or −1. A `>` closes only an innermost `<`, and
+// only if it is not part of an arrow. A `)`, `}` or `]` also closes brackets left open inside it, so that a `<` meaning
+// "less" does no harm.
 func closing(s string, i int) int {
 	stack := make([]byte, 0, 32)
 	for ; i < len(s); i++ {
@@ -140,9 +140,9 @@ func closing(s string, i int) int {
 	return -1
 }
 
-// demangle returns the qualified name inside a mangled one, which is all that is needed of it: _ZN5aiter8fmha_fwdE is
-// aiter::fmha_fwd. Template arguments and parameters are dropped. The profilers demangle nearly everything; what
-// remains are ROCm kernels written in assembly. (Itanium C++ ABI, section 5.1.2.)
+// demangle returns the qualified name inside a mangled one: _ZN5aiter8fmha_fwdE is aiter::fmha_fwd. It drops template
+// arguments and parameters. The profilers demangle nearly everything; the exceptions are ROCm kernels written in
+// assembly. (Itanium C++ ABI, section 5.1.2.)
 func demangle(s string) string {
 	rest := strings.TrimPrefix(s, "_Z")
 	nested := strings.HasPrefix(rest, "N")

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Kineto's shapes are small JSON texts on every operator. These parsers read just them, with one allocation for the
-// numbers and one for the rows.
+// Kineto records shapes as small JSON texts on every operator. These parsers read only such texts, with one allocation
+// for the numbers and one for the rows.
 
-// ErrDims is what ParseDims and ParseStrings return for text they do not understand.
+// ErrDims is returned by ParseDims and ParseStrings for invalid text.
 var ErrDims = errors.New("not a list of shapes")
 
-// ParseDims reads the JSON text of "Input Dims": `[[16, 512], [], []]` has one row an argument, empty for what is no
-// tensor. A list of tensors, `[[16, 512], [16, 8]]` in place of a row, has no single shape and becomes an empty row too;
-// so do strings and other scalars that older writers put there.
+// ParseDims parses the JSON text of "Input Dims": `[[16, 512], [], []]` has one row per argument, empty for an argument
+// that is not a tensor. A list of tensors, `[[16, 512], [16, 8]]` in place of a row, has no single shape and becomes an
+// empty row too; so do strings and other scalars that older writers put there.
 func ParseDims[T ~string | ~[]byte](raw T) ([][]int64, error) {
 	list, ok := wellFormed([]byte(raw))
 	if !ok {
@@ -45,8 +45,8 @@ func ParseDims[T ~string | ~[]byte](raw T) ([][]int64, error) {
 	}
 }
 
-// ParseStrings reads the JSON text of "Input type" or "Concrete Inputs": a flat list of strings. An escape in a string
-// is kept as it is written; type names have none. What is not a string becomes "".
+// ParseStrings parses the JSON text of "Input type" or "Concrete Inputs": a flat list of strings. Escapes stay as
+// written; type names have none. Elements that are not strings become "".
 func ParseStrings[T ~string | ~[]byte](raw T) ([]string, error) {
 	list, ok := wellFormed([]byte(raw))
 	if !ok {
@@ -68,14 +68,14 @@ func ParseStrings[T ~string | ~[]byte](raw T) ([]string, error) {
 
 const space = " \t\r\n"
 
-// wellFormed gives the text of a JSON list without white space around it.
+// wellFormed returns the text of a JSON list without surrounding white space.
 func wellFormed(raw []byte) (list []byte, ok bool) {
 	list = bytes.Trim(raw, space)
 	return list, len(list) > 0 && list[0] == '[' && json.Valid(list)
 }
 
-// element takes the next element off a well-formed list; nil: there is none. What is left begins with the bracket or
-// the comma before the element after it.
+// element removes the next element from a well-formed list and returns it; nil: none. The remaining list begins with
+// the bracket or the comma before the following element.
 func element(list *[]byte) []byte {
 	if (*list)[0] == ']' {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Rules classify names: a user's table first, then ours.
+// Rules classify names: first by a user's table, then by the built-in one.
 type Rules struct {
 	user []rule
 }
@@ -18,7 +18,7 @@ var defaultRules = &Rules{}
 // Default returns the rules without a user's table.
 func Default() *Rules { return defaultRules }
 
-// SyntaxError says which line of a rule file is wrong.
+// SyntaxError is an error in a line of a rule file.
 type SyntaxError struct {
 	Line int // from 1
 	Msg  string
@@ -26,9 +26,9 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
 
-// ParseRules reads a user's table: one rule a line, a class as Class.String writes it, white space, and a regular
-// expression (RE2) that runs to the end of the line. It is searched in the whole name, case-insensitively; (?-i)
-// inside it asks for case. The first matching line wins. Empty lines and lines that begin with # are skipped.
+// ParseRules parses a user's table with one rule per line: a class as written by Class.String, white space, and a
+// regular expression (RE2) up to the end of the line. It matches anywhere in the whole name, ignoring case unless the
+// expression contains (?-i). The first matching line wins. Empty lines and lines that begin with # are skipped.
 //
 //	# our fused kernels
 //	moe_gemm   ^my_expert_

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// shortLimit is how long a short name gets before template arguments are dropped. Identifiers are never cut.
+// shortLimit is the length of a short name above which template arguments are dropped. Identifiers are never truncated.
 const shortLimit = 100
 
-// Short returns a kernel's name for people: no return type, no parameters, no at::native:: and anonymous namespaces;
-// template arguments without their namespaces, types in their usual short forms (bf16), and PyTorch's lambdas as the
-// name of the function they sit in with the types they take: `elementwise_kernel<128, 4, silu_kernel[bf16]>`. When
-// that is long, inner arguments and then trailing ones become "…".
+// Short returns a kernel's name for people. It omits the return type, parameters, at::native:: and anonymous
+// namespaces. Template arguments lose their namespaces, types get their usual short forms (bf16), and a PyTorch lambda
+// becomes the name of its enclosing function with the types it takes: `elementwise_kernel<128, 4, silu_kernel[bf16]>`.
+// In a long name, inner and then trailing arguments become "…".
 //
-// Two kernels can share a short name; use the full name or Normalize to tell them apart.
+// Two kernels can share a short name; use the full name or Normalize to distinguish them.
 func Short(name string) string {
 	d := parseDecl(name)
 	for depth := 3; depth >= 0; depth-- {
@@ -25,9 +25,9 @@ func Short(name string) string {
 	return shortName(d.name, 0, shortLimit)
 }
 
-// Normalize returns a kernel's name in a form that is the same in two captures of the same code: like Short, but with
-// all template arguments, and without addresses, the numbers of lambdas, and what Triton and Inductor append (hashes,
-// counters, argument specialisations). Tile shapes stay: they tell kernels of one library apart.
+// Normalize returns a kernel's name in a form that is the same in two captures of the same code. It is like Short, but
+// with all template arguments, and without addresses, lambda numbers, and the suffixes of Triton and Inductor (hashes,
+// counters, argument specialisations). Tile shapes stay, since they distinguish kernels of one library.
 func Normalize(name string) string {
 	d := parseDecl(name)
 	s := address.ReplaceAllString(shortName(d.name, 32, 0), "")
@@ -38,9 +38,9 @@ func Normalize(name string) string {
 }
 
 var (
-	// Six digits and more, not after a digit: 320x128 is a tile.
+	// At least six digits, and not after a digit: 320x128 is a tile.
 	address = regexp.MustCompile(`(\b|_)_*0x[0-9a-fA-F]{6,}`)
-	// triton_poi_fused_add_mul_3, with a hash when the list of operators was cut: …_5f3c91d2_3
+	// triton_poi_fused_add_mul_3, with a hash if the list of operators was truncated: …_5f3c91d2_3
 	inductorTail = regexp.MustCompile(`(_[0-9a-f]{8,})?(_\d+)?$`)
 	// Triton 2 appended the specialisation of each argument: _fwd_kernel_0d1d2de
 	specialised = regexp.MustCompile(`_\d+(c|de?)(\d+(c|de?)?)*$`)
@@ -55,7 +55,7 @@ var shortTypes = map[string]string{
 	"long long": "long", "unsigned long long": "ulong", "long int": "long",
 }
 
-// shortName condenses a qualified name; depth levels of template arguments are kept, and about limit bytes of the
+// shortName condenses a qualified name. It keeps depth levels of template arguments, and about limit bytes of the
 // outermost list (0: all).
 func shortName(name string, depth, limit int) string {
 	var b strings.Builder

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Markers are printed with Python's str(), so what stands in them are Python
-// literals: strings in either quotes, numbers, True, False, None, lists, tuples
-// and dicts, nested.
+// Markers are printed with Python's str(), so their content is Python literals: strings in either quotes, numbers,
+// True, False, None, lists, tuples and dicts, nested.
 
 // dict keeps its entries in the order printed.
 type dict []entry
@@ -19,7 +18,7 @@ type entry struct {
 	text  string
 }
 
-// get is the value of a key, nil when absent.
+// get returns the value of a key, or nil if it is absent.
 func (d dict) get(key string) any {
 	for i := range d {
 		if d[i].key == key {
@@ -29,7 +28,7 @@ func (d dict) get(key string) any {
 	return nil
 }
 
-// maxNesting bounds recursion; markers nest 4 deep.
+// maxNesting limits recursion; markers nest 4 deep.
 const maxNesting = 32
 
 type literal struct {
@@ -43,7 +42,7 @@ func (p *literal) space() {
 	}
 }
 
-// next skips white space and c, if c is there.
+// next skips white space, and c if it follows.
 func (p *literal) next(c byte) bool {
 	p.space()
 	if p.i < len(p.raw) && p.raw[p.i] == c {
@@ -53,8 +52,7 @@ func (p *literal) next(c byte) bool {
 	return false
 }
 
-// value reads one literal. Of a dict that breaks off it gives the entries that
-// are whole, with false.
+// value reads one literal. For a truncated dict it returns the complete entries and false.
 func (p *literal) value(depth int) (any, bool) {
 	p.space()
 	if p.i >= len(p.raw) || depth > maxNesting {
@@ -183,7 +181,7 @@ func (p *literal) number() (any, bool) {
 	return v, err == nil
 }
 
-// word reads a name. A call, such as torch.Size([4096]), is its first argument.
+// word reads a name. A call, such as torch.Size([4096]), is replaced by its first argument.
 func (p *literal) word(depth int) (any, bool) {
 	from := p.i
 	for p.i < len(p.raw) && (isLetter(p.raw[p.i]) || p.raw[p.i] == '.' || '0' <= p.raw[p.i] && p.raw[p.i] <= '9') {

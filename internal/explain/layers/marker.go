@@ -1,13 +1,11 @@
-// Package layers reads the ranges that servers put around the modules of a
-// model when layer-wise NVTX markers are on (SGLang's
-// --enable-layerwise-nvtx-marker, and stepscope's own).
+// Package layers reads the ranges that servers put around the modules of a model when layer-wise NVTX markers are on
+// (SGLang's --enable-layerwise-nvtx-marker, and stepscope's own).
 //
-// A language model's markers are Python dicts, in this order and with what is
-// absent left out:
+// A language model's markers are Python dicts with keys in this order, where absent ones are omitted:
 //
 //	{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [4096, 14336]}, 'Inputs': [[7, 14336]]}
 //
-// A diffusion pipeline's are short, and stand inside ranges of the pipeline:
+// A diffusion pipeline's markers are short, and nested inside ranges of the pipeline:
 //
 //	stage_denoising_stage > denoising_loop > denoising_step_0_t1000 > predict_noise
 //	    > denoising_stage.transformer in=[[1, 16, 1, 128, 128], [1], [1, 93, 2560]]
@@ -15,8 +13,7 @@
 //
 // Older ones begin with the component, transformer.
 //
-// Formats after SGLang's srt/utils/nvtx_pytorch_hooks.py and
-// multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py.
+// Formats after SGLang's srt/utils/nvtx_pytorch_hooks.py and multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py.
 package layers
 
 import (
@@ -25,23 +22,22 @@ import (
 	"strings"
 )
 
-// Marker is what the text of one range says.
+// Marker is the parsed text of one range.
 type Marker struct {
 	Module string
-	Params []Param // the module's own, not its children's
+	Params []Param // of the module itself, without its children
 	Inputs [][]int64
-	Static []Static // of plain torch classes
+	Static []Static // for plain torch classes
 	Form   Form
 }
 
-// Form is how a marker is written.
+// Form is the notation of a marker.
 type Form uint8
 
-// Dict is a language model's marker, Short a diffusion pipeline's, Bare one of
-// these without inputs: a name that might be anybody's unless its first part
-// is known (see Known). Scope is a range of the pipeline, around modules. Frame
-// is no marker but Python's frame of a layer, as stacks have it: class and
-// number of the object.
+// Dict is a language model's marker, Short a diffusion pipeline's. Bare is a Short marker without inputs: a name that
+// may come from any program unless its first part is known (see Known). Scope is a range of the pipeline, around
+// modules. Frame is not a marker but a Python frame of a layer, as recorded with stacks: the class and number of the
+// object.
 const (
 	Dict Form = iota
 	Short
@@ -63,12 +59,12 @@ var (
 	barePath = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 	scopes   = regexp.MustCompile(`^(?:stage_\w+|denoising_loop|denoising_step_\d+_t[\d.e+-]+|predict_noise|scheduler_step)$`)
 	frames   = regexp.MustCompile(`^nn\.Module: (\w*(?:Layer|Block))_(\d+)$`)
-	// The prefixes of a diffusion pipeline's components.
+	// Prefixes of a diffusion pipeline's components.
 	components = regexp.MustCompile(`^(?:transformer|text_encoder|image_encoder|image_text_encoder|vae|vae_encoder|image_vae_encoder)(?:_\d+)?$`)
 )
 
-// Parse reads the text of a range; ok is false if it is no marker. A dict that
-// breaks off after the name of its module is a marker with what it has.
+// Parse parses the text of a range; ok is false if it is not a marker. A dict truncated after the name of its module is
+// a marker with its complete entries.
 func Parse(text string) (m Marker, ok bool) {
 	if text == "" || len(text) > 1<<20 {
 		return m, false
@@ -105,8 +101,8 @@ func Parse(text string) (m Marker, ok bool) {
 	return m, false
 }
 
-// Known tells whether a bare name is that of a diffusion pipeline's component
-// or of a part of it, with its stage or without.
+// Known reports whether a bare name is that of a diffusion pipeline's component or of a part of it, with or without its
+// stage.
 func Known(module string) bool {
 	first, rest, _ := strings.Cut(module, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -135,7 +131,7 @@ func parseDict(text string) (m Marker, ok bool) {
 	return m, true
 }
 
-// sizeLists reads [[7, 14336], [7]]; a single size list counts as one of one.
+// sizeLists parses [[7, 14336], [7]]; a single size list counts as a list of one.
 func sizeLists(v any) ([][]int64, bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -171,8 +167,7 @@ func sizes(v any) ([]int64, bool) {
 	return out, true
 }
 
-// Elements counts the elements of all parameters; 0 if there are none, or more
-// than an int64 holds.
+// Elements returns the number of elements in all parameters; 0 if there are none, or if it overflows int64.
 func (m *Marker) Elements() (sum int64) {
 	for _, p := range m.Params {
 		n := product(p.Size)
@@ -183,7 +178,7 @@ func (m *Marker) Elements() (sum int64) {
 	return sum
 }
 
-// product is 0 where it does not fit.
+// product returns 0 on overflow.
 func product(size []int64) int64 {
 	n := uint64(1)
 	for _, x := range size {
@@ -196,10 +191,9 @@ func product(size []int64) int64 {
 	return int64(n)
 }
 
-// LinearFLOPs is what a linear layer computes in one call: 2·rows·in·out for a
-// weight [out, in] and a first input [..., in] of rows vectors, and rows·out for
-// a bias. ok is false for any other module, and for weights that are packed or
-// stored the other way round: their sizes do not say what they stand for.
+// LinearFLOPs is the FLOPs of one call of a linear layer: 2·rows·in·out for a weight [out, in] and a first input [...,
+// in] of rows vectors, plus rows·out for a bias. ok is false for any other module, and for packed or transposed
+// weights, whose sizes are ambiguous.
 func (m *Marker) LinearFLOPs() (flops float64, ok bool) {
 	var weight []int64
 	bias := false
@@ -215,7 +209,7 @@ func (m *Marker) LinearFLOPs() (flops float64, ok bool) {
 		return 0, false
 	}
 	in := m.Inputs[0]
-	// One dimension would be the numbers of tokens, for an embedding.
+	// A single dimension would be the number of tokens of an embedding.
 	if len(in) < 2 || in[len(in)-1] != weight[1] {
 		return 0, false
 	}

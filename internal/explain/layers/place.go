@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Place is where a module stands in its model.
+// Place is the position of a module in its model.
 type Place struct {
-	Stack string // the list of layers it belongs to, as a path: model.layers; "" none
-	Layer int    // its number in the stack; -1: not in a layer
-	Kind  string // the path inside the layer, mlp.down_proj; "" the layer itself. Outside layers: the whole path
+	Stack string // path of the list of layers it belongs to: model.layers; "": none
+	Layer int    // index in the stack; -1: not in a layer
+	Kind  string // path inside the layer, mlp.down_proj; "": the layer itself. Outside layers: the whole path
 }
 
-// WholeModel is the kind of a module that holds all others.
+// WholeModel is the kind of a module that contains all others.
 const WholeModel = "(model)"
 
-// Name is the kind with its stack, the layer's number left out:
-// model.layers.*.mlp.down_proj.
+// Name returns the kind with its stack, with the layer's number replaced: model.layers.*.mlp.down_proj.
 func (p Place) Name() string {
 	if p.Layer < 0 {
 		return p.Kind
@@ -29,10 +28,9 @@ func (p Place) Name() string {
 	return p.Stack + ".*." + p.Kind
 }
 
-// Root is what stands before every module and says nothing of any: "model", or
-// the path of a model. It is the path that all have in common, up to the first
-// list of layers, without the inner model ("model.model"); "" if there is none.
-// The module of that name need not be there: servers call its forward directly.
+// Root returns the prefix shared by all modules, which carries no information: "model", or the path of a model. It is
+// their common path up to the first list of layers, without the inner model ("model.model"); "" if there is none. No
+// module of that name need exist: servers call its forward directly.
 func Root(modules []string) string {
 	var root []string
 	for i, m := range modules {
@@ -58,9 +56,8 @@ func Root(modules []string) string {
 	return strings.Join(root, ".")
 }
 
-// PlaceOf finds the layer of a module. root is left out of its path. A layer is
-// a number after a list's name: layers.0, blocks.0, transformer_blocks.0, h.0,
-// noise_refiner.0. Experts of a layer are taken together.
+// PlaceOf returns the place of a module, with root removed from its path. A layer is a number after a list's name:
+// layers.0, blocks.0, transformer_blocks.0, h.0, noise_refiner.0. All experts of a layer count as one.
 func PlaceOf(module, root string) Place {
 	if root != "" {
 		if module == root {
@@ -80,7 +77,7 @@ func PlaceOf(module, root string) Place {
 	return Place{Layer: -1, Kind: kind(parts)}
 }
 
-// denoisingStep has the step's number and its noise level in its name.
+// denoisingStep matches names with the step's number and its noise level.
 var denoisingStep = regexp.MustCompile(`^denoising_step_\d+_t[\d.e+-]+$`)
 
 func kind(parts []string) string {
@@ -103,8 +100,8 @@ func number(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// isList tells the names of lists of layers from those of other numbered
-// modules, such as the parts of an MLP.
+// isList reports whether name is that of a list of layers rather than of other numbered modules, such as the parts of
+// an MLP.
 func isList(name string) bool {
 	ends := []string{"layers", "layer", "blocks", "block", "refiner"}
 	return name == "h" || slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) })

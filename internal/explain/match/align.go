@@ -7,20 +7,18 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// Which step of one rank is which of another. Servers open the window at the
-// same forward pass on every rank, mostly: a rank may begin or end a few steps
-// later. All ranks leave a collective together, so in the right numbering the
-// ends of the same collectives differ by the same amount everywhere (the
-// clocks' difference), whatever that amount is; steps are never so regular
-// that a wrong numbering does as well. And if the clocks agree, in the right
-// numbering nobody ends before all have begun.
+// Numbering steps alike on all ranks. Servers mostly open the window at the same forward pass on every rank, but a rank
+// may begin or end a few steps later. All ranks leave a collective together. So in the right numbering the ends of the
+// same collectives differ by the same amount everywhere (the difference of the clocks), whatever that amount is; steps
+// are never regular enough for a wrong numbering to do as well. And if the clocks agree, in the right numbering no rank
+// ends before all have begun.
 
 const (
-	maxMoved    = 64   // steps by which windows may open apart
-	movedPairs  = 8    // collectives below which nothing is moved
-	steadyEnds  = 2000 // ns: ends that differ this steadily are of the same collectives
+	maxMoved    = 64   // steps by which the beginnings of windows may differ
+	movedPairs  = 8    // collectives needed to move anything
+	steadyEnds  = 2000 // ns: ends whose difference is this steady are of the same collectives
 	movedEnds   = 20_000
-	movedSample = 512 // collectives looked at for one numbering
+	movedSample = 512 // collectives checked for one numbering
 )
 
 // leave is one collective on one rank.
@@ -29,7 +27,7 @@ type leave struct {
 	start, end int64
 }
 
-// alignSteps numbers the steps of all ranks alike: it sets rank.first.
+// alignSteps numbers the steps of all ranks alike: it sets First of each rank.
 func (d *Domain) alignSteps() {
 	ref := d.Ranks[0]
 	for _, r := range d.Ranks[1:] {
@@ -60,7 +58,7 @@ func (d *Domain) alignSteps() {
 	}
 }
 
-// leaves lists, per step, the collectives by sequence and then in order.
+// leaves returns, per step, the collectives by sequence and then in order.
 func (r *Rank) leaves(sequence []int32) [][]leave {
 	out := make([][]leave, len(r.Steps))
 	for i := range r.Ops {
@@ -76,7 +74,7 @@ func (r *Rank) leaves(sequence []int32) [][]leave {
 	return out
 }
 
-// moved is the place of r's first step among ref's.
+// moved returns the index of r's first step among ref's.
 func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 	plain := tryNumbering(theirs, mine, 0)
 	if plain.pairs >= movedPairs && (plain.possible || plain.deviation <= steadyEnds) {
@@ -94,7 +92,7 @@ func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 		}
 		better := n.deviation < best.deviation
 		if where == 0 {
-			// Another numbering than the plain one must be clearly better.
+			// A numbering other than the plain one must be clearly better.
 			better = 2*n.deviation+1000 < best.deviation || best.pairs < movedPairs
 		}
 		if n.possible != best.possible {
@@ -110,14 +108,14 @@ func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 	return ref.movedByNames(r)
 }
 
-// fit is how well one numbering of steps fits.
+// fit describes how well a numbering of steps fits.
 type fit struct {
-	pairs     int   // collectives that it pairs
-	deviation int64 // of the differences between their ends, ns, the median
-	possible  bool  // with the clocks as they are, hardly any contradicts the times
+	pairs     int   // collectives paired by it
+	deviation int64 // of the differences between their ends, in ns, the median
+	possible  bool  // hardly any pair contradicts the times, with the clocks as they are
 }
 
-// tryNumbering takes mine[i] for theirs[i+at].
+// tryNumbering pairs mine[i] with theirs[i+at].
 func tryNumbering(theirs, mine [][]leave, at int) fit {
 	var diff, when []int64
 	broken := 0
@@ -149,8 +147,8 @@ func tryNumbering(theirs, mine [][]leave, at int) fit {
 	return fit{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
 }
 
-// movedByNames is for ranks that share no collectives: the place where the
-// steps have the same names and begin at about the same time.
+// movedByNames numbers ranks that share no collectives: it returns the index at which the steps have the same names and
+// begin at about the same time.
 func (ref *Rank) movedByNames(r *Rank) int {
 	best, bestGap := 0, int64(-1)
 	for at := 0; at <= len(ref.Steps)-len(r.Steps); at++ {

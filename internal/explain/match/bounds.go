@@ -7,45 +7,42 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// How surely it is known by how much clocks differ. Collectives say who is late by less
-// than that only as long as one clock times both ranks. Ranks share a clock if their
-// files name the same host. Files that name none, as SGLang's do not, are taken to be of
-// one host too, unless their clocks had to be brought together, or some have work on
-// devices of the same number, as the ranks of two hosts have; what would be known of their
-// clocks if they were not of one is found all the same.
+// Bounds on clock differences. Collectives show a lateness below these bounds only if one clock times both ranks. Ranks
+// share a clock if their files name the same host. Files without a host name, as SGLang's, are taken to come from one
+// host too, unless their clocks had to be shifted, or some have work on devices of the same number, as on two hosts.
+// The bounds that would hold for separate hosts are computed all the same.
 
-// directPairs is how many clocks are compared each with each: the work grows with their
-// square. Of more, two are compared over the first.
+// directPairs is the number of clocks up to which each pair is compared: the work grows with the square. With more
+// clocks, two are compared through the first.
 const directPairs = 16
 
-// ClockBound is what collectives allow of a rank's clock, beyond its shift, against that
-// of the first rank it shares collectives with: at none of these is it off by more.
+// ClockBound bounds a rank's clock, beyond its shift, against that of the first rank with which it shares collectives:
+// the error exceeds it at none of these collectives.
 type ClockBound struct {
 	Method              clock.Method
-	Against             string // the rank's label; "": none
-	Assumed             bool   // to be that rank's clock: no file says so
+	Against             string // label of the other rank; "": none
+	Assumed             bool   // a shared clock is assumed, since no file names a host
 	Low, High           int64  // ns, Low ≤ 0 ≤ High
 	DriftLow, DriftHigh float64
 }
 
-// Within is by how much the clock may be off at most, either way.
+// Within returns the largest possible error of the clock, in either direction.
 func (b *ClockBound) Within() int64 { return max(-b.Low, b.High) }
 
-// watch is a clock, and what the ranks that go by it have seen: of each collective the
-// last start and the first end.
+// watch is a clock with the collectives seen by its ranks: of each, the last start and the first end.
 type watch struct {
-	rank int // the first of them
+	rank int // the first rank with this clock
 	seen []sight
 }
 
 type sight struct {
 	match    int
-	possible bool // the match
+	possible bool // of the match
 	clock.Event
 }
 
-// readClocks finds which ranks share a clock, and bounds each clock against the first, over
-// others where they share no collectives.
+// readClocks finds which ranks share a clock, and bounds each clock against the first, through others where they share
+// no collectives.
 func (d *Domain) readClocks() {
 	d.watchOf, d.watches, d.bounds = make([]int, len(d.Ranks)), nil, map[[2]int]*clock.Bounds{}
 	d.severalHosts = d.sameDevices()
@@ -108,7 +105,7 @@ func (d *Domain) readClocks() {
 	}
 }
 
-// forget lets go of what no comparison of clocks needs any more.
+// forget releases the data that later comparisons of clocks do not need.
 func (d *Domain) forget() {
 	if len(d.watches) > directPairs {
 		d.bounds = nil
@@ -118,9 +115,8 @@ func (d *Domain) forget() {
 	}
 }
 
-// contradictions tells what is to be made of impossible collectives: mendable, some offset
-// and drift of each clock against the first allow all of them; never, none does. Neither
-// is told of those that contradict each other on one clock.
+// contradictions classifies impossible collectives. mendable: some offset and drift of each clock against the first
+// make all of them possible. never: none does. Both are false if collectives contradict each other on one clock.
 func (d *Domain) contradictions() (mendable, never bool) {
 	if d.Impossible() == 0 {
 		return false, false
@@ -142,9 +138,9 @@ func (d *Domain) contradictions() (mendable, never bool) {
 	return mendable, false
 }
 
-// mendClocks shifts clocks that still contradict collectives by as much as all of them
-// allow, as where they are too few to see a drift by their ends alone. It tells whether
-// none is impossible then; else it leaves the clocks as they were.
+// mendClocks shifts clocks that still contradict collectives by an amount that all collectives allow, for example where
+// these are too few to show a drift by their ends alone. It reports whether no impossible collective is left; otherwise
+// it restores the clocks.
 func (d *Domain) mendClocks() bool {
 	before := make([]clock.Shift, len(d.Ranks))
 	for i, r := range d.Ranks {
@@ -178,8 +174,7 @@ func (d *Domain) mendClocks() bool {
 	return mended
 }
 
-// after is the shift of a clock that is shifted once more. The second goes by times that
-// the first has shifted.
+// after returns the composition of two shifts of a clock. The second one is based on times that the first has shifted.
 func after(first, more clock.Shift) clock.Shift {
 	at := more.Since - first.At(more.Since)
 	by := first.At(at)
@@ -189,11 +184,10 @@ func after(first, more clock.Shift) clock.Shift {
 	return more
 }
 
-// clockBound is the widest of bounds against a clock over all collectives, and what is
-// known of that one.
+// clockBound returns the widest bounds over all collectives of a clock against another, plus those of the other clock.
 func (d *Domain) clockBound(b *clock.Bounds, more *ClockBound) ClockBound {
 	c := ClockBound{Method: clock.Collectives, Against: d.Ranks[0].Label}
-	for _, m := range []*Match{&d.Matches[0], &d.Matches[len(d.Matches)-1]} { // between these they are narrower
+	for _, m := range []*Match{&d.Matches[0], &d.Matches[len(d.Matches)-1]} { // in between the bounds are narrower
 		lo, hi := b.At(m.Last)
 		c.Low, c.High = min(c.Low, lo), max(c.High, hi)
 	}
@@ -203,8 +197,8 @@ func (d *Domain) clockBound(b *clock.Bounds, more *ClockBound) ClockBound {
 	return c
 }
 
-// bound is what the collectives that two clocks have in common, and that do not
-// contradict them, allow of the second; nil: there are none.
+// bound returns the bounds on clock b against clock a by their common collectives, leaving out those that contradict
+// them; nil: there are none.
 func (d *Domain) bound(a, b int) *clock.Bounds {
 	key := [2]int{a, b}
 	if have, ok := d.bounds[key]; ok {
@@ -219,7 +213,7 @@ func (d *Domain) bound(a, b int) *clock.Bounds {
 	return got
 }
 
-// common are the collectives that two clocks both have seen.
+// common returns the collectives that both clocks have seen.
 func (d *Domain) common(a, b int, possible bool) (ref, other []clock.Event) {
 	x, y := d.watches[a].seen, d.watches[b].seen
 	n := min(len(x), len(y))
@@ -240,13 +234,12 @@ func (d *Domain) common(a, b int, possible bool) (ref, other []clock.Event) {
 	return ref, other
 }
 
-// oneClock tells ranks that are taken to share a clock.
+// oneClock reports whether two ranks are taken to share a clock.
 func (d *Domain) oneClock(r, o *Rank) bool {
 	return r == o || r.Source.Host == o.Source.Host && (r.Source.Host != "" || !d.severalHosts) && r.Shift.Offset == o.Shift.Offset && r.Shift.Drift == o.Shift.Drift
 }
 
-// sameDevices tells whether ranks whose files name no host have work on devices of the same
-// number.
+// sameDevices reports whether ranks whose files name no host have work on devices of the same number.
 func (d *Domain) sameDevices() bool {
 	seen := map[int32]bool{}
 	for _, r := range d.Ranks {
@@ -263,8 +256,7 @@ func (d *Domain) sameDevices() bool {
 	return false
 }
 
-// Doubt is by how much a rank may be less late than another at a moment, for all that is
-// known of their clocks, ns.
+// Doubt returns by how much the lateness of a rank against another may be clock error at a moment, in ns.
 func (d *Domain) Doubt(late, other int32, at int64) int64 {
 	a, b := d.watchOf[other], d.watchOf[late]
 	if a == b || d.oneClock(d.Ranks[late], d.Ranks[other]) {
@@ -279,7 +271,7 @@ func (d *Domain) Doubt(late, other int32, at int64) int64 {
 	}
 	bounds := d.bound(min(a, b), max(a, b))
 	if bounds == nil {
-		return math.MaxInt64 // they share no collective that is possible
+		return math.MaxInt64 // they share no possible collective
 	}
 	lo, hi := bounds.At(at)
 	if a > b {

@@ -11,9 +11,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestDoubt holds lateness against the truth: clocks of hosts are off by some offset and
-// drift that contradict no collective, and a rank is later in truth than it seems less the
-// doubt, whichever two are compared. No less is in doubt than their collectives say.
+// TestDoubt checks lateness against the truth: clocks of hosts differ by an offset and drift that contradict no
+// collective, and the true lateness of a rank is at least the apparent one minus the doubt, for every pair of ranks.
+// The doubt is no larger than their collectives require.
 func TestDoubt(t *testing.T) {
 	const transfer, steps = 500_000, 12
 	everyone := func(ranks int) (out []int) {
@@ -25,9 +25,9 @@ func TestDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		ranks  int
-		groups [][]int // who shares a collective of each step, the operations below
-		each   int64   // by which each clock is ahead of the one before, ns
-		most   int64   // that is in doubt, ns
+		groups [][]int // ranks that share a collective of each step, by operation
+		each   int64   // lead of each clock over the previous one, ns
+		most   int64   // upper bound of the doubt, ns
 	}{
 		{"two clocks", 2, [][]int{everyone(2)}, 0, 2 * transfer},
 		{"five clocks, each against each", 5, [][]int{everyone(5)}, 0, 2 * transfer},
@@ -39,7 +39,7 @@ func TestDoubt(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, uint64(c.ranks)))
 		var toys []*explaintest.Toy
 		var wall []func(at int64) int64
-		truth := make([]map[int64]int64, c.ranks) // of what a clock showed
+		truth := make([]map[int64]int64, c.ranks) // true time by clock reading
 		for i := range c.ranks {
 			spread := 220_000 - c.each/2
 			offset, drift := int64(i)*c.each+rng.Int64N(2*spread)-spread, (rng.Float64()-0.5)*200e-6
@@ -122,7 +122,7 @@ func TestDoubt(t *testing.T) {
 					least := int64(0)
 					if p.Rank != q.Rank {
 						lo, _ := bounds(p.Rank, q.Rank).At(p.Start)
-						least = max(0, -lo-1000) // what drift does between the two
+						least = max(0, -lo-1000) // drift between the two
 					}
 					if doubt < least || doubt > c.most || p.Rank == q.Rank && doubt != 0 {
 						t.Errorf("%s: of ranks %d and %d %d ns are in doubt, of %d to %d", c.name, p.Rank, q.Rank, doubt, least, c.most)
@@ -140,8 +140,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestFewCollectives: too few to see a drift by their ends bound it all the same, of however
-// many clocks.
+// TestFewCollectives: collectives too few to show a drift by their ends still bound it, for any number of clocks.
 func TestFewCollectives(t *testing.T) {
 	for _, n := range []int{2, directPairs + 4} {
 		var toys []*explaintest.Toy
@@ -156,7 +155,7 @@ func TestFewCollectives(t *testing.T) {
 				come[i] = begin + 2_000_000 + rng.Int64N(40_000)
 				last = max(last, come[i])
 			}
-			last += step / 6 * 40_000_000 // from step 6 on they take long
+			last += step / 6 * 40_000_000 // from step 6 on they are long
 			for i, y := range toys {
 				wall := func(at int64) int64 { return 1e9 + at + int64(i)*5_000 + int64(float64(i%3)*60e-6*float64(at)) }
 				y.Step(wall(begin), wall(begin+400_000_000))

@@ -8,16 +8,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Counterparts finds which op of one rank is which of another: in the same step and layer, in the same place of the
-// order in which a stream ran them. It is for looking at some ops: a step is compared when it is asked for.
+// Counterparts finds the counterpart of an op on other ranks: in the same step and layer, at the same position in the
+// order of a stream. It compares steps only on request, so it suits a few ops.
 type Counterparts struct {
 	a      *Aligned
-	domain []*Domain // of each rank
-	place  []int32   // of each rank in it
-	steps  []stepOps // of each rank
+	domain []*Domain // by rank
+	place  []int32   // by rank: its index in the domain
+	steps  []stepOps // by rank
 }
 
-// stepOps are the ops of each step of a rank, in time order: those of step i are ops[ends[i-1]:ends[i]].
+// stepOps holds the ops of each step of a rank, in time order: those of step i are ops[ends[i-1]:ends[i]].
 type stepOps struct {
 	ops  []int32
 	ends []int32
@@ -26,25 +26,25 @@ type stepOps struct {
 // Pair is an op's counterpart on another rank.
 type Pair struct {
 	Rank int   // in Aligned.Ranks
-	Op   int32 // in its Ops; -1: there is none
-	// Other: it is another kernel, in the same place between kernels that are alike.
+	Op   int32 // in its Ops; -1: none
+	// Other: it is another kernel, at the same position between like kernels.
 	Other bool
 	Why   Unmatched
 }
 
-// Unmatched is why an op has no counterpart on a rank.
+// Unmatched is the reason why an op has no counterpart on a rank.
 type Unmatched string
 
-// The reasons.
+// Reasons of Unmatched.
 const (
 	OutsideSteps Unmatched = "outside"   // it belongs to no step
-	LacksStep    Unmatched = "no_step"   // the rank's file does not have the step
+	LacksStep    Unmatched = "no_step"   // the rank's file lacks the step
 	NoSuch       Unmatched = "none_such" // the rank ran nothing like it there
-	TooMany      Unmatched = "too_many"  // kernels differ over so long a stretch that nothing is sure
-	Apart        Unmatched = "apart"     // the rank shares no collectives with this one: its steps are others
+	TooMany      Unmatched = "too_many"  // kernels differ over too long a stretch for a reliable match
+	Apart        Unmatched = "apart"     // the ranks share no collectives, so their steps are unrelated
 )
 
-// Counterparts makes what finds them. It takes 4 bytes an op.
+// Counterparts returns a finder of counterparts. It takes 4 bytes per op.
 func (a *Aligned) Counterparts() *Counterparts {
 	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks))}
 	for _, d := range a.Domains {
@@ -84,7 +84,7 @@ func (s *stepOps) of(step int) []int32 {
 	return s.ops[from:s.ends[step]]
 }
 
-// Of gives the counterparts of an op on all other ranks, in their order.
+// Of returns the counterparts of an op on all other ranks, in their order.
 func (c *Counterparts) Of(rank int, op int32) (out []Pair) {
 	r := c.a.Ranks[rank]
 	o := &r.Ops[op]
@@ -113,7 +113,7 @@ func (c *Counterparts) Of(rank int, op int32) (out []Pair) {
 	return out
 }
 
-// compare aligns the streams of a step on which the op may be.
+// compare aligns the streams of a step that may hold the op.
 func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p *Pair) {
 	a, b := c.a.Ranks[rank], c.a.Ranks[other]
 	mine := c.steps[rank].of(step)
@@ -124,7 +124,7 @@ func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p
 	p.Op, p.Other, p.Why = x.find(at)
 }
 
-// onStream are ops of one stream.
+// onStream returns those ops that ran on a stream.
 func onStream(r *Rank, ops []int32, stream trace.TrackID) (out []int32) {
 	for _, i := range ops {
 		if r.Ops[i].Track == stream {
@@ -134,8 +134,8 @@ func onStream(r *Rank, ops []int32, stream trace.TrackID) (out []int32) {
 	return out
 }
 
-// streamLike are the ops of a step on the stream of a rank that is like another one's: the numbers of streams tell
-// nothing, so those of a step are paired in the order of how much runs on them.
+// streamLike returns the ops of a step on the stream that corresponds to another rank's stream. Stream numbers are
+// arbitrary, so the streams of a step are paired by their number of ops.
 func (c *Counterparts) streamLike(rank int, ops []int32, a *Rank, mine []int32, stream trace.TrackID) []int32 {
 	at := slices.Index(byUse(a, mine), stream)
 	r := c.a.Ranks[rank]
@@ -145,7 +145,7 @@ func (c *Counterparts) streamLike(rank int, ops []int32, a *Rank, mine []int32, 
 	return nil
 }
 
-// byUse are the streams of some ops, those that run most first.
+// byUse returns the streams of the ops, those with most ops first.
 func byUse(r *Rank, ops []int32) (streams []trace.TrackID) {
 	count := map[trace.TrackID]int{}
 	for _, i := range ops {
@@ -159,22 +159,22 @@ func byUse(r *Rank, ops []int32) (streams []trace.TrackID) {
 	return streams
 }
 
-// aligner aligns what a stream ran on two ranks in a step.
+// aligner aligns the ops of a stream in one step on two ranks.
 type aligner struct {
 	c            *Counterparts
 	a, b         *Rank
 	mine, theirs []int32
 }
 
-// mostCompared is how many pairs of ops are compared at most: a large model has 2,000 ops a step.
+// mostCompared is the largest number of pairs of ops compared: a large model has 2,000 ops per step.
 const mostCompared = 24_000_000
 
-// find is the counterpart of mine[at]. Collectives whose kernels are matched divide the step, so that only what lies
-// between two of them is compared.
+// find returns the counterpart of mine[at]. Matched collectives divide the step, so only the ops between two of them
+// are compared.
 func (x *aligner) find(at int) (op int32, other bool, why Unmatched) {
 	from, to := 0, len(x.mine)
 	first, end := 0, len(x.theirs)
-	place := map[int32]int{} // in theirs, of collectives
+	place := map[int32]int{} // collective -> index in theirs
 	for j, i := range x.theirs {
 		if m := x.b.Match[i]; m >= 0 {
 			place[m] = j
@@ -199,7 +199,7 @@ func (x *aligner) find(at int) (op int32, other bool, why Unmatched) {
 	return x.align(at, from, to, first, end)
 }
 
-// worth is what two ops have in common: the kernel, its grid. Those of different layers have nothing.
+// worth scores the similarity of two ops by kernel and grid. Ops of different layers score 0.
 func (x *aligner) worth(i, j int) uint16 {
 	p, q := &x.a.Ops[x.mine[i]], &x.b.Ops[x.theirs[j]]
 	if l, m := x.layer(x.a, x.mine[i]), x.layer(x.b, x.theirs[j]); l >= 0 && m >= 0 && l != m {
@@ -214,7 +214,7 @@ func (x *aligner) worth(i, j int) uint16 {
 	return 0
 }
 
-// layer is the layer of an op, -1 if it is not known.
+// layer returns the layer of an op, -1 if unknown.
 func (x *aligner) layer(r *Rank, op int32) int32 {
 	if x.c.a.Marks == nil {
 		return -1
@@ -222,8 +222,8 @@ func (x *aligner) layer(r *Rank, op int32) int32 {
 	return x.c.a.Marks.LayerAt(r.Rank, r.RangeAt(int(op)))
 }
 
-// align pairs mine[from:to] with theirs[first:end] so that most is alike, and gives the pair of mine[at]. Of what is left
-// between two pairs those of one class are paired in order if both sides have as many.
+// align pairs mine[from:to] with theirs[first:end] for the largest total similarity, and returns the counterpart of
+// mine[at]. Ops left over between two pairs are paired in order, class by class, if both sides have the same number.
 func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why Unmatched) {
 	for from < to && first < end && x.worth(from, first) == 3 {
 		if from == at {
@@ -241,7 +241,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 	if n*m > mostCompared {
 		return -1, false, TooMany
 	}
-	// rest[i][j] is the most that ops from i and j on have in common.
+	// rest[i][j] is the largest total similarity of the ops from i and j on.
 	w := m + 1
 	rest := make([]uint16, (n+1)*w)
 	for i := n - 1; i >= 0; i-- {
@@ -253,7 +253,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 			rest[i*w+j] = best
 		}
 	}
-	left, right := 0, 0 // after the pair before
+	left, right := 0, 0 // after the previous pair
 	for i, j := 0, 0; i <= n && j <= m; {
 		paired := i < n && j < m
 		if paired {
@@ -264,7 +264,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 			return x.theirs[first+j], false, ""
 		}
 		if paired || i == n && j == m {
-			if k := at - from; k >= left && k < i { // it is in the gap before this pair
+			if k := at - from; k >= left && k < i { // in the gap before this pair
 				if i-left == j-right {
 					if to := x.theirs[first+right+k-left]; x.alike(x.mine[at], to) {
 						return to, true, ""
@@ -285,7 +285,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 	return -1, false, NoSuch
 }
 
-// alike tells other kernels that may do the same work.
+// alike reports whether two different kernels may do the same work.
 func (x *aligner) alike(i, j int32) bool {
 	p, q := x.a.Ops[i].Class, x.b.Ops[j].Class
 	return p == q || p == kernel.Other || q == kernel.Other

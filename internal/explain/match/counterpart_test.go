@@ -41,9 +41,8 @@ func aligned(traces []*trace.Trace, named bool) *match.Aligned {
 	return match.Align(ranks, names, marks)
 }
 
-// ordinals numbers the ops of a rank by step and by the order in which they were launched: a launch after the other, and
-// within a replay of a graph as the device ran them. That is what a counterpart has in common with its like where all
-// ranks launch the same.
+// ordinals numbers the ops of a rank by step and by order of launch: launch by launch, and within a replayed graph as
+// the device ran them. Counterparts have equal ordinals if all ranks launch the same.
 func ordinals(r *match.Rank) map[int32][2]int {
 	out, next := map[int32][2]int{}, map[int]int{}
 	order := make([]int32, len(r.Ops))
@@ -60,21 +59,21 @@ func ordinals(r *match.Rank) map[int32][2]int {
 	return out
 }
 
-// TestCounterparts: on a capture of replayed graphs on which all ranks launch the same, nearly every op's counterpart is
-// the one that was launched in its place, with the names of kernels, without the names of layers, and with names that
-// are different on each rank, so that none says anything.
+// TestCounterparts: on a capture of replayed graphs in which all ranks launch the same, nearly every op's counterpart
+// is the one launched in the same place: with kernel names, without layer names, and with names that differ on each
+// rank and so give no information.
 func TestCounterparts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		layers bool
 		rename func(rank int, name string) string
-		other  bool // kernels with other names are taken, and said to be other ones
+		other  bool // kernels with other names are accepted, and marked as such
 	}{
 		{"as recorded", true, nil, false},
 		{"names of layers withheld", false, nil, false},
 		{"names of kernels withheld", false, func(rank int, name string) string {
 			if strings.Contains(name, "nccl") || strings.Contains(name, "all_reduce") {
-				return name // without them nothing says what a collective is
+				return name // without it collectives cannot be recognised
 			}
 			return fmt.Sprintf("k%d of %d", len(name), rank)
 		}, true},
@@ -125,7 +124,7 @@ func TestCounterparts(t *testing.T) {
 	}
 }
 
-// TestCounterpartRemoved takes kernels away from one rank, one at a time: they have no counterpart there, and all others
+// TestCounterpartRemoved removes kernels from one rank, one at a time: they have no counterpart there, and all others
 // keep theirs.
 func TestCounterpartRemoved(t *testing.T) {
 	whole := aligned(capture(t, "graphs"), true)
@@ -134,7 +133,7 @@ func TestCounterpartRemoved(t *testing.T) {
 	tried := 0
 	for op := range r.Ops {
 		o := &r.Ops[op]
-		// A step in the middle; kernels beside one of the same name cannot be told from it.
+		// A step in the middle; a kernel next to one of the same name cannot be distinguished from it.
 		if o.Step != 5 || o.Comm() || o.Cat != trace.Kernel || op == 0 || op+1 == len(r.Ops) || r.Ops[op-1].Name == o.Name || r.Ops[op+1].Name == o.Name {
 			continue
 		}
@@ -170,7 +169,7 @@ func TestCounterpartRemoved(t *testing.T) {
 	}
 }
 
-// TestCounterpartExtra: of a rank that runs more kernels than the others exactly so many have no counterpart, in each
+// TestCounterpartExtra: if a rank runs more kernels than the others, exactly the surplus has no counterpart in each
 // step, and all kernels of the others have one on it.
 func TestCounterpartExtra(t *testing.T) {
 	a := aligned(capture(t, "compute_skew"), true)
@@ -180,7 +179,7 @@ func TestCounterpartExtra(t *testing.T) {
 			alone := 0
 			for op := range a.Ranks[rank].Ops {
 				if o := &a.Ranks[rank].Ops[op]; int(o.Step) == step && o.Cat == trace.Kernel {
-					other := 0 // in the list that leaves out the rank itself: of rank 2 rank 0
+					other := 0 // in the list without the rank itself: rank 0, for rank 2
 					if rank == 0 {
 						other = 1 // rank 2
 					}

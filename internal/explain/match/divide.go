@@ -9,18 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// Kernels in graphs do not say which ranks they belong to. Most often all
-// ranks of a domain run them together. With data-parallel attention, or with
-// replicas in one world, the ranks of one DP coordinate run some of them among
-// themselves, and pairing those over coordinates would be wrong. Two things
-// give it away: ranks leave a collective together, so that its ends do not
-// wander against each other; and nobody ends before all have begun.
+// Kernels in graphs do not record their ranks. Most often all ranks of a domain run them together. With data-parallel
+// attention, or with replicas in one world, the ranks of one DP coordinate run some of them among themselves, and
+// pairing those across coordinates would be wrong. Two facts reveal it: ranks leave a collective together, so the
+// differences of its ends stay steady; and no rank ends before all have begun.
 
-// apartEnds is how much ends of one collective do not wander from step to
-// step, ns.
+// apartEnds is the largest change from step to step, in ns, of the differences between the ends of one collective.
 const apartEnds = 5000
 
-// apartSteps is how many changes it takes to say that ends wander.
+// apartSteps is the number of changes needed to conclude that ends wander.
 const apartSteps = 3
 
 // divide finds the operations whose ends on two DP coordinates wander.
@@ -42,11 +39,11 @@ func (d *Domain) divide() {
 	}
 }
 
-// redivide finds, after matching, the operations that are impossible though
-// others show the clocks to be right. It reports whether there are any.
+// redivide finds, after matching, the operations that are impossible although others show that the clocks are right. It
+// reports whether there are any.
 func (d *Domain) redivide() bool {
 	type counts struct{ all, broken int }
-	by := map[string]counts{} // by operation of those without a group
+	by := map[string]counts{} // by operation, without a recorded group
 	var rest counts
 	for i := range d.Matches {
 		m := &d.Matches[i]
@@ -81,12 +78,10 @@ func (d *Domain) redivide() bool {
 	return found
 }
 
-// place is where in a capture a collective is: its step, and its number among
-// those of its operation there.
+// place is the position of a collective in a capture: its step, and its index among those of its operation in the step.
 type place struct{ step, at int }
 
-// endsByPlace gives the ends of collectives without recorded arguments, by
-// operation.
+// endsByPlace returns the ends of collectives without recorded arguments, by operation.
 func (r *Rank) endsByPlace() map[string]map[place]int64 {
 	out := map[string]map[place]int64{}
 	count := map[string]place{}
@@ -110,8 +105,8 @@ func (r *Rank) endsByPlace() map[string]map[place]int64 {
 	return out
 }
 
-// wander tells whether the difference of two ranks' ends changes from step to
-// step, by the median over steps of any place in them.
+// wander reports whether the difference of two ranks' ends changes from step to step, by the median over steps of any
+// place in them.
 func wander(a, b map[place]int64) bool {
 	change := map[int][]int64{}
 	for p, end := range a {
@@ -132,13 +127,11 @@ func wander(a, b map[place]int64) bool {
 	return false
 }
 
-// sequence is an operation of one group: all its ranks run collectives of it in
-// the same order.
+// sequence is an operation of one group: all ranks of the group run its collectives in the same order.
 type sequence struct{ group, op string }
 
-// sequences numbers those in which ranks wait for each other: of gives their
-// numbers by rank and collective; -1: nobody waits in it. Groups that nobody
-// recorded are told apart by DP coordinate where the operation is divided.
+// sequences numbers the sequences in which ranks wait for each other: of holds the number by rank and collective, -1 if
+// no rank waits in it. Unrecorded groups are separated by DP coordinate where the operation is divided.
 func (d *Domain) sequences() (list []sequence, of [][]int32) {
 	name := func(r *Rank, c *prep.Collective) sequence {
 		if c.Group == "" && d.divided[c.Op] {

@@ -1,6 +1,5 @@
-// Package match brings the ranks of a window together: which of them share collectives,
-// which kernel of one belongs to which of another, which step is which, and by how much
-// their clocks differ.
+// Package match relates the ranks of a window to each other: which ranks share collectives, which kernels belong to one
+// collective, which steps correspond, and how much the clocks differ.
 package match
 
 import (
@@ -11,42 +10,41 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// Aligned is the ranks of one window on one clock and one numbering of steps,
-// with the collectives that they share.
+// Aligned is the ranks of one window on one clock and one numbering of steps, with the collectives that they share.
 type Aligned struct {
 	Ranks   []*Rank
 	Domains []*Domain
 	Names   *prep.Names
 	Marks   *prep.Markers // nil without layer-wise markers
 	numbering
-	Origin int64 // when the capture begins, ns since the epoch on the clock of all
-	Span   int64 // how long it is
-	// Recorded is how much of Span was recorded, of a window by stage: nothing was between the stages. 0: all.
+	Origin int64 // start of the capture, ns since the epoch on the common clock
+	Span   int64 // length of the capture
+	// Recorded is the recorded part of Span, for a window by stage with unrecorded time between the stages. 0: all of
+	// Span.
 	Recorded int64
-	Clocks   fact.Fact // what is known of the agreement of the ranks' clocks
-	Within   int64     // by how much a clock may be off for all that, ns; 0: ranks share one, or nothing is known
+	Clocks   fact.Fact // agreement of the ranks' clocks, as far as known
+	Within   int64     // largest remaining error of a clock, ns; 0: ranks share one, or nothing is known
 	Broken   int       // collectives whose times contradict each other
-	// HostOnly: no GPU work was recorded, so steps and layers are told by host time.
+	// HostOnly: no GPU work was recorded, so steps and layers are measured in host time.
 	HostOnly bool
 }
 
-// Rank is a rank among the others.
+// Rank is a prepared rank related to the others.
 type Rank struct {
 	*prep.Rank
-	First int         // index of steps[0] in the capture's numbering
+	First int         // index of Steps[0] in the capture's numbering
 	Shift clock.Shift // of this rank's clock, to agree with the others
-	Clock ClockBound  // how surely
-	Match []int32     // per op: the collective it is part of, in the domain's matches; -1
-	Wait  []int64     // per op: of a collective, ns until the last rank arrived
-	// HostWait is, per host collective, how long it waited for the hosts of other ranks, ns.
+	Clock ClockBound  // bounds on the clock's remaining error
+	Match []int32     // per op: its collective, an index in the domain's Matches; -1: none
+	Wait  []int64     // per op of a collective: ns until the last rank arrived
+	// HostWait is, per host collective, the wait for the hosts of other ranks, in ns.
 	HostWait []int64
 }
 
-// Wall is a moment of the rank's clock on the clock of all.
+// Wall converts a moment of the rank's clock to the common clock.
 func (r *Rank) Wall(at int64) int64 { return at + r.Shift.At(at) }
 
-// Align finds the collectives that ranks share, which step of one is which of
-// another, and by how much their clocks differ.
+// Align finds the collectives that ranks share, numbers their steps alike, and determines how much their clocks differ.
 func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 	a := &Aligned{Names: n, Marks: marks, HostOnly: true}
 	for _, r := range ranks {
@@ -75,8 +73,7 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 	return a
 }
 
-// agree brings the clocks of hosts together if the collectives say that they
-// differ, and tells what is known of them.
+// agree aligns the clocks of hosts if collectives show that they differ, and describes the result.
 func (a *Aligned) agree() {
 	matched, shifted, one, assumed, several, forbidden := 0, false, true, false, false, false
 	for _, d := range a.Domains {
@@ -141,23 +138,22 @@ func (a *Aligned) agree() {
 	}
 }
 
-// apartLeast is how far apart windows of one capture never are, ns: its ranks step
+// apartLeast is a distance between windows, in ns, that the windows of one capture never reach, since its ranks step
 // together.
 const apartLeast = 1e9
 
-// Apart says which rank's window has no moment in common with that of another one of
-// its group, after their clocks were brought together where collectives allow it; "":
-// none.
+// Apart names a rank whose window has no moment in common with that of another rank of its group, after aligning their
+// clocks where collectives allow it; "": none.
 func (a *Aligned) Apart() string {
 	for _, d := range domains(a.Ranks) {
 		var ref *Rank
 		var start, end int64
 		for _, r := range d.Ranks {
 			if ref != nil && r.Source.Rank.PP != ref.Source.Rank.PP {
-				continue // stages share sends, by which no clocks are aligned
+				continue // stages only share sends, which cannot align clocks
 			}
 			if r.Source.Rank.TP < 0 && !r.Source.World.Known || len(r.Ops)+len(r.Steps) == 0 {
-				continue // it does not say that it belongs to the others
+				continue // nothing says that it belongs to the others
 			}
 			first, length := extent([]*Rank{r})
 			if ref == nil {
@@ -172,7 +168,7 @@ func (a *Aligned) Apart() string {
 	return ""
 }
 
-// extent says when the capture begins and how long it is, on the clock of all.
+// extent returns the start and length of the capture on the common clock.
 func extent(ranks []*Rank) (start, length int64) {
 	first, last := int64(1<<63-1), int64(-1<<63)
 	add := func(r *Rank, start, end int64) {
@@ -189,8 +185,8 @@ func extent(ranks []*Rank) (start, length int64) {
 	return first, last - first
 }
 
-// domains divides ranks by what they share: a recorded process group of more
-// than one rank, or else the tensor-parallel group that their names say.
+// domains divides ranks by shared groups: a recorded process group of more than one rank, or else the tensor-parallel
+// group by their names.
 func domains(ranks []*Rank) []*Domain {
 	of := newSets(len(ranks))
 	owner := map[string]int{}
@@ -210,8 +206,8 @@ func domains(ranks []*Rank) []*Domain {
 			join("unnamed "+src.Stage, i)
 		}
 		for j := range r.Colls {
-			// Processes with worlds of their own all call their group
-			// "[0, 1]": the job's size tells such groups apart.
+			// Processes with worlds of their own all call their group "[0, 1]": the size of the job distinguishes such
+			// groups.
 			if c := &r.Colls[j]; c.Size > 1 && (src.World.Size >= len(ranks) || at.DP < 0) {
 				join(src.Stage+"|"+c.Ranks, i)
 			}
@@ -225,7 +221,7 @@ func domains(ranks []*Rank) []*Domain {
 	return grouped(ranks, func(i int) int { return of[i] })
 }
 
-// sets gives the set that each rank is in.
+// sets holds the set of each rank.
 type sets []int
 
 func newSets(n int) sets {
@@ -236,7 +232,7 @@ func newSets(n int) sets {
 	return s
 }
 
-// join makes one set of those of i and j.
+// join merges the sets of i and j.
 func (s sets) join(i, j int) {
 	from, to := s[i], s[j]
 	if from == to {
@@ -249,7 +245,7 @@ func (s sets) join(i, j int) {
 	}
 }
 
-// grouped makes a domain of the ranks that have the same key.
+// grouped returns one domain per key, with the ranks that have it.
 func grouped(ranks []*Rank, key func(i int) int) (out []*Domain) {
 	by := map[int]*Domain{}
 	for i, r := range ranks {
@@ -264,10 +260,9 @@ func grouped(ranks []*Rank, key func(i int) int) (out []*Domain) {
 	return out
 }
 
-// oneWorld is a key that the ranks of r's stage share if they are different
-// ranks of one world: with data-parallel attention, ranks of several DP
-// coordinates run collectives together, which replayed graphs do not record.
-// Replicas that are worlds of their own have the same ranks several times.
+// oneWorld returns a key shared by the ranks of r's stage if they are different ranks of one world. With data-parallel
+// attention, ranks of several DP coordinates run collectives together, which replayed graphs do not record. Replicas
+// that are worlds of their own have the same ranks several times.
 func oneWorld(ranks []*Rank, r *Rank) string {
 	me := &r.Source
 	if !me.World.Known || me.World.Rank < 0 || me.Rank.DP < 0 {
@@ -287,7 +282,7 @@ func oneWorld(ranks []*Rank, r *Rank) string {
 	return fmt.Sprintf("world %s pp%d", me.Stage, me.Rank.PP)
 }
 
-// parts divides a domain whose ranks turn out to share no collectives.
+// parts divides a domain into ranks that actually share collectives.
 func (d *Domain) parts() []*Domain {
 	of := newSets(len(d.Ranks))
 	for i := range d.Matches {
@@ -299,9 +294,8 @@ func (d *Domain) parts() []*Domain {
 	return grouped(d.Ranks, func(i int) int { return of[i] })
 }
 
-// apart divides domains whose collectives are mostly impossible, whatever the
-// clocks: the ranks of different DP coordinates then were replicas that share
-// no collectives, though they are one world.
+// apart divides domains whose collectives are mostly impossible, whatever the clocks: their DP coordinates are then
+// replicas that share no collectives, although they are one world.
 func apart(domains []*Domain) (out []*Domain) {
 	for _, d := range domains {
 		parts := grouped(d.Ranks, func(i int) int { return d.Ranks[i].Source.Rank.DP })
@@ -334,7 +328,7 @@ func (d *Domain) pair() {
 	}
 }
 
-// Impossible counts matches that contradict the clocks.
+// Impossible returns the number of matches that contradict the clocks.
 func (d *Domain) Impossible() int {
 	n := 0
 	for i := range d.Matches {
@@ -345,14 +339,14 @@ func (d *Domain) Impossible() int {
 	return n
 }
 
-// Clocks differ by more than strange (ns) only where the ends of most collectives agree
-// on by how much, to strangeEnds.
+// Clocks differ by more than strange (ns) only if the ends of most collectives agree on the difference within
+// strangeEnds (ns).
 const (
 	strange     = 1e9
 	strangeEnds = 1e6
 )
 
-// leaveClocks takes the clocks as they are.
+// leaveClocks resets the shifts of the clocks.
 func (d *Domain) leaveClocks() {
 	for _, r := range d.Ranks {
 		r.Shift = clock.Shift{}
@@ -360,8 +354,7 @@ func (d *Domain) leaveClocks() {
 	d.find()
 }
 
-// alignClocks shifts ranks whose clocks disagree by more than the shift's own
-// uncertainty.
+// alignClocks shifts ranks whose clocks disagree by more than the uncertainty of the shift.
 func (d *Domain) alignClocks() bool {
 	_, of := d.sequences()
 	in := make([]clock.Rank, len(d.Ranks))
@@ -376,7 +369,7 @@ func (d *Domain) alignClocks() bool {
 	}
 	moved := false
 	for i, res := range clock.Align(in) {
-		// Collectives of another capture can be laid beside these, too, if they are long.
+		// Collectives of another capture can fit these by coincidence, if they are long.
 		if abs(res.Offset) > strange && (res.Spread > strangeEnds || 2*res.N < len(in[i].Events)) {
 			continue
 		}

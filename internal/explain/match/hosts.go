@@ -8,39 +8,38 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// Collectives of hosts carry no ranks, sequence numbers or arguments in traces. Ranks of one
-// group run those of one name in the same order, and nobody ends before the ranks that it
-// waits for have arrived: so their order says which belong together, and their times who
-// waits for whom. A broadcast by gloo runs along a tree, where a rank waits for its parent and
-// its children alone (gloo/broadcast.cc).
+// Collectives of hosts carry no ranks, sequence numbers or arguments in traces. Ranks of one group run those of one
+// name in the same order, and no rank ends before the ranks that it waits for have arrived. So their order shows which
+// belong together, and their times show the waits. A gloo broadcast runs along a tree, in which a rank waits only for
+// its parent and its children (gloo/broadcast.cc).
 
 // HostMatch is one host collective with its part on each rank of its group.
 type HostMatch struct {
 	Op    string
-	First bool // the first of its group in the window: ranks begin recording apart
+	First bool // the first of its group in the window: ranks start recording at different times
 	At    []HostPart
 }
 
 // HostPart is one rank's part of a host collective, on the aligned clock.
 type HostPart struct {
-	Rank       int32   // in domain.ranks
-	Coll       int32   // in rank.HostColls; -1: its span is missing, so it came last
+	Rank       int32   // in Domain.Ranks
+	Coll       int32   // in Rank.HostColls; -1: its span is missing, so it came last
 	Start, End int64   // ns
-	For        []int32 // the parts, in At, that it waits for
-	Wait       int64   // ns until the last of those has arrived
-	Last       int32   // the part, in At, that arrived last of those; -1: it did not wait
+	For        []int32 // indices in At of the parts that it waits for
+	Wait       int64   // ns until the last of those arrived
+	Last       int32   // index in At of the last of those to arrive; -1: it did not wait
 }
 
 const (
 	hostTolerance = 50_000 // ns by which times of threads of one host may contradict each other
 	hostSkew      = 1_000_000
-	hostShifts    = 8   // collectives by which windows may open apart
-	hostMost      = 256 // ranks of a group: pairs of them are looked at
+	hostShifts    = 8   // collectives by which the beginnings of windows may differ
+	hostMost      = 256 // ranks of a group, since pairs of them are compared
 	hostGroups    = 64  // groups of one operation in a domain
-	hostLeast     = 3   // collectives that tell that two ranks are of one group
+	hostLeast     = 3   // collectives needed to show that two ranks are in one group
 )
 
-// matchHosts finds the host collectives of a domain. Clocks that may be far off tell nothing.
+// matchHosts finds the host collectives of a domain. It does nothing if clocks may be far off.
 func (d *Domain) matchHosts() {
 	d.Hosts = nil
 	for _, r := range d.Ranks {
@@ -49,7 +48,7 @@ func (d *Domain) matchHosts() {
 	if len(d.Ranks) < 2 {
 		return
 	}
-	byOp := map[string][][]int32{} // the collectives of each rank
+	byOp := map[string][][]int32{} // by operation and rank
 	for i, r := range d.Ranks {
 		for j := range r.HostColls {
 			op := r.HostColls[j].Op
@@ -99,7 +98,7 @@ func (d *Domain) matchHostOp(op string, lists [][]int32) {
 		}
 		group := []inGroup{{rest[at], 0}}
 		rest = slices.Delete(rest, at, at+1)
-		// A rank need not wait for the first of the group, but does for another of it.
+		// A rank may not wait for the first of the group but for another of its ranks.
 		for k := 0; k < len(group) && k < hostMost; k++ {
 			rest = slices.DeleteFunc(rest, func(i int) bool {
 				shift, ok := d.hostShift(lists, group[k].rank, i)
@@ -115,8 +114,8 @@ func (d *Domain) matchHostOp(op string, lists [][]int32) {
 	}
 }
 
-// hostShift is by how many places the collectives of rank i are behind those of ref, if the two
-// wait for each other: most overlap then.
+// hostShift returns by how many places the collectives of rank i lag behind those of ref, if the two wait for each
+// other: most then overlap.
 func (d *Domain) hostShift(lists [][]int32, ref, i int) (shift int, ok bool) {
 	theirs, mine := lists[ref], lists[i]
 	if d.Doubt(int32(i), int32(ref), d.Ranks[i].HostColls[mine[0]].Start) > hostSkew {
@@ -137,7 +136,7 @@ func (d *Domain) hostShift(lists [][]int32, ref, i int) (shift int, ok bool) {
 	return shift, best >= hostLeast && 10*best >= 9*bestOf
 }
 
-// hostSpan is a host collective on the clock of all, ns.
+// hostSpan is a host collective on the common clock, in ns.
 type hostSpan struct{ start, end int64 }
 
 func (d *Domain) span(rank int, coll int32) hostSpan {
@@ -150,7 +149,7 @@ func (s hostSpan) meets(o hostSpan) bool {
 	return max(s.start, o.start) <= min(s.end, o.end)+hostTolerance
 }
 
-// matchHostGroup makes the matches of a group.
+// matchHostGroup builds the matches of a group.
 func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
 	slices.SortFunc(group, func(a, b inGroup) int { return cmp.Compare(a.rank, b.rank) })
 	first, last := math.MinInt, math.MaxInt
@@ -167,7 +166,7 @@ func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
 		}
 		matches = append(matches, m)
 	}
-	// Who ended once before another arrived does not wait for it.
+	// A rank that once ended before another arrived does not wait for it.
 	never := make([]bool, len(group)*len(group))
 	for i := range matches {
 		at := matches[i].At
@@ -196,8 +195,8 @@ func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
 	d.Hosts = append(d.Hosts, matches...)
 }
 
-// matchAlone matches collectives that one of two ranks alone has, and waits in: the other came
-// last. It reports whether most are such.
+// matchAlone matches collectives that only one of two ranks has, and waits in: the other came last. It reports whether
+// most are such.
 func (d *Domain) matchAlone(op string, lists [][]int32) bool {
 	if len(d.Ranks) != 2 || len(lists[0])+len(lists[1]) == 0 {
 		return false
@@ -256,8 +255,8 @@ func (m *HostMatch) close() {
 	}
 }
 
-// WaitsForHosts is how much of [from, to), on its own clock, the launching thread of a rank
-// waited for the hosts of other ranks, ns.
+// WaitsForHosts returns how much of [from, to), on its own clock, the rank's launching thread waited for the hosts of
+// other ranks, in ns.
 func (r *Rank) WaitsForHosts(from, to int64) (sum int64) {
 	at, _ := slices.BinarySearchFunc(r.HostColls, from, func(c prep.HostCollective, at int64) int { return cmp.Compare(c.End, at) })
 	for i := at; i < len(r.HostColls) && r.HostColls[i].Start < to; i++ {

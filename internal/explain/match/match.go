@@ -11,23 +11,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Domain is a set of ranks that share collectives, so that one can make the
-// others wait. Data-parallel replicas without common collectives are domains
-// of their own, and are compared within, never with each other.
+// Domain is a set of ranks that share collectives, so that one can make the others wait. Data-parallel replicas without
+// common collectives are separate domains and are never compared with each other.
 type Domain struct {
 	Ranks   []*Rank
 	Matches []Match     // by time of the last arrival
-	Outside []Match     // of no step, see pairOutside
+	Outside []Match     // outside of steps, see pairOutside
 	Hosts   []HostMatch // collectives of hosts, by time
-	// divided are the operations without recorded arguments that ranks of one
-	// DP coordinate run among themselves, see divide.
+	// divided holds the operations without recorded arguments that ranks of one DP coordinate run among themselves, see
+	// divide.
 	divided map[string]bool
 
-	// The ranks' clocks, see readClocks.
+	// State of the ranks' clocks, see readClocks.
 	watches []watch
-	watchOf []int // of each rank
+	watchOf []int // by rank
 	bounds  map[[2]int]*clock.Bounds
-	// severalHosts: files that name no host are not taken to be of one.
+	// severalHosts: files without a host name are not taken to come from one host.
 	severalHosts bool
 }
 
@@ -38,16 +37,16 @@ type Match struct {
 	Step    int    // in the capture's numbering
 	At      []Part
 	InGraph bool
-	First   bool  // the first of its group in a stretch: its skew is the profilers' start
+	First   bool  // the first of its group in a stretch: its skew comes from the start of the profilers
 	Last    int64 // latest arrival
 }
 
 // Part is one rank's kernel of a collective, on the aligned clock.
 type Part struct {
-	Rank       int32 // in domain.ranks
-	Op         int32 // in rank.ops
+	Rank       int32 // in Domain.Ranks
+	Op         int32 // in Rank.Ops
 	Start, End int64
-	Wait       int64 // of the kernel's time, until the last rank has arrived
+	Wait       int64 // part of the kernel's time until the last rank arrived
 }
 
 // inStep is a sequence in one step.
@@ -56,9 +55,8 @@ type inStep struct {
 	sequence int32
 }
 
-// find matches the collectives of all ranks: by step, group and operation,
-// then by order. That needs no recorded arguments, so it holds for kernels
-// replayed in graphs, too.
+// find matches the collectives of all ranks: by step, group and operation, then by order. It needs no recorded
+// arguments, so it also works for kernels replayed in graphs.
 func (d *Domain) find() {
 	d.Matches = nil
 	for _, r := range d.Ranks {
@@ -92,12 +90,12 @@ func (d *Domain) find() {
 	slices.SortStableFunc(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
 }
 
-// HardlyAny is how many steps of a cut file are as good as none.
+// HardlyAny is the number of steps below which a cut file counts as having none.
 const HardlyAny = 2
 
-// Common are the steps, from first to before end, that all ranks have whole: in others
-// whom the ranks waited for is unknown. A rank that has hardly any steps because its
-// file ends early, or none that can be told, is as good as missing and does not count.
+// Common returns the steps, from first to before end, that all ranks have in full: in other steps it is unknown which
+// rank the others waited for. A rank with hardly any steps because its file ends early, or without recognisable steps,
+// counts as missing.
 func (d *Domain) Common() (first, end int) {
 	end = -1
 	named := slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return r.Rule != trace.Uncut })
@@ -113,8 +111,8 @@ func (d *Domain) Common() (first, end int) {
 	return first, max(first, end)
 }
 
-// Whole tells whether no rank lacks a step that others have with which it shares
-// collectives, nor one whose file ends early.
+// Whole reports whether no rank lacks a step that others have with which it shares collectives, including ranks whose
+// file ends early.
 func (a *Aligned) Whole(step int) bool {
 	for _, d := range a.Domains {
 		first, end := d.Common()
@@ -128,9 +126,8 @@ func (a *Aligned) Whole(step int) bool {
 	return true
 }
 
-// matchSequence pairs the n-th kernels of one sequence. Only ranks that have
-// the sequence are members; when their counts differ, the beginnings are
-// paired as far as their times allow it.
+// matchSequence pairs the n-th kernels of one sequence. Only ranks that have the sequence are members; if their counts
+// differ, kernels are paired from the beginning as far as their times allow.
 func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 	var members []int
 	shortest, longest := -1, 0
@@ -166,8 +163,7 @@ func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 	}
 }
 
-// Possible checks what must hold for one collective: nobody ends before all
-// have begun.
+// Possible reports whether the times are consistent: no rank ends before all have begun.
 func (m *Match) Possible() bool {
 	latest, earliest := m.At[0].Start, m.At[0].End
 	for _, p := range m.At {
@@ -176,8 +172,7 @@ func (m *Match) Possible() bool {
 	return earliest >= latest
 }
 
-// close computes what follows from the times: wait is the kernel's time until
-// the last rank's arrival, clamped to the kernel.
+// close computes Last and the waits: the kernel's time until the last rank's arrival, clamped to the kernel.
 func (m *Match) close() {
 	m.Last = m.At[0].Start
 	for _, p := range m.At {
@@ -189,9 +184,8 @@ func (m *Match) close() {
 	}
 }
 
-// reindex writes the final places of matches into the ops, and marks the
-// first of every group in a stretch: the profilers start at different moments, so its skew
-// proves nothing.
+// reindex writes the final indices of matches into the ops, and marks the first match of every group in a stretch: the
+// profilers start at different moments, so its skew proves nothing.
 func (d *Domain) reindex() {
 	seen := map[string]bool{}
 	for i := range d.Matches {
@@ -210,7 +204,7 @@ func (d *Domain) reindex() {
 	}
 }
 
-// OpOf is the op of a rank in a match, -1 if it is no member.
+// OpOf returns the op of a rank in a match, -1 if it is not a member.
 func (m *Match) OpOf(rank int32) int32 {
 	for _, p := range m.At {
 		if p.Rank == rank {

@@ -8,28 +8,26 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// numbering is the steps of all ranks counted alike, and what kinds there are.
+// numbering is the common numbering of the steps of all ranks, with their kinds.
 type numbering struct {
-	Steps       int              // how many there are
-	KindOf      []trace.StepKind // of each
-	Kinds       []string         // that occur on some rank, in order
-	Likes       []Like           // of each step
-	periods     map[Like]int64   // median period of steps that are alike
+	Steps       int              // number of steps
+	KindOf      []trace.StepKind // by step
+	Kinds       []string         // kinds that occur on some rank, in order
+	Likes       []Like           // by step
+	periods     map[Like]int64   // median period of like steps
 	KindPeriods map[trace.StepKind]int64
 }
 
-// Like is what steps have in common whose lengths compare: the kind, and the
-// powers of two of their batch size and new tokens.
+// Like is the key of steps with comparable lengths: the kind, and the powers of two of their batch size and new tokens.
 type Like struct {
 	Kind          trace.StepKind
 	batch, tokens int
 }
 
-// heaviest orders kinds by the work that a step of them has.
+// heaviest orders kinds by the work of one step.
 var heaviest = []trace.StepKind{trace.Mixed, trace.Prefill, trace.Denoising, trace.Decode, trace.OtherStep, trace.IdleStep}
 
-// number settles the steps' kinds and usual lengths, once ranks agree on which
-// step is which.
+// number determines the kinds and usual lengths of steps, once ranks agree on the numbering.
 func number(ranks []*Rank) (n numbering) {
 	for _, r := range ranks {
 		n.Steps = max(n.Steps, r.First+len(r.Steps))
@@ -47,8 +45,7 @@ func number(ranks []*Rank) (n numbering) {
 	}
 	present := map[string]bool{}
 	each(func(_ *Rank, _, at int, k trace.StepKind) {
-		// With data-parallel attention ranks do different things in one
-		// step: it is of the kind that takes longest.
+		// With data-parallel attention, ranks do different work in one step: the heaviest kind counts.
 		if slices.Index(heaviest, k) < slices.Index(heaviest, n.KindOf[at]) {
 			n.KindOf[at] = k
 		}
@@ -69,7 +66,7 @@ func number(ranks []*Rank) (n numbering) {
 	byLike, byKind := map[Like][]int64{}, map[trace.StepKind][]int64{}
 	each(func(r *Rank, i, at int, _ trace.StepKind) {
 		k := n.KindOf[at]
-		usual := at > 0 && !(i > 0 && r.Begins(i)) || len(r.Steps) == 1 // the profilers' start is in the first
+		usual := at > 0 && !(i > 0 && r.Begins(i)) || len(r.Steps) == 1 // the profilers start in the first step
 		if usual {
 			byLike[n.Likes[at]] = append(byLike[n.Likes[at]], r.Period(i))
 		}
@@ -89,7 +86,7 @@ func medians[K comparable](of map[K][]int64) map[K]int64 {
 	return out
 }
 
-// StepPeriod is the median period of steps like step i, ns.
+// StepPeriod returns the median period of steps like step i, in ns.
 func (n *numbering) StepPeriod(i int) int64 {
 	if p, ok := n.periods[n.Likes[i]]; ok {
 		return p

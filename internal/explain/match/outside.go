@@ -8,16 +8,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// between is a sequence between two steps, or before the first or after the
-// last: step is the one that comes next, in the capture's numbering.
+// between is a sequence between two steps, or before the first or after the last: step is the next one, in the
+// capture's numbering.
 type between struct {
 	step     int
 	sequence int32
 }
 
-// pairOutside matches the collectives that lie in no step: those between the same
-// two steps by order, of what a window's begin or end cut off those that all ranks
-// have. They are counted, and say nothing of lateness.
+// pairOutside matches the collectives outside of steps: those between the same two steps by order, and at the edges of
+// a window those that all ranks have. They are counted but give no evidence of lateness.
 func (d *Domain) pairOutside() {
 	d.Outside = nil
 	list, of := d.sequences()
@@ -53,8 +52,7 @@ func (r *Rank) stepsBefore(op int32) int {
 	return n
 }
 
-// matchBetween pairs those of one sequence from their end where a window begins,
-// else from their beginning.
+// matchBetween pairs the collectives of one sequence from their end where a window begins, else from their beginning.
 func (d *Domain) matchBetween(k between, s sequence, ops []map[between][]int32) {
 	var members []int
 	fewest, same, begins, ends := 0, true, false, false

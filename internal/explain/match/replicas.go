@@ -2,8 +2,8 @@ package match
 
 import "slices"
 
-// Replicas groups ranks, by their places among all, by what steps together: step n of one group has nothing to do with
-// step n of another but its number. The stages of a pipeline share no collectives, and yet are one group.
+// Replicas groups ranks, as indices in a.Ranks, that step together: step n of one group is unrelated to step n of
+// another. The stages of a pipeline share no collectives but form one group.
 func (a *Aligned) Replicas() (groups [][]int) {
 	for _, d := range a.Domains {
 		var ranks []int
@@ -24,7 +24,7 @@ func (a *Aligned) Replicas() (groups [][]int) {
 	return groups
 }
 
-// stages tells whether ranks are of stages of one pipeline, no stage being in both.
+// stages reports whether two sets of ranks are stages of one pipeline, without a common stage.
 func (a *Aligned) stages(these, those []int) bool {
 	for _, i := range these {
 		for _, k := range those {

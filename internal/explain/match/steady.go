@@ -8,25 +8,23 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Clocks of hosts that differ by less than a collective takes contradict
-// nothing, yet they would be taken for lateness: a rank whose clock is behind
-// seems to leave every collective a little later. A clock's difference is the
-// same in all steps of a kind; a slow link begins somewhere. (Large transfers
-// end unevenly by nature, so kinds are not compared with each other. A link
-// that is slow from the first step on cannot be told from a clock at all.)
+// Clocks of hosts that differ by less than the time of a collective contradict nothing, yet the difference would be
+// taken for lateness: a rank whose clock is behind seems to leave every collective a little later. A clock difference
+// is the same in all steps of a kind; a slow link begins at some step. (Large transfers end unevenly by nature, so
+// kinds are not compared with each other. A link that is slow from the first step on cannot be distinguished from a
+// clock difference.)
 
 const (
-	steadyLeast = 1500 // ns: smaller differences are the ends' own
-	// steadyMost is the largest difference taken for a clock's that contradicts
-	// nothing: collectives of decode steps hardly take longer, ns.
+	steadyLeast = 1500 // ns: smaller differences are noise of the ends
+	// steadyMost is the largest difference, in ns, that is taken for a clock difference without a contradiction:
+	// collectives of decode steps hardly take longer.
 	steadyMost  = 20_000
 	steadySteps = 3 // steps that must agree
-	steadyPairs = 4 // collectives for a step to count
+	steadyPairs = 4 // collectives needed for a step to count
 )
 
-// steadyShifts moves the clocks of ranks whose collectives end later or sooner
-// than those of the first rank by the same time in every step. It reports
-// whether it moved any. Ranks that say they share a host share its clock.
+// steadyShifts shifts the clocks of ranks whose collectives end later or sooner than those of the first rank by the
+// same time in every step. It reports whether it shifted any. Ranks that name the same host share its clock.
 func (d *Domain) steadyShifts() bool {
 	moved := false
 	for i := 1; i < len(d.Ranks); i++ {
@@ -69,7 +67,7 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 			byKind[kind] = append(byKind[kind], int64(metric.MedianInPlace(ends)))
 		}
 	}
-	var medians []int64 // of the kind that has the most steps
+	var medians []int64 // of the kind with most steps
 	for _, kind := range []trace.StepKind{trace.Decode, trace.Denoising, trace.Prefill, trace.Mixed, trace.OtherStep} {
 		if len(byKind[kind]) > len(medians) {
 			medians = byKind[kind]

@@ -8,14 +8,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Where ranks were recorded in several stretches, steps are numbered through: the first of
-// a stretch has one number on every rank. What a rank lacks at the end of one stretch or
-// the beginning of the next would shift all that follows, so the others lose it, too.
+// Where ranks were recorded in several stretches, steps are numbered throughout: the first of a stretch has the same
+// number on every rank. A step that one rank lacks at the end of one stretch or the beginning of the next would shift
+// all later steps, so it is dropped on the other ranks, too.
 
-// span is the steps of a stretch, from one to before another.
+// span is the steps [from, to) of a stretch.
 type span struct{ from, to int }
 
-// spans are the stretches of a rank that have steps.
+// spans returns the stretches of a rank that have steps.
 func (r *Rank) spans() (out []span) {
 	for i := range r.Steps {
 		if r.Begins(i) {
@@ -26,11 +26,11 @@ func (r *Rank) spans() (out []span) {
 	return out
 }
 
-// part is a rank with the steps of one stretch.
+// part returns a rank with the steps of one stretch.
 func (r *Rank) part(s span) *Rank { return &Rank{Rank: &prep.Rank{Steps: r.Steps[s.from:s.to]}} }
 
-// even takes from all ranks the steps at inner ends of stretches that one of them lacks,
-// and sets First of those that have as many stretches as ref.
+// even drops on all ranks the steps at inner ends of stretches that one rank lacks, and sets First of the ranks with as
+// many stretches as ref.
 func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	theirs := ref.spans()
 	if len(theirs) < 2 {
@@ -39,7 +39,7 @@ func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	_, of := d.sequences()
 	leaves := ref.leaves(of[slices.Index(d.Ranks, ref)])
 	done = map[*Rank]bool{ref: true}
-	at := map[*Rank][]int{ref: make([]int, len(theirs))} // where each stretch begins in ref's
+	at := map[*Rank][]int{ref: make([]int, len(theirs))} // start of each stretch, relative to ref's
 	begin, end := make([]int, len(theirs)), make([]int, len(theirs))
 	for k, s := range theirs {
 		end[k] = s.to - s.from
@@ -78,8 +78,8 @@ func (r *Rank) leaveOut(from, to int) {
 	r.Notes = append(slices.Clone(r.Notes), trace.Note{Kind: trace.NoteUneven, Source: r.Source.Path, Count: int64(to - from)})
 }
 
-// together gives the second stretches of all domains one number: those that share no
-// collectives may have recorded different numbers of steps in the first.
+// together gives the second stretch the same first number in all domains: those that share no collectives may have
+// recorded different numbers of steps in the first.
 func together(domains []*Domain) {
 	second := func(d *Domain) int {
 		for _, r := range d.Ranks {
@@ -107,7 +107,7 @@ func together(domains []*Domain) {
 	}
 }
 
-// recorded is how much of the capture any rank recorded, ns; 0: all, in one stretch.
+// recorded returns how much of the capture any rank recorded, in ns; 0: all of it, in one stretch.
 func (a *Aligned) recorded() (ns int64) {
 	if !slices.ContainsFunc(a.Ranks, func(r *Rank) bool { return len(r.Stretches) > 1 }) {
 		return 0

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestWait holds wait and possible: at is start and end on each rank.
+// TestWait checks Wait and Possible: at holds start and end on each rank.
 func TestWait(t *testing.T) {
 	for _, c := range []struct {
 		name     string

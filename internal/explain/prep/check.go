@@ -9,12 +9,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// farthest is the largest time that is one: two of them can be added.
+// farthest is the largest valid time: two such times can be added without overflow.
 const farthest = int64(1) << 62
 
-// Check says what keeps a rank that was read from elsewhere from being one that Trace
-// could have made: places that are none, and what is out of order. What goes through it
-// can be joined with others.
+// Check returns an error if a rank read from elsewhere could not have come from Trace: indices out of range, or
+// elements out of order. A rank that passes can be joined with others.
 func (r *Rank) Check() error {
 	c := checker{}
 	ops, calls, steps, names, keys := len(r.Ops), len(r.Calls), len(r.Steps), len(r.Names.List), len(r.Names.Keys)
@@ -67,7 +66,7 @@ func (r *Rank) Check() error {
 	return c.err
 }
 
-// checkTimes looks at all that is times alone.
+// checkTimes checks everything that consists of times alone.
 func (r *Rank) checkTimes(c *checker) {
 	c.intervals([]Interval{r.Recorded})
 	c.intervals([]Interval{r.Extent})
@@ -137,7 +136,7 @@ func (r *Rank) checkHost(c *checker) {
 	}
 }
 
-// checker keeps the first that is wrong.
+// checker keeps the first error.
 type checker struct{ err error }
 
 func (c *checker) that(ok bool, what string) {

@@ -6,8 +6,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestWhyCold: what frames, ops, calls and overhead say of a first use, and that what runs
-// at every use says nothing.
+// TestWhyCold: frames, ops, calls and overhead that show first use, and others that occur at every use.
 func TestWhyCold(t *testing.T) {
 	for _, c := range []struct {
 		cat        trace.Category

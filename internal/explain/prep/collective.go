@@ -5,21 +5,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Collective is what is known of collectives of one kind.
+// Collective describes the collectives of one kind.
 type Collective struct {
 	Op       string
-	Recorded bool   // it says what follows; kernels in graphs and custom all-reduce do not
-	Group    string // "" is the one that the ranks' names make, which all of them share
+	Recorded bool   // the fields below were recorded; not for kernels in graphs and custom all-reduce
+	Group    string // "": the group of all ranks, by their names
 	Ranks    string
-	Size     int   // ranks
-	Bytes    int64 // of a message, by nccl-tests' convention: the output of an all-gather, the input of the others; 0: not known
+	Size     int // ranks
+	// Bytes is the size of a message, by nccl-tests' convention: the output of an all-gather, the input of the others;
+	// 0: unknown.
+	Bytes int64
 }
 
-// collectives gives the function that numbers what ops carry out in r.colls; comm
-// indexes the trace's Comms.
+// collectives returns the function that maps an op to its index in r.Colls; comm is an index into the trace's Comms.
 func collectives(t *trace.Trace, r *Rank) func(o *Op, name trace.StringID, comm int32) int32 {
 	type key struct {
-		name trace.StringID // of a kernel that says nothing
+		name trace.StringID // of a kernel without a record
 		comm trace.Comm
 	}
 	known := map[key]int32{}

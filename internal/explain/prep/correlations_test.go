@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestCorrelations: launches are found by their numbers, whether those follow each
-// other or lie as far apart as numbers can.
+// TestCorrelations: launches are found by their numbers, whether consecutive or as far apart as possible.
 func TestCorrelations(t *testing.T) {
 	for _, numbers := range [][]int64{
 		nil, {7}, {5, 6, 9}, {-3, 2}, {1, 1 << 40}, {math.MinInt64, math.MaxInt64}, {math.MaxInt64 - 1, math.MaxInt64},

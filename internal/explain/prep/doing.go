@@ -8,30 +8,30 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Doing is what a thread did for a while.
+// Doing is the activity of a thread over an interval.
 type Doing struct {
 	Kind   DoingKind
 	N      int            // spans
-	NS     int64          // as the kind says
+	NS     int64          // meaning depends on Kind
 	Cat    trace.Category // of the span
 	Called string         // the span's name
 }
 
-// DoingKind says what a Doing tells.
+// DoingKind is the kind of a Doing.
 type DoingKind uint8
 
-// NotKnown is said of threads whose doings were not recorded.
+// NotKnown applies to threads whose activity was not recorded.
 const (
 	NotKnown       DoingKind = iota
-	DidLaunch                // nothing but the launch
+	DidLaunch                // only the launch
 	DidNothingOpen           // nothing for NS, while the span was open
 	DidSpan                  // the span
-	DidSpans                 // N spans, the longest of them this, of NS
+	DidSpans                 // N spans; the longest is this one, NS long
 	DidInside                // something in the span
 	DidNothing               // nothing for NS
 )
 
-// Fact says it. marks are the capture's layer-wise markers, nil without any.
+// Fact returns the Doing as a fact. marks are the capture's layer-wise markers, nil without any.
 func (d *Doing) Fact(marks *Markers) fact.Fact {
 	name := ""
 	if d.Called != "" {
@@ -57,11 +57,11 @@ func (d *Doing) Fact(marks *Markers) fact.Fact {
 	return fact.Fact{}
 }
 
-// did says what a thread did between two moments: the deepest span that covers most of
-// the time, or the ops that fill it; NotKnown if a thread's doings were not recorded.
+// did returns the activity of a thread between two moments: the deepest span that covers most of the time, or the ops
+// that fill it; NotKnown if the thread was not recorded.
 func (h *host) did(track trace.TrackID, from, to int64) Doing {
-	// The idle time may begin before the host came to this work at all: look
-	// at what lies between the launch before and this one.
+	// The idle time may begin before the host even reached this work, so look at the time between the previous launch
+	// and this one.
 	spans, ends := h.rows[track], h.endsOf(track)
 	starts := func(s trace.Span, at int64) int { return cmp.Compare(s.Start, at) }
 	lo, _ := slices.BinarySearchFunc(spans, from, starts)
@@ -71,13 +71,13 @@ func (h *host) did(track trace.TrackID, from, to int64) Doing {
 		return Doing{Kind: DidLaunch}
 	}
 	var cover *trace.Span // the shortest span over most of it
-	var filled int64      // by spans that begin inside, outermost only
+	var filled int64      // by outermost spans that begin inside
 	var largest *trace.Span
 	var largestIn int64
 	count, reach := 0, from
 	for i := 0; i < hi; i++ {
 		if i%large == 0 && i+large <= lo && ends.large[i/large] <= from {
-			i += large - 1 // all of them are over
+			i += large - 1 // all of them have ended
 			continue
 		}
 		if i%block == 0 && i+block <= lo && ends.blocks[i/block] <= from {
@@ -114,7 +114,7 @@ func (h *host) did(track trace.TrackID, from, to int64) Doing {
 		return of(DidSpans, largest, count, largest.Dur)
 	case cover != nil:
 		return of(DidInside, cover, 0, 0)
-	case !h.ops: // nor would anything else be
+	case !h.ops: // other activity would not be recorded either
 		return Doing{}
 	}
 	return Doing{Kind: DidNothing, NS: length - filled}

@@ -5,16 +5,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// flopsOf gives the floating point operations of each GPU op whose launching
-// CPU op has recorded shapes. An op that runs as several kernels (split-K) has
-// its cost divided among them by their time.
+// flopsOf returns the floating-point operations of each GPU op whose launching CPU op has recorded shapes. The cost of
+// an op that runs as several kernels (split-K) is divided among them by their time.
 func flopsOf(t *trace.Trace, ops []Op) map[int32]float64 {
 	type costKey struct {
 		name, dims, types trace.StringID
 	}
 	costs := map[costKey]float64{}
 	type cost struct {
-		of    trace.StringID // the name of the op that it is of; 0: not known
+		of    trace.StringID // name of the op; 0: unknown
 		flops float64
 	}
 	byShape := make([]cost, len(t.Shapes))

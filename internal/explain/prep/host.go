@@ -9,36 +9,34 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Host is the CPU side of a rank, as far as anything is asked of it once ranks are
-// compared.
+// Host is the CPU side of a rank, reduced to the data that comparing ranks needs.
 type Host struct {
-	Ops, Frames []SelfTime // of CPU ops, annotations and API calls; of Python's functions
-	// Steps is the self time of CPU ops and annotations on the threads of steps, of a rank
-	// without GPU work: nothing else tells its steps apart. Of a step that a name of the
-	// trace cuts there is one for each name.
+	Ops, Frames []SelfTime // of CPU ops, annotations and API calls; of Python functions
+	// Steps is the self time of CPU ops and annotations on the threads of steps, one entry per step and name. It is
+	// only set for a rank without GPU work, as the only way to compare its steps.
 	Steps  []OpTime
-	Before []Before // what was done before launches, by Call
-	Gaps   []Gap    // the longest in which the device did nothing, longest first
-	// Texts are names that may be layer-wise markers, and Marked the spans that have them:
-	// whether they are is known only when the names of all ranks are.
+	Before []Before // activity before launches, by Call
+	Gaps   []Gap    // the longest times in which the device did nothing, longest first
+	// Texts are names that may be layer-wise markers, and Marked are their spans. Only the names of all ranks together
+	// show which are markers.
 	Texts  []string
 	Marked []Marked
 }
 
-// SelfTime is the spans of one name.
+// SelfTime sums up the spans of one name.
 type SelfTime struct {
 	Name        string
 	Count       int
 	Total, Self int64
 }
 
-// OpTime is self time that counts to the step which holds a moment.
+// OpTime is self time, assigned to the step that holds At.
 type OpTime struct {
 	Name     string
 	At, Self int64
 }
 
-// Before is what the launching thread did since the launch before.
+// Before is the activity of the launching thread since its previous launch.
 type Before struct {
 	Call int32
 	Did  Doing
@@ -47,12 +45,12 @@ type Before struct {
 // Marked is a span that may be a layer-wise marker.
 type Marked struct {
 	Start, End int64
-	Span       int32 // in the trace's Spans
-	Text       int32 // in Texts
+	Span       int32 // index in the trace's Spans
+	Text       int32 // index in Texts
 	Track      trace.TrackID
 }
 
-// host is a trace, its spans by thread, while its Host is made.
+// host is a trace with its spans by thread, used to build a Host.
 type host struct {
 	t    *trace.Trace
 	rows [][]trace.Span // of each track
@@ -60,7 +58,7 @@ type host struct {
 	ops  bool           // CPU ops or Python functions were recorded
 }
 
-// ends tells of each block of a track, and of each large one, when the last span of it ends.
+// ends holds the latest end of a span in each block, and in each large block, of a track.
 type ends struct{ blocks, large []int64 }
 
 const block, large = 256, 32 * 256 // spans
@@ -78,7 +76,7 @@ func newHost(t *trace.Trace) *host {
 	return h
 }
 
-// endsOf are the ends of a thread's blocks.
+// endsOf returns the ends of a thread's blocks.
 func (h *host) endsOf(track trace.TrackID) *ends {
 	e, row := &h.ends[track], h.rows[track]
 	if e.blocks == nil {
@@ -97,14 +95,14 @@ func (h *host) endsOf(track trace.TrackID) *ends {
 	return e
 }
 
-// isHostOp tells what is recorded where a window has the CPU's activities.
+// isHostOp reports whether a span shows that CPU activities were recorded.
 func isHostOp(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction }
 
-// hostOf makes a rank's Host. The rank is whole but for that.
+// hostOf builds a rank's Host, the last missing part of the rank.
 func hostOf(t *trace.Trace, r *Rank) (out Host) {
 	h := newHost(t)
 	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
-	var frame []bool                         // of texts
+	var frame []bool                         // by text
 	for id := 1; id < len(textOf); id++ {
 		if m, ok := layers.Parse(t.Strings.Get(trace.StringID(id))); ok {
 			out.Texts, frame = append(out.Texts, t.Strings.Get(trace.StringID(id))), append(frame, m.Form == layers.Frame)
@@ -137,12 +135,12 @@ func hostOf(t *trace.Trace, r *Rank) (out Host) {
 	return out
 }
 
-// WithoutAddress is the name of a span without the address of an object, by which Python names builtins.
+// WithoutAddress returns a span's name without the object address that Python puts into the names of builtins.
 func WithoutAddress(name string) string { return objectAddress.ReplaceAllString(name, "") }
 
 var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 
-// selfTimes adds up the spans of the wanted categories by name.
+// selfTimes sums up the spans of the wanted categories by name.
 func (h *host) selfTimes(name func(trace.StringID) string, want func(trace.Category) bool) (out []SelfTime) {
 	byID := make([]int32, h.t.Strings.Len()) // in out, + 1
 	byName := map[string]int32{}
@@ -166,9 +164,9 @@ func (h *host) selfTimes(name func(trace.StringID) string, want func(trace.Categ
 	return out
 }
 
-// opTimes gives Host.Steps. The steps that a cut file has no GPU work of are steps here
-// (see RestoreCut); without any, the markers of all ranks make one of all (see
-// findRanges), on the first track, and no two times can be added up before.
+// opTimes returns Host.Steps. The steps without GPU work of a cut file are included (see RestoreCut). Without any
+// steps, the markers of all ranks will make one step of everything (see findRanges): then only the first track counts,
+// and no two times are added up yet.
 func (h *host) opTimes(r *Rank, name func(trace.StringID) string) (out []OpTime) {
 	steps := &Rank{Steps: slices.Concat(r.Steps, r.Cut)}
 	type key struct {
@@ -199,8 +197,7 @@ func (h *host) opTimes(r *Rank, name func(trace.StringID) string) (out []OpTime)
 	return out
 }
 
-// before says what was done before the longest launch of each kernel in each step: those
-// are asked for.
+// before returns the activity before the longest launch of each kernel in each step, since only those are needed.
 func (h *host) before(r *Rank) (out []Before) {
 	type key struct{ step, key int32 }
 	longest := map[key]int32{}
@@ -218,7 +215,7 @@ func (h *host) before(r *Rank) (out []Before) {
 	for _, i := range longest {
 		wanted[i] = true
 	}
-	last := map[trace.TrackID]int64{} // when the launch before had ended
+	last := map[trace.TrackID]int64{} // end of the previous launch
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		from, ok := last[c.Track]
@@ -233,8 +230,8 @@ func (h *host) before(r *Rank) (out []Before) {
 	return out
 }
 
-// DidBefore is what the thread of a call did since the launch before, if the call is the
-// longest launch of a kernel in a step.
+// DidBefore returns the activity of a call's thread since its previous launch, if the call is the longest launch of a
+// kernel in a step.
 func (r *Rank) DidBefore(call int) Doing {
 	i, ok := slices.BinarySearchFunc(r.Host.Before, int32(call), func(b Before, call int32) int { return cmp.Compare(b.Call, call) })
 	if !ok {
@@ -243,9 +240,8 @@ func (r *Rank) DidBefore(call int) Doing {
 	return r.Host.Before[i].Did
 }
 
-// nest visits the spans of the wanted categories with the one around each, nil
-// for none, by containment per thread. dur is the length: of children that stick
-// out of their parent by a few ns what lies inside.
+// nest visits the spans of the wanted categories with the span around each, nil for none, by containment per thread.
+// dur is the length, without the few ns by which a child may extend beyond its parent.
 func (h *host) nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
 	type open struct {
 		span *trace.Span

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestHostDid names what the launching thread did from 100 to 200.
+// TestHostDid checks the activity of the launching thread from 100 to 200.
 func TestHostDid(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -10,7 +10,7 @@ import (
 // Interval is [start, end) in ns.
 type Interval struct{ Start, End int64 }
 
-// extentOf is from the first to the last event of a trace.
+// extentOf returns the interval from the first to the last event of a trace.
 func extentOf(t *trace.Trace) (x Interval) {
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -22,8 +22,7 @@ func extentOf(t *trace.Trace) (x Interval) {
 	return x
 }
 
-// Overlap is how much of [from, to) the intervals cover. They are in order
-// and do not overlap each other.
+// Overlap returns how much of [from, to) the intervals cover. They must be in order and disjoint.
 func Overlap(in []Interval, from, to int64) int64 {
 	i, _ := slices.BinarySearchFunc(in, from, func(x Interval, at int64) int { return cmp.Compare(x.End, at) })
 	var sum int64
@@ -46,7 +45,7 @@ func Union(in []Interval) []Interval {
 	return out
 }
 
-// intervals lists when any of some spans ran, in time order.
+// intervals returns, in time order, the times in which any of the wanted spans ran.
 func intervals(t *trace.Trace, want func(s *trace.Span) bool) []Interval {
 	var out []Interval
 	for i := range t.Spans {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sortCalls orders calls by start and gives each its step.
+// sortCalls orders calls by start and assigns each to its step.
 func (r *Rank) sortCalls() {
 	if byStart := func(a, b Call) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(r.Calls, byStart) {
 		order := make([]int32, len(r.Calls))
@@ -43,8 +43,7 @@ func (r *Rank) sortCalls() {
 	}
 }
 
-// measureHost fills in what the host needed for each launch: the time since
-// the launch before on the same thread, without the time in which it waited.
+// measureHost sets the host time of each launch: the time since the previous launch on the same thread, without waits.
 func (r *Rank) measureHost() {
 	lastEnd, waits := map[trace.TrackID]int64{}, r.WaitsOf(r.Main)
 	for i := range r.Calls {
@@ -64,19 +63,19 @@ func (r *Rank) measureHost() {
 	}
 }
 
-// syncs are API calls that wait for the device beside those called Synchronize: copies
-// that come back when they are done, and what frees or pins memory. PyTorch for ROCm
-// takes hipMemcpyWithStream where that for CUDA copies and then synchronises the stream.
+// syncs are API calls that wait for the device, besides those called Synchronize: copies that return when they are
+// done, and calls that free or pin memory. PyTorch for ROCm calls hipMemcpyWithStream where PyTorch for CUDA copies and
+// then synchronises the stream.
 var syncs = map[string]bool{
 	"cudaMemcpy": true, "hipMemcpy": true, "hipMemcpyWithStream": true, "hipMemcpyDtoH": true, "hipMemcpyHtoD": true,
 	"cudaFree": true, "hipFree": true, "cudaHostAlloc": true, "hipHostMalloc": true,
 }
 
-// isSync tells API calls that wait for the device.
+// isSync reports whether an API call waits for the device.
 func isSync(name string) bool { return strings.Contains(name, "Synchronize") || syncs[name] }
 
-// blockedSpans lists, per thread and in time order, when it waited for the
-// device. A runtime call and the driver call inside it are one wait.
+// blockedSpans returns, per thread and in time order, the waits for the device. A runtime call and the driver call
+// inside it are one wait.
 func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	blocked := map[trace.TrackID][]Interval{}
 	const unknown, other, sync = 0, 1, 2
@@ -104,14 +103,14 @@ func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	return blocked
 }
 
-// capturedSpans lists, per thread and in time order, when it captured a graph: what is
-// launched then is put into the graph, and runs nothing.
+// capturedSpans returns, per thread and in time order, the times of graph capture: launches in them are added to the
+// graph and run nothing.
 func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	const other, begin, end = 0, 1, 2
 	kind, any := make([]uint8, t.Strings.Len()), false
 	for id := range kind {
 		switch name := t.Strings.Get(trace.StringID(id)); {
-		case strings.HasSuffix(name, "StreamBeginCapture"): // hip and cuda, and cu with a number behind
+		case strings.HasSuffix(name, "StreamBeginCapture"): // hip and cuda, and cu with a suffix
 			kind[id], any = begin, true
 		case strings.HasSuffix(name, "StreamEndCapture"):
 			kind[id] = end
@@ -138,14 +137,14 @@ func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 			delete(from, s.Track)
 		}
 	}
-	for track, at := range from { // the window ended before the capture
+	for track, at := range from { // captures that outlast the window
 		captured[track] = append(captured[track], Interval{at, math.MaxInt64})
 	}
 	return captured
 }
 
-// eventCalls lists when a process asked for events to be recorded on a stream, and when
-// it began to wait for one.
+// eventCalls returns the times at which a process asked to record events on a stream, and those at which it began to
+// wait for one.
 func eventCalls(t *trace.Trace) (records, awaits []int64) {
 	const unknown, other, record, await = 0, 1, 2, 3
 	kind := make([]uint8, t.Strings.Len())

@@ -11,10 +11,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Markers numbers the texts of layer-wise markers, the modules they name, and
-// the modules' layers and kinds, over all ranks.
+// Markers numbers the texts of layer-wise markers, the modules they name, and the modules' layers and kinds, over all
+// ranks.
 type Markers struct {
-	byText  map[string]int32 // in texts; -1: no marker
+	byText  map[string]int32 // index in Texts; -1: not a marker
 	Texts   []MarkerText
 	Modules []Module
 	Groups  []Group
@@ -24,26 +24,26 @@ type Markers struct {
 
 type MarkerText struct {
 	module int32
-	Inputs string  // as shown; "" none
-	Flops  float64 // of a linear layer; 0 not known
+	Inputs string  // as shown; "": none
+	Flops  float64 // of a linear layer; 0: unknown
 }
 
 type Module struct {
 	path     string
 	static   string
-	sizes    string // of its parameters, for telling modules alike
+	sizes    string // of its parameters, to find modules of the same kind
 	elements int64
 	Group    int32
-	Layer    int32 // in Layers; -1
+	Layer    int32 // index in Layers; -1: none
 	Scope    bool  // a range of the pipeline around modules
-	seen     bool  // has ranges, and not just a name in the file
+	seen     bool  // has ranges, not only a name in the file
 }
 
 // Group is the modules of one kind in all layers of a stack.
 type Group struct {
-	layers.Place // Layer is -1, or 0 for any
+	layers.Place // Layer is -1, or 0 for any layer
 	Modules      int
-	Elements     int64 // of parameters, of all
+	Elements     int64 // parameters of all modules
 	Static       string
 	Scope        bool
 }
@@ -52,31 +52,29 @@ type Layer struct {
 	Stack    string
 	N        int
 	Elements int64
-	Like     string // what layers have in common that should take the same time
+	Like     string // equal for layers that should take the same time
 }
 
 // Range is one range of a module on the host.
 type Range struct {
 	start, end int64
-	Inner      int64 // host time of the ranges directly in it
+	Inner      int64 // host time of its direct children
 	Text       int32
 	Module     int32
-	Parent     int32 // in ranges; -1
+	Parent     int32 // index in the rank's Ranges; -1: none
 	Step       int32
-	FirstGroup bool // no range of a module of the same kind around it
-	FirstLayer bool // no range of the same layer around it
+	FirstGroup bool // not inside a range of a module of the same kind
+	FirstLayer bool // not inside a range of the same layer
 }
 
 func (g *Range) Dur() int64 { return g.end - g.start }
 
-// FindMarkers looks for layer-wise markers among the names of all ranks, and
-// ties launches to them: it fills in the ranks' ranges. Captures without markers,
-// for which it gives nil, pay for a look at each distinct name alone.
+// FindMarkers finds the layer-wise markers among the names of all ranks and assigns launches to them: it fills in the
+// ranks' ranges. It returns nil for captures without markers, which only cost a look at each distinct name.
 func FindMarkers(ranks []*Rank) *Markers { return findMarkers(ranks, false) }
 
-// FindLayers looks, where there are no markers, for what else tells layers: Python's frames
-// of modules that are layers, and annotations that are paths of them (model.layers.0.mlp).
-// It gives no nil.
+// FindLayers uses, where there are no markers, other signs of layers: Python frames of modules that are layers, and
+// annotations with their paths (model.layers.0.mlp). It never returns nil.
 func FindLayers(ranks []*Rank) *Markers {
 	m := FindMarkers(ranks)
 	if m == nil {
@@ -91,7 +89,7 @@ func FindLayers(ranks []*Rank) *Markers {
 func findMarkers(ranks []*Rank, loose bool) *Markers {
 	m := &Markers{byText: map[string]int32{}, loose: loose}
 	var parsed []layers.Marker
-	prefixes := map[string]bool{} // of components whose names are not known beforehand
+	prefixes := map[string]bool{} // of components whose names are not known in advance
 	for _, r := range ranks {
 		for _, text := range r.Host.Texts {
 			if _, known := m.byText[text]; known {
@@ -151,13 +149,13 @@ func findMarkers(ranks []*Rank, loose bool) *Markers {
 	return m
 }
 
-// component is the first part of a module's path.
+// component returns the first part of a module's path.
 func component(mk *layers.Marker) string {
 	first, _, _ := strings.Cut(mk.Module, ".")
 	return first
 }
 
-// newModules gives the function that takes a marker's module into m.
+// newModules returns the function that adds a marker's module to m.
 func newModules(m *Markers, root string) func(mk *layers.Marker) MarkerText {
 	byPath, byGroup, byLayer := map[string]int32{}, map[layers.Place]int32{}, map[string]int32{}
 	return func(mk *layers.Marker) MarkerText {
@@ -196,14 +194,13 @@ func newModules(m *Markers, root string) func(mk *layers.Marker) MarkerText {
 	}
 }
 
-// sizesText shows inputs as [7, 4096] [7].
+// sizesText formats inputs as [7, 4096] [7].
 func sizesText(inputs [][]int64) string {
 	text := fmt.Sprint(inputs)
 	return strings.ReplaceAll(strings.ReplaceAll(text[1:len(text)-1], " ", ", "), "], [", "] [")
 }
 
-// sumUp says of layers and groups what their modules come to, and tells layers apart
-// by their stack, modules and parameters.
+// sumUp adds up modules in their groups and layers, and sets Like from the stack, modules and parameters of a layer.
 func (m *Markers) sumUp() {
 	parts := make([][]string, len(m.Layers))
 	for i := range m.Modules {
@@ -223,17 +220,16 @@ func (m *Markers) sumUp() {
 	for i := range m.Layers {
 		slices.Sort(parts[i])
 		m.Layers[i].Like = m.Layers[i].Stack + "\n" + strings.Join(parts[i], "\n")
-		if m.loose { // whether their modules are alike is not known
+		if m.loose { // unknown whether their modules are alike
 			m.Layers[i].Like = fmt.Sprint(i)
 		}
 	}
 }
 
-// findRanges nests the markers of each thread, and gives each launch the
-// innermost one open when it was made. Spans are in the order of tracks and
-// starts, the longer first.
+// findRanges nests the markers of each thread and assigns each launch to the innermost one open at that time. Spans are
+// in the order of tracks and starts, the longer first.
 func (r *Rank) findRanges(m *Markers) {
-	textOf := make([]int32, len(r.Host.Texts)) // in m's texts + 1
+	textOf := make([]int32, len(r.Host.Texts)) // index in m.Texts, + 1
 	found := false
 	for i, text := range r.Host.Texts {
 		if at, ok := m.byText[text]; ok && m.Texts[at].module >= 0 {
@@ -274,7 +270,7 @@ func (r *Rank) findRanges(m *Markers) {
 		}
 		launches(s.Span)
 		reach(s.Start, s.Track)
-		if m.loose && open >= 0 { // a part of a layer that looks like one
+		if m.loose && open >= 0 { // a part of a layer that looks like a layer
 			continue
 		}
 		g := Range{start: s.Start, end: s.End, Text: text, Module: m.Texts[text].module, Parent: open, Step: r.StepAt(s.Start), FirstGroup: true, FirstLayer: true}
@@ -295,7 +291,7 @@ func (r *Rank) findRanges(m *Markers) {
 		r.Ranges = append(r.Ranges, g)
 	}
 	launches(math.MaxInt32)
-	if len(r.Steps) == 0 && len(r.Ranges) > 0 { // nothing else says when the window was
+	if len(r.Steps) == 0 && len(r.Ranges) > 0 { // nothing else gives the window
 		whole := Step{Start: r.Ranges[0].start, End: r.Ranges[0].end, Info: trace.Step{Batch: -1, Tokens: -1}}
 		for i := range r.Ranges {
 			whole.Start, whole.End = min(whole.Start, r.Ranges[i].start), max(whole.End, r.Ranges[i].end)
@@ -304,8 +300,8 @@ func (r *Rank) findRanges(m *Markers) {
 	}
 }
 
-// SpanName is a span's name; of a layer-wise marker, which has sizes in its text,
-// the module alone, or its kind in any layer.
+// SpanName returns a span's name. For a layer-wise marker, whose text has sizes, it returns only the module or, with
+// anyLayer, its kind in any layer.
 func (m *Markers) SpanName(name string, anyLayer bool) string {
 	if m == nil {
 		return name
@@ -321,7 +317,7 @@ func (m *Markers) SpanName(name string, anyLayer bool) string {
 	return mod.path
 }
 
-// RangeAt is the range that launched an op, -1 for none.
+// RangeAt returns the range that launched an op, -1 for none.
 func (r *Rank) RangeAt(op int) int32 {
 	if r.replayed != nil && r.replayed[op] > 0 {
 		return r.replayed[op] - 1
@@ -329,7 +325,7 @@ func (r *Rank) RangeAt(op int) int32 {
 	return r.RangeOfCall(r.Ops[op].Call)
 }
 
-// RangeOfCall is the range that made a call, -1 for none.
+// RangeOfCall returns the range that made a call, -1 for none.
 func (r *Rank) RangeOfCall(call int32) int32 {
 	if call < 0 || r.rangeOf == nil {
 		return -1
@@ -337,7 +333,7 @@ func (r *Rank) RangeOfCall(call int32) int32 {
 	return r.rangeOf[call] - 1
 }
 
-// LayerAt is the layer of a range, in Layers; -1: none.
+// LayerAt returns the layer of a range, as an index in Layers; -1: none.
 func (m *Markers) LayerAt(r *Rank, at int32) int32 {
 	for ; at >= 0; at = r.Ranges[at].Parent {
 		if l := m.Modules[r.Ranges[at].Module].Layer; l >= 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// keptPoints bounds the points of a memory timeline in a report.
+// keptPoints limits the points of a memory timeline in a report.
 const keptPoints = 300
 
-// memoryOf gives the allocator's timeline of each device.
+// memoryOf returns the allocator's timeline of each device.
 func memoryOf(t *trace.Trace) (out []result.MemorySeries) {
 	by := map[string][]trace.MemoryPoint{}
 	for _, p := range t.Memory {
@@ -45,8 +45,7 @@ func memoryOf(t *trace.Trace) (out []result.MemorySeries) {
 	return out
 }
 
-// thin keeps the lowest and the highest point of each of many equal parts, so
-// that no peak is lost.
+// thin keeps the lowest and the highest point of each of many equal parts, so that no peak is lost.
 func thin(p []trace.MemoryPoint) []trace.MemoryPoint {
 	if len(p) <= keptPoints {
 		return p
@@ -72,8 +71,7 @@ func thin(p []trace.MemoryPoint) []trace.MemoryPoint {
 	return out
 }
 
-// opAt is the outermost CPU op that runs at a moment; ops inside are details
-// of it.
+// opAt returns the outermost CPU op that runs at a moment; ops inside it are its details.
 func opAt(t *trace.Trace, at int64) string {
 	var best *trace.Span
 	for i := range t.Spans {

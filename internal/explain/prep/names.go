@@ -7,9 +7,9 @@ type Names struct {
 	List   []string
 	Class  []kernel.Class
 	Keys   []KernelGrid
-	rules  *kernel.Rules        `flat:"-"`
-	byName map[string]int32     `flat:"-"`
-	byKey  map[KernelGrid]int32 `flat:"-"`
+	rules  *kernel.Rules
+	byName map[string]int32
+	byKey  map[KernelGrid]int32
 }
 
 // KernelGrid is a kernel by name and launch grid.
@@ -52,8 +52,8 @@ func (n *Names) key(name int32, grid [3]int32) int32 {
 	return id
 }
 
-// Join makes ranks of what was prepared one by one: it gives them their places and
-// labels, and numbers kernels over all of them.
+// Join combines ranks that were prepared separately: it sets their indices and labels, and numbers kernels over all of
+// them.
 func Join(ranks []*Rank) *Names {
 	all := newNames(nil)
 	for i, r := range ranks {

@@ -6,18 +6,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// overhead is what the spans of category overhead tell of. CUPTI reports there what its
-// own records cost, but also what the driver does for the program, recorded or not.
+// overhead is the kind of a span of category overhead. CUPTI reports there the cost of its own records, but also work
+// of the driver for the program, recorded or not.
 type overhead uint8
 
 const (
-	profilers    overhead = iota // instrumentation, buffers, resources, and what is not known
-	loading                      // the driver loads or compiles code that is used for the first time
+	profilers    overhead = iota // instrumentation, buffers, resources, and unknown kinds
+	loading                      // the driver loads or compiles code on first use
 	backPressure                 // the host ran ahead until no more work could be queued
 )
 
-// overheads are parts of the names that libkineto (overheadKindString) and nsys give to
-// CUPTI's kinds of overhead that are not the profiler's.
+// overheads are substrings of the names that libkineto (overheadKindString) and nsys give to CUPTI's kinds of overhead
+// that are not the profiler's.
 var overheads = []struct {
 	part string
 	kind overhead
@@ -38,8 +38,7 @@ func overheadOf(name string) overhead {
 	return profilers
 }
 
-// overheadSpans are the times of one kind of overhead. The spans' rows do not say which
-// thread it was.
+// overheadSpans returns the times of one kind of overhead. The spans' rows do not name the thread.
 func overheadSpans(t *trace.Trace, kind overhead) []Interval {
 	return intervals(t, func(s *trace.Span) bool {
 		return s.Cat == trace.Overhead && overheadOf(t.Strings.Get(s.Name)) == kind

@@ -1,6 +1,5 @@
-// Package prep makes of one rank's trace what explaining it takes: its steps, its GPU
-// work tied to launches and steps, its collectives by name. It looks at each rank
-// alone, so that this can be done wherever the trace is.
+// Package prep prepares one rank's trace for analysis: its steps, its GPU work assigned to launches and steps, its
+// collectives by name. It works on each rank alone, so it can run wherever the trace is.
 package prep
 
 import (
@@ -17,64 +16,63 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Rank is what one trace comes to: its GPU work in time order, tied to the
-// launches and the steps it belongs to. It is plain data on the rank's own
-// clock and knows nothing of other ranks, so that it can be written down where
-// the trace is, and joined with others elsewhere.
+// Rank is a prepared trace: its GPU work in time order, assigned to the launches and steps it belongs to. It is plain
+// data on the rank's own clock, independent of other ranks, so that it can be written down where the trace is and
+// joined with others elsewhere.
 type Rank struct {
 	Index      int // among the ranks joined
 	Label      string
 	Extent     Interval // from the first to the last event
-	Recording  string   // of which the file is: the same for the same spans at the same times; "" if there are none
+	Recording  string   // identifies the recording: equal for the same spans at the same times; "": no spans
 	Source     trace.Source
 	Notes      []trace.Note
-	Devices    []int32 // that have work, by number
+	Devices    []int32 // numbers of the devices with work
 	Rule       string  // how steps were cut
 	Steps      []Step
-	Cut        []Step                       // those at the end that a file cut off does not have whole
+	Cut        []Step                       // steps at the end that a file cut off holds only in part
 	Ops        []Op                         // by start on the device
 	Calls      []Call                       // launches that started GPU work, by start
-	Colls      []Collective                 // that ops are part of
+	Colls      []Collective                 // collectives that ops are part of
 	Unlaunched int                          // ops without a launch
 	Empty      int                          // graph launches without any GPU work
-	Lost       int                          // launches of kernels without any
-	Captured   int                          // launches of kernels into graphs that were captured: they run nothing
-	Recorded   Interval                     // in which the file says that it was recorded; none: it ends early, or does not say
-	NoCore     []Interval                   // when no core ran the device (trace.NoCore), in time order
+	Lost       int                          // kernel launches without any GPU work
+	Captured   int                          // kernel launches captured into graphs: they run nothing
+	Recorded   Interval                     // time of the recording, by the file; none: it ends early, or does not give it
+	NoCore     []Interval                   // when the device had no core (trace.NoCore), in time order
 	Stacks     bool                         // recorded with Python stacks
 	Stalls     []Interval                   // of the profiler, in time order
-	Full       []Interval                   // when no more work could be queued: the host had run ahead
-	Cold       []Cold                       // what the launching threads did for the first time, in time order
-	Still      []Still                      // when the launching thread stood still, in time order
-	Blocked    map[trace.TrackID][]Interval // when threads waited for the device, in time order
-	Main       trace.TrackID                // the thread that launches most
+	Full       []Interval                   // when the launch queue was full, in time order: the host had run ahead
+	Cold       []Cold                       // one-time work of the launching threads, in time order
+	Still      []Still                      // stalls of the launching thread, in time order
+	Blocked    map[trace.TrackID][]Interval // waits of threads for the device, in time order
+	Main       trace.TrackID                // the thread with most launches
 	HostColls  []HostCollective             // in time order
-	Waits      []Interval                   // when the main thread waited in host collectives, in time order
-	Records    []int64                      // when events were asked to be recorded, in time order
-	Awaits     []int64                      // when calls began that wait for one, in time order
+	Waits      []Interval                   // waits of the main thread in host collectives, in time order
+	Records    []int64                      // times of calls to record an event, in order
+	Awaits     []int64                      // times at which calls began to wait for an event, in order
 	Flops      map[int32]float64            // by op, where shapes were recorded
 	Memory     []result.MemorySeries        // times on the rank's own clock
 	Moves      []Move
 	Stages     []Stage         // of a diffusion pipeline, in time order
-	Stretches  []trace.Stretch // as a trace has them: nothing is known of the time between two
+	Stretches  []trace.Stretch // as in trace.Trace: nothing is known of the time between two
 	APICalls   int             // of CUDA or HIP
-	Names      Names           // of its kernels; all ranks have the same once they are joined
+	Names      Names           // of its kernels; shared by all ranks once they are joined
 	Host       Host
-	Ranges     []Range `flat:"-"` // of layer-wise markers, as nested: what FindMarkers fills in
-	rangeOf    []int32 `flat:"-"` // per call: the innermost range open, in ranges + 1; nil without ranges
-	replayed   []int32 `flat:"-"` // per op: the range that it is in although no launch says so (see Replayed), + 1; nil: none
+	Ranges     []Range // of layer-wise markers, nested; set by FindMarkers
+	rangeOf    []int32 // per call: the innermost open range, + 1; nil without ranges
+	replayed   []int32 // per op: its range if no launch gives it (see Replayed), + 1; nil: none
 }
 
 // Op is one kernel, copy or memset.
 type Op struct {
 	Start, End int64         // ns on the rank's own clock
 	Bytes      int64         // moved, by copies and memsets
-	Span       int32         // in the trace's Spans
-	Call       int32         // in calls; -1: its launch was not recorded
-	Step       int32         // in steps, by the time of the launch; -1: outside
-	Key        int32         // name and grid, in the names' Keys
-	Name       int32         // in the names' List
-	Coll       int32         // in colls; -1: no collective
+	Span       int32         // index in the trace's Spans
+	Call       int32         // index in Calls; -1: its launch was not recorded
+	Step       int32         // index in Steps, by the time of the launch; -1: outside
+	Key        int32         // name and grid: index in the names' Keys
+	Name       int32         // index in the names' List
+	Coll       int32         // index in Colls; -1: no collective
 	Track      trace.TrackID // the stream
 	Class      kernel.Class
 	Cat        trace.Category
@@ -83,40 +81,40 @@ type Op struct {
 
 func (o *Op) Comm() bool { return o.Class == kernel.Comm }
 
-// Move is a copy of keys and values from one server to another.
+// Move is a copy of KV cache from one server to another.
 type Move struct {
 	Op       int32
-	Room     int64  // by which both servers know the request; 0: not said
-	Requests string // as in trace.Pass, those of the server that wrote the trace
+	Room     int64  // the ID by which both servers know the request; 0: unknown
+	Requests string // as in trace.Pass, of the server that wrote the trace
 }
 
 // Call is an API call that started GPU work.
 type Call struct {
 	Start, End int64
-	Host       int64 // ns the host needed for it since the launch before
-	Span       int32 // in the trace's Spans
-	Ops        int32 // that it started
-	Op         int32 // the first of them on the device, in ops; -1
-	Step       int32 // in steps; -1: outside
+	Host       int64 // ns of host time for it since the previous launch
+	Span       int32 // index in the trace's Spans
+	Ops        int32 // number of ops it started
+	Op         int32 // index of the first of them on the device; -1: none
+	Step       int32 // index in Steps; -1: outside
 	Track      trace.TrackID
 	Graph      bool // it replays a graph
-	Blocks     bool // it returns only when the device has done the work
-	Waits      bool // for that reason alone: it takes no time of its own
+	Blocks     bool // it returns only once the device has done the work
+	Waits      bool // its whole duration is such a wait
 }
 
 // Step is one forward annotation on the launching thread.
 type Step struct {
 	Start, End                int64
 	Info                      trace.Step
-	Name, Requests            string // requests as in trace.Pass
+	Name, Requests            string // Requests as in trace.Pass
 	Track                     trace.TrackID
 	Next                      int64 // see trace.Pass.Next
-	Quiet                     int64 // since when nothing is recorded of its thread before it; Start: something is
-	Until                     int64 // the end of the stage that it is in; 0: none
-	Kernels, Launches, Graphs int   // that it launched; calls, and those of them that replay graphs
+	Quiet                     int64 // since then, until Start, its thread recorded nothing; Start: no such time
+	Until                     int64 // the end of its stage; 0: none
+	Kernels, Launches, Graphs int   // that it launched: kernels, calls, and calls that replay graphs
 }
 
-// Traces builds the ranks of traces, of several at once. rules are as in Trace.
+// Traces builds the ranks of several traces, in parallel. rules are as in Trace.
 func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {
 	ranks := make([]*Rank, len(traces))
 	parallel.Each(len(traces), func(i int) { ranks[i] = Trace(traces[i], rules) })
@@ -132,7 +130,7 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	r.NoCore, r.Blocked = intervals(t, func(s *trace.Span) bool { return s.Cat == trace.NoCore }), blockedSpans(t)
 	r.Records, r.Awaits = eventCalls(t)
 	r.Stalls, r.Full = overheadSpans(t, profilers), overheadSpans(t, backPressure)
-	// A software device's frames are not Python's, and cost little.
+	// Frames of a software device are not Python's, and cost little.
 	r.Stacks = slices.ContainsFunc(t.Spans, func(s trace.Span) bool {
 		return s.Cat == trace.PythonFunction && strings.Contains(t.Strings.Get(s.Name), ".py(")
 	})
@@ -164,9 +162,8 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	return r
 }
 
-// link ties GPU work to its launches by correlation, and launches to steps by
-// time on the launching thread: under overlapped scheduling the GPU runs step
-// n while the CPU prepares n+1, so GPU time would assign wrongly.
+// link assigns GPU work to its launches by correlation, and launches to steps by their time on the launching thread.
+// GPU time would assign wrongly: under overlapped scheduling the GPU runs step n while the CPU prepares n+1.
 func (r *Rank) link(t *trace.Trace) {
 	n := &r.Names
 	callOf, gpu := launchesOf(t)
@@ -231,7 +228,7 @@ func (r *Rank) link(t *trace.Trace) {
 		}
 	}
 	r.sortCalls()
-	runsort.Stable(r.Ops, func(a, b Op) bool { // which are in order of their spans, so of their streams
+	runsort.Stable(r.Ops, func(a, b Op) bool { // they come in the order of spans, so of their streams
 		return a.Start < b.Start || a.Start == b.Start && a.End < b.End
 	})
 	for i := range r.Ops {
@@ -244,7 +241,8 @@ func (r *Rank) link(t *trace.Trace) {
 		o.Step = c.Step
 		if o.First = c.Op < 0; o.First {
 			c.Op = int32(i)
-			// Copies whose call waits for them, which HIP may make by a kernel, and those from or to pageable memory.
+			// Copies whose call waits for them, which HIP may implement as a kernel, and copies from or to pageable
+			// memory.
 			c.Waits = isSync(t.Strings.Get(t.Spans[c.Span].Name))
 			c.Blocks = c.Waits || o.Cat == trace.Memcpy && strings.Contains(n.List[o.Name], "Pageable")
 		}
@@ -257,8 +255,7 @@ func (r *Rank) link(t *trace.Trace) {
 	}
 }
 
-// launchesOf finds the launch of each correlation among the spans, and counts
-// the GPU work.
+// launchesOf finds the launch of each correlation among the spans, and counts the GPU work.
 func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 	launches, lo, hi := 0, int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range t.Spans {
@@ -276,8 +273,8 @@ func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 		if !s.Cat.Launch() || s.Corr == 0 {
 			continue
 		}
-		// A graph launch shows as runtime and as driver call of one
-		// correlation at times: the outer, longer one counts.
+		// A graph launch sometimes appears as a runtime and a driver call of one correlation: the outer, longer one
+		// counts.
 		if at, ok := callOf.of(s.Corr); !ok || t.Spans[at].Dur < s.Dur {
 			callOf.set(s.Corr, int32(i))
 		}
@@ -285,17 +282,16 @@ func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 	return callOf, gpu
 }
 
-// correlations are the launches of a process by their number, as spans. Numbers
-// mostly follow each other.
+// correlations maps the correlation numbers of a process's launches to spans. Numbers are mostly consecutive.
 type correlations struct {
 	n     int // launches
 	lo    int64
-	dense []int32 // from lo on: the span + 1; nil: they are few in a wide range
+	dense []int32 // from lo on: the span + 1; nil: few numbers in a wide range
 	wide  map[int64]int32
 }
 
 func newCorrelations(n int, lo, hi int64) correlations {
-	// What is so far apart that it overflows is negative as uint64 is large.
+	// A difference that overflows is large as uint64.
 	if width := uint64(hi) - uint64(lo); n > 0 && width < 16*uint64(n) {
 		return correlations{n: n, lo: lo, dense: make([]int32, width+1)}
 	}
@@ -321,7 +317,7 @@ func (c *correlations) set(corr int64, span int32) {
 	}
 }
 
-// devices are the devices that have work.
+// devices returns the numbers of the devices with work.
 func devices(t *trace.Trace) []int32 {
 	seen := map[int32]bool{}
 	for i := range t.Tracks {
@@ -332,17 +328,16 @@ func devices(t *trace.Trace) []int32 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// AsGoodAsMissing tells a rank that made steps of which the recording lost most of the
-// GPU work, or all.
+// AsGoodAsMissing reports whether the rank made steps but its recording lost most or all of the GPU work.
 func (r *Rank) AsGoodAsMissing() bool {
 	return r.Lost > len(r.Calls) || len(r.Ops) == 0 && len(r.Steps) > 0
 }
 
-// InGraph tells an op that a graph's replay ran.
+// InGraph reports whether a graph replay ran the op.
 func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }
 
-// Label names the ranks. Files that do not say their rank get their place in
-// the world, or else their place in the list.
+// Label names the ranks. A file that does not give its rank is named by its place in the world, or else by its place in
+// the list.
 func Label(ranks []*Rank) {
 	seen := map[string]int{}
 	for _, r := range ranks {

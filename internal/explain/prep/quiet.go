@@ -7,10 +7,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// quietLook is how many spans before a step are looked at for the last that ended.
+// quietLook is the number of spans before a step that are searched for its last predecessor.
 const quietLook = 512
 
-// findQuiet fills in since when nothing is recorded of the launching thread before each of its steps.
+// findQuiet sets Quiet of each step of the launching thread.
 func (r *Rank) findQuiet(t *trace.Trace) {
 	spans := r.mainThread(t)
 	for i := range r.Steps {
@@ -32,8 +32,8 @@ func (r *Rank) findQuiet(t *trace.Trace) {
 	}
 }
 
-// Outputs lists when threads that launch nothing waited for the device, as one does that brings
-// sampled tokens home, in the order in which they went on.
+// Outputs returns the waits for the device of threads that launch nothing, such as a thread that copies sampled tokens
+// back, in the order of their ends.
 func (r *Rank) Outputs() (out []Interval) {
 	launches := map[trace.TrackID]bool{}
 	for i := range r.Calls {

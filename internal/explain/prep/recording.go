@@ -7,14 +7,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// recordingOf is the same for two files of one recording, and for no others: it comes of
-// the times and names of all spans.
+// recordingOf returns a hash of the times and names of all spans: equal for two files of one recording, and for no
+// others.
 func recordingOf(t *trace.Trace) string {
 	if len(t.Spans) == 0 {
 		return ""
 	}
 	sum := sha256.New()
-	number := make([]uint32, t.Strings.Len()) // of names, in the order in which they come, from 1
+	number := make([]uint32, t.Strings.Len()) // of names, by first occurrence, from 1
 	last := uint32(0)
 	buf := make([]byte, 0, 1<<16)
 	for i := range t.Spans {

@@ -6,16 +6,15 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/layers"
 )
 
-// A Template is ranges that the ops of a step are in although nothing marked them when they
-// were launched, as those of a replayed graph: as a step has them that launched the same
-// ops one by one.
+// Template gives the ranges of a step's ops that had no markers at launch, as in a replayed graph. It comes from a step
+// that launched the same ops one by one.
 type Template struct {
-	Ranges []Range // each after that around it
-	Of     []int32 // of the step's ops in order: the innermost, in Ranges; -1: none
+	Ranges []Range // each after its parent
+	Of     []int32 // innermost range of each op of the step, in order: index in Ranges; -1: none
 }
 
-// Nameless is the template of ops in layers that have no names: of each op its layer, -1 for
-// none. They are numbered in a stack of that name.
+// Nameless returns the template of ops in layers without names. of holds the layer of each op, -1 for none. Layers are
+// numbered within the given stack.
 func (m *Markers) Nameless(stack string, of []int32) *Template {
 	t := &Template{Of: of}
 	for _, layer := range of {
@@ -27,9 +26,9 @@ func (m *Markers) Nameless(stack string, of []int32) *Template {
 	return t
 }
 
-// nameless is the text of a layer that nobody named.
+// nameless returns the text of a layer without a name.
 func (m *Markers) nameless(stack string, n int) int32 {
-	key := fmt.Sprintf("\x00%s.%d", stack, n) // no name in a file
+	key := fmt.Sprintf("\x00%s.%d", stack, n) // not a name in any file
 	if at, ok := m.byText[key]; ok {
 		return at
 	}
@@ -52,7 +51,7 @@ func (m *Markers) nameless(stack string, n int) int32 {
 	return m.byText[key]
 }
 
-// sizeless is the text of a module of which it is not known what it was called with.
+// sizeless returns the text of a module with unknown inputs.
 func (m *Markers) sizeless(module int32) int32 {
 	key := "\x00" + m.Modules[module].path
 	at, ok := m.byText[key]
@@ -64,12 +63,12 @@ func (m *Markers) sizeless(module int32) int32 {
 	return at
 }
 
-// Replay puts ops of a step into the ranges of a template, those alone that are in none.
+// Replay assigns those ops of a step that are in no range to the ranges of a template.
 func (r *Rank) Replay(m *Markers, step int32, ops []int32, t *Template) {
 	if r.replayed == nil {
 		r.replayed = make([]int32, len(r.Ops))
 	}
-	made := map[int32]int32{} // of the template's ranges: the step's
+	made := map[int32]int32{} // from the template's ranges to the step's
 	var place func(at int32) int32
 	place = func(at int32) int32 {
 		if at < 0 {

@@ -7,13 +7,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Stage is a stage of a diffusion pipeline, as its span on the host shows it.
+// Stage is a stage of a diffusion pipeline, by its span on the host.
 type Stage struct {
 	Start, End int64
-	Name       string // under which it is registered
+	Name       string // registered name
 }
 
-// findStages lists the stages of a trace. Of spans inside others the outermost counts: markers and the profiler may
+// findStages returns the stages of a trace. Of nested spans only the outermost counts: markers and the profiler may
 // both name a stage.
 func findStages(t *trace.Trace) (out []Stage) {
 	for i := range t.Spans {
@@ -33,7 +33,7 @@ func findStages(t *trace.Trace) (out []Stage) {
 	return kept
 }
 
-// StageAt is the stage that holds a moment of the host, -1 for none.
+// StageAt returns the stage that holds a moment of the host, -1 for none.
 func (r *Rank) StageAt(at int64) int {
 	i, ok := slices.BinarySearchFunc(r.Stages, at, func(s Stage, at int64) int { return cmp.Compare(s.Start, at) })
 	if !ok {
@@ -45,13 +45,13 @@ func (r *Rank) StageAt(at int64) int {
 	return i
 }
 
-// EndsStage tells whether a step is the last one of a stage.
+// EndsStage reports whether a step is the last one of a stage.
 func (r *Rank) EndsStage(i int) bool {
 	until := r.Steps[i].Until
 	return until > 0 && (i+1 == len(r.Steps) || r.Steps[i+1].Start >= until)
 }
 
-// endWithStages tells steps where the stage that they are in ends.
+// endWithStages sets in each step the end of its stage.
 func (r *Rank) endWithStages() {
 	for i := range r.Steps {
 		if at := r.StageAt(r.Steps[i].Start); at >= 0 {

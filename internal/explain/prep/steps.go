@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// findSteps cuts a trace into forward passes, stretch by stretch: prefill and decode
-// repeat in their own ways. The rule is that of the first which has any.
+// findSteps cuts a trace into forward passes, stretch by stretch, since prefill and decode have different repeating
+// patterns. It returns the rule of the first stretch with steps.
 func findSteps(t *trace.Trace) ([]Step, string) {
 	var steps []Step
 	rule := trace.Uncut
@@ -24,8 +24,7 @@ func findSteps(t *trace.Trace) ([]Step, string) {
 	return steps, rule
 }
 
-// wholeWindow makes one step of everything, or of each stretch, so that a trace without
-// steps still gets its figures.
+// wholeWindow makes one step of the whole window, or of each stretch, so that a trace without steps still gets figures.
 func (r *Rank) wholeWindow() {
 	of := map[int]int32{} // steps by stretch
 	for i := range r.Ops {
@@ -50,9 +49,8 @@ func (r *Rank) wholeWindow() {
 	}
 }
 
-// dropCutSteps takes away the steps whose GPU work a file that ends early has
-// not, or not all of: it is written after the CPU's, so such a step would look
-// like one without work.
+// dropCutSteps drops the steps whose GPU work is missing, in whole or in part, from a file that ends early. GPU work is
+// written after the CPU's, so such a step would look like one without work.
 func (r *Rank) dropCutSteps() {
 	if len(r.Stretches) < 2 {
 		r.dropCutIn(0, len(r.Steps))
@@ -70,9 +68,9 @@ func (r *Rank) dropCutSteps() {
 	}
 }
 
-// dropCutIn is that of the steps from one to before another.
+// dropCutIn does so for the steps in [from, to).
 func (r *Rank) dropCutIn(from, to int) {
-	whole := int32(from) // steps before the last one with GPU work are whole
+	whole := int32(from) // steps before the last one with GPU work are complete
 	for i := range r.Ops {
 		if at := r.Ops[i].Step; at < int32(to) {
 			whole = max(whole, at)
@@ -84,8 +82,8 @@ func (r *Rank) dropCutIn(from, to int) {
 	r.DropSteps(int(whole), to)
 }
 
-// RestoreCut gives ranks without any GPU work the steps back that a cut file has no GPU
-// work of: there, that is missing on none tells nothing of their ends.
+// RestoreCut restores the steps without GPU work at the end of cut files if no rank has any GPU work: then its absence
+// says nothing about where steps end.
 func RestoreCut(ranks []*Rank) {
 	if slices.ContainsFunc(ranks, func(r *Rank) bool { return len(r.Ops) > 0 }) {
 		return
@@ -95,7 +93,7 @@ func RestoreCut(ranks []*Rank) {
 	}
 }
 
-// count counts what each step launched and ran.
+// count sets the launches and kernels of each step.
 func (r *Rank) count() {
 	for i := range r.Ops {
 		if o := &r.Ops[i]; o.Step >= 0 && o.Cat == trace.Kernel {
@@ -113,8 +111,7 @@ func (r *Rank) count() {
 	}
 }
 
-// StepAt is the step that holds a moment of the host, -1 for none. Steps do
-// not overlap.
+// StepAt returns the step that holds a moment of the host, -1 for none. Steps do not overlap.
 func (r *Rank) StepAt(at int64) int32 {
 	i, ok := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.Start, at) })
 	if !ok {
@@ -126,9 +123,8 @@ func (r *Rank) StepAt(at int64) int32 {
 	return int32(i)
 }
 
-// Period is the time from a step's start to the next one's, on the host; for
-// the last step its own length, or until the last op ends if that is later. The
-// last step of a stage ends with it: what follows is another stage's.
+// Period returns the host time from a step's start to the next one's. For the last step it is its own length, or the
+// time until the last op ends if that is later. The last step of a stage ends with the stage.
 func (r *Rank) Period(i int) int64 {
 	if r.EndsStage(i) {
 		return r.Steps[i].Until - r.Steps[i].Start
@@ -146,7 +142,7 @@ func (r *Rank) Period(i int) int64 {
 	return end - r.Steps[i].Start
 }
 
-// OutsideSteps is the kind of what no step holds.
+// OutsideSteps is the kind of everything outside of steps.
 const OutsideSteps = trace.StepKind(255)
 
 func KindName(k trace.StepKind) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestFindSteps holds the rules that cut steps and their order.
+// TestFindSteps checks the rules that cut steps and their order.
 func TestFindSteps(t *testing.T) {
 	note := func(y *explaintest.Toy, name string, start, end int64) *explaintest.Toy {
 		y.Span(trace.UserAnnotation, 0, name, start, end)
@@ -52,8 +52,8 @@ func TestFindSteps(t *testing.T) {
 	}
 }
 
-// TestStepsByLaunch assigns work to the step that launched it, not to the one
-// that runs while it does: under overlapped scheduling the device is behind.
+// TestStepsByLaunch assigns work to the step that launched it, not to the one that is current when it runs: under
+// overlapped scheduling the device is behind.
 func TestStepsByLaunch(t *testing.T) {
 	y := explaintest.New().Step(0, 100).Step(100, 200).Run("a", 10, 20, 60, 1).Run("b", 20, 60, 150, 1).Run("c", 110, 150, 300, 1)
 	y.Op(trace.Kernel, "unlaunched", 0, 2, 120, 130, 1)

@@ -9,22 +9,21 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Still is a time in which nothing is recorded of the thread that launches, though what
-// it is at takes far shorter otherwise: its process is stopped, has no core, or collects
-// garbage.
+// Still is a stall: a time with no events of the launching thread, although the same activity usually takes far
+// shorter. Its process is stopped, has no core, or collects garbage.
 type Still struct {
 	Interval
-	In, After string // the innermost span that is open, "" for none; and the one that began or ended before
-	Like      int64  // the median of times between the same two moments
-	Step      int32  // that it lies in or holds up
-	// Sure is that the thread does not wait for anybody: outside of all spans, or in a
-	// call that waits by nature, it may.
+	In, After string // the innermost open span, "" for none; and the span that last began or ended
+	Like      int64  // median time between the same two turns
+	Step      int32  // the step that contains it or that it holds up
+	// Sure means that the thread does not wait for another. Outside of all spans, or in a call that blocks by design,
+	// it may.
 	Sure bool
 }
 
-// A thread stands still from stillLeast on if that is stillFactor of its like, of which
-// there are more than stillAlike. Where it may wait for another it takes waitFactor, and
-// that others wait for it.
+// A thread stalls if it has no events for stillLeast and for stillFactor times the median of more than stillAlike
+// similar gaps. Where it may be waiting for another thread, waitFactor suffices, but then others must be seen waiting
+// for it.
 const (
 	stillLeast  = 2_000_000 // ns
 	stillFactor = 10
@@ -33,9 +32,10 @@ const (
 )
 
 var (
-	// varies is what differs in names of one thing: numbers and addresses.
+	// varies matches the parts that differ between names of one thing: numbers and addresses.
 	varies = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
-	// waiting are parts of the names of what waits by nature, if it is no operator of tensors (aten::select).
+	// waiting matches functions that block by design, by substrings of their names. Tensor operators (aten::select) are
+	// exempt.
 	waiting = regexp.MustCompile(`(?i)wait|recv|poll|select|sleep|acquire|synchronize|broadcast|barrier|gloo`)
 )
 
@@ -45,11 +45,11 @@ type turn struct {
 	begins bool
 }
 
-// gap is the time between two turns of a thread that follow each other.
+// gap is the time between two consecutive turns of a thread.
 type gap struct {
 	Interval
 	from, to turn
-	in       *trace.Span // the innermost that is open; nil: none
+	in       *trace.Span // the innermost open span; nil: none
 }
 
 // eachGap visits a thread's gaps. spans are in order, parents before their children.
@@ -82,16 +82,16 @@ func eachGap(spans []trace.Span, visit func(g *gap)) {
 		}
 		end := s.End()
 		if n := len(stack); n > 0 {
-			end = min(end, stack[n-1].end) // children stick out by a few ns
+			end = min(end, stack[n-1].end) // children may end a few ns later
 		}
 		next(s.Start, turn{s.Name, true})
 		stack = append(stack, open{s, end})
 	}
 }
 
-// standsStill finds when the thread that launches most stands still. API calls alone are
-// too far apart to tell, and may themselves wait for the device or another process on it.
-// The first step of a stretch is the profilers' start.
+// standsStill returns the stalls of the launching thread. API calls alone are too sparse for this, and may themselves
+// wait for the device or another process on it. The first step of a stretch is left out because the profilers start in
+// it.
 func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	spans := r.mainThread(t)
 	if !slices.ContainsFunc(spans, isHostOp) {
@@ -115,7 +115,7 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 		return nil
 	}
 	likes := alike(t, spans, found)
-	beside := intervals(t, func(s *trace.Span) bool { // what other threads wait for on behalf of this one
+	beside := intervals(t, func(s *trace.Span) bool { // waits of other threads on behalf of this one
 		return s.Track != main && s.Cat == trace.UserAnnotation && waiting.MatchString(t.Strings.Get(s.Name))
 	})
 	for i, g := range found {
@@ -135,7 +135,7 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	return out
 }
 
-// alike gives, for each of some gaps, the lengths of all between turns of the same names.
+// alike returns, for each gap, the lengths of all gaps between turns of the same names.
 func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
 	first := map[string]trace.StringID{}
 	plain := make([]trace.StringID, t.Strings.Len())
@@ -150,7 +150,7 @@ func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
 		return [2]turn{{plain[g.from.name], g.from.begins}, {plain[g.to.name], g.to.begins}}
 	}
 	all := map[[2]turn][]int64{}
-	some := make([]bool, len(plain)) // what any of them begins with: most gaps need no look into the map
+	some := make([]bool, len(plain)) // turns with which any of them begins; they spare most gaps the map lookup
 	for i := range of {
 		all[kind(&of[i])], some[plain[of[i].from.name]] = nil, true
 	}
@@ -170,7 +170,7 @@ func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
 	return out
 }
 
-// mainThread is the spans of the thread that launches most.
+// mainThread returns the spans of the thread with most launches.
 func (r *Rank) mainThread(t *trace.Trace) []trace.Span {
 	if len(r.Calls) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func (r *Rank) mainThread(t *trace.Trace) []trace.Span {
 	return t.Spans[from:to]
 }
 
-// mainTrack is the thread that launches most, of so many tracks.
+// mainTrack returns the thread with most launches, out of the given number of tracks.
 func (r *Rank) mainTrack(tracks int) trace.TrackID {
 	launches := make([]int, max(tracks, 1))
 	for i := range r.Calls {

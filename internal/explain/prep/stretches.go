@@ -7,10 +7,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A window by stage records prefill and decode at different times. What a server did
-// between is not known: no step, no gap and no wait reaches from one stretch into the next.
+// A window recorded by stage has prefill and decode at different times. The time between is unknown: no step, no gap
+// and no wait extends from one stretch into the next.
 
-// stretchesOf gives a trace for each stretch of one.
+// stretchesOf splits a trace into one trace per stretch.
 func stretchesOf(t *trace.Trace) []*trace.Trace {
 	if len(t.Stretches) < 2 {
 		return []*trace.Trace{t}
@@ -24,7 +24,7 @@ func stretchesOf(t *trace.Trace) []*trace.Trace {
 	return out
 }
 
-// stretchAt is the stretch of a moment: the last that has begun.
+// stretchAt returns the stretch of a moment: the last that has begun.
 func stretchAt(all []trace.Stretch, at int64) int {
 	i, ok := slices.BinarySearchFunc(all, at, func(s trace.Stretch, at int64) int { return cmp.Compare(s.Start, at) })
 	if !ok {
@@ -33,18 +33,18 @@ func stretchAt(all []trace.Stretch, at int64) int {
 	return max(i, 0)
 }
 
-// Stretch is the stretch of a moment of the rank, from 0.
+// Stretch returns the index, from 0, of the stretch that holds a moment.
 func (r *Rank) Stretch(at int64) int { return stretchAt(r.Stretches, at) }
 
-// Apart tells whether two moments are of different stretches.
+// Apart reports whether two moments are in different stretches.
 func (r *Rank) Apart(x, y int64) bool { return len(r.Stretches) > 1 && r.Stretch(x) != r.Stretch(y) }
 
-// Begins tells whether a step is the first of its stretch: the profiler's start is in it.
+// Begins reports whether a step is the first of its stretch, in which the profiler starts.
 func (r *Rank) Begins(step int) bool {
 	return step == 0 || r.Apart(r.Steps[step-1].Start, r.Steps[step].Start)
 }
 
-// CutStage tells whether the file of the first stretch ends early, and how many steps it has.
+// CutStage reports whether the file of the first stretch ends early, and returns the stretch's number of steps.
 func (r *Rank) CutStage() (steps int, cut bool) {
 	if len(r.Stretches) < 2 || r.Stretches[0].Complete {
 		return 0, false
@@ -55,8 +55,8 @@ func (r *Rank) CutStage() (steps int, cut bool) {
 	return steps, true
 }
 
-// endWithStretches ends the last step of each stretch but the last with what it did: the
-// next one that the rank has was made at another time.
+// endWithStretches ends the last step of each stretch except the last with its own work: the rank's next step was made
+// at another time.
 func (r *Rank) endWithStretches() {
 	for i := range r.Steps {
 		if i > 0 && r.Begins(i) {
@@ -71,12 +71,12 @@ func (r *Rank) endWithStretches() {
 	}
 }
 
-// DropSteps takes away the steps from one to before another, as if they had not been recorded.
+// DropSteps removes the steps in [from, to), as if they had not been recorded.
 func (r *Rank) DropSteps(from, to int) {
 	if from >= to {
 		return
 	}
-	if from > 0 && to < len(r.Steps) && !r.Begins(from) { // the one before ends where they began
+	if from > 0 && to < len(r.Steps) && !r.Begins(from) { // the step before ends where the dropped ones began
 		r.Steps = slices.Clone(r.Steps)
 		r.Steps[from-1].Until = r.Steps[from].Start
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// randomGraph has three ranks of hosts and devices, with a collective now and then, whose
-// recorded times are those of its durations and lags.
+// randomGraph has three ranks with hosts and devices, and occasional collectives, whose recorded times follow from
+// their durations and lags.
 func randomGraph(rng *rand.Rand) *Graph {
 	const ranks, steps = 3, 3
 	g := &Graph{domain: &match.Domain{Ranks: make([]*match.Rank, ranks)}, End: steps}
@@ -71,8 +71,7 @@ func randomGraph(rng *rand.Rand) *Graph {
 	return g
 }
 
-// longest tries all ways to a node: the length of the longest, from the time at which it
-// begins.
+// longest tries all paths to a node and returns the end of the longest.
 func longest(g *Graph, at int32) int64 {
 	n := &g.nodes[at]
 	best, any := int64(math.MinInt64), false
@@ -95,8 +94,8 @@ func longest(g *Graph, at int32) int64 {
 	return best + n.gap + n.dur
 }
 
-// longestWays are all of the longest ways to a node: what each node takes on one, with what
-// is before it, after a time.
+// longestWays returns all of the longest paths to a node: the time of each node on the path, including that before it,
+// after a moment.
 func longestWays(g *Graph, at int32, after int64) (out []map[int32]int64) {
 	n, end := &g.nodes[at], longest(g, at)
 	if end <= after {
@@ -133,7 +132,7 @@ func longestWays(g *Graph, at int32, after int64) (out []map[int32]int64) {
 	return out
 }
 
-// longestWaysOf are those to the end of a step.
+// longestWaysOf returns the longest paths to the end of a step.
 func longestWaysOf(g *Graph, step int, after int64) (out []map[int32]int64) {
 	for i := range g.nodes {
 		if n := &g.nodes[i]; n.ends() && int(n.step) == step && n.at == g.Recorded()[step] {
@@ -143,8 +142,8 @@ func longestWaysOf(g *Graph, step int, after int64) (out []map[int32]int64) {
 	return out
 }
 
-// TestAgainstAllWays: on random graphs a run gives each step the end of the longest of all
-// ways, and the critical path of a step is one of the longest, whose pieces add up to it.
+// TestAgainstAllWays: on random graphs, Run gives each step the end of the longest of all paths, and a step's critical
+// path is one of the longest, with pieces that add up to it.
 func TestAgainstAllWays(t *testing.T) {
 	for seed := range uint64(300) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 1)))
@@ -181,8 +180,7 @@ func TestAgainstAllWays(t *testing.T) {
 	}
 }
 
-// TestChanges: what is taken away from a node delays nobody any more, and changes of one
-// node come upon each other.
+// TestChanges: time removed from a node delays nothing any more, and two changes of one node multiply.
 func TestChanges(t *testing.T) {
 	for seed := range uint64(100) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 2)))

@@ -15,30 +15,30 @@ const (
 	lagGraph  = iota // between ops of one graph
 	lagStream        // between ops of one stream
 	lagOther         // between ops of two streams
-	lagReturn        // from the end of the work to the return of the call that waits for it
+	lagReturn        // from the end of the work to the return of the call that waited for it
 	lagKinds
 )
 
 const (
-	// near is how soon an op begins after what it waits for, ns; later it waited for something else.
+	// near is the longest delay after the op that an op waits for, in ns; a later op waited for something else.
 	near = 20_000
-	// noise is what is no gap, ns: lags vary by as much.
+	// noise is the variation of lags, in ns: shorter delays are not gaps.
 	noise = 3_000
-	// together is the share of their ops that overlap from which on two streams run at once.
+	// together is the share of overlapping ops from which on two streams count as concurrent.
 	together = 0.01
 )
 
-// lags are what is usual on a rank.
+// lags are the usual lags of a rank, in ns.
 type lags struct {
 	of     [lagKinds]int64
-	after  map[int32]int64 // from the end of an op of a graph to the next, by that
+	after  map[int32]int64 // from the end of an op in a graph to the next op, by the latter's kernel key
 	launch map[int32]int64 // from a call to its first op on an idle device, by the op's name
-	call   map[int32]int64 // how long a call takes, by its first op's name
+	call   map[int32]int64 // length of a call, by its first op's name
 }
 
-// asks is when a call asks the device for its first op. A call that takes far longer than like
-// ones do, and whose op begins no sooner than at its end, stood still before: that is the host's
-// time, unless so much was queued that it had to wait.
+// asks returns the moment at which a call asks the device for its first op. A call that takes far longer than like
+// ones, and whose op begins no sooner than at its end, stalled first. That time is the host's, unless the launch queue
+// was full.
 func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 	if c.Op < 0 || c.Blocks {
 		return c.Start
@@ -51,8 +51,8 @@ func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 	return at
 }
 
-// usualLags are those of ranks. Launching takes no longer on one than on any other: if it does the device begins late, as
-// one that others use, and that is a gap.
+// usualLags returns the lags of the ranks. Launches are taken to need only the shortest time of all ranks: beyond it
+// the device begins late, as one that others use, and that is a gap.
 func usualLags(ranks []*match.Rank) (of []lags) {
 	of = make([]lags, len(ranks))
 	parallel.Each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
@@ -74,15 +74,15 @@ func usualLags(ranks []*match.Rank) (of []lags) {
 	return of
 }
 
-// addRank makes the nodes of a rank: its hosts', then its device's.
+// addRank adds the nodes of a rank: its hosts', then its device's.
 func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 	calls, returns := b.addHost(rank, r, usual)
 	ends := make([]int32, len(r.Ops))
 	b.leave[rank] = ends
 	queues := serial(r)
-	last := map[trace.TrackID]int32{}   // op that ended last on a stream
-	before := make([]int32, len(r.Ops)) // the one before it on its stream; none
-	var busy int64                      // until when the device was
+	last := map[trace.TrackID]int32{}   // by stream: the op that ended last
+	before := make([]int32, len(r.Ops)) // by op: the previous one on its stream; none
+	var busy int64                      // end of the device's work so far
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		n := newNode(Work, rank, r.Wall(o.End), 0)
@@ -98,7 +98,7 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 			if after, ok := usual.after[o.Key]; ok && kind == lagGraph {
 				lag = after
 			}
-			// An op may begin as the one before comes to its end (programmatic dependent launch).
+			// An op may begin while the previous one ends (programmatic dependent launch).
 			if p := &r.Ops[prev]; p.End > o.Start && p.End <= o.End {
 				lag = o.Start - p.End
 			}
@@ -108,8 +108,8 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 			c := &r.Calls[o.Call]
 			asked := usual.asks(r, c)
 			lag := o.Start - asked
-			// Launching took that long if the device had nothing else to do most of the time, and it is not far from
-			// the usual: a device that others use begins late.
+			// The lag is the launch's own if the device was otherwise idle most of the time and the lag is near the
+			// usual: a device that others use begins late.
 			idle, most := o.Start-max(busy, asked), usual.launch[o.Name]
 			if 2*idle < lag || c.Blocks && busy > asked || lag > 2*most+near {
 				lag = min(lag, most)
@@ -142,21 +142,21 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 	}
 }
 
-// settle gives a node the gap that nothing explains.
+// settle sets the unexplained gap of a node.
 func (b *builder) settle(n *node) {
 	if ready, ok := b.ready(n); ok && n.start()-ready > noise {
 		n.gap = n.start() - ready
 	}
 }
 
-// other is the op of another stream that op i waits for; none.
+// other returns the op of another stream that op i waits for, or none.
 func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, before []int32, queues map[trace.TrackID]int, n *node) int32 {
 	o := &r.Ops[i]
 	ready, known := b.ready(n)
 	unexplained := !known || n.start()-ready > noise
 	best := int32(none)
 	for track, at := range last {
-		if r.Ops[at].End > o.Start && before[at] != none { // it runs, and the one before it is over
+		if r.Ops[at].End > o.Start && before[at] != none { // it is running, and the previous one has ended
 			at = before[at]
 		}
 		p := &r.Ops[at]
@@ -170,7 +170,7 @@ func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, befo
 	return best
 }
 
-// serial numbers the queues of a rank: streams that never run at once are one.
+// serial numbers the queues of a rank: streams that never run at once form one queue.
 func serial(r *match.Rank) map[trace.TrackID]int {
 	type pair struct{ a, b trace.TrackID }
 	ops := map[trace.TrackID]int{}
@@ -209,12 +209,12 @@ func serial(r *match.Rank) map[trace.TrackID]int {
 	return queues
 }
 
-// lagsOf are the medians of what was recorded where nothing else can have decided.
+// lagsOf returns the medians of the lags that were recorded where only one cause is possible.
 func lagsOf(r *match.Rank) lags {
 	var seen [lagKinds][]int64
 	launch, after, call := map[int32][]int64{}, map[int32][]int64{}, map[int32][]int64{}
 	last := map[trace.TrackID]int32{}
-	var busy int64 // until when the device was
+	var busy int64 // end of the device's work so far
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		if prev, ok := last[o.Track]; ok {

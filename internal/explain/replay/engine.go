@@ -9,36 +9,35 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// vLLM's workers get each step from an engine in another process, which no trace of theirs shows.
-// The engine schedules the next step once it has the tokens of an earlier one, which a thread of
-// one worker, that launches nothing, waits for and sends. So where nothing is recorded of a
-// launching thread before its step, and tokens came home meanwhile, it waited for the engine:
-// it goes on as long after they came as was recorded.
+// vLLM's workers get each step from an engine in another process, which their traces do not show. The engine schedules
+// the next step once it has the tokens of an earlier one, for which a thread of one worker that launches nothing waits
+// and which it then sends. So if nothing is recorded of a launching thread before its step, and tokens arrived
+// meanwhile, it waited for the engine: in a replay it continues after the arrival with the recorded delay.
 
 // engineWait is a wait of a launching thread for the engine, before a step.
 type engineWait struct {
-	prep.Interval       // on the rank's clock: since nothing is recorded, and when the step begins
-	output        int32 // in the outputs: what came home last before the step
+	prep.Interval       // on the rank's clock: from the last recorded event to the start of the step
+	output        int32 // in outputs: the last one before the step
 	returns       int32 // the node
 }
 
-// output is a moment at which tokens came home.
+// output is the arrival of sampled tokens on the host.
 type output struct {
 	prep.Interval       // on the clock of its rank
-	at            int64 // when it ended on the clock of all
-	node          int32 // none: what it waited for is not known
+	at            int64 // its end on the common clock
+	node          int32 // none: the op that it waited for is unknown
 }
 
-// engine is what ties the steps of a domain to the tokens that came home before.
+// engine ties the steps of a domain to earlier outputs.
 type engine struct {
-	rank    int // whose outputs they are
+	rank    int // rank of the outputs
 	outputs []output
 	turns   [][]engineWait // by rank, in order of time
-	own     int64          // from the last that is recorded of a thread to its next step, if it does not wait
+	own     int64          // from the last recorded event of a thread to its next step, without a wait
 }
 
-// findEngine finds the waits for the engine of a domain; none: nobody brings tokens home on a
-// thread of its own.
+// findEngine finds the waits for the engine of a domain; it returns no outputs if no rank receives tokens on a separate
+// thread.
 func findEngine(d *match.Domain) (e engine) {
 	e.turns = make([][]engineWait, len(d.Ranks))
 	for i, r := range d.Ranks {
@@ -79,7 +78,7 @@ func findEngine(d *match.Domain) (e engine) {
 	return e
 }
 
-// addOutputs makes the nodes at which tokens come home: after the op that the thread waits for.
+// addOutputs adds the nodes of the outputs, each after the op that its thread waits for.
 func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lags) {
 	for i := range b.engine.outputs {
 		o := &b.engine.outputs[i]
@@ -96,11 +95,11 @@ func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lag
 	}
 }
 
-// addTurns lets threads begin steps once the tokens that the engine waits for have come home. The
-// engine gives a step to all workers at once: what one of them takes longer to begin is its own.
+// addTurns makes threads begin steps after the outputs that the engine waits for. The engine gives a step to all
+// workers at once, so any further delay of a worker is its own.
 func (b *builder) addTurns() {
 	type turn struct{ output, step int32 }
-	least := map[turn]int64{} // from the tokens to the step, of the worker that begins first
+	least := map[turn]int64{} // from the output to the step, of the first worker
 	each := func(do func(n *node, from int32, of turn)) {
 		for _, list := range b.engine.turns {
 			for i := range list {

@@ -1,19 +1,16 @@
-// Package replay runs a window again from how long everything took and what it waited
-// for: what steps would take if something were otherwise, and what they consist of.
+// Package replay replays a window from recorded durations and dependencies, to predict the length of steps under
+// changes, and to find their critical path.
 //
-// A Graph ties each moment of a domain's ranks to those that it waits for. A host thread
-// goes from call to call. An op begins when it is launched, the op before it on its
-// stream has ended, and so has the op of another stream that it waits for. A collective's
-// ops end once it has begun on all ranks, after its transfer. A call that blocks returns
-// when the work is done that it waits for.
+// A Graph connects each moment of a domain's ranks to the moments that it waits for. A host thread goes from call to
+// call. An op begins once it is launched, the previous op on its stream has ended, and so has any op of another stream
+// that it waits for. A collective's ops end once it has begun on all ranks, after its transfer. A blocking call returns
+// once the work it waits for is done.
 //
-// Traces do not record which stream waits for which event. What an op waits for on
-// another stream is inferred: streams of a rank that never run at once are one queue, and
-// an op that begins just as one of another stream has ended waits for it.
+// Traces do not record which stream waits for which event. Waits between streams are inferred: streams of a rank that
+// never run at once form one queue, and an op that begins just as an op of another stream has ended waits for it.
 //
-// From an end to what waits for it lies a lag, which is the rank's median of its kind and
-// not what was recorded. What begins later than all that is a gap that nothing explains:
-// it stays with its moment. Times are int64 ns.
+// Between an end and the moment that waits for it lies a lag: the rank's median for this kind of lag, not the recorded
+// value. A later begin leaves an unexplained gap, which stays with its moment. Times are int64 ns.
 package replay
 
 import (
@@ -25,32 +22,31 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/match"
 )
 
-// What a node is.
+// What is the kind of a node: a type of moment.
 type What uint8
 
 const (
-	Host   What = iota // a host thread on its way to a call
-	Return             // it returns from a call that waits for the device
+	Host   What = iota // a host thread before a call
+	Return             // it returns from a call that waited for the device
 	Work               // a kernel, copy or memset
 	Arrive             // an op of a collective has begun
 	Meet               // all ranks have begun a collective
-	Leave              // an op of a collective ends, its transfer after they met
+	Leave              // an op of a collective ends, its transfer after the meeting
 )
 
-// none stands for no node, op or name.
+// none means no node, op or name.
 const none = -1
 
-// node is a moment: it ends dur after it begins, and begins gap after the last of what
-// it waits for.
+// node is a moment: it begins gap after the last of the nodes it waits for, and ends dur later.
 type node struct {
-	at       int64    // its end as recorded, on the clock of all
+	at       int64    // its recorded end, on the common clock
 	dur, gap int64    //
 	from     [3]int32 // the nodes that it waits for; none
-	lag      [3]int32 // from their ends on, ns
-	rank     int32    // in the domain's ranks; none of a meeting
+	lag      [3]int32 // after their ends, ns
+	rank     int32    // in the domain's ranks; none for a meeting
 	step     int32    // in the capture's numbering; none
-	ref      int32    // the op or call; of a meeting its place in meets
-	key      int32    // the kernel, with its grid, that it is or launches; none
+	ref      int32    // the op or call; for a meeting its index in meets
+	key      int32    // the kernel with its grid that it runs or launches; none
 	what     What
 }
 
@@ -60,14 +56,14 @@ func (n *node) start() int64 { return n.at - n.dur }
 type Graph struct {
 	domain *match.Domain
 	nodes  []node    // by rank, thread by thread and then the device
-	order  []int32   // the nodes, each after those that it waits for
-	meets  [][]int32 // the nodes of arrivals, of GPU and host collectives
-	// First and End are the steps that all ranks have whole, from First to before End.
+	order  []int32   // indices of nodes, each after those that it waits for
+	meets  [][]int32 // arrivals at each meeting, of GPU and host collectives
+	// First and End are the steps that all ranks have in full, from First to before End.
 	First, End int
-	begins     map[int]bool    // steps that are the first of their stretch
-	runs       sync.Pool       // *[]int64: times of the nodes, for a run
-	to         []int32         // the step that each node is of or comes before, and
-	sums       places[tallies] // what there is in each, once they are asked for
+	begins     map[int]bool    // the first steps of stretches
+	runs       sync.Pool       // *[]int64: times of the nodes, reused by runs
+	to         []int32         // the step that each node is part of or precedes
+	sums       places[tallies] // totals by rank and step, computed on first use
 	tallied    sync.Once
 }
 
@@ -91,8 +87,8 @@ func New(d *match.Domain) *Graph {
 	return g
 }
 
-// Loose counts the steps, after the first, in which something waits for nothing that was recorded: it stays where it was
-// whatever happens, and holds up the rest.
+// Loose counts the steps, after the first, with a node that waits for nothing recorded: it keeps its recorded time
+// under any change, and holds up the rest.
 func (g *Graph) Loose() (steps int) {
 	of := make([]bool, g.End)
 	for i := range g.nodes {
@@ -105,7 +101,7 @@ func (g *Graph) Loose() (steps int) {
 	return steps
 }
 
-// sizeOf is how many nodes a rank may have: those of its calls, waits and ops.
+// sizeOf returns the number of nodes that a rank may have: those of its calls, waits and ops.
 func sizeOf(r *match.Rank, hosts []hostPart) int {
 	n := len(r.Calls) + len(r.Ops) + 2*len(hosts)
 	for _, list := range r.Blocked {
@@ -119,7 +115,7 @@ func sizeOf(r *match.Rank, hosts []hostPart) int {
 	return n
 }
 
-// builder makes the nodes of a graph in any order; their order is found at the end.
+// builder makes the nodes of a graph in any order and sorts them at the end.
 type builder struct {
 	*Graph
 	leave [][]int32    // by rank and op: the node at which the op ends
@@ -132,12 +128,12 @@ func (b *builder) add(n node) int32 {
 	return int32(len(b.nodes) - 1)
 }
 
-// newNode is one that waits for nothing yet.
+// newNode returns a node that waits for nothing yet.
 func newNode(what What, rank int32, at, dur int64) node {
 	return node{what: what, rank: rank, at: at, dur: dur, from: [3]int32{none, none, none}, step: none, ref: none, key: none}
 }
 
-// await makes a node wait for another. What contradicts the times is no wait.
+// await makes a node wait for another. It reports false, and adds no wait, if that contradicts the times.
 func (n *node) await(from int32, ends int64, lag int64) bool {
 	if ends+min(lag, 0) > n.start() {
 		return false
@@ -151,7 +147,7 @@ func (n *node) await(from int32, ends int64, lag int64) bool {
 	return false
 }
 
-// ready is when a node could have begun as recorded; ok is false if it waits for nothing.
+// ready returns when the node could have begun in the recording; ok is false if it waits for nothing.
 func (b *builder) ready(n *node) (at int64, ok bool) {
 	for i, from := range n.from {
 		if from != none {
@@ -163,7 +159,7 @@ func (b *builder) ready(n *node) (at int64, ok bool) {
 	return at, ok
 }
 
-// addRanks makes the nodes of all ranks, of several at once, each in a part of the list.
+// addRanks makes the nodes of all ranks, several ranks at once, each in its part of the list.
 func (b *builder) addRanks() {
 	ranks := b.domain.Ranks
 	usual := usualLags(ranks)
@@ -211,19 +207,18 @@ func (b *builder) addRanks() {
 				shift(&b.outputs[j].node, first)
 			}
 		}
-		b.nodes = append(b.nodes, nodes...) // to where the part begins, or before
+		b.nodes = append(b.nodes, nodes...) // to the start of the part, or before it
 	}
 }
 
-// shift numbers a node, if it is one, among those of all ranks.
+// shift converts a rank's node index, unless it is none, to one among the nodes of all ranks.
 func shift(node *int32, first int32) {
 	if *node != none {
 		*node += first
 	}
 }
 
-// addMeets ties the ops of collectives together. One whose times contradict each other
-// is left alone.
+// addMeets connects the ops of collectives. It skips collectives whose times contradict each other.
 func (b *builder) addMeets() {
 	for i := range b.domain.Matches {
 		m := &b.domain.Matches[i]
@@ -255,8 +250,8 @@ func (b *builder) addMeets() {
 	}
 }
 
-// afterAll lets an op that began before the one before it had ended (programmatic dependent launch) arrive when that has:
-// it waits for it inside. Nothing ends before all have arrived.
+// afterAll handles ops that began before the previous op had ended (programmatic dependent launch): they arrive once
+// that op has ended, since they wait for it inside. No op ends before all have arrived.
 func (b *builder) afterAll(n *node, latest int64) {
 	for i, from := range n.from {
 		if from != none && n.lag[i] < 0 && b.nodes[from].at <= latest {
@@ -268,10 +263,10 @@ func (b *builder) afterAll(n *node, latest int64) {
 	}
 }
 
-// inOrder sorts the nodes by time, in which each comes after those that it waits for. They stay in their places: what
-// reads them in this order reads each thread and device from front to back.
+// inOrder sorts the nodes by time, so that each comes after those that it waits for. Nodes themselves are not moved, so
+// reading them in this order reads each thread and device from front to back.
 func (b *builder) inOrder() {
-	// With their times beside them, few nodes are looked at for it.
+	// Keep the times beside the indices, so that sorting reads few nodes.
 	type timed struct {
 		at   int64
 		node int32
@@ -280,7 +275,7 @@ func (b *builder) inOrder() {
 	for i := range order {
 		order[i] = timed{b.nodes[i].at, int32(i)}
 	}
-	runsort.Stable(order, func(x, y timed) bool { // threads and devices are in order
+	runsort.Stable(order, func(x, y timed) bool { // threads and devices are sorted already
 		if x.at != y.at {
 			return x.at < y.at
 		}
@@ -295,14 +290,14 @@ func (b *builder) inOrder() {
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		for k, f := range n.from {
-			if f != none && place[f] >= place[i] { // ops of no length
+			if f != none && place[f] >= place[i] { // ops of length 0
 				n.from[k] = none
 			}
 		}
 	}
 }
 
-// turn orders moments of one time.
+// turn orders moments at the same time.
 func turn(w What) int {
 	if w == Host {
 		return 0

@@ -12,17 +12,17 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// moment is a point of a host thread: it calls, blocks, or returns from blocking.
+// moment is a point of a host thread: a call, a block, or a return from blocking.
 type moment struct {
 	at    int64 // on the rank's clock
-	call  int32 // none: it blocks or returns
-	host  int32 // the host collective at which it arrives, or from which it returns; none
-	turn  int32 // the wait for the engine that begins, or ends; none
-	since int64 // of a return: when it blocked
+	call  int32 // none: a block or return
+	host  int32 // the host collective at which it arrives or from which it returns; none
+	turn  int32 // the wait for the engine that begins or ends; none
+	since int64 // of a return: start of the block
 	what  What
 }
 
-// moments lists those of a rank's threads that launch, each in time order.
+// moments returns the moments of a rank's launching threads, each in time order.
 func moments(r *match.Rank, hosts []hostPart, turns []engineWait, usual *lags) map[trace.TrackID][]moment {
 	out := map[trace.TrackID][]moment{}
 	waits, n := blocked(r), map[trace.TrackID]int{}
@@ -58,15 +58,15 @@ func moments(r *match.Rank, hosts []hostPart, turns []engineWait, usual *lags) m
 	}
 	for _, list := range out {
 		runsort.Stable(list, func(a, b moment) bool {
-			// A copy that blocks is launched by the very call that waits, and so before it blocks.
+			// A copy that blocks is launched by the very call that waits, so the launch comes before the block.
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.what, a.what), cmp.Compare(b.call, a.call)) < 0
 		})
 	}
 	return out
 }
 
-// blocked lists when threads may wait for the device: in synchronisations, and in
-// copies that return when they are done.
+// blocked returns the times in which threads may wait for the device: in synchronisations, and in copies that return
+// when they are done.
 func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	out := map[trace.TrackID][]prep.Interval{}
 	for track, list := range r.Blocked {
@@ -84,8 +84,8 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	return out
 }
 
-// addHost makes the nodes of a rank's threads, and gives those of its calls. What
-// returns wait for is added once there are ops.
+// addHost makes the nodes of a rank's threads, and returns those of its calls. The waits of returns are added once
+// there are ops.
 func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32, returns []ret) {
 	calls = make([]int32, len(r.Calls))
 	hosts := b.hosts[rank]
@@ -136,13 +136,13 @@ func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32
 	return calls, returns
 }
 
-// ret is a return from a call that blocks; times are of the rank's clock.
+// ret is a return from a blocking call; times are on the rank's clock.
 type ret struct {
 	node      int32
 	since, at int64
 }
 
-// stepOf is a step of a rank in the capture's numbering.
+// stepOf converts a step of a rank to the capture's numbering.
 func stepOf(r *match.Rank, step int32) int32 {
 	if step < 0 {
 		return none
@@ -150,13 +150,12 @@ func stepOf(r *match.Rank, step int32) int32 {
 	return step + int32(r.First)
 }
 
-// waitFor finds the op that a return waits for: of those that were launched before and
-// had ended by then the last. A call that waits for an event waits for what was launched
-// last before an event was recorded.
+// waitFor finds the op that a return waits for: the last op to end among those that were launched before the return and
+// had ended by then. A call that waits for an event waits for the last launch before an event was recorded.
 type waitFor struct {
 	r      *match.Rank
-	lastOf []int32 // by call: the op of it that ends last; none
-	ended  []int64 // by call: when all ops of it and of those before have ended
+	lastOf []int32 // by call: its op that ends last; none
+	ended  []int64 // by call: end of all ops of it and of earlier calls
 }
 
 func newWaitFor(r *match.Rank) *waitFor {
@@ -184,7 +183,7 @@ func newWaitFor(r *match.Rank) *waitFor {
 	return w
 }
 
-// longAgo is how many calls before a return are looked at.
+// longAgo is the number of calls before a return that are searched.
 const longAgo = 4096
 
 func (w *waitFor) op(x ret) int32 {
@@ -194,7 +193,7 @@ func (w *waitFor) op(x ret) int32 {
 	best := int32(none)
 	for i := last - 1; i >= max(0, last-longAgo); i-- {
 		if best != none && w.ended[i] <= r.Ops[best].End {
-			break // so have all before
+			break // so have all earlier ones
 		}
 		o := w.lastOf[i]
 		if o == none || r.Ops[o].End > x.at || best != none && r.Ops[o].End <= r.Ops[best].End {
@@ -207,8 +206,7 @@ func (w *waitFor) op(x ret) int32 {
 	return best
 }
 
-// recordedAfter tells whether an event was recorded between a call and the next, and
-// before a moment.
+// recordedAfter reports whether an event was recorded between a call and the next, and before a moment.
 func (w *waitFor) recordedAfter(call int, before int64) bool {
 	r := w.r
 	k, _ := slices.BinarySearch(r.Records, r.Calls[call].Start)

@@ -12,13 +12,13 @@ import (
 // hostPart is a rank's part of a host collective.
 type hostPart struct {
 	prep.Interval       // on the rank's clock
-	match, at     int32 // in the domain's Hosts, and there in At
+	match, at     int32 // index in the domain's Hosts, and in At of that
 	waits         bool  // the launching thread does nothing else until the end
 	arrives       int32 // the nodes
 	returns       int32
 }
 
-// hostMoments lists, by rank, the parts of host collectives, each by start.
+// hostMoments returns, by rank, the parts of host collectives, each by start.
 func hostMoments(d *match.Domain) [][]hostPart {
 	out := make([][]hostPart, len(d.Ranks))
 	for i := range d.Hosts {
@@ -30,7 +30,7 @@ func hostMoments(d *match.Domain) [][]hostPart {
 				x.Interval = c.Interval
 				x.waits = len(p.For) > 0 && c.Blocked.End > c.Blocked.Start
 			} else {
-				// Just before the others go on.
+				// Just before the others continue.
 				x.Start = p.Start - (r.Wall(p.Start) - p.Start) - 1
 				x.End = x.Start
 			}
@@ -43,8 +43,8 @@ func hostMoments(d *match.Domain) [][]hostPart {
 	return out
 }
 
-// addHostMeets lets threads go on in host collectives once those that they wait for have
-// arrived, and what the operation itself takes, its median, is over.
+// addHostMeets makes threads continue in host collectives after the arrival of the threads that they wait for, plus the
+// operation's own time, its median.
 func (b *builder) addHostMeets() {
 	took := map[string][]int64{}
 	for i := range b.domain.Hosts {
@@ -75,8 +75,8 @@ func (b *builder) addHostMeets() {
 	}
 }
 
-// addHostMeet lets a part end once those that it waits for have arrived. An arrival that was
-// recorded after its end is none of these: clocks may be off by a little.
+// addHostMeet makes a part end after the arrivals that it waits for. It ignores an arrival recorded after the part's
+// end, since clocks may be slightly off.
 func (b *builder) addHostMeet(x *hostPart, arrives []int32, usual int64) {
 	returns := &b.nodes[x.returns]
 	meet := newNode(Meet, none, b.nodes[x.arrives].at, 0)

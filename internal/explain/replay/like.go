@@ -9,33 +9,32 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// Why is a cause that can be taken away: what of a rank becomes as it is elsewhere.
+// Why is a removable cause: the aspect of a rank that is made like its peers'.
 type Why uint8
 
 const (
-	ByWork     Why = iota // kernels that others have fewer of, or with other grids, and their launches
-	ByDevice              // how long the same kernels take, or begin later than they could
-	ByHost                // how long the host takes for the same launches
-	ByTransfer            // how long the rank takes to leave collectives
-	ByAll                 // all of it
+	ByWork     Why = iota // kernels that others run less often, or with other grids, and their launches
+	ByDevice              // time of the same kernels, and delays of their starts
+	ByHost                // host time for the same launches
+	ByTransfer            // time to leave collectives
+	ByAll                 // all of these
 )
 
-// A Blame is what is to be as elsewhere.
+// Blame describes a difference to remove.
 type Blame struct {
 	Why   Why
 	Ranks []int // of the domain
 	Steps []int // in the capture's numbering
-	// Like are the steps of the same rank that it is to be like; none: as other ranks in the
-	// same step.
+	// Like holds the steps of the same rank to be compared with; none: the other ranks in the same step.
 	Like []int
 }
 
-// places has something for each rank and step.
+// places holds a value by rank and step.
 type places[T any] [][]T
 
 func newPlaces[T any](ranks int) places[T] { return make(places[T], ranks) }
 
-// at is what a rank has in a step; nil where nothing was set.
+// at returns the value of a rank and step; nil where none was set.
 func (p places[T]) at(rank, step int) (of T) {
 	if step >= 0 && step < len(p[rank]) {
 		of = p[rank][step]
@@ -50,13 +49,14 @@ func (p places[T]) set(rank, step int, of T) {
 	p[rank][step] = of
 }
 
-// tally is what a place has of one name.
+// tally is the total of one name in a place.
 type tally struct {
 	ns, n int64
-	grids int64 // the same for the same grids, each as often
+	grids int64 // a hash: equal for the same grids with the same frequencies
 }
 
-// tallied is what is tallied: hosts, devices and transfers by the kernel's name. One number, for it is looked up often.
+// tallied is the key of a tally: a kind of node with a kernel's name. It is a single number because it is looked up
+// often.
 type tallied int64
 
 func talliedOf(what What, name int32) tallied { return tallied(name)<<8 | tallied(what) }
@@ -66,8 +66,8 @@ func (t tallied) name() int32 { return int32(t >> 8) }
 
 type tallies map[tallied]*tally
 
-// towards is the step that each node counts to: what a device does to its own step, or to the one it comes before; what a
-// host does to the step that it launches next, since it is that which it holds up; none: no such step comes.
+// towards returns the step towards which each node counts, none if no such step follows. Device work counts towards its
+// own step, or else the next one; host work counts towards the step of its next launch, since it holds up that step.
 func (g *Graph) towards() []int32 {
 	out := make([]int32, len(g.nodes))
 	next := make([]int32, len(g.domain.Ranks))
@@ -85,7 +85,7 @@ func (g *Graph) towards() []int32 {
 			out[i] = next[n.rank]
 		}
 	}
-	launches := int32(none) // the step of the next launch of a thread, whose nodes follow each other
+	launches := int32(none) // step of the next launch of a thread, whose nodes are consecutive
 	for i := len(g.nodes) - 1; i >= 0; i-- {
 		n := &g.nodes[i]
 		if !n.host() {
@@ -102,14 +102,14 @@ func (g *Graph) towards() []int32 {
 	return out
 }
 
-// host tells a moment of a host thread.
+// host reports whether n is a moment of a host thread.
 func (n *node) host() bool { return n.what == Host || n.what == Return }
 
-// between stands for the name of a kernel of what hosts do before a step, from the one before:
-// all of it together, for schedulers do not do the same on each rank in the same order.
+// between replaces the kernel name for all host work between the previous step and this one: schedulers do not do the
+// same work in the same order on each rank.
 const between = -2
 
-// talliedAs is what a node is tallied as.
+// talliedAs returns the key under which a node is tallied.
 func (g *Graph) talliedAs(names *prep.Names, i int32, n *node) tallied {
 	if n.host() && n.step != g.to[i] {
 		return talliedOf(Host, between)
@@ -117,7 +117,7 @@ func (g *Graph) talliedAs(names *prep.Names, i int32, n *node) tallied {
 	return talliedOf(n.what, nameOf(names, n.key))
 }
 
-// tallies adds up what ranks do in steps, and their devices before each. Gaps count.
+// tallies adds up the work of ranks in steps, and of their devices before each step. Gaps are included.
 func (g *Graph) tallies(names *prep.Names) places[tallies] {
 	out := newPlaces[tallies](len(g.domain.Ranks))
 	for i := range g.nodes {
@@ -150,9 +150,8 @@ func nameOf(names *prep.Names, key int32) int32 {
 	return names.Keys[key].Name
 }
 
-// As gives the change by which ranks are in some steps as others are, or as they were. It
-// compares by kernel: what there is of each name, with the median of the others. ok is
-// false if there is nothing to compare with.
+// As returns the change that makes ranks in some steps like the others, or like their own earlier steps. It compares
+// the total of each kernel name with the median of the others. ok is false if there is nothing to compare with.
 func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	g.tallied.Do(func() {
 		g.to = g.towards()
@@ -178,7 +177,7 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	}), ok
 }
 
-// others are what a rank in a step is to be like.
+// others returns the tallies with which a rank in a step is compared.
 func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 	for _, s := range b.Like {
 		if t := g.sums.at(rank, s); t != nil {
@@ -196,10 +195,10 @@ func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 	return out
 }
 
-// factorsOf gives by what times are to be multiplied to be without a cause.
+// factorsOf returns the factors on times that remove a cause.
 func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[tallied]float64 {
 	peers := medians(others)
-	// Names that only one side has may be the same work by other kernels.
+	// Names on one side only may be the same work by other kernels.
 	var extra, missing int64
 	for k, p := range peers {
 		if own[k] == nil && k.what() == Work {
@@ -218,14 +217,14 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 		}
 		p := peers[k]
 		ratio := float64(p.ns) / float64(t.ns)
-		each := ratio // of one, whatever their number
+		each := ratio // of one run, whatever their number
 		if p.n > 0 {
 			each = ratio * float64(t.n) / float64(p.n)
 		}
 		alone := p.n == 0
 		switch by := causeOf(k.what()); {
 		case k.name() == between:
-			// Much of it may be waiting that no trace shows, which no other rank is to have.
+			// Much of it may be waits that traces do not show, which other ranks should not get.
 			if why == ByHost || why == ByAll {
 				out[k] = min(1, ratio)
 			}
@@ -244,7 +243,7 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 	return out
 }
 
-// causeOf is the cause that what a node takes counts to.
+// causeOf returns the cause to which the time of a node counts.
 func causeOf(w What) Why {
 	switch w {
 	case Host, Return:
@@ -255,13 +254,12 @@ func causeOf(w What) Why {
 	return ByDevice
 }
 
-// dependent tells kernels whose time depends on data, and not on their grids alone.
+// dependent reports whether a kernel's time depends on data and not only on its grid.
 func dependent(names *prep.Names, name int32) bool {
 	return name != none && kernel.DataDependent(names.Class[name])
 }
 
-// medians are of each name over several places; the grids are those of a place that has
-// the median number.
+// medians returns the median of each name over several places; the grids are those of a place with the median number.
 func medians(of []tallies) map[tallied]tally {
 	out := map[tallied]tally{}
 	for _, m := range of {

@@ -1,21 +1,20 @@
 package replay
 
-// A Piece is time on the critical path of a step.
+// Piece is a time on the critical path of a step.
 type Piece struct {
-	Step  int // on whose path it is
+	Step  int // step of the path
 	Rank  int // in the domain's ranks
 	Node  Node
-	Lag   bool // not the node itself but what was before it, after a node of
+	Lag   bool // time before the node itself, after a node of kind After
 	After What
-	Gap   bool // of what was before, what nothing explains
+	Gap   bool // unexplained part of that time
 	NS    int64
 }
 
-// Path walks the critical path of each step that Times has, by what was recorded: from
-// the step's end back to the end of the step before, each time to that of all it waited
-// for which let it begin last. The pieces of a step, last first, add up to it. Where a
-// rank was the last to come to a collective, second is called with the one before it, and
-// by how much earlier that was.
+// Path walks the critical path of each step that Times has, by recorded times: from the step's end back to the end of
+// the previous step, each time to the node that determined the begin. The pieces of a step, last first, add up to its
+// length. Where a rank was the last to arrive at a collective, Path calls second with the second-last rank and by how
+// much earlier it arrived, in ns.
 func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, ns int64)) {
 	ends := g.Recorded()
 	last := make([]int32, len(ends))
@@ -32,12 +31,12 @@ func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, n
 	}
 }
 
-// walk is the way back through one step.
+// walk is the walk back through one step.
 type walk struct {
 	*Graph
 	step   int
 	until  int64
-	now    Piece // that is visited
+	now    Piece // being visited
 	visit  func(p *Piece)
 	second func(step, rank, before int, ns int64)
 }
@@ -45,14 +44,14 @@ type walk struct {
 func (w *walk) back(at int32) {
 	for n := &w.nodes[at]; n.at > w.until; n = &w.nodes[at] {
 		before := w.before(n)
-		if before == none { // the window begins
+		if before == none { // start of the window
 			w.piece(n, n.start(), n.at, Piece{})
 			w.piece(n, w.until, n.start(), Piece{Lag: true, Gap: true})
 			return
 		}
 		b := &w.nodes[before]
 		gap := max(min(n.gap, n.start()-b.at), 0)
-		w.piece(n, max(n.start(), b.at), n.at, Piece{}) // it may begin as that comes to its end
+		w.piece(n, max(n.start(), b.at), n.at, Piece{}) // it may begin while b ends
 		w.piece(n, n.start()-gap, n.start(), Piece{Lag: true, Gap: true, After: b.what})
 		w.piece(n, b.at, n.start()-gap, Piece{Lag: true, After: b.what})
 		at = before
@@ -67,8 +66,8 @@ func (w *walk) piece(n *node, from, to int64, p Piece) {
 	}
 }
 
-// before is the node that decided when another could begin: a launch may come before the
-// end of the op before it, and still take longer.
+// before returns the node that determined when n could begin. A launch that precedes the end of the previous op may
+// still decide, by its longer lag.
 func (w *walk) before(n *node) int32 {
 	if n.what == Meet {
 		return w.lastToCome(n)
@@ -85,7 +84,7 @@ func (w *walk) before(n *node) int32 {
 	return best
 }
 
-// lastToCome is the last arrival at a meeting.
+// lastToCome returns the last arrival at a meeting.
 func (w *walk) lastToCome(n *node) int32 {
 	best, second := int32(none), int32(none)
 	for _, from := range w.meets[n.ref] {
@@ -102,7 +101,7 @@ func (w *walk) lastToCome(n *node) int32 {
 	return best
 }
 
-// Total is the length of all steps that Path walks.
+// Total returns the total length of the steps that Path walks, in ns, and their number.
 func (g *Graph) Total() (ns int64, steps int) {
 	for _, t := range g.Times(g.Recorded()) {
 		if t > 0 {

@@ -2,7 +2,7 @@ package replay
 
 import "math"
 
-// A Change is nodes that take another time; in order of nodes. None: all is as it was.
+// Change is a list of nodes with new times, in the order of nodes. Empty: everything as recorded.
 type Change []changed
 
 type changed struct {
@@ -10,14 +10,14 @@ type changed struct {
 	dur, gap int64
 }
 
-// Node is what a Change is chosen by.
+// Node describes a node, to choose those that change.
 type Node struct {
 	What What
 	Rank int // in the domain's ranks
 	Step int // in the capture's numbering; -1: none
-	Op   int // in the rank's; -1
-	Call int // in the rank's; -1
-	Key  int // the kernel, with its grid, that it is or launches; -1
+	Op   int // in the rank's Ops; -1: none
+	Call int // in the rank's Calls; -1: none
+	Key  int // the kernel with its grid that it runs or launches; -1: none
 }
 
 func (g *Graph) node(n *node) Node {
@@ -31,13 +31,13 @@ func (g *Graph) node(n *node) Node {
 	return out
 }
 
-// Scale multiplies what nodes take, and the gaps before them, by what a function gives; 1
-// leaves them as they are. Meetings take no time, and arrivals none but the gaps before them.
+// Scale multiplies the times of nodes and the gaps before them by factor(n); 1 leaves them unchanged. Meetings take no
+// time; arrivals only have gaps.
 func (g *Graph) Scale(factor func(n Node) float64) Change {
 	return g.scale(func(_ int32, n *node) float64 { return factor(g.node(n)) })
 }
 
-// scale is Scale by the places of nodes, too.
+// scale is Scale with the index of each node.
 func (g *Graph) scale(factor func(i int32, n *node) float64) (c Change) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -51,7 +51,7 @@ func (g *Graph) scale(factor func(i int32, n *node) float64) (c Change) {
 	return c
 }
 
-// ScaleGaps multiplies the gaps that nothing explains alone.
+// ScaleGaps multiplies only the unexplained gaps.
 func (g *Graph) ScaleGaps(factor func(n Node) float64) (c Change) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -65,7 +65,7 @@ func (g *Graph) ScaleGaps(factor func(n Node) float64) (c Change) {
 	return c
 }
 
-// Both makes two changes at once: where both change a node, one upon the other.
+// Both combines two changes; on nodes that both change, the effects multiply.
 func (g *Graph) Both(a, b Change) Change {
 	out := make(Change, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -84,7 +84,7 @@ func (g *Graph) Both(a, b Change) Change {
 	return append(append(out, a...), b...)
 }
 
-// upon is what becomes of was if one change makes a of it, and another b.
+// upon combines two changes of a time was, to a and to b.
 func upon(a, b, was int64) int64 {
 	if was == 0 {
 		return 0
@@ -92,15 +92,15 @@ func upon(a, b, was int64) int64 {
 	return int64(float64(a) * float64(b) / float64(was))
 }
 
-// Run puts times to the nodes and gives when each step ends: the last of its GPU work on
-// any rank. A step without any has 0.
+// Run computes the times of all nodes and returns the end of each step, its last GPU work on any rank, in ns on the
+// common clock. A step without GPU work has 0.
 func (g *Graph) Run(change Change) (ends []int64) {
 	times, _ := g.runs.Get().(*[]int64)
 	if times == nil {
 		times = new(make([]int64, len(g.nodes)))
 	}
 	defer g.runs.Put(times)
-	at := *times // of each node, and before it has one, what it takes
+	at := *times // end of each node; before it is computed, gap + dur
 	for i := range g.nodes {
 		at[i] = g.nodes[i].gap + g.nodes[i].dur
 	}
@@ -121,7 +121,7 @@ func (g *Graph) Run(change Change) (ends []int64) {
 				ready = max(ready, at[from])
 			}
 		}
-		if ready == math.MinInt64 { // what waits for nothing is where it was
+		if ready == math.MinInt64 { // a node that waits for nothing keeps its time
 			ready = n.start() - n.gap
 		}
 		at[i] += ready
@@ -132,10 +132,10 @@ func (g *Graph) Run(change Change) (ends []int64) {
 	return ends
 }
 
-// ends tells GPU work of a step.
+// ends reports whether a node is GPU work of a step.
 func (n *node) ends() bool { return (n.what == Work || n.what == Leave) && n.step >= 0 }
 
-// Recorded is when each step ended, as Run gives it, in the recording.
+// Recorded returns the recorded end of each step, in the form of Run.
 func (g *Graph) Recorded() []int64 {
 	ends := make([]int64, g.End)
 	for i := range g.nodes {
@@ -146,8 +146,8 @@ func (g *Graph) Recorded() []int64 {
 	return ends
 }
 
-// Times are the lengths of steps: from the end of the one before to its own. Of the
-// first of a stretch, and of what has no end or no step before it, they are 0.
+// Times returns the lengths of steps, in ns: from the end of the previous step to the step's own end. 0 for the first
+// step of a stretch, and where either end is missing.
 func (g *Graph) Times(ends []int64) []int64 {
 	out := make([]int64, len(ends))
 	for i := g.First + 1; i < len(ends); i++ {

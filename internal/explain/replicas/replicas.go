@@ -1,6 +1,5 @@
-// Package replicas compares data-parallel replicas which make their steps each for itself. No
-// collective ties them together, so what is late cannot be told; how much each has to do in a
-// step, and how long it takes for it, can.
+// Package replicas compares data-parallel replicas that step independently. No collective synchronises them, so
+// lateness is undefined; their load per step and their step times can be compared.
 package replicas
 
 import (
@@ -17,19 +16,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Limits of what is called a difference; docs/metrics.md has them.
+// Thresholds of a difference; docs/metrics.md documents them.
 const (
-	fewSteps  = 3    // of a side
-	slower    = 1.2  // a step, or like kernels, take so many times as long
-	busier    = 1.25 // so many times as much is in a step
-	more      = 1.05 // so many times as many kernels
-	fewLike   = 3    // kinds of kernels
-	fewOfLike = 5    // kernels of a kind, on each side
-	shown     = 3    // kernels
+	fewSteps  = 3    // minimum number of steps per side
+	slower    = 1.2  // ratio of the time of a step, or of like kernels
+	busier    = 1.25 // ratio of the load of a step
+	more      = 1.05 // ratio of the number of kernels
+	fewLike   = 3    // minimum number of kinds of kernels
+	fewOfLike = 5    // minimum number of kernels of a kind per side
+	shown     = 3    // number of kernels listed
 )
 
-// Compare sets the ranks of one replica against all others, in the kind of steps that took it the
-// most time of those that both have; nil: there is none.
+// Compare compares the ranks of one replica with all others. It uses the kind of step that took the replica the most
+// time among the kinds both have. nil: they have none in common.
 func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.Source) bool) *result.Replica {
 	this, others := map[trace.StepKind]*side{}, map[trace.StepKind]*side{}
 	for _, r := range ranks {
@@ -68,15 +67,15 @@ func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.
 	return out
 }
 
-// side is the steps of one kind.
+// side holds the steps of one kind.
 type side struct {
 	period, device, host  []int64
 	batch, tokens, counts []float64
-	each                  map[int32][]int64 // by name and grid: how long each took
-	inStep                []map[int32]int64 // by step: how long those of a name and grid took
+	each                  map[int32][]int64 // by name and grid: all durations
+	inStep                []map[int32]int64 // by step: total time per name and grid
 	named                 map[int32]*named  // by name
 	ran                   []timeslice.Kernel
-	soft                  bool // a software device, which stands still for want of a core
+	soft                  bool // a software device, which stops when it lacks a host core
 }
 
 type named struct {
@@ -98,7 +97,7 @@ func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 		}
 		return into[kind]
 	}
-	// The profilers start in the first step, and how long the last one took is not known as of the others.
+	// Profilers start in the first step, and the last step's period is not comparable with the others.
 	end := len(r.Steps)
 	if end > fewSteps+1 {
 		end--
@@ -151,8 +150,8 @@ func (s *side) medians() result.ReplicaSide {
 	}
 }
 
-// like is how many times as long the device takes for the same kernels of a step, by name and grid. It goes by
-// time: a device that is shared stands still in a few kernels for long, and lets most pass as they are.
+// like returns the ratio of device times for the same kernels of a step, by name and grid. It compares total times,
+// because a shared device stalls for long in a few kernels and runs most at full speed.
 func like(a, b *side) (ratio float64, kinds int) {
 	same := map[int32]bool{}
 	for key, x := range a.each {
@@ -160,7 +159,7 @@ func like(a, b *side) (ratio float64, kinds int) {
 		if len(x) < fewOfLike || len(y) < fewOfLike {
 			continue
 		}
-		// As many of them in a step.
+		// The numbers per step must be similar.
 		if n := float64(len(x)) / float64(len(a.period)) / (float64(len(y)) / float64(len(b.period))); n < more && n > 1/more {
 			same[key] = true
 		}
@@ -186,7 +185,7 @@ func like(a, b *side) (ratio float64, kinds int) {
 	return in(a) / of, len(same)
 }
 
-// differences are the kernels by which the device's time differs most.
+// differences returns the kernels that differ most in device time.
 func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 	na, nb := float64(len(a.counts)), float64(len(b.counts))
 	all := maps.Clone(a.named)
@@ -207,9 +206,9 @@ func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 	return out[:min(len(out), shown)]
 }
 
-// cause is why a step of the replica takes longer, if it does. What is most certain comes first:
-// the same kernel, by name and grid, has the same work wherever it runs, unless there are more requests in a step:
-// kernels that keep their grid (attention, persistent ones) then do as many times more at most.
+// cause returns the reason for longer steps of the replica, if they are longer. The most certain criterion comes first:
+// the same kernel, by name and grid, has the same work everywhere, unless a step has more requests. The work of kernels
+// with a fixed grid (attention, persistent kernels) then grows at most in proportion.
 func cause(r *result.Replica) string {
 	a, b := &r.This, &r.Others
 	period, load := r.Longer(), r.Busier()
@@ -222,7 +221,7 @@ func cause(r *result.Replica) string {
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork
 	case longer && host > device && load < period && (a.Device == 0 || b.Device == 0):
-		return result.CauseUnknown // no GPU work was recorded: all of a step looks like its host's
+		return result.CauseUnknown // no GPU work was recorded: the whole step appears as host time
 	case longer && host > device && load < period:
 		return result.CauseHost
 	case load >= busier:

@@ -8,19 +8,19 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// balanceTable shows how evenly attention and experts are spread over ranks.
+// balanceTable returns the table of the balance of attention and experts over ranks.
 func balanceTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(r.Balance, limit, " rows")
 	t := &table{
 		id: "balance", title: "Balance", omitted: omitted,
-		lead: "Time of attention over data-parallel ranks, and of the experts' matrix products over those that share them out: mean over slowest, between two collectives of all of them. Lost: by how much the slowest are above the mean.",
+		lead: "Attention time over data-parallel ranks, and time of the experts' matrix products over expert-parallel ranks: mean over slowest, between two collectives of all of them. Lost: excess of the slowest over the mean.",
 		cols: []column{
-			{name: "work"}, {name: "kind"}, {name: "steps", right: true, drop: 5}, {name: "ranks", right: true, drop: 4, help: "groups of ranks that share the work out"},
+			{name: "work"}, {name: "kind"}, {name: "steps", right: true, drop: 5}, {name: "ranks", right: true, drop: 4, help: "groups of ranks that share the work"},
 			{name: "balance", right: true, help: "mean over slowest, the median step; 100 %: even"},
 			{name: "lost per step", right: true}, {name: "of a step", right: true, drop: 2},
-			{name: "always the same", right: true, help: "share of what is lost by ranks that are the slowest in a layer all the time: by how work is placed, not by what changes from step to step"},
-			{name: "mostly slowest", help: "the rank by which most is lost, and how much of it", drop: 1},
-			{name: "worst layer", help: "in which most is lost", drop: 3},
+			{name: "always the same", right: true, help: "share of the loss caused by ranks that are always the slowest in a layer: due to placement, not to changes from step to step"},
+			{name: "mostly slowest", help: "the rank that causes most of the loss, and its share", drop: 1},
+			{name: "worst layer", help: "layer with the largest loss", drop: 3},
 		},
 	}
 	for i := range rows {

@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Bench is a benchmark run as reports show it.
+// Bench is the content of the report on a benchmark run.
 type Bench struct {
 	Run     *bench.Run
 	Summary *bench.Summary
 	Records []bench.Record // for the page's plots
-	// Repeats are the summaries of all runs of --repeat, of which Summary is one.
+	// Repeats are the estimates over all runs of --repeat; Summary is one of these runs.
 	Repeats []bench.Estimate
 	Cache   bool // --cache-report
-	// Captures are the pages of the window that was recorded meanwhile, for the page.
+	// Captures are the pages of the window recorded during the run.
 	Captures []Page
 }
 
@@ -35,8 +35,7 @@ func BenchJSON(w io.Writer, b *Bench) error {
 	}{verdict, next, b.Summary, b.Repeats}, false)
 }
 
-// BenchText writes the answer, what SGLang's bench_serving prints, row for row, and after it
-// what that does not say.
+// BenchText writes the verdict, then the rows that SGLang's bench_serving prints, and then further figures.
 func BenchText(w io.Writer, b *Bench, o Options) error {
 	var out strings.Builder
 	p := paint(o.Color)
@@ -57,7 +56,7 @@ func BenchText(w io.Writer, b *Bench, o Options) error {
 	return err
 }
 
-const none = "n/a" // where there was nothing to measure: never 0
+const none = "n/a" // a figure without samples, which is never shown as 0
 
 type benchRows struct{ out *strings.Builder }
 
@@ -74,7 +73,7 @@ func (t benchRows) title(s string, fill string) {
 	fmt.Fprintf(t.out, "%s%s%s\n", strings.Repeat(fill, left), s, strings.Repeat(fill, 50-len(s)-left))
 }
 
-// latency prints the rows of one kind of latency.
+// latency writes the rows of one kind of latency.
 func (t benchRows) latency(title, name string, s bench.Stats, longest bool) {
 	t.title(title, "-")
 	row := func(kind string, ns float64) {
@@ -158,7 +157,7 @@ func benchTable(out *strings.Builder, b *Bench) {
 	t.title("", "=")
 }
 
-// goodput is the section of SGLang's --goodput.
+// goodput writes the section of SGLang's --goodput.
 func (t benchRows) goodput(g *bench.Goodput) {
 	var limits []string
 	for _, o := range g.SLO {
@@ -206,7 +205,7 @@ func (t benchRows) cache(c *bench.Cache) {
 	}
 }
 
-// benchBeyond is ours: short, and only what there is to say.
+// benchBeyond writes the figures that SGLang's table lacks.
 func benchBeyond(out *strings.Builder, b *Bench, o Options) {
 	p := paint(o.Color)
 	fmt.Fprintf(out, "\n%s\n", p.bold("Beyond SGLang's table"))
@@ -233,7 +232,7 @@ func benchTables(b *Bench) []*table {
 
 type benchFact struct{ label, text, severity string }
 
-// benchFacts are sentences, the ones that put the figures into doubt first.
+// benchFacts returns labelled sentences, those that cast doubt on the figures first.
 func benchFacts(b *Bench) (f []benchFact) {
 	s := b.Summary
 	add := func(label, severity, format string, args ...any) {
@@ -241,7 +240,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 	}
 	if h := &s.Health; h.Verdict != "" {
 		text, severity := h.Verdict, "info"
-		// What makes the verdict stands alone; if all is well, all is said.
+		// Only the evidence for the verdict is shown, or all of it if the verdict is clean.
 		var why []string
 		for _, e := range h.Evidence {
 			level, rest, ok := strings.Cut(e, ": ")
@@ -270,7 +269,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 		add("failures", "warning", "%s of %s requests (%s), by reason below", metric.Count(n), metric.Count(s.Requests), share(float64(n)/float64(s.Requests)))
 	}
 	if g := s.LengthFrom; g[bench.FromChunks]+g[bench.FromRequest] > 0 {
-		add("output lengths", "warning", "guessed for %s of %s replies: the server sends no usage, so TPOT and throughput are guesses too",
+		add("output lengths", "warning", "guessed for %s of %s replies: the server sends no usage, so TPOT and throughput are estimates",
 			metric.Count(g[bench.FromChunks]+g[bench.FromRequest]), metric.Count(s.Completed))
 	}
 	if g := s.Goodput; g != nil {
@@ -284,7 +283,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 	if w := s.Steady; w != nil {
 		of := "requests in decode"
 		if !w.Decode {
-			of = "requests under way"
+			of = "requests in flight"
 		}
 		tokens := ""
 		if !s.Embedding {
@@ -295,7 +294,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 		if s.Window != nil {
 			if cut := s.Window.Within(w.Span); cut > 0 {
 				length -= cut
-				without = " without the " + metric.Duration(cut) + " that the profiler touched"
+				without = " without the " + metric.Duration(cut) + " touched by the profiler"
 			}
 		}
 		add("steady window", "", "%s … %s%s (%s of the run, at %d %s): %s req/s, %s%s running",
@@ -303,7 +302,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 			three(w.RequestRate), tokens, three(w.Running))
 	}
 	if !s.Embedding && s.PeakOutputRate > 0 {
-		add("peaks", "", "%s output tokens in any one second, %s requests under way at one moment", three(s.PeakOutputRate), metric.Count(s.PeakRunning))
+		add("peaks", "", "%s output tokens in one second, %s requests in flight", three(s.PeakOutputRate), metric.Count(s.PeakRunning))
 	}
 	if s.Events > 0 {
 		size := "of unknown size"
@@ -312,7 +311,7 @@ func benchFacts(b *Bench) (f []benchFact) {
 		}
 		text := fmt.Sprintf("%s %s", metric.Count(s.Events), size)
 		if s.MergedEvents > 0 {
-			text += fmt.Sprintf("; %s came in one read with the event before, so their gaps are not told apart", share(float64(s.MergedEvents)/float64(s.Events)))
+			text += fmt.Sprintf("; %s arrived in the same read as the event before, so their gaps are unknown", share(float64(s.MergedEvents)/float64(s.Events)))
 		}
 		add("events", "", "%s", text)
 	}
@@ -322,8 +321,8 @@ func benchFacts(b *Bench) (f []benchFact) {
 	return f
 }
 
-// benchTimes shows, beside TTFT, what the client itself waited, and the three
-// meanings of a time between tokens.
+// benchTimes returns the table of latencies: TTFT, waits of the client itself, and the three definitions of inter-token
+// time.
 func benchTimes(b *Bench) *table {
 	t := &table{id: "times", title: "Times", cols: []column{
 		{name: ""}, {name: "median", right: true}, {name: "95 % interval", right: true, drop: 2}, {name: "p90", right: true, drop: 3},
@@ -347,7 +346,7 @@ func benchTimes(b *Bench) *table {
 		{"E2E from scheduled", &s.E2EScheduled}, {"stream close (after last token)", &s.StreamClose},
 	} {
 		if r.of.N == 0 || (r.of == &s.TTFTVisible || r.of == &s.FirstEvent) && *r.of == s.TTFT {
-			continue // nothing, or nothing new
+			continue // no samples, or the same as TTFT
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(r.name), durCell(r.of.Median), interval(r.of.MedianIn), durCell(r.of.P90), durCell(r.of.P99), interval(r.of.P99In),
@@ -374,7 +373,7 @@ func benchRepeats(b *Bench) *table {
 	runs := 0
 	for _, e := range b.Repeats {
 		if len(e.Values) < 2 || strings.HasPrefix(e.Name, "mean_") || strings.HasSuffix(e.Name, "_scheduled") {
-			continue // those are in the JSON
+			continue // only in the JSON
 		}
 		runs = max(runs, len(e.Values))
 		t.rows = append(t.rows, []cell{

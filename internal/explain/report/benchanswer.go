@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// benchAnswer is what a load comes to: a verdict, and what to do next. What puts its figures into doubt comes first.
+// benchAnswer returns the verdict on a load, doubts about its figures first, and the recommended actions.
 func benchAnswer(b *Bench) (verdict string, next []string) {
 	next = []string{}
 	var parts []string
@@ -25,16 +25,16 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 			why = " (" + columns.Clean(string(s.Failures[0].Reason)) + ")"
 		}
 		if s.Completed == 0 {
-			return fmt.Sprintf("All %s failed%s: there is nothing to measure.", plural(n, "request"), why), next
+			return fmt.Sprintf("All %s failed%s, so there are no figures.", plural(n, "request"), why), next
 		}
 		say("%s of %s failed%s", metric.Count(n), plural(s.Requests, "request"), why)
 	}
 	if s.Completed == 0 {
-		return "No request was sent: there is nothing to measure.", next
+		return "No request was sent, so there are no figures.", next
 	}
 	if s.Health.Verdict == "invalid" {
-		say("the client was too busy to time this load, so no latency of it counts")
-		do("send it from a machine that does less, or less of it at a time; stepscope bench selftest says what this one can time")
+		say("the client was too busy to time this load: its latencies are invalid")
+		do("send the load from a less busy machine, or at a lower rate; stepscope bench selftest measures how much load this machine can time")
 	}
 	if s.Health.Verdict == "suspect" {
 		say("the client's own timing is suspect")
@@ -48,13 +48,13 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 		if !s.Lacks(bench.Rates) {
 			held = fmt.Sprintf(" (it served %s/s)", three(s.RequestRate))
 		}
-		say("the server does not keep up with %s%s: first tokens came ever later, after %s in the first quarter of the load and %s in the last", asked(b.Run), held, metric.Duration(f.Early), metric.Duration(f.Late))
-		do("the same command with --flush-cache --find-max-rate --slo ttft:MS looks for the highest rate that holds; for more: another replica, or a larger batch where memory allows it (--max-running-requests, --mem-fraction-static)")
+		say("the server does not keep up with %s%s: TTFT grew over the load, %s (first to last quarter)", asked(b.Run), held, fromTo(metric.Duration(f.Early), metric.Duration(f.Late)))
+		do("find the highest rate that holds: the same command with --flush-cache --find-max-rate --slo ttft:MS; for more, add a replica or, where memory allows, enlarge the batch (--max-running-requests, --mem-fraction-static)")
 	case offered && f != nil && f.Late < keptUp*f.Early && s.Health.Verdict != "invalid":
 		say("the server keeps up with %s", asked(b.Run))
 	case atOnce:
-		say("all %s were sent at once, so the later first tokens waited for the earlier requests", plural(s.Requests, "request"))
-		do("for latencies as users have them, send at a rate (--request-rate) or so many at a time (--max-concurrency)")
+		say("all %s were sent at once, so later first tokens waited for earlier requests", plural(s.Requests, "request"))
+		do("for the latencies that users see, send at a rate (--request-rate) or limit concurrency (--max-concurrency)")
 	}
 	figures := benchFigures(b, !offered || s.Embedding)
 	if figures != "" {
@@ -63,10 +63,11 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	switch {
 	case s.Window == nil:
 	case s.Lacks("ttft"):
-		say("the profiling window touched too many requests for a time to first token")
-		do("stepscope analyze of the run says what the recorded requests waited for; for the figures send the same load without --profile, or a longer one (--num-prompts)")
+		say("no %s figures: the profiler touched %s of %s", lacking(s), metric.Count(s.Window.Touched), plural(s.Requests, "request"))
+		say("%s", repeat(b, s.Duration-s.Window.Untouched))
+		do("stepscope analyze of the run shows the waits of the recorded requests")
 	case s.Window.Whole.TTFT.P99 > standsOut*s.TTFT.P99:
-		say("with what the profiling window touched the p99 of TTFT is %s", metric.Duration(s.Window.Whole.TTFT.P99))
+		say("including the profiling window, TTFT p99 is %s", metric.Duration(s.Window.Whole.TTFT.P99))
 	}
 	if c := s.Cache; c != nil && c.HitRate > warm {
 		say("%s of the prompt tokens came from the server's cache", share(c.HitRate))
@@ -76,7 +77,7 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	}
 	if f != nil && f.Slow != nil && s.Health.Verdict != "invalid" {
 		say("%s", slowFirsts(b, f.Slow))
-		do("to see what they waited for, record them: the same command with %s, then stepscope analyze last", record(b))
+		do("record them to see what they waited for: the same command with %s, then stepscope analyze last", record(b))
 	}
 	if f != nil && (f.Grew && offered || f.Slow != nil) {
 		do("stepscope guide ttft")
@@ -84,11 +85,21 @@ func benchAnswer(b *Bench) (verdict string, next []string) {
 	if s.NotSent > 0 {
 		say("the load was interrupted")
 	}
-	text := strings.Join(parts, "; ")
-	return strings.ToUpper(text[:1]) + text[1:] + ".", next
+	for i := range parts {
+		parts[i] = capital(parts[i])
+	}
+	return strings.Join(parts, ". ") + ".", next
 }
 
-// asked is the rate that was.
+// lacking names the latencies that the profiling window left without figures.
+func lacking(s *bench.Summary) string {
+	if s.Lacks("itl") && s.Lacks("e2e") {
+		return "latency"
+	}
+	return "TTFT"
+}
+
+// asked returns the requested rate in words.
 func asked(r *bench.Run) string {
 	if r.Traced {
 		return "the rate of the trace"
@@ -96,10 +107,10 @@ func asked(r *bench.Run) string {
 	return r.RateText() + " requests/s"
 }
 
-// keptUp is how much longer late first tokens may take than early ones where a server is said to keep up.
+// keptUp is the largest ratio of late to early TTFT at which a server keeps up.
 const keptUp = 1.25
 
-// benchFigures are those by which a load is judged; the rate is told where nobody asked for one.
+// benchFigures returns the main figures of a load in words. rate includes the request rate, which was not requested.
 func benchFigures(b *Bench, rate bool) string {
 	s := b.Summary
 	var parts []string
@@ -108,7 +119,7 @@ func benchFigures(b *Bench, rate bool) string {
 			parts = append(parts, three(s.RequestRate)+" requests/s")
 		}
 		if !s.Embedding {
-			parts = append(parts, three(s.OutputRate)+" output tokens/s")
+			parts = append(parts, three(s.OutputRate)+" output tok/s")
 		}
 	}
 	for _, l := range []struct {
@@ -118,38 +129,42 @@ func benchFigures(b *Bench, rate bool) string {
 		if l.of.N == 0 || l.name == "E2E" && !s.Embedding {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s p50 %s, p99 %s", l.name, metric.Duration(l.of.Median), metric.Duration(l.of.P99)))
+		parts = append(parts, fmt.Sprintf("%s p50 %s p99 %s", l.name, metric.Duration(l.of.Median), metric.Duration(l.of.P99)))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, ", ")
 }
 
-// warm is the share of prompt tokens from the server's cache above which a load is not as on a fresh server.
+// warm is the share of cached prompt tokens above which a server is not fresh.
 const warm = 0.2
 
-// standsOut is by how much a median must be above that of all to be named.
+// standsOut is the ratio to the figure of all requests above which a figure is mentioned.
 const standsOut = 1.5
 
-// slowFirsts says what sets the slowest first tokens apart from the others.
+// slowFirsts describes the differences between the requests with the slowest first tokens and the others.
 func slowFirsts(b *Bench, f *bench.SlowFirsts) string {
-	text := fmt.Sprintf("the slowest %s to a first token (up to %s)", plural(f.Requests, "request"), metric.Duration(f.TTFT))
+	which := plural(f.Requests, "request")
+	if f.Requests == 1 {
+		which = "request"
+	}
+	text := fmt.Sprintf("the %s with the slowest first token (up to %s)", which, metric.Duration(f.TTFT))
 	switch to := f.To - f.From; {
 	case f.Requests == 1:
 		text += fmt.Sprintf(" was sent %s into the load", metric.Duration(f.At))
 	case to < b.Run.Duration/100:
-		text += fmt.Sprintf(" were all sent some %s into the load", metric.Duration(f.At))
+		text += fmt.Sprintf(" were all sent about %s into the load", metric.Duration(f.At))
 	case to < b.Run.Duration/10:
 		text += fmt.Sprintf(" were all sent between %s and %s into the load", metric.Duration(f.From), metric.Duration(f.To))
 	default:
-		text += fmt.Sprintf(" were sent all over the load, the slowest %s into it", metric.Duration(f.At))
+		text += fmt.Sprintf(" were sent throughout the load, the slowest %s into it", metric.Duration(f.At))
 	}
 	with := standing(f)
 	if len(with) == 0 {
-		return text + ", with prompts and a queue like those of others"
+		return text + ", with prompts and a queue like the others'"
 	}
 	return text + ", " + strings.Join(with, " and ")
 }
 
-// standing is in what the slowest differ from the others.
+// standing lists the differences between the slowest and the others.
 func standing(f *bench.SlowFirsts) (with []string) {
 	if f.Waiting >= 1 && f.Waiting > standsOut*f.WaitingAll {
 		with = append(with, fmt.Sprintf("while %s waited for a first token (usually %s)", plural(int(f.Waiting), "other request"), metric.Count(int(f.WaitingAll))))
@@ -160,20 +175,20 @@ func standing(f *bench.SlowFirsts) (with []string) {
 	return with
 }
 
-// wholeSteps is the longest load of which all of it is advised to be recorded: traces of more are large, and take the server
-// long to write.
+// wholeSteps is the length, in steps, of the longest load to record as a whole: longer traces are large, and the server
+// takes long to write them.
 const wholeSteps = 1000
 
-// recordWhole are the flags of a window that holds a load of so many forward steps.
+// recordWhole returns the flags of a window over a load of the given number of forward steps.
 func recordWhole(steps int) string {
 	return fmt.Sprintf("--profile --profile-at 0s --profile-num-steps %d", max(steps, fewestSteps))
 }
 
-// record are the flags of a window that holds the slowest request to its first token: of the whole load, if that is short
-// enough, since another one may be the slowest next time; else of its time, as far as that takes no more than mostSteps.
+// record returns the flags of a window that contains the request with the slowest first token. A short load is recorded as
+// a whole, since another request may be the slowest next time; of a longer one at most mostSteps around that request.
 func record(b *Bench) string {
 	s, f := b.Summary, b.Summary.Firsts.Slow
-	steps := func(ns int64) int { // that a time holds
+	steps := func(ns int64) int { // in a duration
 		if s.ITL.N == 0 || s.ITL.Median <= 0 {
 			return 0
 		}
@@ -186,19 +201,19 @@ func record(b *Bench) string {
 		window += fmt.Sprintf(" --profile-num-steps %d", min(max(n, fewestSteps), mostSteps))
 	}
 	if s.Cache != nil && s.Cache.HitRate < warm {
-		return "--flush-cache " + window // else it has seen these prompts
+		return "--flush-cache " + window // otherwise these prompts are cached
 	}
 	return window
 }
 
-// A window is opened before what it is to hold, since arming the profilers takes that long; it has so many steps.
+// A window opens armLead before the request it should contain, the time it takes to arm the profilers.
 const (
 	armLead     = 300_000_000 // ns
 	fewestSteps = 20
 	mostSteps   = 100
 )
 
-// profileAt is the flag that has a window hold what was sent at a moment of the load.
+// profileAt returns the flag for a window that contains the requests sent ns into the load.
 func profileAt(ns int64) string {
 	return "--profile-at " + time.Duration(max(ns-armLead, 0)).Truncate(10*time.Millisecond).String()
 }

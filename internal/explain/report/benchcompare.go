@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// BenchCompared is a comparison of two loads, or of batches.
+// BenchCompared returns a comparison of two loads, or of batches.
 func BenchCompared(c *bench.Comparison, o Options) *Comparison {
 	v := &Comparison{title: "Comparison of benchmarks", sides: [2]string{benchSide(&c.A), benchSide(&c.B)}, verdict: stopped(columns.Clean(c.Verdict))}
 	clean := func(list []string) (out []string) {
@@ -22,7 +22,7 @@ func BenchCompared(c *bench.Comparison, o Options) *Comparison {
 	}
 	said := ""
 	if i := slices.IndexFunc(c.Unlike, func(u bench.Unlike) bool { return u.Refuses }); c.Refused && i >= 0 {
-		said = c.Unlike[i].What // by the verdict
+		said = c.Unlike[i].What // the verdict has it
 	}
 	for i, u := range c.Unlike {
 		if u.What == said {
@@ -40,11 +40,11 @@ func BenchCompared(c *bench.Comparison, o Options) *Comparison {
 	return v
 }
 
-// mostUnlike is how many differences of loads are named unless all are asked for.
+// mostUnlike is the number of differences between loads shown without --full.
 const mostUnlike = 8
 
 func benchSide(s *bench.Side) string {
-	text := fmt.Sprintf("%s of %s in all", plural(s.Runs, "run"), plural(s.Requests, "request"))
+	text := fmt.Sprintf("%s, %s", plural(s.Runs, "run"), plural(s.Requests, "request"))
 	if n := s.Batches; n == 1 {
 		text = "1 batch"
 	} else if n > 1 {
@@ -61,8 +61,8 @@ func benchSide(s *bench.Side) string {
 	return columns.Clean(s.ID) + ": " + text
 }
 
-// benchDiffs are the figures side by side; those of too few samples are counted, unless all are asked for or there are no
-// others, as of most batches.
+// benchDiffs returns the table of figures side by side. Those of too few samples are only counted, unless all are
+// requested or there are no others, as for most batches.
 func benchDiffs(c *bench.Comparison, o Options) *table {
 	t := &table{id: "rows", title: "B against A", cols: []column{
 		{name: ""}, {name: "A", right: true}, {name: "B", right: true}, {name: "change", right: true},
@@ -86,7 +86,7 @@ func benchDiffs(c *bench.Comparison, o Options) *table {
 		change, interval, p := dash, dash, dash
 		if d.NA > 0 && d.NB > 0 && (d.A != 0 || d.Unit == bench.Share) {
 			change = metric.PercentChange(d.Change)
-			if d.Unit == bench.Share { // a difference of shares
+			if d.Unit == bench.Share { // a difference of shares, in percentage points
 				change = strings.TrimSuffix(change, " %") + " points"
 			}
 		}
@@ -108,12 +108,12 @@ func benchDiffs(c *bench.Comparison, o Options) *table {
 		})
 	}
 	if len(few) > 0 {
-		t.omit(fmt.Sprintf("%s of too few samples: %s", plural(len(few), "figure"), strings.Join(few, "; ")))
+		t.omit(fmt.Sprintf("%s with too few samples: %s", plural(len(few), "figure"), strings.Join(few, "; ")))
 	}
 	return t
 }
 
-// folded is a row in a few words.
+// folded returns a row in a few words.
 func folded(d *bench.Diff) string {
 	switch {
 	case d.NA == 0 && d.NB == 0:
@@ -128,7 +128,7 @@ func folded(d *bench.Diff) string {
 
 var samplesOf = map[string]string{"batch": "batches", "run": "runs", "repeat": "batches"}
 
-// BenchCompat writes another tool's figures of the same events.
+// BenchCompat writes the figures that another tool would compute from the same events.
 func BenchCompat(w io.Writer, tool string, figures []bench.Figure) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "As %s counts\n", tool)

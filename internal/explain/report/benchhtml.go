@@ -12,15 +12,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// The page of a benchmark is made as that of an analysis (html.go), of the same
-// style, plots and tables.
+// The page of a benchmark shares style, plots and tables with that of an analysis (html.go).
 
 const (
-	benchBins = 400   // of the plots over time
-	benchDots = 4_000 // requests shown one by one
+	benchBins = 400   // bins of the plots over time
+	benchDots = 4_000 // individually shown requests
 )
 
-// BenchPage is what a page shows of a run, one by itself or the viewer's.
+// BenchPage is the part of a run common to its own page and the viewer.
 type BenchPage struct {
 	Title   string          `json:"title"`
 	Verdict string          `json:"verdict"`
@@ -30,24 +29,24 @@ type BenchPage struct {
 	Facts   []benchPageFact `json:"facts"`
 	Tables  []pageTable     `json:"tables"`
 	Plots   *benchData      `json:"plots"`
-	Bin     string          `json:"bin"` // length of those that the plots over time have
+	Bin     string          `json:"bin"` // length of a bin of the plots over time
 }
 
-// benchPage is what the template sees.
+// benchPage is the data of the template.
 type benchPage struct {
 	assets
 	*BenchPage
 	Captures []Page
-	Bare     string // why there is no distribution, where there is none
+	Bare     string // the reason for missing distributions
 }
 
-// bare says why a run has no distributions.
+// bare returns the reason why a run has no distributions.
 func bare(b *Bench) string {
 	switch {
 	case b.Summary.Completed == 0:
-		return "No request succeeded: there is nothing to show."
+		return "No request succeeded."
 	case len(b.Run.Profiled) > 0:
-		return "The captured window touched so many requests that the others are too few to show."
+		return "The captured window left too few untouched requests."
 	}
 	return "No latency was measured."
 }
@@ -61,26 +60,25 @@ type benchCard struct {
 type benchPageFact struct {
 	Label    string `json:"label"`
 	Text     string `json:"text"`
-	Severity string `json:"severity"` // "warning", or "" where it is none
+	Severity string `json:"severity"` // "warning" or ""
 }
 
-// benchSpread is a distribution, in the page and in its data.
+// benchSpread is a distribution of the page and its data.
 type benchSpread struct {
 	bench.Distribution
 	Title string `json:"title"`
 	Note  string `json:"note"`
-	Limit int64  `json:"limit"` // the objective, 0: none
+	Limit int64  `json:"limit"` // the objective in ns; 0 for none
 }
 
-// benchData is what the plots are drawn from. Latencies are -1 where there is
-// none; both are for requests that failed.
+// benchData is the data of the plots. Missing latencies are -1; failed requests lack both.
 type benchData struct {
 	*bench.Timeline
 	Steady    []bench.Span     `json:"steady"`
 	Profiled  []bench.Span     `json:"profiled"`
-	Index     []int            `json:"index"` // of the requests shown one by one: their places in the records
+	Index     []int            `json:"index"` // of the individually shown requests in the records
 	At        []int64          `json:"at"`
-	AtOnce    bool             `json:"at_once"` // all were sent at once, so that latencies stand where they end
+	AtOnce    bool             `json:"at_once"` // all were sent at once, so latencies are shown at their ends
 	TTFT      []int64          `json:"ttft"`
 	E2E       []int64          `json:"e2e"`
 	Touched   []benchTouch     `json:"touched"` // by the captured window
@@ -89,7 +87,7 @@ type benchData struct {
 	Spreads   []benchSpread    `json:"spreads"`
 }
 
-// benchTouch says which latencies of a request the captured window touched.
+// benchTouch is the set of latencies of a request that the captured window touched.
 type benchTouch int
 
 const (
@@ -97,7 +95,7 @@ const (
 	touchedE2E
 )
 
-// Several tells whether bins are so long that they have a mean beside the busiest second.
+// Several reports whether bins are long enough to have a mean besides the busiest second.
 func (d *benchData) Several() bool { return d.Bin >= 1e9 }
 
 // BenchHTML writes a run as one self-contained page.
@@ -111,7 +109,7 @@ func BenchHTML(w io.Writer, b *Bench) error {
 	return err
 }
 
-// NewBenchPage is all that a page shows of a run.
+// NewBenchPage returns the content of the page of a run.
 func NewBenchPage(b *Bench) *BenchPage {
 	p := &BenchPage{Title: "Benchmark", Head: benchHead(b), Cards: benchCards(b), Facts: []benchPageFact{}, Tables: []pageTable{}}
 	if m := columns.Clean(b.Run.Model); m != "" {
@@ -124,7 +122,7 @@ func NewBenchPage(b *Bench) *BenchPage {
 	p.Next = append([]string{}, p.Next...)
 	d, dots := newBenchData(b)
 	if dots < b.Summary.Requests {
-		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, the slowest and all that failed among them",
+		p.Facts = append(p.Facts, benchPageFact{Label: "left out", Text: fmt.Sprintf("the latency plot shows %s of %s requests, including the slowest and all failed ones",
 			metric.Count(dots), metric.Count(b.Summary.Requests))})
 	}
 	p.Plots, p.Bin = d, metric.Duration(d.Bin)
@@ -159,15 +157,15 @@ func benchHead(b *Bench) []string {
 	return out
 }
 
-// benchCards are the figures that one looks for first.
+// benchCards returns the main figures.
 func benchCards(b *Bench) []benchCard {
 	s := b.Summary
 	latency := func(name string, x *bench.Stats) benchCard {
 		switch {
 		case s.Lacks(strings.ToLower(name)), s.Lacks("client_queue") && x == &s.Gate:
-			return benchCard{name, none, "not without the profiling window"}
+			return benchCard{name, none, "too few outside the profiling window"}
 		case x.N == 0:
-			return benchCard{name, none, "nothing was measured"}
+			return benchCard{name, none, "no samples"}
 		}
 		return benchCard{name, metric.Duration(x.Median), "median; p99 " + metric.Duration(x.P99)}
 	}
@@ -229,7 +227,7 @@ func newBenchData(b *Bench) (*benchData, int) {
 		}
 		d.Index, d.At, d.TTFT, d.E2E, d.Touched = append(d.Index, i), append(d.At, at), append(d.TTFT, first), append(d.E2E, last), append(d.Touched, touched)
 	}
-	// In a twentieth of the plot nobody can tell dots from each other.
+	// Within a twentieth of the plot, dots cannot be distinguished.
 	if n := int64(len(d.Running)); len(d.At) > 1 && n > 0 {
 		d.AtOnce = 20*(slices.Max(d.At)-slices.Min(d.At)) < d.Bin*n
 	}
@@ -240,15 +238,15 @@ func newBenchData(b *Bench) (*benchData, int) {
 		}
 		limit := d.Limits[s.Name]
 		if s.Name == "itl" {
-			limit = 0 // that objective is on the longest gap of a request
+			limit = 0 // this objective applies to the longest gap of a request
 		}
 		d.Spreads = append(d.Spreads, benchSpread{Distribution: s, Title: titles[s.Name], Note: plural(int(s.N), "value"), Limit: limit})
 	}
 	return d, len(d.At)
 }
 
-// benchPick chooses the requests that are shown one by one: all that failed or
-// were slow, and of the others every so manieth.
+// benchPick returns the indices of the individually shown requests: failed and slow ones, and an even selection of the
+// others.
 func benchPick(records []bench.Record) []int {
 	all := seq(len(records))
 	if len(all) <= benchDots {

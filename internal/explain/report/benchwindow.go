@@ -10,13 +10,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// What a profiling window did to the figures of a load: they are without it, and these say
-// so, and show them with it.
+// The effect of a profiling window on the figures of a load, which exclude it.
 
-// windowFigures are set beside each other, without the window and with it.
+// windowFigures are shown side by side, without the window and with it.
 var windowFigures = []struct {
 	name, lacks string
-	of          func(*bench.Summary) float64 // ns, or per second; NaN: there is none
+	of          func(*bench.Summary) float64 // ns, or per second; NaN if there is none
 	stats       func(*bench.Summary) *bench.Stats
 }{
 	{name: "requests/s", lacks: bench.Rates, of: func(s *bench.Summary) float64 { return s.RequestRate }},
@@ -33,7 +32,7 @@ var windowFigures = []struct {
 	{name: "median ITL", lacks: "itl", stats: func(s *bench.Summary) *bench.Stats { return &s.ITL }},
 }
 
-// windowFact says what the figures leave out, and which cannot.
+// windowFact describes the part of the load that the figures leave out, and the figures that this leaves too few samples.
 func windowFact(b *Bench) benchFact {
 	s := b.Summary
 	w := s.Window
@@ -43,7 +42,7 @@ func windowFact(b *Bench) benchFact {
 	}
 	touched := s.Duration - w.Untouched
 	f := benchFact{label: "profiling window", severity: "info", text: fmt.Sprintf(
-		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. All figures of latencies and rates are without it, and those of the whole run stand below",
+		"touched %s, %s of the run, and %s, from arming the profiler to the end of its export. All latencies and rates exclude it; those of the whole run are below",
 		strings.Join(spans, ", "), share(float64(touched)/max(float64(s.Duration), 1)), plural(w.Touched, "request"))}
 	var lacks []string
 	for _, x := range windowFigures {
@@ -57,35 +56,35 @@ func windowFact(b *Bench) benchFact {
 	}
 	if len(lacks) > 0 {
 		f.severity = "warning"
-		f.text += fmt.Sprintf(". No figure without the window exists for %s: less than half was left of what they are made of. %s",
-			strings.Join(lacks, ", "), longer(b, touched))
+		f.text += fmt.Sprintf(". No figures for %s: less than half of their samples are left without the window. %s",
+			strings.Join(lacks, ", "), repeat(b, touched))
 	}
 	return f
 }
 
-// longer says what to do when a window of this length left too little.
-func longer(b *Bench, touched int64) string {
+// repeat recommends a load that leaves enough samples outside a window which touched this much of it, in ns.
+func repeat(b *Bench, touched int64) string {
 	if b.Summary.NotSent > 0 || slices.ContainsFunc(b.Summary.Failures, func(f bench.Failing) bool { return f.Reason == bench.Interrupted }) {
-		return "The load was interrupted: let it run to its end"
+		return "Let the load run to its end"
 	}
 	if w := b.Summary.Window; w.Spans[len(w.Spans)-1].To >= b.Summary.Duration {
-		return "The window lasted until the load ended: take a shorter one (--profile-num-steps), or send a longer load (--num-prompts)"
+		return "The window lasted until the load ended: repeat with a shorter one (--profile-num-steps), or with more --num-prompts"
 	}
 	few := ""
 	if r := b.Run; r.Rate <= 0 && !r.Traced && r.MaxConcurrency == 0 {
-		few = "; not all at once: --max-concurrency"
+		few = ", not all at once (--max-concurrency)"
 	}
-	return fmt.Sprintf("Send a longer load, of some %s (--num-prompts%s), or take a shorter window (--profile-num-steps)", metric.Count(enoughPrompts(b.Summary, touched)), few)
+	return fmt.Sprintf("Repeat with --num-prompts %d%s", enoughPrompts(b.Summary, touched), few)
 }
 
-// enoughPrompts is a load of which a window of the same length would leave two thirds.
+// enoughPrompts returns the number of requests for which a window of the same length would leave two thirds.
 func enoughPrompts(s *bench.Summary, touched int64) int {
 	n := 3 * max(float64(s.Window.Touched), float64(s.Requests)*float64(touched)/max(float64(s.Duration), 1))
 	ten := math.Pow(10, max(math.Floor(math.Log10(max(n, 1)))-1, 0))
 	return int(math.Ceil(n/ten) * ten)
 }
 
-// benchWindow shows the figures of the run without the window and with it.
+// benchWindow returns the table of figures without the window and with it.
 func benchWindow(b *Bench) *table {
 	t := &table{id: "window", title: "Without and with the profiling window", cols: []column{
 		{name: ""}, {name: "without", right: true}, {name: "p99", right: true}, {name: "max", right: true, drop: 1},

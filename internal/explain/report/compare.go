@@ -14,34 +14,34 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A Comparison is one of captures, of loads or of batches, before it is known where it is shown.
+// Comparison is a comparison of captures, loads or batches, independent of its output format.
 type Comparison struct {
 	title     string
 	sides     [2]string
 	verdict   string
-	unlike    []string // the gravest first
-	gate      string   // the answer to --fail-on; "": that was not given
-	failed    bool     // the gate
+	unlike    []string // differences of the workloads, the gravest first
+	gate      string   // the result of --fail-on; "" without that flag
+	failed    bool     // --fail-on found a regression
 	worse     []string
 	undecided []string
 	causes    []comparedCause
 	tables    []*table
 	notes     []string
 	doubts    []string
-	captures  *Comparison // of the runs that are compared
+	captures  *Comparison // the captures of the compared runs
 }
 
-// comparedCause is a cause as text.
+// comparedCause is the text of a cause.
 type comparedCause struct {
 	Mark, Title, Cost string
 	Facts             []string
-	Rows              []string // a kernel each
+	Rows              []string // one per kernel
 	Next              []string
 	Guide             string
-	Fits              bool // it goes the way in which the steps changed
+	Fits              bool // its direction is that of the change of steps
 }
 
-// Compared is a comparison of captures. o says how much of the tables there is.
+// Compared returns a comparison of captures. o limits its tables.
 func Compared(c *result.Comparison, o Options) *Comparison {
 	v := &Comparison{title: "Comparison of captures", sides: [2]string{sideText(c.A), sideText(c.B)}, verdict: sentence(c.Verdict)}
 	words := func(facts []fact.Fact) (out []string) {
@@ -51,11 +51,11 @@ func Compared(c *result.Comparison, o Options) *Comparison {
 		return out
 	}
 	for _, d := range c.Doubts {
-		v.doubts = append(v.doubts, "not one capture: "+columns.Clean(d)+": what is said of ranks may be wrong")
+		v.doubts = append(v.doubts, "not one capture: "+columns.Clean(d)+": rank findings may be wrong")
 	}
 	v.unlike, v.worse, v.undecided, v.notes = words(c.Unlike), words(c.Regressions), words(c.Undecided), words(c.Notes)
 	if c.Refused {
-		v.unlike = v.unlike[1:] // the verdict says the first
+		v.unlike = v.unlike[1:] // the verdict has the first
 	}
 	v.answer(c.Limit, c.Limits, c.Refused, "slower")
 	for i := range c.Causes {
@@ -72,7 +72,7 @@ func Compared(c *result.Comparison, o Options) *Comparison {
 // WithCaptures adds the comparison of the captures of two runs.
 func (v *Comparison) WithCaptures(c *Comparison) { v.captures = c }
 
-// answer is the answer to --fail-on.
+// answer sets the result of --fail-on.
 func (v *Comparison) answer(limit float64, limits []string, refused bool, worse string) {
 	if limit > 0 {
 		limits = append([]string{metric.Percent(limit)}, limits...)
@@ -81,7 +81,7 @@ func (v *Comparison) answer(limit float64, limits []string, refused bool, worse 
 	switch n := len(v.worse); {
 	case len(limits) == 0:
 	case refused:
-		v.gate = "not judged by " + asked + ", since there is no verdict (--force judges all the same)"
+		v.gate = "not judged by " + asked + ", since there is no verdict (--force judges nevertheless)"
 	case n > 0 && len(limits) == 1 && limit > 0:
 		v.gate, v.failed = fmt.Sprintf("REGRESSION: %s got %s by more than %s", plural(n, "figure"), worse, asked), true
 	case n > 0:
@@ -91,37 +91,34 @@ func (v *Comparison) answer(limit float64, limits []string, refused bool, worse 
 	case len(v.undecided) == len(limits):
 		v.gate = "not judged by " + asked
 	case len(v.undecided) > 0:
-		v.gate = "no regression by what could be judged of " + asked
+		v.gate = "no regression by the limits that could be judged of " + asked
 	default:
 		v.gate = "no regression by " + asked
 	}
 }
 
-// causeText says a cause.
+// causeText returns a cause as text.
 func causeText(x *result.Cause) comparedCause {
-	out := comparedCause{Mark: strings.ToUpper(columns.Clean(x.Change)), Title: columns.Clean(Words(x.Text)), Guide: x.Guide, Fits: x.Fits}
-	if title, _, ok := strings.Cut(out.Title, "; without that"); ok { // that is a fact of its own
-		out.Title = title
-	}
+	out := comparedCause{Mark: strings.ToUpper(columns.Clean(x.Change)), Title: columns.Clean(Words(withoutWorth(x.Text))), Guide: x.Guide, Fits: x.Fits}
 	switch {
 	case x.Change == result.New && x.B > 0:
-		out.Cost = metric.Duration(x.B) + " per step"
+		out.Cost = metric.Duration(x.B) + " a step"
 	case x.Change == result.Gone && x.A > 0:
-		out.Cost = "was " + metric.Duration(x.A) + " per step"
+		out.Cost = "was " + metric.Duration(x.A) + " a step"
 	case x.A > 0 && x.B > 0:
 		out.Cost = metric.PercentChange(float64(x.B)/float64(x.A) - 1)
 	}
 	if x.A == 0 && strings.Contains(out.Title, metric.Duration(x.B)) || x.B == 0 && strings.Contains(out.Title, metric.Duration(x.A)) {
-		out.Cost = "" // it is said
+		out.Cost = "" // the title has it
 	}
 	for _, f := range x.Evidence {
-		if len(x.Kernels) > 0 && (f.Key == "kernels_differ" || f.Key == "kernel_more") { // against other ranks; here it is against A
+		if len(x.Kernels) > 0 && (f.Key == "kernels_differ" || f.Key == "kernel_more") { // against other ranks; here A matters
 			continue
 		}
 		out.Facts = append(out.Facts, columns.Clean(Words(f)))
 	}
 	if x.CountB > 0 || x.CountA > 0 {
-		out.Facts = slices.Insert(out.Facts, 0, fmt.Sprintf("%.0f kernels per step in B, %.0f in A", x.CountB, x.CountA))
+		out.Facts = slices.Insert(out.Facts, 0, fmt.Sprintf("%.0f → %.0f kernels a step", x.CountA, x.CountB))
 	}
 	for i := range x.Kernels {
 		out.Rows = append(out.Rows, kernelChange(&x.Kernels[i]))
@@ -132,22 +129,33 @@ func causeText(x *result.Cause) comparedCause {
 	return out
 }
 
-// kernelChange says how a kernel differs: "nvjet…: 18 per step instead of 6, 317 µs instead of 108 µs".
+// withoutWorth drops the worth of a finding from its sentence: the evidence repeats it.
+func withoutWorth(f fact.Fact) fact.Fact {
+	if what, ok := f.Get("what").(fact.Fact); ok {
+		f = f.With("what", withoutWorth(what))
+	}
+	if effect, _ := f.Get("effect").(fact.Fact); effect.Key == "verdict_worth" {
+		f = f.With("effect", fact.Fact{})
+	}
+	return f
+}
+
+// kernelChange describes the change of a kernel: "nvjet…: 6 → 18 a step, 108 → 317 µs".
 func kernelChange(k *result.KernelChange) string {
 	name := shortenName(columns.Clean(k.Short), 70)
 	count := func(n float64) string { return fmt.Sprintf("%.3g", n) }
 	switch {
 	case k.CountA == 0:
-		return fmt.Sprintf("%s: %s per step, new, %s", name, count(k.CountB), metric.Duration(k.B))
+		return fmt.Sprintf("%s: new, %s a step, %s", name, count(k.CountB), metric.Duration(k.B))
 	case k.CountB == 0:
-		return fmt.Sprintf("%s: gone; %s per step, %s in A", name, count(k.CountA), metric.Duration(k.A))
+		return fmt.Sprintf("%s: gone, %s a step and %s in A", name, count(k.CountA), metric.Duration(k.A))
 	case count(k.CountA) == count(k.CountB):
-		return fmt.Sprintf("%s: %s per step, %s instead of %s", name, count(k.CountB), metric.Duration(k.B), metric.Duration(k.A))
+		return fmt.Sprintf("%s: %s a step, %s", name, count(k.CountB), fromTo(metric.Duration(k.A), metric.Duration(k.B)))
 	}
-	return fmt.Sprintf("%s: %s per step instead of %s, %s instead of %s", name, count(k.CountB), count(k.CountA), metric.Duration(k.B), metric.Duration(k.A))
+	return fmt.Sprintf("%s: %s a step, %s", name, fromTo(count(k.CountA), count(k.CountB)), fromTo(metric.Duration(k.A), metric.Duration(k.B)))
 }
 
-// sentence is a fact with a capital letter and a full stop; "": it says nothing.
+// sentence returns a fact with a capital letter and a full stop; "" if it has no words.
 func sentence(f fact.Fact) string { return stopped(columns.Clean(Words(f))) }
 
 func stopped(s string) string {
@@ -157,7 +165,7 @@ func stopped(s string) string {
 	return capital(s) + "."
 }
 
-// capital begins with a large letter, unless with a name, as of an op.
+// capital capitalises the first word, unless it is a name, such as that of an op.
 func capital(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	if word = strings.TrimRight(word, ",:;"); word == "" || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLower(r) && r != '-' }) {
@@ -167,13 +175,13 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// Failed tells whether something changed by more than --fail-on allows, in the comparison or in that of its captures.
+// Failed reports whether a figure changed by more than --fail-on allows, in the comparison or in that of its captures.
 func (v *Comparison) Failed() bool { return v.failed || v.captures != nil && v.captures.failed }
 
-// Undecided tells whether a limit could not be judged: a gate that did not look is none that passed.
+// Undecided reports whether a limit could not be judged: a gate that was not checked has not passed.
 func (v *Comparison) Undecided() bool { return len(v.undecided) > 0 }
 
-// Text writes the comparison for a terminal: the answer first, then what is behind it, and the tables that are asked for.
+// Text writes the comparison for a terminal: the verdict, its causes, and the requested tables.
 func (v *Comparison) Text(w io.Writer, o Options) error {
 	var b strings.Builder
 	v.text(&b, o)
@@ -187,7 +195,7 @@ func (v *Comparison) Text(w io.Writer, o Options) error {
 
 func (v *Comparison) text(b *strings.Builder, o Options) {
 	p, width := paint(o.Color), o.width()
-	// say writes wrapped lines behind a lead; the lines after the first are indented as far.
+	// say writes wrapped lines after a lead, with a hanging indent.
 	say := func(lead, s string, as func(string) string) {
 		indent := strings.Repeat(" ", columns.Width(lead))
 		for _, l := range columns.Wrap(s, width-columns.Width(lead)) {
@@ -205,7 +213,7 @@ func (v *Comparison) text(b *strings.Builder, o Options) {
 	say("A ", v.sides[0], nil)
 	say("B ", v.sides[1], nil)
 	for _, u := range v.unlike {
-		say("not alike: ", u, warn)
+		say("mismatch: ", u, warn)
 	}
 	say("", v.verdict, p.bold)
 	if v.gate != "" {
@@ -228,14 +236,14 @@ func (v *Comparison) text(b *strings.Builder, o Options) {
 	}
 	b.WriteByte('\n')
 	if len(other) > 0 {
-		say("", "More, by stepscope compare with --full: "+strings.Join(other, ", "), p.faint)
+		say("", "More tables (stepscope compare --full): "+strings.Join(other, ", "), p.faint)
 	}
 	for _, n := range v.notes {
 		say("note: ", n, nil)
 	}
 }
 
-// firstCauses is how many causes are told in full unless all are asked for.
+// firstCauses is the number of causes shown in full without --all.
 const firstCauses = 2
 
 func (v *Comparison) causesText(b *strings.Builder, say func(lead, s string, as func(string) string), o Options, p paint, width int) {
@@ -300,7 +308,7 @@ func (v *Comparison) markdown(b *strings.Builder) {
 	write := lines(b)
 	write("A: ", escapeMarkdown(v.sides[0]), "  ")
 	write("B: ", escapeMarkdown(v.sides[1]))
-	for _, u := range append(slices.Clone(v.doubts), prefixed("not alike: ", v.unlike)...) {
+	for _, u := range append(slices.Clone(v.doubts), prefixed("mismatch: ", v.unlike)...) {
 		write("\n> ", escapeMarkdown(u))
 	}
 	write("\n**", escapeMarkdown(v.verdict), "**")

@@ -4,17 +4,15 @@ import (
 	"io"
 )
 
-// The page of a comparison is made as that of an analysis (html.go), of the same style and tables.
-
-// comparePage is what the template sees.
+// comparePage is the data of the template. The page shares style and tables with that of an analysis (html.go).
 type comparePage struct {
 	assets
 	Title string
-	Parts []comparePart // of captures or of benchmarks, and then of the captures of these
+	Parts []comparePart // of captures or benchmarks, then of the captures of these benchmarks
 }
 
 type comparePart struct {
-	ID, Name string // before the ids of its sections
+	ID, Name string // ID is the prefix of the ids of its sections
 	Gate     string
 	Failed   bool
 	ComparedPage
@@ -24,7 +22,7 @@ type comparePart struct {
 	Doubts    []string
 }
 
-// ComparedPage is what a page shows of any comparison, one by itself or the viewer's.
+// ComparedPage is the part of a comparison common to its own page and the viewer.
 type ComparedPage struct {
 	Sides   [2]string   `json:"sides"`
 	Verdict string      `json:"verdict"`
@@ -33,7 +31,7 @@ type ComparedPage struct {
 	Notes   []string    `json:"notes"`
 }
 
-// Page is what a page shows of it.
+// Page returns the part of v for its page and the viewer.
 func (v *Comparison) Page() *ComparedPage {
 	p := &ComparedPage{Sides: v.sides, Verdict: v.verdict, Unlike: append([]string{}, v.unlike...), Tables: []pageTable{}, Notes: append([]string{}, v.notes...)}
 	for _, t := range v.tables {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// compareTables are the rows that say something; those of too few steps are counted, unless all are asked for or there
-// are no others.
+// compareTables returns the tables of steps, modules and kernels. Rows of too few steps are only counted, unless all are
+// requested or there are no others.
 func compareTables(c *result.Comparison, o Options) []*table {
 	limit, brief := o.rows(), !o.Full && !o.All
 	told := func(d result.StepDiff) bool { return d.Verdict != result.Unclear }
@@ -39,10 +39,10 @@ func compareTables(c *result.Comparison, o Options) []*table {
 		steps.rows = append(steps.rows, append(row, changeCells(&d.Change, d.Verdict)...))
 	}
 	if folded > 0 {
-		steps.omit(fmt.Sprintf("%s of too few steps (%s)", metric.Count(folded), strings.Join(slices.Sorted(maps.Keys(few)), ", ")))
+		steps.omit(fmt.Sprintf("%s with too few steps (%s)", metric.Count(folded), strings.Join(slices.Sorted(maps.Keys(few)), ", ")))
 	}
 	if unmoved > 0 {
-		steps.omit(metric.Count(unmoved) + " without a sure change")
+		steps.omit(metric.Count(unmoved) + " without a significant change")
 	}
 	kernels := &table{id: "kernels", title: "Kernels, by their effect on the step", cols: []column{
 		{name: "kind"}, {name: "kernel", flex: true, code: true, min: 24}, {name: "grid", drop: 5}, {name: "effect on step", right: true},
@@ -58,7 +58,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 			unclear++
 			continue
 		}
-		if hardly(d.Verdict, d.Effect) || d.A == 0 && d.B == 0 { // as what only the first step runs
+		if hardly(d.Verdict, d.Effect) || d.A == 0 && d.B == 0 { // such as kernels of the first step only
 			same++
 			continue
 		}
@@ -83,7 +83,7 @@ func compareTables(c *result.Comparison, o Options) []*table {
 		kernels.omit(leftOut(limit, shown, ""))
 	}
 	if unclear > 0 {
-		kernels.omit(metric.Count(unclear) + " of too few steps")
+		kernels.omit(metric.Count(unclear) + " with too few steps")
 	}
 	if same > 0 {
 		kernels.omit(hidden(same))
@@ -91,14 +91,13 @@ func compareTables(c *result.Comparison, o Options) []*table {
 	return []*table{steps, compareModules(c, o), kernels}
 }
 
-// hardly tells rows that say nothing: the same, or perhaps not, with hardly any
-// effect.
+// hardly reports whether a row is unimportant: unchanged, or unclear with hardly any effect.
 func hardly(verdict string, effect float64) bool {
 	return verdict == result.Same || verdict == result.NotClear && math.Abs(effect) < 0.01
 }
 
 func hidden(n int) string {
-	return metric.Count(n) + " without a clear effect are not shown"
+	return metric.Count(n) + " without a clear effect"
 }
 
 func compareModules(c *result.Comparison, o Options) *table {
@@ -116,7 +115,7 @@ func compareModules(c *result.Comparison, o Options) *table {
 	same := len(c.Modules) - unclear - len(rows)
 	rows, t.omitted = cut(rows, o.rows(), " modules")
 	if unclear > 0 {
-		t.omit(metric.Count(unclear) + " of too few steps")
+		t.omit(metric.Count(unclear) + " with too few steps")
 	}
 	if same > 0 {
 		t.omit(hidden(same))
@@ -157,10 +156,10 @@ func gridText(g [3]int32) string {
 	return fmt.Sprintf("%d×%d×%d", g[0], g[1], g[2])
 }
 
-// omit says of one thing more that it was left out.
-func (t *table) omit(what string) {
+// omit adds to the description of omitted rows.
+func (t *table) omit(rows string) {
 	if t.omitted != "" {
-		what = t.omitted + ", " + what
+		rows = t.omitted + ", " + rows
 	}
-	t.omitted = what
+	t.omitted = rows
 }

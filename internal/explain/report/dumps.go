@@ -10,14 +10,14 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/dumps"
 )
 
-// DumpsText writes a comparison of performance dumps for a terminal: what is not alike first, then the verdict.
+// DumpsText writes a comparison of performance dumps for a terminal: differences of the workloads, the verdict, tables.
 func DumpsText(w io.Writer, c *dumps.Comparison, o Options) error {
 	var b strings.Builder
 	for i := range c.Sides {
 		fmt.Fprintf(&b, "%s %s\n", sideLetter(i), dumpSide(&c.Sides[i]))
 	}
 	b.WriteByte('\n')
-	write := lines(&b) // not wrapped: they are searched for
+	write := lines(&b) // not wrapped, so that they can be searched
 	for _, line := range unlikeLines(c, false) {
 		write(line)
 	}
@@ -62,7 +62,7 @@ func sideLetter(i int) string {
 	return fmt.Sprintf("#%d", i+1)
 }
 
-// dumpSide says what a side is of.
+// dumpSide describes a side.
 func dumpSide(s *dumps.About) string {
 	text := columns.Clean(s.Name) + ": " + plural(s.Dumps, "dump")
 	for _, list := range [][]string{s.Models, s.Sizes} {
@@ -79,7 +79,8 @@ func dumpSide(s *dumps.About) string {
 	return text
 }
 
-// unlikeLines are what must be known before any figure is believed. counted: the table says the numbers of steps.
+// unlikeLines returns the differences of the workloads, which put all figures into doubt. counted leaves out the numbers
+// of steps, which the table has.
 func unlikeLines(c *dumps.Comparison, counted bool) (lines []string) {
 	for _, u := range c.Unlike {
 		if counted && u.What == dumps.StepCount {
@@ -91,23 +92,23 @@ func unlikeLines(c *dumps.Comparison, counted bool) (lines []string) {
 			for _, v := range values {
 				quoted = append(quoted, shortenName(columns.Clean(v), 60))
 			}
-			text := "not said"
+			text := "unknown"
 			if len(quoted) > 0 {
 				text = strings.Join(quoted, " and ")
 			}
 			each = append(each, sideLetter(i)+" "+text)
 		}
-		lines = append(lines, fmt.Sprintf("NOT ALIKE in %s: %s", u.What, strings.Join(each, ", ")))
+		lines = append(lines, fmt.Sprintf("MISMATCH in %s: %s", u.What, strings.Join(each, ", ")))
 	}
 	for i := range c.Sides {
 		if c.Sides[i].Diffusers {
-			lines = append(lines, fmt.Sprintf("%s is of a fall-back: Diffusers' own pipeline ran, not SGLang's, so it says nothing about SGLang's", sideLetter(i)))
+			lines = append(lines, fmt.Sprintf("%s fell back to Diffusers' own pipeline, so it shows nothing about SGLang's", sideLetter(i)))
 		}
 	}
 	return lines
 }
 
-// dumpVerdict is the answer for a side: how much longer the whole takes, and which stages make it so.
+// dumpVerdict returns the verdict on a side: the change of E2E and the stages that cause it.
 func dumpVerdict(c *dumps.Comparison, side int) string {
 	v, base := &c.E2E.Values[side], &c.E2E.Values[0]
 	text := ""
@@ -115,7 +116,7 @@ func dumpVerdict(c *dumps.Comparison, side int) string {
 		text = sideLetter(side) + ": "
 	}
 	if base.N == 0 || v.N == 0 {
-		return text + "E2E is not on both sides: total_duration_ms is 0"
+		return text + "E2E is missing on one side: total_duration_ms is 0"
 	}
 	text += fmt.Sprintf("E2E %s: %s → %s (%s)", v.Verdict, msText(base.MS), msText(v.MS), metric.PercentChange(v.Change))
 	var parts []string
@@ -150,7 +151,7 @@ func stepList(steps []int) string {
 }
 
 func slowStep(s *dumps.SlowStep) string {
-	return fmt.Sprintf("denoising step %d of %s took %s, its others %s", s.Step, sideLetter(s.Side), msText(s.MS), msText(s.Others))
+	return fmt.Sprintf("denoising step %d of %s took %s, its other steps %s", s.Step, sideLetter(s.Side), msText(s.MS), msText(s.Others))
 }
 
 func worseTime(c *dumps.Comparison, r *dumps.Regression) string {
@@ -179,18 +180,18 @@ func msChange(ms float64) string {
 	return msText(ms)
 }
 
-// dumpNotes are what limits the comparison.
+// dumpNotes returns the limitations of the comparison.
 func dumpNotes(c *dumps.Comparison) (notes []string) {
 	if len(c.NotSaid) > 0 {
-		notes = append(notes, "not every dump says its "+strings.Join(c.NotSaid, ", ")+": whether these are alike cannot be told.")
+		notes = append(notes, "some dumps lack their "+strings.Join(c.NotSaid, ", ")+", so this could not be compared.")
 	}
 	few := false
 	for i := range c.Sides {
 		few = few || c.E2E.Values[i].N > 0 && i > 0 && !c.E2E.Values[i].Tested
 	}
 	if few {
-		notes = append(notes, "there are too few dumps for a test: verdicts are SGLang's thresholds (2 % of the whole; 10 % and 120 ms of a stage), and how "+
-			"much two runs of one build differ cannot be told. Give four or more of each side, as A1.json,A2.json,… or a directory.")
+		notes = append(notes, "too few dumps for a significance test: verdicts are SGLang's thresholds (2 % of the whole; 10 % and 120 ms of a stage), and "+
+			"the variation between runs of one build is unknown. Give four or more of each side, as A1.json,A2.json,… or a directory.")
 	}
 	return notes
 }

@@ -39,7 +39,7 @@ func TestDumpsMarkdown(t *testing.T) {
 		{"new base", ""},
 		{"base new faster", ""},
 		{"older older4", ""},
-		{"base older", "> NOT ALIKE in denoising steps: A 9, B 5\n\n"},
+		{"base older", "> MISMATCH in denoising steps: A 9, B 5\n\n"},
 	} {
 		names := strings.Fields(c.sides)
 		var b bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/dumps"
 )
 
-// dumpTables are the times of the whole, by stage and by denoising step, and memory.
+// dumpTables returns the tables of whole generations, stages, denoising steps and memory.
 func dumpTables(c *dumps.Comparison, limit int) []*table {
 	whole := dumpTable("e2e", "Whole generations", []dumps.Row{c.E2E}, nothing)
 	whole.rows = append(whole.rows, throughput(&c.E2E, len(whole.cols)))
@@ -26,7 +26,7 @@ func dumpTables(c *dumps.Comparison, limit int) []*table {
 	if limit > 0 && len(steps) > limit {
 		steps, omitted = nil, "--all shows each"
 		for _, r := range c.Steps {
-			if r.Step < 1 || stands(c, r.Step) {
+			if r.Step < 1 || outlier(c, r.Step) {
 				steps = append(steps, r)
 			}
 		}
@@ -34,7 +34,7 @@ func dumpTables(c *dumps.Comparison, limit int) []*table {
 	each := dumpTable("steps", "Denoising steps", steps, func(r *dumps.Row, side int) string {
 		for _, s := range c.Slow {
 			if s.Step == r.Step && (s.Side == side || s.Side == 0) {
-				return "stands out in " + sideLetter(s.Side)
+				return "outlier in " + sideLetter(s.Side)
 			}
 		}
 		return ""
@@ -45,8 +45,8 @@ func dumpTables(c *dumps.Comparison, limit int) []*table {
 
 func nothing(*dumps.Row, int) string { return "" }
 
-// stands tells whether a denoising step stands out on a side.
-func stands(c *dumps.Comparison, step int) bool {
+// outlier reports whether a denoising step is an outlier on any side.
+func outlier(c *dumps.Comparison, step int) bool {
 	for _, s := range c.Slow {
 		if s.Step == step {
 			return true
@@ -55,8 +55,8 @@ func stands(c *dumps.Comparison, step int) bool {
 	return false
 }
 
-// dumpTable has a row for each time: of two sides with everything that is known, of more with less. said is what it comes
-// to where there is no verdict.
+// dumpTable returns a table with one row per time; with two sides it has more columns. said returns the text that replaces
+// a missing verdict.
 func dumpTable(id, title string, rows []dumps.Row, said func(r *dumps.Row, side int) string) *table {
 	t := &table{id: id, title: title, cols: []column{{name: "", flex: true, min: 24}, {name: "A", right: true}}}
 	if len(rows) == 0 {
@@ -111,7 +111,7 @@ func dumpTable(id, title string, rows []dumps.Row, said func(r *dumps.Row, side 
 	return t
 }
 
-// stageLabel is the name of a row, with the number of steps that a stage of old dumps is the sum of.
+// stageLabel returns the name of a row. In old dumps a stage is the sum of several steps, whose number it includes.
 func stageLabel(r *dumps.Row) string {
 	var counts []string
 	for _, v := range r.Values {
@@ -136,7 +136,7 @@ func msCell(v *dumps.Value) cell {
 	return durCell(v.MS * 1e6)
 }
 
-// throughput is what one generation after the other gives.
+// throughput returns the row of generations per second, run one after another.
 func throughput(e2e *dumps.Row, width int) []cell {
 	row := []cell{textCell("throughput")}
 	per := (width - 2) / (len(e2e.Values) - 1)
@@ -156,7 +156,7 @@ func perSecond(ms float64) float64 {
 	return 1000 / ms
 }
 
-// peaksTable has the peaks of allocated memory.
+// peaksTable returns the table of peaks of allocated memory.
 func peaksTable(c *dumps.Comparison) *table {
 	t := &table{id: "memory", title: "Memory, peak allocated", cols: []column{{name: "checkpoint", flex: true, min: 24}}}
 	for i := range c.Sides {

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// cost is what a finding is worth, or else what it costs; "" when that is nothing.
+// cost returns the worth of a finding per step, or its cost if the worth is unknown; "" if there is neither.
 func cost(f *result.Finding) string {
 	w := &f.Worth
 	switch {
@@ -36,10 +36,13 @@ func cost(f *result.Finding) string {
 	return "costs " + metric.Duration(f.CostNSPerStep) + " per step"
 }
 
-// answer is the verdict, as a sentence; "": a report of an older program has none.
+// noFindings replaces the findings of a report without any.
+const noFindings = "No problems found."
+
+// answer returns the verdict as a sentence; "" if the report has none, as reports of older versions.
 func answer(r *result.Report) string { return sentence(r.Verdict) }
 
-// guides are those that findings name, in their order.
+// guides returns the guides named by findings, without duplicates.
 func guides(found []result.Finding) (names []string) {
 	for i := range found {
 		if g := found[i].Guide; g != "" && !slices.Contains(names, g) {
@@ -49,7 +52,7 @@ func guides(found []result.Finding) (names []string) {
 	return names
 }
 
-// stepsOf names the steps of a finding: "" when it is not about steps.
+// stepsOf returns the steps of a finding in words; "" if it is not about steps.
 func stepsOf(f *result.Finding) string {
 	switch {
 	case f.FirstStep < 0:
@@ -62,7 +65,7 @@ func stepsOf(f *result.Finding) string {
 	return fmt.Sprintf("steps %d–%d", f.FirstStep, f.LastStep)
 }
 
-// proofs are a finding's evidence, after what the finding is worth.
+// proofs returns the worth of a finding followed by its evidence.
 func proofs(f *result.Finding) []result.Evidence {
 	if f.Worth.Says.String() == "" {
 		return f.Evidence
@@ -70,8 +73,7 @@ func proofs(f *result.Finding) []result.Evidence {
 	return slices.Concat([]result.Evidence{{Text: f.Worth.Says, Step: -1}}, f.Evidence)
 }
 
-// proof is a piece of evidence as text, and the name that the text does not
-// hold itself, shortened.
+// proof returns the text of a piece of evidence, and its name, shortened, unless the text contains it.
 func proof(e *result.Evidence) (text, name string) {
 	text, name = columns.Clean(Words(e.Text)), Words(e.Name)
 	if strings.Contains(text, name) || strings.Contains(text, columns.Clean(kernel.Short(name))) {
@@ -83,10 +85,10 @@ func proof(e *result.Evidence) (text, name string) {
 	return text, name
 }
 
-// chance says what became of findings on late ranks that were held against chance, and what
-// would have been found.
-func chance(r *result.Report) (out []string) {
-	for _, f := range []fact.Fact{r.Chance.Tests, r.Chance.Says} {
+// limitsOf returns, without full stops, the detectable lateness, the results of significance tests and the profiler's
+// overhead.
+func limitsOf(r *result.Report) (out []string) {
+	for _, f := range []fact.Fact{r.Chance.Says, r.Chance.Tests, r.Recording.Says} {
 		if s := columns.Clean(Words(f)); s != "" {
 			out = append(out, s)
 		}
@@ -94,7 +96,19 @@ func chance(r *result.Report) (out []string) {
 	return out
 }
 
-// headline says in one line what was captured.
+// confidence returns limitsOf as a paragraph; "" if nothing is known.
+func confidence(r *result.Report) string {
+	all := limitsOf(r)
+	if len(all) == 0 {
+		return ""
+	}
+	for i, s := range all[1:] {
+		all[i+1] = capital(s)
+	}
+	return "Confidence: " + strings.Join(all, ". ") + "."
+}
+
+// headline returns the parts of the line that describes the capture.
 func headline(r *result.Report) []string {
 	s := &r.Source
 	out := []string{plural(len(s.Ranks), "rank")}
@@ -127,32 +141,32 @@ func headline(r *result.Report) []string {
 	return out
 }
 
-// caveat says what the capture lacks, "" when it is whole.
+// caveat describes the gaps of a capture; "" if it is complete.
 func caveat(s *result.Source) string {
 	switch {
 	case len(s.Doubts) > 0:
-		return "not one capture: " + columns.Clean(strings.Join(s.Doubts, "; ")) + ": what is said of ranks may be wrong"
+		return "not one capture: " + columns.Clean(strings.Join(s.Doubts, "; ")) + ": rank findings may be wrong"
 	case len(s.Missing) > 0:
 		names, more := cut(trace.LabelRuns(s.Missing), 12, "")
 		text := "no file of " + columns.Clean(strings.Join(names, ", "))
 		if more != "" {
 			text += " … (" + more + ")"
 		}
-		return text + ": the figures are of the ranks that were found"
+		return text + ": the figures cover only the ranks found"
 	case !s.Complete:
-		return "a file ends early: see the findings and notes"
+		return "a file ends early, see the findings and notes"
 	}
 	return ""
 }
 
-func plural(n int, what string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return metric.Count(n) + " " + what + "s"
+	return metric.Count(n) + " " + noun + "s"
 }
 
-// overall is the time of all ranks and steps, nil when there is none.
+// overall returns the time of all ranks and steps; nil if there is none.
 func overall(r *result.Report) *result.Time {
 	var sum result.Time
 	for i := range r.Times {
@@ -171,7 +185,7 @@ func overall(r *result.Report) *result.Time {
 	return &sum
 }
 
-// summary is where GPU time goes, in words.
+// summary returns the breakdown of GPU time in words.
 func summary(t *result.Time) string {
 	p := split(t)
 	s := fmt.Sprintf("compute %s, transfer %s, wait %s, copy %s, idle %s",

@@ -13,7 +13,7 @@ func gapsTable(r *result.Report, limit int) *table {
 	rows, omitted := cut(r.Gaps, limit, " gaps, the longest")
 	t := &table{
 		id: "gaps", title: "Longest idle gaps", omitted: omitted,
-		lead: "Intervals in which a GPU did nothing: what ran before, what ended the gap, and what the launching thread did meanwhile.",
+		lead: "Intervals without GPU work: the op before, the op that ended the gap, and the activity of the launching thread.",
 		cols: []column{
 			{name: "rank"}, {name: "step", right: true}, {name: "at", right: true, drop: 3, help: "since the start of the capture"},
 			{name: "length", right: true}, {name: "cause"}, {name: "host meanwhile", flex: true, min: 24, code: true},
@@ -34,10 +34,10 @@ func gapsTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// longCell shortens what nobody has shortened yet.
+// longCell returns a cell with a shortened name.
 func longCell(s string) cell { return nameCell(shortenName(columns.Clean(s), 60), s) }
 
-// kernelCell does so with a kernel, or a copy.
+// kernelCell returns a cell with the shortened name of a kernel or copy.
 func kernelCell(s string) cell { return nameCell(shortenName(columns.Clean(kernel.Short(s)), 60), s) }
 
 func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
@@ -61,14 +61,14 @@ func opsTable(ops []result.CPUOp, id, title string, limit int) *table {
 	return t
 }
 
-// launchTable is a list of facts: one row each, only what applies.
+// launchTable returns a table with one row for each fact about launches that applies.
 func launchTable(l result.Launch) *table {
 	t := &table{id: "launches", title: "Launches", cols: []column{{flex: true, min: 30}, {right: true}, {flex: true, wrap: true}}}
 	if l.Calls == 0 && l.Unlaunched == 0 && l.EmptyGraphs == 0 {
 		return t
 	}
-	add := func(what string, n int, more string) {
-		t.rows = append(t.rows, []cell{textCell(what), countCell(n), textCell(more)})
+	add := func(name string, n int, more string) {
+		t.rows = append(t.rows, []cell{textCell(name), countCell(n), textCell(more)})
 	}
 	add("calls that start GPU work", l.Calls, metric.Duration(l.Total)+" in total, median "+metric.Duration(l.Median))
 	if l.GraphCalls > 0 {
@@ -77,7 +77,7 @@ func launchTable(l result.Launch) *table {
 	if l.Calls > 0 {
 		add("kernels shorter than their launch call", l.Shorter, metric.Duration(l.ShorterTime)+" spent in those calls")
 		t.rows = append(t.rows, []cell{
-			textCell("from the call to the start on the device"), durCell(l.Delay), textCell("median, from the call's end"),
+			textCell("from the call to the start on the GPU"), durCell(l.Delay), textCell("median, from the call's end"),
 		})
 	}
 	if l.Unlaunched > 0 {

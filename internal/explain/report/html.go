@@ -15,11 +15,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// The page is one file without a network: its style and scripts stand in it,
-// and a content security policy forbids it to load anything. Go makes the
-// findings and the tables (so they are there without JavaScript, and printed);
-// a script draws the plots over steps and makes tables sort and filter. The
-// scripts are bundles of TypeScript that the viewer draws with, too.
+// The page is one file that needs no network: it contains its style and scripts, and a content security policy forbids
+// loading anything. Go writes the findings and the tables, so they work without JavaScript and in print; a script draws the
+// plots over steps and makes tables sortable and filterable. The scripts are bundles of TypeScript shared with the viewer.
 
 //go:generate go tool esbuild page=page/page.ts bench=benchpage/bench.ts sweep=sweeppage/sweep.ts compare=comparepage/compare.ts --bundle --format=iife --target=es2022 --charset=utf8 --minify --line-limit=160 --legal-comments=none --outdir=dist
 
@@ -27,28 +25,29 @@ import (
 var pageFiles embed.FS
 
 const (
-	pageRows = 400     // rows a table of the page may have
-	pageMax  = 5 << 20 // bytes of a page
+	pageRows = 400     // maximum rows per table
+	pageMax  = 5 << 20 // maximum bytes of a page
 )
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"pct":  func(f float64) string { return fmt.Sprintf("%.3f", max(min(finite(f), 1), 0)*100) },
 	"slug": slug,
-	// at is where a span's value stands in its drawing, 160 wide.
-	"at":     func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
-	"share":  share,
-	"count":  metric.Count[int64],
-	"one":    columns.Clean,
-	"clip":   func(n int, s string) string { return shortenName(columns.Clean(s), n) },
-	"chance": chance,
-	"cost":   cost,
-	"words":  func(f fact.Fact) string { return capital(columns.Clean(Words(f))) },
-	"first":  func(e []pageProof) []pageProof { return e[:min(len(e), firstEvidence)] },
-	"rest":   func(e []pageProof) []pageProof { return e[min(len(e), firstEvidence):] },
-	"facts":  func(e []pageProof) string { return plural(len(e), "more fact") },
+	// at is the position of a span's value in its drawing, which is 160 wide.
+	"at":    func(f float64) string { return fmt.Sprintf("%.1f", 4+152*max(min(finite(f), 1), 0)) },
+	"share": share,
+	"count": metric.Count[int64],
+	"one":   columns.Clean,
+	"clip":  func(n int, s string) string { return shortenName(columns.Clean(s), n) },
+	"trust": confidence,
+	"none":  func() string { return noFindings },
+	"cost":  cost,
+	"words": func(f fact.Fact) string { return capital(columns.Clean(Words(f))) },
+	"first": func(e []pageProof) []pageProof { return e[:min(len(e), firstEvidence)] },
+	"rest":  func(e []pageProof) []pageProof { return e[min(len(e), firstEvidence):] },
+	"facts": func(e []pageProof) string { return plural(len(e), "more fact") },
 }).ParseFS(pageFiles, "page/*.html", "benchpage/*.html", "sweeppage/*.html", "comparepage/*.html"))
 
-// slug is a name of a class of style, or of an element.
+// slug returns s as the name of a CSS class or element id.
 func slug(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -58,8 +57,8 @@ func slug(s string) string {
 	}, strings.ToLower(s))
 }
 
-// HTML writes r as one self-contained page of at most 5 MB. Of captures too
-// large for that it shows what matters most and says what it left out.
+// HTML writes r as one self-contained page of at most 5 MB. Pages of larger captures are reduced to the most important rows
+// and list the omissions.
 func HTML(w io.Writer, r *result.Report) error {
 	r = Plain(r)
 	for l := pageLimits; ; l = l.shrink() {
@@ -95,10 +94,10 @@ func htmlPage(r *result.Report, l limits) ([]byte, error) {
 	return execute("page.html", &p, &p.Data, data)
 }
 
-// Page is another page that one links to.
+// Page is a link to another page.
 type Page struct{ Name, File string }
 
-// assets are the style and the script of a page, and what they draw.
+// assets holds the style, script and data of a page.
 type assets struct {
 	CSS    template.CSS
 	Data   template.JS
@@ -110,7 +109,7 @@ func (a *assets) take(script string, styles ...string) {
 	read := func(name string) string {
 		text, err := pageFiles.ReadFile(name)
 		if err != nil {
-			panic(err) // the binary was built without its own files
+			panic(err) // the binary was built without its embedded files
 		}
 		return string(text)
 	}
@@ -122,9 +121,9 @@ func (a *assets) take(script string, styles ...string) {
 	a.Script = template.JS(read("dist/" + script + ".js"))
 }
 
-// execute makes a page with data in it, which the page has at into.
+// execute renders a page after storing data as JSON in into, a field of the page.
 func execute(name string, page any, into *template.JS, data any) ([]byte, error) {
-	text, err := json.Marshal(data) // escapes <, > and &, so no </script> can stand in it
+	text, err := json.Marshal(data) // escapes <, > and &, so it cannot contain </script>
 	*into = template.JS(text)
 	var b bytes.Buffer
 	if err == nil {
@@ -136,7 +135,7 @@ func execute(name string, page any, into *template.JS, data any) ([]byte, error)
 	return b.Bytes(), nil
 }
 
-// page is what the template sees.
+// page is the data of the template.
 type page struct {
 	assets
 	R         *result.Report
@@ -149,9 +148,9 @@ type page struct {
 	Tables    []pageTable
 	ByKind    []classBar
 	LeftOut   []string
-	Others    []Page // of the servers that the page is about
+	Others    []Page // pages of the servers
 	Findings  []pageFound
-	Open      string // the command that hands the capture to Perfetto
+	Open      string // the command that opens the capture in Perfetto
 	HasGrid   bool
 	HasMaps   bool
 	HasMemory bool
@@ -165,7 +164,7 @@ type pageTable struct {
 	Legend  []string     `json:"legend,omitempty"`
 	Cols    []pageColumn `json:"cols"`
 	Rows    []pageRow    `json:"rows"`
-	Names   bool         `json:"names,omitempty"` // some cell has a longer name behind it
+	Names   bool         `json:"names,omitempty"` // some cell has a longer name
 }
 
 type pageColumn struct {
@@ -177,26 +176,26 @@ type pageColumn struct {
 	Graph bool   `json:"graph,omitempty"`
 }
 
-// pageRow has an ID where a link leads to it.
+// pageRow is a row, with an ID if a link leads to it.
 type pageRow struct {
 	ID    string     `json:"id,omitempty"`
 	Cells []pageCell `json:"cells"`
 }
 
-// pageCell: Num is "" where text is what sorts.
+// pageCell is a cell. Num is "" if the column sorts by text.
 type pageCell struct {
 	Text  string    `json:"text"`
 	Full  string    `json:"full,omitempty"`
 	Num   string    `json:"num,omitempty"`
 	Code  bool      `json:"code,omitempty"`
 	Right bool      `json:"right,omitempty"`
-	Short bool      `json:"short,omitempty"` // a text that stands on one line
-	Wrap  bool      `json:"wrap,omitempty"`  // one that needs some width
+	Short bool      `json:"short,omitempty"` // a text on one line
+	Wrap  bool      `json:"wrap,omitempty"`  // a text that needs some width
 	Bar   []segment `json:"bar,omitempty"`
 	Span  *span     `json:"span,omitempty"`
 }
 
-// wrap says how a text is set.
+// wrap decides whether a text may wrap.
 func (c *pageCell) wrap(flex bool) {
 	c.Wrap = flex && len(c.Text) > 30
 	c.Short = flex && !c.Wrap && !c.Code
@@ -249,10 +248,10 @@ func pageTableOf(t *table, l limits) pageTable {
 	return out
 }
 
-// left collects what the plots do not show one by one.
+// left collects the omissions of plots and tables.
 func (p *page) left(r *result.Report, d *pageData) {
 	if d.Grid.Bucket > 1 {
-		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s × %s: each column of the plots over steps stands for %d steps. Bars show their mean, the maps the value furthest from 0.",
+		p.LeftOut = append(p.LeftOut, fmt.Sprintf("%s × %s: each column of the plots over steps covers %d steps. Bars show their mean, the maps the value furthest from 0.",
 			plural(len(d.Ranks), "rank"), plural(len(r.Steps), "step"), d.Grid.Bucket))
 	}
 	if n := len(d.Lengths.Step); n < len(r.Steps) {

@@ -174,7 +174,7 @@ func TestHTMLBounded(t *testing.T) {
 	if len(page) > pageMax {
 		t.Errorf("%d bytes", len(page))
 	}
-	for _, want := range []string{"each column of the plots over steps stands for 6 steps", "400 of 5,000 kernels", "32 series with the highest peaks of 200"} {
+	for _, want := range []string{"each column of the plots over steps covers 6 steps", "400 of 5,000 kernels", "32 series with the highest peaks of 200"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -14,11 +14,9 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
-// JSON writes r as docs/formats/analysis.md specifies it: indented, the same
-// bytes for the same report, arrays never null. NaN and infinities, which JSON
-// cannot hold, are written as 0: the value that means "not known" for rates.
-// r is not changed. requests, unless nil, is one member more: what the slow
-// requests of a load waited for.
+// JSON writes r as specified in docs/formats/analysis.md: indented, the same bytes for the same report, arrays never null.
+// NaN and infinities, which JSON cannot represent, are written as 0, which means "unknown" for rates. r is not changed.
+// requests, unless nil, adds the waits of the slow requests of a load.
 func JSON(w io.Writer, r *result.Report, requests *waits.Result) error {
 	out := struct {
 		*result.Report
@@ -34,11 +32,11 @@ func JSON(w io.Writer, r *result.Report, requests *waits.Result) error {
 	return encode(w, out, false) // kernel names are full of < and >
 }
 
-// Indented writes any other value as JSON.
+// Indented writes a value as indented JSON.
 func Indented(w io.Writer, v any) error { return encode(w, v, true) }
 
-// encode writes indented JSON; html escapes <, > and &. What would turn text around on a terminal is escaped in any case:
-// names of files and kernels are of others.
+// encode writes indented JSON; html escapes <, > and &. Characters that change the direction of text on a terminal are
+// always escaped, since names of files and kernels are untrusted.
 func encode(w io.Writer, v any, html bool) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -51,8 +49,7 @@ func encode(w io.Writer, v any, html bool) error {
 	return err
 }
 
-// Plain makes a copy of a result that is fit for JSON: in words, with no null and no NaN.
-// nil gives nil.
+// Plain returns a copy of a result for JSON: facts in words, no null and no NaN. It returns nil for nil.
 func Plain[T result.Report | result.PD | result.Comparison | waits.Result](v *T) *T {
 	if v == nil {
 		return nil
@@ -61,8 +58,8 @@ func Plain[T result.Report | result.PD | result.Comparison | waits.Result](v *T)
 	return &out
 }
 
-// plain copies v with words for facts, empty slices for nil ones and finite floats,
-// sharing whatever can hold none of them.
+// plain copies v with words for facts, empty slices for nil ones and finite floats. Values that cannot hold any of these are
+// shared.
 func plain(v reflect.Value) reflect.Value {
 	if v.Type() == reflect.TypeFor[fact.Fact]() {
 		return reflect.ValueOf(fact.Name(Words(v.Interface().(fact.Fact))))
@@ -97,8 +94,8 @@ func plain(v reflect.Value) reflect.Value {
 	return out
 }
 
-// needsPlain says whether a value of this type may hold a nil slice, a fact or a float.
-// Reports hold no maps or pointers; a test says so.
+// needsPlain reports whether a value of this type may hold a nil slice, a fact or a float. Reports hold no maps or pointers,
+// which a test checks.
 func needsPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Float32, reflect.Float64:

@@ -18,7 +18,7 @@ func collectivesTable(r *result.Report, limit int) *table {
 	longest := largest(rows, time)
 	t := &table{
 		id: "collectives", title: "Collectives", omitted: omitted, legend: []string{"transfer", "wait"},
-		lead: "Wait is the time before the last rank has arrived, transfer the rest; sums over ranks. Bandwidths are over the transfer alone.",
+		lead: "Wait is the time before the last rank arrives, transfer the rest; sums over ranks. Bandwidths are over transfers only.",
 		cols: []column{
 			{name: "collective", flex: true, min: 20}, {name: "group", flex: true, drop: 1}, {name: "kind", help: "of steps", drop: 4}, {name: "size", right: true},
 			{name: "count", right: true}, {name: "matched", right: true, drop: 3, help: "of these, found on every rank of the group"},
@@ -34,7 +34,7 @@ func collectivesTable(r *result.Report, limit int) *table {
 		wait, transfer := durCell(c.Wait), durCell(c.Transfer)
 		if c.Matched == 0 && c.Size != 1 {
 			wait, transfer.text = cell{text: dash}, "≤ "+transfer.text
-			unknown = " Where the others of a group are not known, waiting is not told from transferring: ≤."
+			unknown = " ≤: the other ranks of the group are unknown, so transfer includes waiting."
 		}
 		t.rows = append(t.rows, []cell{
 			textCell(c.Op), textCell(group(c)), textCell(c.Kind), bytesCell(c.Bytes), countCell(c.Count), countCell(c.Matched), countCell(c.InGraphs),
@@ -46,7 +46,7 @@ func collectivesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// group is the name of a collective's group with its size, once.
+// group returns the name of a collective's group, with its size unless the name has it.
 func group(c *result.CollectiveRow) string {
 	name := Words(c.Group)
 	if c.Size <= 0 || name == "" || strings.HasPrefix(name, "[") {
@@ -55,8 +55,7 @@ func group(c *result.CollectiveRow) string {
 	return name + " ×" + metric.Count(c.Size)
 }
 
-// stepKinds lists the kinds of rows, "all" first. With one kind beside it,
-// "all" says everything.
+// stepKinds returns the kinds of rows, "all" first; only "all" if there is just one other kind.
 func stepKinds[T any](rows []T, kind func(*T) string) []string {
 	var out []string
 	for i := range rows {
@@ -73,11 +72,11 @@ func stepKinds[T any](rows []T, kind func(*T) string) []string {
 	return out
 }
 
-// classOf is what one class took in steps of each kind.
+// classOf holds the rows of one class, by kind of steps.
 type classOf struct {
 	class string
 	kinds map[string]*result.ClassRow
-	most  float64 // total over all kinds, which orders the classes
+	most  float64 // largest total, by which classes are sorted
 }
 
 func classes(r *result.Report) (rows []classOf, kinds []string) {
@@ -96,15 +95,14 @@ func classes(r *result.Report) (rows []classOf, kinds []string) {
 	return rows, kinds
 }
 
-// classesTable has a row a class and a share a step kind, so that kinds stand
-// side by side.
+// classesTable returns a table with one row per class and the share in each kind of steps.
 func classesTable(r *result.Report, limit int) *table {
 	rows, kinds := classes(r)
 	longest := largest(r.Classes, func(c *result.ClassRow) float64 { return c.Share })
 	rows, omitted := cut(rows, limit, " classes, by total time")
 	t := &table{
 		id: "classes", title: "Kernel classes", omitted: omitted,
-		lead: "Shares of the summed GPU time of all steps, and of steps of one kind. Communication includes waiting.",
+		lead: "Shares of the summed GPU time of all steps, and of the steps of each kind. Communication includes waiting.",
 		cols: []column{{name: "class"}},
 	}
 	for i, k := range kinds {
@@ -137,7 +135,7 @@ func classesTable(r *result.Report, limit int) *table {
 
 func kernelsTable(r *result.Report, limit int) *table {
 	rows := slices.Clone(r.Kernels)
-	// A kernel has a row over all steps, and one a kind: short tables show the first only.
+	// A kernel has a row over all steps and one per kind: short tables show only the first.
 	kinds := stepKinds(rows, func(k *result.KernelRow) string { return k.Kind })
 	if len(kinds) > 0 && kinds[0] == allRanks && (len(kinds) == 1 || limit > 0 && limit < pageRows) {
 		rows = slices.DeleteFunc(rows, func(k result.KernelRow) bool { return k.Kind != allRanks })
@@ -146,7 +144,7 @@ func kernelsTable(r *result.Report, limit int) *table {
 	rows, omitted := ranked(rows, limit, " kernels, by total time", func(k *result.KernelRow) float64 { return float64(k.Total) })
 	t := &table{
 		id: "kernels", title: "Top kernels", omitted: omitted,
-		lead: "Over all ranks. Spread is how much longer the slowest rank's median is than the fastest's, or the only rank that runs it.",
+		lead: "Over all ranks. Spread: excess of the slowest rank's median over the fastest's, or the only rank that runs the kernel.",
 		cols: []column{
 			{name: "kernel", flex: true, min: 40, code: true}, {name: "class", drop: 6}, {name: "kind", help: "of steps", drop: 7},
 			{name: "share", right: true}, {name: "", bar: true, page: true}, {name: "total", right: true}, {name: "count", right: true},
@@ -170,7 +168,7 @@ func kernelsTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// overRanksCell shows how a kernel differs over ranks: most where a single one runs it.
+// overRanksCell shows the spread of a kernel over ranks; a kernel of a single rank sorts highest.
 func overRanksCell(k *result.KernelRow) cell {
 	if k.Only != "" {
 		return cell{text: "only " + columns.Clean(k.Only), num: math.MaxFloat64}
@@ -178,7 +176,7 @@ func overRanksCell(k *result.KernelRow) cell {
 	return excessCell(k.Spread)
 }
 
-// spanCell keeps a kernel's durations as logarithms: they differ by decades.
+// spanCell stores a kernel's durations as logarithms, since they differ by orders of magnitude.
 func spanCell(k *result.KernelRow) cell {
 	log := func(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
 	full := fmt.Sprintf("min %s, median %s, p99 %s, max %s", metric.Duration(k.Min), metric.Duration(k.Median), metric.Duration(k.P99), metric.Duration(k.Max))

@@ -9,16 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// The layer-wise view: three tables, of captures with layer-wise markers only.
+// The layer-wise view: three tables, for captures with layer-wise markers.
 
-// onDevice tells whether the report has GPU work; without, host time is shown.
+// onDevice reports whether the report has GPU work; otherwise host time is shown.
 func onDevice(r *result.Report) bool {
 	return slices.ContainsFunc(r.Layers.Totals, func(t result.LayerTotal) bool { return t.GPU > 0 })
 }
 
-const layersOnHost = "No GPU work was recorded: these are lengths of markers on the host, per step and rank, with everything inside them."
+const layersOnHost = "No GPU work was recorded: these are lengths of markers on the host, per step and rank, including nested ones."
 
-// cellIf is a dash unless shown.
+// cellIf returns c, or a dash unless shown.
 func cellIf(shown bool, c cell) cell {
 	if !shown {
 		return cell{text: dash, num: -1}
@@ -28,8 +28,8 @@ func cellIf(shown bool, c cell) cell {
 
 func layerTotalsTable(r *result.Report) *table {
 	t := &table{
-		id: "layer-wise", title: "What layer-wise markers cover",
-		lead: "Summed time of kernels and copies, the mean over steps and ranks; time outside of steps is of the entire window. Kernels of replayed CUDA graphs have no markers of their own.",
+		id: "layer-wise", title: "Coverage of layer-wise markers",
+		lead: "Summed time of kernels and copies, the mean over steps and ranks; time outside steps covers the entire window. Kernels of replayed CUDA graphs have no markers of their own.",
 		cols: []column{
 			{name: "kind", help: "of steps"}, {name: "steps", right: true, help: "over all ranks", drop: 2}, {name: "GPU per step", right: true},
 			{name: "in modules", right: true, help: "launched inside the marker of a module"}, {name: "elsewhere", right: true},
@@ -43,7 +43,7 @@ func layerTotalsTable(r *result.Report) *table {
 	}
 	for _, g := range r.Layers.Graphs {
 		if g.Known {
-			t.lead += " Those of " + g.Kind + " steps have their layers " + graphWays[g.By] + ": " + share(g.Covered) + " of their kernels."
+			t.lead += " In " + g.Kind + " steps " + share(g.Covered) + " of their kernels were assigned to layers " + graphWays[g.By] + "."
 		}
 	}
 	for i := range r.Layers.Totals {
@@ -58,15 +58,15 @@ func layerTotalsTable(r *result.Report) *table {
 	return t
 }
 
-// graphWays are how the layers of replayed graphs were found.
+// graphWays are the ways to find the layers of replayed graphs.
 var graphWays = map[string]string{
-	result.GraphsAligned: "by alignment with steps that were launched kernel by kernel",
-	result.GraphsMotif:   "by what repeats, numbered from the first",
+	result.GraphsAligned: "by alignment with steps launched kernel by kernel",
+	result.GraphsMotif:   "by the repeated block, numbered from the first",
 	result.GraphsNode:    "by the numbers of nodes, as in other replays",
 }
 
-// cutEach keeps the longest rows of each step kind, in the order they had.
-func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64), what string) ([]T, string) {
+// cutEach keeps the longest rows of each step kind, in their original order.
+func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64), noun string) ([]T, string) {
 	if limit <= 0 || len(rows) <= limit {
 		return rows, ""
 	}
@@ -90,14 +90,14 @@ func cutEach[T any](rows []T, limit int, of func(*T) (kind string, share float64
 	if len(out) == len(rows) {
 		return rows, ""
 	}
-	return out, leftOut(len(out), len(rows), what)
+	return out, leftOut(len(out), len(rows), noun)
 }
 
 func layersTable(r *result.Report, limit int) *table {
 	rows, omitted := cutEach(r.Layers.Layers, limit, func(l *result.LayerRow) (string, float64) { return l.Kind, l.Share }, " layers: the longest of each kind of step; --layers shows all")
 	t := &table{
 		id: "layers", title: "Layers", omitted: omitted,
-		lead: "Each with all modules in it: GPU time by the marker in which it was launched, per step and rank. × median: over the median of the layers with the same modules, on the rank where that is most.",
+		lead: "Each with all modules in it: GPU time by the marker in which it was launched, per step and rank. × median: ratio to the median of the layers with the same modules, on the rank where it is largest.",
 		cols: []column{
 			{name: "kind", help: "of steps"}, {name: "layer", flex: true, min: 18, tail: true, code: true}, {name: "share", right: true, help: "of the GPU time of the step"},
 			{name: "", bar: true, drop: 8}, {name: "GPU", right: true}, {name: "wait", right: true, drop: 4, help: "of it, waiting in collectives"},
@@ -165,7 +165,7 @@ func modulesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// meanCell shows a count a step, with decimals only where it is no whole number.
+// meanCell shows a count per step, with decimals only if it is not a whole number.
 func meanCell(v float64) cell {
 	v = finite(v)
 	if v == float64(int64(v)) {
@@ -174,7 +174,7 @@ func meanCell(v float64) cell {
 	return cell{text: three(v), num: v}
 }
 
-// elementsCell shows counts as 58.7 M.
+// elementsCell shows a number of elements in the form 58.7 M.
 func elementsCell(n int64) cell {
 	if n <= 0 {
 		return cell{text: dash, num: -1}
@@ -190,13 +190,12 @@ func elementsCell(n int64) cell {
 	return countCell(n)
 }
 
-// shareIf is a dash where there is no whole to be a share of, as of host time
-// outside of steps.
+// shareIf shows a share, or a dash if it is 0: there is no total, as for host time outside steps.
 func shareIf(f float64) cell { return cellIf(finite(f) > 0, shareCell(f)) }
 
 func spreadCell(slowest int, spread float64) cell { return cellIf(slowest >= 0, excessCell(spread)) }
 
-// slowestCell names a rank only where it differs from the others.
+// slowestCell names the slowest rank only if it differs from the others.
 func slowestCell(r *result.Report, slowest int, spread float64) cell {
 	if slowest < 0 || finite(spread) < 0.02 {
 		return cell{text: dash, num: -1}

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Markdown writes r for GitHub and GitLab: findings and the first tables open,
-// the others folded, so that a comment on a merge request stays short.
+// Markdown writes r for GitHub and GitLab: findings and the first tables open, the others folded, so that a comment on a
+// merge request stays short.
 func Markdown(w io.Writer, r *result.Report, o Options) error {
 	b := bufio.NewWriter(w)
 	title := "Analysis"
@@ -33,7 +33,7 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	}
 	write("")
 	if len(r.Findings) == 0 {
-		write("Nothing stands out.")
+		write(noFindings)
 	}
 	for i := range r.Findings {
 		markdownFinding(write, &r.Findings[i], o.All)
@@ -41,10 +41,7 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	if all := overall(r); all != nil {
 		write("\nGPU time: ", escapeMarkdown(summary(all)))
 	}
-	if says := Words(r.Recording.Says); says != "" {
-		write("\n", escapeMarkdown(columns.Clean(says)))
-	}
-	for _, s := range chance(r) {
+	if s := confidence(r); s != "" {
 		write("\n", escapeMarkdown(s))
 	}
 	const open = 2 // tables shown unfolded
@@ -54,7 +51,7 @@ func Markdown(w io.Writer, r *result.Report, o Options) error {
 	return b.Flush()
 }
 
-// lines writes the parts of a line and its end.
+// lines returns a function that writes the parts of a line and a newline.
 func lines(w io.StringWriter) func(parts ...string) {
 	return func(parts ...string) { w.WriteString(strings.Join(parts, "") + "\n") }
 }
@@ -101,7 +98,7 @@ func markdownTable(write func(...string), s *table, folded bool) {
 	if s.omitted != "" {
 		head += " (" + s.omitted + ")"
 	}
-	if folded { // Markdown is not read inside this line
+	if folded { // Markdown is not interpreted inside this line
 		write("\n<details><summary>", html.EscapeString(head), "</summary>\n")
 	} else {
 		write("\n### ", escapeMarkdown(head), "\n")
@@ -139,12 +136,11 @@ var markdownEscapes = strings.NewReplacer(
 	`&`, `&amp;`, `<`, `&lt;`, `>`, `&gt;`,
 )
 
-// escapeMarkdown makes text mean itself, in a table cell too.
+// escapeMarkdown escapes text, also for table cells.
 func escapeMarkdown(s string) string { return markdownEscapes.Replace(columns.Clean(s)) }
 
-// codeSpan shows s literally. In a table a pipe ends the cell even inside a
-// code span, unless a backslash stands before it (GFM, section 4.10); the span
-// then shows the pipe alone.
+// codeSpan returns s as a code span. In a table a pipe ends the cell even inside a code span, unless a backslash precedes
+// it (GFM, section 4.10); the span then shows only the pipe.
 func codeSpan(s string, cell bool) string {
 	s = columns.Clean(s)
 	if s == "" {

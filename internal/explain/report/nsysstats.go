@@ -39,7 +39,7 @@ func StatsCSV(w io.Writer, s nsysdb.Summary) error {
 	return out.Error()
 }
 
-// StatsText writes a summary for people, at most top rows of it; 0: all.
+// StatsText writes at most top rows of a summary for a terminal; 0 means all.
 func StatsText(w io.Writer, s nsysdb.Summary, top int) error {
 	rows := s.Rows
 	title := s.Report

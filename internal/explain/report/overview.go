@@ -7,18 +7,18 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Overview is what a viewer opens a report with: findings in words, with the places that they are about as numbers, and
-// what plots over steps draw. Texts are clean; times are nanoseconds since Source.StartNS.
+// Overview is the start page of a report in the viewer: findings in words with their places as numbers, and the data of the
+// plots over steps. Texts are clean; times are nanoseconds since Source.StartNS.
 type Overview struct {
 	Title    string            `json:"title"`
 	Verdict  string            `json:"verdict"`
-	Caveat   string            `json:"caveat"` // what the capture lacks; "": nothing
-	Head     []string          `json:"head"`   // what was captured
+	Caveat   string            `json:"caveat"` // gaps of the capture; "" if it is complete
+	Head     []string          `json:"head"`   // description of the capture
 	Findings []OverviewFinding `json:"findings"`
-	Says     []string          `json:"says"` // of recording and of chance
+	Says     []string          `json:"says"` // detectable lateness, significance, profiler overhead
 	Times    []OverviewTime    `json:"times"`
 	Parts    []string          `json:"parts"` // names of OverviewTime.Parts
-	Chart    *pageData         `json:"chart"` // what the plots of a page draw
+	Chart    *pageData         `json:"chart"` // data of the plots
 	LeftOut  []string          `json:"left_out"`
 }
 
@@ -30,23 +30,23 @@ type OverviewFinding struct {
 	Title    string          `json:"title"`
 	Cause    string          `json:"cause"`
 	Passing  bool            `json:"passing"`
-	Steps    string          `json:"steps"` // in words; "": it is not about steps
+	Steps    string          `json:"steps"` // in words; "" if it is not about steps
 	Ranks    []int           `json:"ranks"`
 	Evidence []OverviewProof `json:"evidence"`
 	Next     []string        `json:"next"`
 	Guide    string          `json:"guide"`
-	At       *Place          `json:"at"` // null: it has no place in time
+	At       *Place          `json:"at"` // null if it has no place in time
 }
 
-// OverviewProof is a piece of evidence. Name is the whole name of what it is about, "" for nothing that has one.
+// OverviewProof is a piece of evidence. Name is the full name of its kernel, op or frame, "" if it has none.
 type OverviewProof struct {
 	Text  string `json:"text"`
-	Short string `json:"short"` // the name as it is shown behind the text
+	Short string `json:"short"` // the name as shown after the text
 	Name  string `json:"name"`
-	At    *Place `json:"at"` // null: where the finding is
+	At    *Place `json:"at"` // null: the place of the finding
 }
 
-// Place is a step on a rank, and the time around it.
+// Place is a step on a rank, with the time range around it.
 type Place struct {
 	Step int   `json:"step"`
 	Rank int   `json:"rank"`
@@ -54,7 +54,7 @@ type Place struct {
 	To   int64 `json:"t1"`
 }
 
-// OverviewTime is where the time of one rank's steps of a kind went.
+// OverviewTime is the breakdown of the time of one rank's steps of a kind.
 type OverviewTime struct {
 	Rank  int     `json:"rank"` // -1: all
 	Kind  string  `json:"kind"` // "all": every kind
@@ -64,7 +64,7 @@ type OverviewTime struct {
 	Parts []int64 `json:"parts"` // ns; they sum up to Total
 }
 
-// Overview is r, which Plain gave, for a viewer.
+// NewOverview returns the overview of r, a report returned by Plain.
 func NewOverview(r *result.Report) *Overview {
 	o := &Overview{
 		Title: "Capture", Verdict: answer(r), Caveat: caveat(&r.Source), Head: headline(r), Findings: []OverviewFinding{},
@@ -73,10 +73,7 @@ func NewOverview(r *result.Report) *Overview {
 	if r.Source.ID != "" {
 		o.Title = columns.Clean(r.Source.ID)
 	}
-	if text := columns.Clean(Words(r.Recording.Says)); text != "" {
-		o.Says = append(o.Says, capital(text))
-	}
-	for _, text := range chance(r) {
+	for _, text := range limitsOf(r) {
 		o.Says = append(o.Says, capital(text))
 	}
 	for i := range r.Findings {
@@ -117,14 +114,14 @@ func overviewOf(r *result.Report, f *result.Finding) OverviewFinding {
 	return out
 }
 
-// placeOf is a step on a rank, with a little of what is around it; nil: there is no such step.
+// placeOf returns the place of a step on a rank, with a margin of a tenth; nil if there is no such step.
 func placeOf(r *result.Report, step, rank int) *Place {
 	at := slices.IndexFunc(r.Steps, func(s result.Step) bool { return s.Step == step })
 	if at < 0 || len(r.Steps[at].Ranks) == 0 {
 		return nil
 	}
-	// The ranks of a step run at about the same time, and hosts ahead of devices; but replicas that share nothing have
-	// steps of the same number at any time: those are left out.
+	// The ranks of a step run at about the same time, with hosts ahead of GPUs. Independent replicas may have a step of the
+	// same number at any other time; they are left out.
 	ranks := r.Steps[at].Ranks
 	own := ranks[max(slices.IndexFunc(ranks, func(sr result.StepRank) bool { return sr.Rank == rank }), 0)]
 	from, to := own.Start, own.Start+own.Period
@@ -137,7 +134,7 @@ func placeOf(r *result.Report, step, rank int) *Place {
 	return &Place{Step: step, Rank: rank, From: from - margin, To: to + margin}
 }
 
-// times are the rows over all ranks and of each rank, with idle time by its causes.
+// times fills in the rows over all ranks and of each rank, with idle time by cause.
 func (o *Overview) times(r *result.Report) {
 	o.Parts = append([]string{}, timeSegments[:len(timeSegments)-1]...)
 	for _, p := range idleParts(&result.Idle{}) {

@@ -7,10 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// pageData is what the page's plots are drawn from. Per-step figures are
-// columns of numbers, rank after rank, and neighbouring steps are taken
-// together until ranks × columns fit the page: 64 ranks × 2,000 steps as JSON
-// objects would be 60 MB.
+// pageData is the data of the page's plots. Per-step figures are columns of numbers, rank after rank, and neighbouring steps
+// share a column until ranks × columns fit the page: 64 ranks × 2,000 steps as JSON objects would be 60 MB.
 type pageData struct {
 	Ranks    []string      `json:"ranks"`
 	Kinds    []string      `json:"kinds"`
@@ -29,11 +27,10 @@ type pageFinding struct {
 	Last     int    `json:"last"`
 }
 
-// grid holds one column per bucket of steps. The arrays of cells are flat, the
-// cell of rank r and column c at r·Cols + c, all in ns; a rank that lacks the
-// step has -1 in Parts and 0 in the others.
+// grid holds one column per bucket of steps. The arrays of cells are flat, in ns, with the cell of rank r and column c at
+// r·Cols + c; a rank that lacks the step has -1 in Parts and 0 in the others.
 type grid struct {
-	Bucket int     `json:"bucket"` // steps a column
+	Bucket int     `json:"bucket"` // steps per column
 	Cols   int     `json:"cols"`
 	First  []int   `json:"first"` // first step of each column
 	Last   []int   `json:"last"`
@@ -43,8 +40,8 @@ type grid struct {
 	Tokens []int   `json:"tokens"`
 	Parts  []part  `json:"parts"` // means over the column's steps; they sum up to the total
 	Wait   []int64 `json:"wait"`  // the longest of the column
-	// Work and Host are own compute and host gap beyond the median of the
-	// step's ranks; of a column the value furthest from 0.
+	// Work and Host are the excess of own compute and host gap over the median of the step's ranks; in a column of several
+	// steps the value furthest from 0.
 	Work []int64 `json:"work"`
 	Host []int64 `json:"host"`
 }
@@ -54,8 +51,8 @@ type part struct {
 	NS   []int64 `json:"ns"`
 }
 
-// lengths are step durations over time, the longest rank's; of long captures
-// the longest of each kind in a run of steps.
+// lengths are step durations over time, on the slowest rank; in long captures only the longest of each kind in a run of
+// steps.
 type lengths struct {
 	Every int     `json:"every"` // 1: every step is there
 	Step  []int   `json:"step"`
@@ -72,7 +69,7 @@ type pageMemory struct {
 	Reserved  []int64 `json:"reserved"`
 }
 
-// limits bound the page. shrink halves them all.
+// limits bounds the size of the page. shrink halves all limits.
 type limits struct{ cells, points, series, rows, name int }
 
 var pageLimits = limits{cells: 24_000, points: 6_000, series: 32, rows: pageRows, name: 600}
@@ -190,8 +187,7 @@ func (g *grid) add(s *result.Step, c int, seen []int64) {
 	}
 }
 
-// lowerMedian is the lower of the two middle values: with two ranks the one
-// with more stands out against the one with less.
+// lowerMedian returns the lower of the two middle values: of two ranks, the higher then exceeds the lower.
 func lowerMedian(x []int64) int64 {
 	if len(x) == 0 {
 		return 0
@@ -200,7 +196,7 @@ func lowerMedian(x []int64) int64 {
 	return x[(len(x)-1)/2]
 }
 
-// further is the value further from 0.
+// further returns the value further from 0.
 func further(a, b int64) int64 {
 	if max(b, -b) > max(a, -a) {
 		return b
@@ -213,7 +209,7 @@ func newLengths(steps []result.Step, kinds []string, points int) lengths {
 	if len(steps) == 0 {
 		return l
 	}
-	// At most one point a kind and run.
+	// At most one point per kind and run.
 	if len(steps) > points {
 		l.Every = (len(steps)*max(len(kinds), 1) + points - 1) / points
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// What a finding says can be looked up: rows of the page's tables, cells of its maps, and the trace itself. Links lead only
-// to what the page has.
+// Findings link to rows of the page's tables, cells of its maps, and the trace. Links are found by kinds, names and
+// numbers, never by words of a sentence, and lead only to elements that the page has.
 
-// pageFound is a finding with the way to what it speaks of.
+// pageFound is a finding with its links.
 type pageFound struct {
 	*result.Finding
 	Heading  string
 	Chips    []pageLink // its ranks and steps
 	Evidence []pageProof
 	See      []pageLink
-	Open     string // the command that shows it in Perfetto; "": it has no place there
+	Open     string // the command that shows it in Perfetto; "" if it has no place there
 }
 
 type pageProof struct {
@@ -28,13 +28,14 @@ type pageProof struct {
 	See              []pageLink
 }
 
-// pageLink leads to an element; "": it is a word alone. Step and Rank are what is marked in the plots, -1: nothing.
+// pageLink is a link to an element of the page, or plain text if Href is "". Step and Rank are marked in the plots, -1
+// marks nothing.
 type pageLink struct {
 	Text, Href string
 	Step, Rank int
 }
 
-// find gives the findings with their links, and the rows that these lead to their ids.
+// find adds the findings with their links, and gives an id to each row that is linked to.
 func (p *page) find(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -89,7 +90,7 @@ func (p *page) find(r *result.Report) {
 			row("notes", "notes")
 		}
 		for _, e := range proofs(f) {
-			x.Evidence = append(x.Evidence, p.proof(&e, f))
+			x.Evidence = append(x.Evidence, p.proof(r, &e, f))
 		}
 		if f.FirstStep >= 0 && len(f.Ranks) > 0 {
 			x.Open = p.Open
@@ -98,8 +99,8 @@ func (p *page) find(r *result.Report) {
 	}
 }
 
-// proof is a piece of evidence, with the rows of what it names.
-func (p *page) proof(e *result.Evidence, f *result.Finding) (out pageProof) {
+// proof returns a piece of evidence with links to the rows of its name, gap and step.
+func (p *page) proof(r *result.Report, e *result.Evidence, f *result.Finding) (out pageProof) {
 	out.Text, out.Name = proof(e)
 	name := columns.Clean(Words(e.Name))
 	out.Full = shortenName(name, pageLimits.name)
@@ -112,9 +113,7 @@ func (p *page) proof(e *result.Evidence, f *result.Finding) (out pageProof) {
 		return out
 	}
 	step := strconv.Itoa(e.Step)
-	if href := p.where("gaps", func(cell func(string) pageCell) bool {
-		return cell("step").Text == step && strings.Contains(out.Text, cell("rank").Text) && strings.Contains(out.Text, cell("length").Text+" idle")
-	}); href != "" {
+	if href := p.gap(r, e); href != "" {
 		out.See = append(out.See, pageLink{"gap", href, -1, -1})
 	}
 	if href := p.row("steps", "step", step); href != "" && e.Step != f.FirstStep {
@@ -123,8 +122,18 @@ func (p *page) proof(e *result.Evidence, f *result.Finding) (out pageProof) {
 	return out
 }
 
-// row leads to the first row of a table whose cells have what is wanted: columns and their texts in turn. "": none has.
-// Without any it leads to the table.
+// gap returns the link to the idle gap that e is about: a gap of its step and of exactly its length. "" if there is none.
+func (p *page) gap(r *result.Report, e *result.Evidence) string {
+	for i := range r.Gaps {
+		if g := &r.Gaps[i]; e.Unit == "ns" && g.Step == e.Step && float64(g.Dur) == e.Value {
+			return p.row("gaps", "rank", columns.Clean(rankName(r, g.Rank)), "step", strconv.Itoa(g.Step), "length", durCell(g.Dur).text)
+		}
+	}
+	return ""
+}
+
+// row returns the link to the first row of a table with the wanted cells, given as pairs of column and text; "" if no row
+// matches. Without pairs it returns the link to the table.
 func (p *page) row(table string, want ...string) string {
 	if len(want) == 0 && slices.ContainsFunc(p.Tables, func(t pageTable) bool { return t.ID == table }) {
 		return "#" + table
@@ -139,7 +148,7 @@ func (p *page) row(table string, want ...string) string {
 	})
 }
 
-// where leads to the first row of a table that is, by its cells of the columns with these names.
+// where returns the link to the first row of a table that is accepts, and gives that row an id; "" if there is none.
 func (p *page) where(table string, is func(cell func(column string) pageCell) bool) string {
 	at := slices.IndexFunc(p.Tables, func(t pageTable) bool { return t.ID == table })
 	if at < 0 {
@@ -157,7 +166,7 @@ func (p *page) where(table string, is func(cell func(column string) pageCell) bo
 			continue
 		}
 		r.ID = t.ID + "-" + strconv.Itoa(i+1)
-		if table == "steps" { // there it reads as the step
+		if table == "steps" { // the first cell is the step
 			r.ID = "step-" + slug(r.Cells[0].Text)
 		}
 		return "#" + r.ID
@@ -165,7 +174,7 @@ func (p *page) where(table string, is func(cell func(column string) pageCell) bo
 	return ""
 }
 
-// kindOf is the kind of the steps that a finding is about.
+// kindOf returns the kind of a finding's steps.
 func kindOf(r *result.Report, f *result.Finding) string {
 	for i := range r.Steps {
 		if slices.Contains(f.Steps, r.Steps[i].Step) {
@@ -175,10 +184,10 @@ func kindOf(r *result.Report, f *result.Finding) string {
 	return f.Worth.Kind
 }
 
-// openCommand hands a capture to Perfetto; "" where its files are not known.
+// openCommand returns the command that opens a capture in Perfetto; "" if its files are unknown.
 func openCommand(s *result.Source) string { return Command(s, "trace", "open") }
 
-// Command is a verb's command line for a capture; "" where its files are not known.
+// Command returns the command line of a verb for a capture; "" if its files are unknown.
 func Command(s *result.Source, verb ...string) string {
 	words := append([]string{"stepscope"}, verb...)
 	named := len(words)

@@ -8,26 +8,26 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// pathCauses are what the causes of a critical path are called.
+// pathCauses are the names of the causes of a critical path.
 var pathCauses = map[string]string{
 	result.PathWork:     "runs",
 	result.PathTransfer: "transfers",
-	result.PathHost:     "host, before launching",
-	result.PathLaunch:   "launching",
-	result.PathReturn:   "host, returning after",
-	result.PathDevice:   "device, before the next op",
-	result.PathGap:      "unexplained, before",
+	result.PathHost:     "host, before the launch",
+	result.PathLaunch:   "launch",
+	result.PathReturn:   "host, return after",
+	result.PathDevice:   "GPU, before the next op",
+	result.PathGap:      "unexplained",
 }
 
-// someGaps is the share of a critical path from which on gaps in it are told of.
+// someGaps is the share of gaps in a critical path from which on the lead mentions them.
 const someGaps = 0.05
 
-// pathLayersTable is the critical path by layer, where layers are known.
+// pathLayersTable returns the critical path by layer, if layers are known.
 func pathLayersTable(r *result.Report, limit int) *table {
 	p := &r.Path
 	t := &table{
 		id: "path-layers", title: "Critical path by layer",
-		lead: "The same time by the layer of the kernel that ran, that came next, or that a host was about to launch.",
+		lead: "The critical path by layer: of the running kernel, of the next one, or of the one that a host was about to launch.",
 		cols: []column{
 			{name: "layer", flex: true, min: 18, tail: true, code: true}, {name: "per step", right: true, help: "mean over the steps"},
 			{name: "share", right: true}, {name: "", bar: true},
@@ -54,21 +54,21 @@ func pathTable(r *result.Report, limit int) *table {
 	p := &r.Path
 	t := &table{
 		id: "path", title: "Critical path",
-		lead: "What everybody waited for in the end, from the last GPU work of each step backwards: at collectives it goes on with the rank that came last. ",
+		lead: "The chain of work that determined the length of each step, followed backwards from its last GPU work; at collectives it continues on the rank that arrived last. ",
 		cols: []column{
 			{name: "rank"}, {name: "what", help: "on the way to the step's end"}, {name: "class", help: "of kernels"},
 			{name: "per step", right: true, help: "mean over the steps"}, {name: "share", right: true},
-			{name: "next after", right: true, help: "of the rank: what is gained per step before another rank is the last at its collectives", drop: 1},
+			{name: "next after", right: true, help: "gain per step from this rank before another one arrives last at its collectives", drop: 1},
 			{name: "next", help: "that rank, mostly", drop: 2},
 		},
 	}
 	if w := &r.Replay; w.Known {
-		t.lead += "Run again from what everything took, steps differ by " + share(w.Off) + " from what was recorded (median; 90th percentile " + share(w.OffP90) + ")."
+		t.lead += "Replayed steps differ by " + share(w.Off) + " from the recorded ones (median; 90th percentile " + share(w.OffP90) + ")."
 		if w.Unexplained >= someGaps {
-			t.lead += " Nothing that was recorded explains gaps of " + share(w.Unexplained) + " of it: what findings are worth leaves them as they are."
+			t.lead += " Gaps of " + share(w.Unexplained) + " of it are unexplained; the worth of findings leaves them unchanged."
 		}
 	} else if w.Why.String() != "" {
-		t.lead += "What findings are worth is not known: " + Words(w.Why) + "."
+		t.lead += "The worth of findings is unknown: " + Words(w.Why) + "."
 	}
 	rows, omitted := cut(p.Rows, limit, ", by share")
 	t.omitted = omitted

@@ -10,12 +10,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Prefill and decode apart: the two sides of a system beside each other, what went
-// between them, and which limits it.
+// Prefill-decode disaggregation: the two sides of a system, the transfers between them, and the side that limits it.
 
 const pdTitle = "Prefill-decode disaggregation"
 
-// PDText writes pd for people on a terminal.
+// PDText writes pd for a terminal.
 func PDText(w io.Writer, pd *result.PD, o Options) error {
 	b := bufio.NewWriter(w)
 	t := textWriter{b: b, width: o.width(), p: paint(o.Color), all: true}
@@ -41,7 +40,7 @@ func PDMarkdown(w io.Writer, pd *result.PD, o Options) error {
 	return b.Flush()
 }
 
-// PDHTML writes pd as one self-contained page. Others lists the servers' own pages.
+// PDHTML writes pd as one self-contained page. others are the servers' own pages.
 func PDHTML(w io.Writer, pd *result.PD, others []Page) error {
 	clean := Plain(pd)
 	r := &result.Report{Findings: clean.Findings}
@@ -74,8 +73,7 @@ func pdSections(pd *result.PD, limit int) (out []*table) {
 	return out
 }
 
-// eachServer calls f with each server, and with each side as a whole where it has
-// several.
+// eachServer calls f with each server, and before them with the whole side if it has several.
 func eachServer(pd *result.PD, f func(role string, s *result.PDServer)) {
 	for _, side := range []struct {
 		role string
@@ -96,7 +94,7 @@ func eachServer(pd *result.PD, f func(role string, s *result.PDServer)) {
 func pdSidesTable(pd *result.PD) *table {
 	t := &table{
 		id: "pd-sides", title: "The two sides",
-		lead: "Each server over its own window. In steps: a forward step is running; GPU busy: kernels run. Tokens: of prompts on prefill servers, generated on decode servers.",
+		lead: "Each server over its own window. In steps: share of time with a forward step running; GPU busy: share with kernels running. Tokens: prompt tokens on prefill servers, generated ones on decode servers.",
 		cols: []column{
 			{name: "side"}, {name: "server"}, {name: "ranks", right: true, drop: 4}, {name: "steps", right: true}, {name: "window", right: true},
 			{name: "in steps", right: true}, {name: "GPU busy", right: true}, {name: "per step", right: true, drop: 1, help: "median, to the next step's start"},
@@ -116,11 +114,11 @@ func pdSidesTable(pd *result.PD) *table {
 
 func pdQueuesTable(pd *result.PD) *table {
 	t := &table{
-		id: "pd-queues", title: "Who waits for what",
-		lead: "Requests, means over the samples of /v1/loads in the recorded time. Place: KV memory and one of the running requests that a decode server allows; prefill begins when a request has one.",
+		id: "pd-queues", title: "Waiting requests",
+		lead: "Mean numbers of requests over the samples of /v1/loads in the recorded time. Place: KV memory and a slot among the running requests of a decode server; prefill starts when a request has one.",
 		cols: []column{
-			{name: "side"}, {name: "server"}, {name: "samples", right: true, drop: 1}, {name: "running", right: true}, {name: "at most", right: true, drop: 2, help: "running requests that it allows"},
-			{name: "for a batch", right: true}, {name: "for a place", right: true}, {name: "in transfer", right: true}, {name: "KV used", right: true, help: "at most, of the fullest rank"},
+			{name: "side"}, {name: "server"}, {name: "samples", right: true, drop: 1}, {name: "running", right: true}, {name: "at most", right: true, drop: 2, help: "maximum of running requests"},
+			{name: "for a batch", right: true}, {name: "for a place", right: true}, {name: "in transfer", right: true}, {name: "KV used", right: true, help: "maximum, of the fullest rank"},
 		},
 	}
 	if pd.Prefill.Queue.Samples+pd.Decode.Queue.Samples == 0 {
@@ -155,7 +153,7 @@ func pdTransferTable(pd *result.PD) *table {
 	if x.By == "" {
 		with = "recorded on one side only"
 	}
-	row("requests", metric.Count(x.Whole), fmt.Sprintf("whole, of %s seen; %s", metric.Count(x.Seen), with))
+	row("requests", metric.Count(x.Whole), fmt.Sprintf("complete, of %s seen; %s", metric.Count(x.Seen), with))
 	if x.Whole > 0 {
 		row("KV cache", metric.Bytes(x.Bytes), fmt.Sprintf("in %s; %s per request", copiesText(x.Copies), metric.Bytes(x.Bytes/int64(x.Whole))))
 		row("rate", metric.Rate(x.GBs*1e9), "while copies run")
@@ -167,8 +165,8 @@ func pdTransferTable(pd *result.PD) *table {
 		help string
 	}{
 		{"first to last byte", &x.Took, "as layers are computed"},
-		{"exposed", &x.Exposed, "from a request's last prefill kernel until its last byte is there"},
-		{"joined", &x.Joined, "from then to its first decode step"},
+		{"exposed", &x.Exposed, "from a request's last prefill kernel to the arrival of its last byte"},
+		{"joined", &x.Joined, "from there to its first decode step"},
 	} {
 		if s.v.N > 0 {
 			row(s.name, metric.Duration(s.v.Median), fmt.Sprintf("median of %s, p99 %s, longest %s: %s", metric.Count(s.v.N), metric.Duration(s.v.P99), metric.Duration(s.v.Max), s.help))

@@ -11,8 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// rankName is the label of a rank index; indices that a broken report holds
-// are shown as they are.
+// rankName returns the label of a rank index; indices outside the report's ranks are shown as numbers.
 func rankName(r *result.Report, i int) string {
 	if i >= 0 && i < len(r.Source.Ranks) {
 		return r.Source.Ranks[i]
@@ -39,18 +38,18 @@ func ranksTable(r *result.Report, limit int) *table {
 			return cmp.Compare(b.Caused, a.Caused)
 		})
 	}
-	rows, omitted := cut(rows, limit, " ranks: those of findings, then by what they made others wait")
+	rows, omitted := cut(rows, limit, " ranks: those of findings, then by the waits they caused")
 	t := &table{
 		id: "ranks", title: "Ranks", omitted: omitted,
 		lead: ranksLead(r),
 		cols: []column{
 			{name: "rank"}, {name: "stage", drop: 5}, {name: "steps", right: true, drop: 4}, {name: "per step", right: true},
-			{name: "own work", right: true, help: "kernels and copies, communication left out"}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
-			{name: "made others wait", right: true, help: "how long the other ranks waited for it"},
+			{name: "own work", right: true, help: "kernels and copies, without communication"}, {name: "wait", right: true, help: "waiting in collectives for the last rank"},
+			{name: "made others wait", right: true, help: "time that the other ranks waited for it"},
 			{name: "host gap", right: true, drop: 1, help: "idle because the host launched late"},
 			{name: "kernels", right: true, drop: 2}, {name: "last", right: true, help: "share of the collectives at which it arrived last"},
 			{name: "of", right: true, drop: 1, help: "matched collectives that it took part in"},
-			{name: "clock", right: true, drop: 3, help: "shift added to its clock, and by how much more or less it may be"},
+			{name: "clock", right: true, drop: 3, help: "shift added to its clock, with its error"},
 			{name: "file", code: true, page: true},
 		},
 	}
@@ -70,7 +69,7 @@ func ranksTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// ranksLead says what the table shows, and how far its comparisons of clocks can be trusted.
+// ranksLead describes the table and the accuracy of its clock comparisons.
 func ranksLead(r *result.Report) string {
 	lead := "Medians over steps. A late rank waits little itself and makes the others wait."
 	if clocks := Words(r.Source.Clocks); clocks != "" && len(r.Ranks) > 1 {
@@ -122,9 +121,9 @@ func notesTable(r *result.Report, limit int) *table {
 	worth := map[string]int{"loss": 2, "warning": 1}
 	rows := slices.Clone(r.Notes)
 	slices.SortStableFunc(rows, func(a, b result.Note) int { return worth[b.Severity] - worth[a.Severity] })
-	rows, omitted := cut(rows, limit, " notes, what matters most first")
+	rows, omitted := cut(rows, limit, " notes, the most important first")
 	t := &table{
-		id: "notes", title: "Notes", omitted: omitted, lead: "What limits the figures above.",
+		id: "notes", title: "Notes", omitted: omitted, lead: "Limitations of the figures above.",
 		cols: []column{{name: ""}, {name: "times", right: true, drop: 1}, {name: "note", flex: true, wrap: true, min: 30}, {name: "about", flex: true, code: true, drop: 1}},
 	}
 	for i := range rows {

@@ -1,10 +1,8 @@
-// Package report shows a result.Report to people and to programs: as text
-// for a terminal, as Markdown for a merge request, as JSON, and as one
+// Package report renders a result.Report as text for a terminal, Markdown for a merge request, JSON, and one
 // self-contained HTML page.
 //
-// Text, Markdown and HTML are three renderings of the same tables (table.go),
-// so a figure reads the same wherever it stands. Numbers get their unit here,
-// through package metric, and nowhere before.
+// Text, Markdown and HTML render the same tables (table.go), so a figure reads the same everywhere. Numbers get their units
+// here, through package metric, and nowhere before.
 package report
 
 import (
@@ -14,26 +12,26 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Options says how much is shown, and where. The zero value fits a log file.
+// Options controls the amount and form of output. The zero value suits a log file.
 type Options struct {
 	Width int  // columns of the terminal; 0 means 100
 	Color bool // ANSI colours (Text only)
-	Top   int  // rows a table; 0 means 10
+	Top   int  // rows per table; 0 means 10
 	All   bool // all rows, all evidence
-	// Layers asks for all rows of the layer-wise tables.
+	// Layers requests all rows of the layer-wise tables.
 	Layers bool
-	// Full asks for all tables, Tables for those of these names (Text only); All is Full.
+	// Full requests all tables, Tables those with these names (Text only); All implies Full.
 	Full   bool
 	Tables []string
 }
 
-// TableNames are the names of tables, in their order.
+// TableNames are the names of all tables, in order.
 var TableNames = []string{
 	"times", "idle", "stages", "steps", "ranks", "balance", "path", "collectives", "layer-wise", "layers", "modules", "classes", "kernels",
 	"gaps", "ops", "frames", "launches", "memory", "notes",
 }
 
-// choose gives the tables that are asked for, and the names of the others.
+// choose returns the requested tables and the names of the others.
 func (o Options) choose(all []*table) (shown []*table, other []string) {
 	for _, t := range all {
 		of := strings.HasPrefix(t.id, "layer") || t.id == "modules"
@@ -53,7 +51,7 @@ func (o Options) width() int {
 	return max(o.Width, 40)
 }
 
-// rows is the most rows a table may have; 0 means no limit.
+// rows returns the row limit of a table; 0 means no limit.
 func (o Options) rows() int {
 	if o.All {
 		return 0
@@ -64,12 +62,10 @@ func (o Options) rows() int {
 	return o.Top
 }
 
-// allRanks is the label of rows that sum over ranks, and the kind of rows that
-// take all steps together.
+// allRanks is the label of rows that sum over ranks, and the kind of rows that cover all steps.
 const allRanks = "all"
 
-// sections are all tables of a report, in the order in which one asks. Empty
-// ones are left out.
+// sections returns the non-empty tables of a report, in order.
 func sections(r *result.Report, limit int, layers bool) []*table {
 	var out []*table
 	layerLimit := limit

@@ -115,33 +115,52 @@ func straggler() *result.Report {
 	r.Findings = []result.Finding{
 		{
 			ID: "straggler-2-work-7", Kind: result.Straggler, Severity: "high", Ranks: []int{2}, Names: []string{"TP02"}, FirstStep: 7, LastStep: 23,
-			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: fact.Name("TP02 is late from step 7 on: it runs more kernels than the other ranks"),
+			Cause: result.CauseWork, CostNSPerStep: ms * 4 / 10, Title: fact.Of("straggler", "rank", "TP02", "when", fact.Of("late_since", "first", 7), "why", fact.Of("late_work"),
+				"cost", fact.Of("late_worth", "which", fact.Of("worth_these", "kind", "decode"), "without", 36*ms/10, "step", 4*ms, "cost", ms*4/10)),
 			Evidence: []result.Evidence{
-				{Text: fact.Name("201 kernels per step against 117 on the other ranks"), Value: 201, Peers: 117, Unit: "count", Step: -1},
-				{Text: fact.Name("1.40 ms of own compute per step against 1.00 ms"), Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
-				{Text: fact.Name("runs 84 times more often than on the others"), Value: 84, Unit: "count", Name: fact.Name(gemmName), Step: -1},
-				{Text: fact.Name("last to arrive in 124 of 168 collectives"), Value: 124, Peers: 20, Unit: "count", Step: -1},
+				{Text: fact.Of("kernels_differ", "mine", 201, "peers", 117), Value: 201, Peers: 117, Unit: "count", Step: -1},
+				{Text: fact.Of("own_work", "mine", ms*14/10, "peers", ms), Value: 1.4 * ms, Peers: ms, Unit: "ns", Step: -1},
+				{Text: fact.Name("more of a kernel"), Value: 84, Unit: "count", Name: fact.Name(gemmName), Step: -1},
+				{Text: fact.Of("last_in", "last", 124, "of", 168), Value: 124, Peers: 20, Unit: "count", Step: -1},
 				{Text: fact.Name("its excess stayed above 3 × the spread of steps 0–6"), Value: math.Inf(1), Unit: "ratio", Step: 7},
 			},
 			P: 0.0005,
 			Worth: result.Worth{
 				Known: true, Kind: "decode", Steps: 14, Several: true, Step: 4 * ms, Without: 36 * ms / 10, Low: 35 * ms / 10, High: 37 * ms / 10, Last: ms / 2, Tokens: 2000, WithoutTokens: 2222,
-				Says: fact.Of("worth", "which", fact.Of("worth_these", "kind", "decode"), "step", 4*ms, "without", 36*ms/10, "low", 35*ms/10, "high", 37*ms/10,
+				Says: fact.Of("worth_bounds", "which", fact.Of("worth_these", "kind", "decode"), "low", 35*ms/10, "high", 37*ms/10,
 					"tokens", fact.Of("worth_tokens", "is", 2000, "without", 2222), "last", fact.Of("worth_last", "last", ms/2)),
 			},
+		},
+		{
+			ID: "host_bound-decode", Kind: result.HostBound, Severity: "high", FirstStep: -1, LastStep: -1, Cause: result.CauseHost, CostNSPerStep: 2 * ms,
+			Title: fact.Of("host_bound", "kind", "decode", "idle", 0.612, "busy", 0.371),
+			Evidence: []result.Evidence{
+				{Text: fact.Of("idle_by", "host", 19*ms/10, "sync", ms/12, "launch", ms/60), Value: 2 * ms, Unit: "ns", Step: -1},
+				{Text: fact.Of("host_op", "op", "aten::mm", "share", 0.6), Value: 0.6, Unit: "ratio", Name: fact.Name("aten::mm"), Step: -1},
+				{Text: fact.Of("idle_before", "rank", "TP00", "step", 10, "ns", 31*ms/10, "kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "did", fact.Name("time.sleep")), Value: 3.1 * ms, Unit: "ns", Name: fact.Name("time.sleep"), Step: 10},
+			},
+			Worth: result.Worth{
+				Known: true, Kind: "decode", Steps: 20, Step: 42 * ms / 10, Without: 16 * ms / 10, AtMost: true,
+				Says: fact.Of("worth_most", "which", fact.Of("worth_steps", "kind", "decode"), "without", 16*ms/10, "step", 42*ms/10),
+			},
+			Next: []fact.Fact{fact.Of("next_graphs")}, Guide: "host-bound",
 		},
 		{
 			ID: "slow_step-10", Kind: result.SlowStep, Severity: "medium", Ranks: nil, FirstStep: 10, LastStep: 10, Passing: true, CostNSPerStep: 3 * ms,
 			Title: fact.Name("Step 10 took 1.87 times as long as other decode steps: the host of TP00 did nothing for 3.1 ms while a | pipe, <b>markup</b> and `ticks` stood in a name"),
 		},
-		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: fact.Name("The files of 2 ranks are missing")},
+		{ID: "data-0", Kind: result.Data, Severity: "low", FirstStep: -1, LastStep: -1, Title: fact.Of("data-missing", "ranks", []string{"TP04", "TP05"})},
 	}
 	r.Chance = result.Chance{
 		Tested: 2, HeldBack: 1, Untested: 1, Seen: []result.Seen{{Ranks: []int{0, 1, 2, 3}, Kind: "decode", Steps: 20, NS: 210_000, Share: 0.0525, Least: 8}},
 		Tests: fact.Of("tested", "n", 1, "held", fact.Of("held_back", "n", 1), "untested", fact.Of("untested", "n", 1)),
 		Says:  fact.Of("seen", "ns", 210_000, "share", 0.0525, "kind", "decode", "n", 20, "least", fact.Of("seen_least", "n", 8)),
 	}
-	r.Verdict = fact.Name("TP02 is late from step 7 on: without that these decode steps take 3.60 ms instead of 4.00 ms")
+	r.Recording.Says = fact.Of("recording_unknown")
+	r.Verdict = fact.Of("verdict_bigger", "one", fact.Of("verdict_work", "rank", "TP02", "when", fact.Of("late_since", "first", 7),
+		"kernels", fact.Of("verdict_kernels", "mine", 201, "peers", 117), "effect", fact.Of("verdict_worth", "which", fact.Of("worth_these", "kind", "decode"),
+			"step", 4*ms, "without", 36*ms/10, "tokens", fact.Of("worth_tokens", "is", 2000, "without", 2222))),
+		"other", fact.Of("verdict_bound", "what", fact.Of("verdict_waits", "idle", 0.612), "how", fact.Of("how_graphs"), "which", fact.Of("worth_steps", "kind", "decode"), "step", 42*ms/10, "without", 16*ms/10))
 	r.Findings[0].Next, r.Findings[0].Guide = []fact.Fact{fact.Of("next_work", "rank", "TP02")}, "late-rank"
 	r.Replay = result.Replay{Known: true, Steps: 23, Off: 0.004, OffP90: 0.012, Unexplained: 0.07}
 	r.Path = result.Path{
@@ -224,7 +243,7 @@ func balanced() *result.Report {
 		Seen: []result.Seen{{Ranks: []int{0, 1}, Kind: "decode", Steps: 5, NS: 190_000, Share: 0.051}},
 		Says: fact.Of("seen", "ns", 190_000, "share", 0.051, "kind", "decode", "n", 5, "least", fact.Of("seen_untold")),
 	}
-	r.Findings = []result.Finding{{ID: "balanced", Kind: result.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: fact.Name("No rank is late: none makes the others wait more than 2 % of a step")}}
+	r.Findings = []result.Finding{{ID: "balanced", Kind: result.Balanced, Severity: "info", FirstStep: -1, LastStep: -1, Title: fact.Of("balanced", "which", fact.Of("no_rank"), "share", 0.02, "ns", 20_000, "steps", 3)}}
 	return r
 }
 
@@ -233,10 +252,10 @@ func layered(gpu bool) *result.Report {
 	r := stepped(2, 4, -1, 0)
 	r.Findings = []result.Finding{{
 		ID: "slow_layer-model.layers.5-decode", Kind: result.SlowLayer, Severity: "medium", Ranks: []int{1}, Names: []string{"TP01"}, FirstStep: -1, LastStep: -1, CostNSPerStep: ms / 10,
-		Title: fact.Name("model.layers.5 takes 1.6 × the median of layers with the same modules on TP01 in decode steps"),
+		Title: fact.Of("slow_layer", "layer", "model.layers.5", "factor", 1.6, "where", fact.Of("on_one_rank", "rank", "TP01"), "kind", "decode"),
 		Evidence: []result.Evidence{
-			{Text: fact.Name("267 µs of GPU time per step, without waiting, against 167 µs for 11 layers with the same modules (medians over 3 steps)"), Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
-			{Text: fact.Name("a kernel of mlp.down_proj takes 140 µs per step against 40.0 µs"), Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: fact.Name(gemmName), Step: -1},
+			{Text: fact.Of("layer_time", "mine", 267_000, "like", 167_000, "layers", 11, "steps", 3), Value: 0.267 * ms, Peers: 0.167 * ms, Unit: "ns", Step: -1},
+			{Text: fact.Of("module_more", "what", fact.Of("kernel_of", "what", "mlp.down_proj"), "mine", 140_000, "like", 40_000), Value: 0.14 * ms, Peers: 0.04 * ms, Unit: "ns", Name: fact.Name(gemmName), Step: -1},
 		},
 	}}
 	r.Layers.Totals = []result.LayerTotal{
@@ -283,7 +302,7 @@ func layered(gpu bool) *result.Report {
 func noGPU() *result.Report {
 	return &result.Report{
 		Format: 1, Source: result.Source{ID: "cpu only", Ranks: []string{"rank 0"}, Files: []string{"cpu.json"}, Complete: true, StepRule: "none"},
-		Findings: []result.Finding{{ID: "data", Kind: result.Data, Severity: "medium", FirstStep: -1, LastStep: -1, Title: fact.Name("No GPU work was recorded: only the host side can be told")}},
+		Findings: []result.Finding{{ID: "data", Kind: result.Data, Severity: "medium", FirstStep: -1, LastStep: -1, Title: fact.Of("data-host")}},
 		CPU:      result.CPU{Ops: []result.CPUOp{{Name: "aten::mm", Count: 1, Total: ms, Self: ms, Share: 1}}},
 		Notes:    []result.Note{{Severity: "warning", Source: "cpu.json", Text: fact.Name("no events of category kernel"), Count: 1}},
 	}

@@ -4,23 +4,23 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// stagesTable shows the stages of a diffusion pipeline, as they come.
+// stagesTable returns the table of the stages of a diffusion pipeline, in the order they run.
 func stagesTable(r *result.Report, limit int) *table {
 	if limit > 0 {
 		limit = max(limit, 2*pipelineStages) // two ranks of a whole pipeline
 	}
-	rows, omitted := cut(r.Stages, limit, " rows, as they come")
+	rows, omitted := cut(r.Stages, limit, " rows, in order")
 	t := &table{
 		id: "stages", title: "Stages", omitted: omitted,
-		lead: "Time on the host, from a stage's begin to its end; what it launched may run on the device later than that. Beyond fastest: how much longer a rank took than the fastest one, waiting for others left out.",
+		lead: "Host time from the start of a stage to its end; work it launched may run on the GPU after that. Beyond fastest: excess over the fastest rank, without waits.",
 		cols: []column{
-			{name: "stage", flex: true, min: 16, code: true}, {name: "rank"}, {name: "times", right: true, drop: 5, help: "that it ran"},
+			{name: "stage", flex: true, min: 16, code: true}, {name: "rank"}, {name: "times", right: true, drop: 5, help: "number of runs"},
 			{name: "time", right: true, help: "on the host"}, {name: "share", right: true, help: "of the time of all stages of the rank"},
 			{name: "", bar: true, drop: 4},
-			{name: "GPU busy", right: true, help: "the device ran what the stage launched"},
+			{name: "GPU busy", right: true, help: "the GPU ran work launched by the stage"},
 			{name: "wait", right: true, drop: 2, help: "waiting in its collectives for the last rank"},
-			{name: "idle", right: true, drop: 1, help: "of its time: the device did nothing"},
-			{name: "beyond fastest", right: true, help: "its time without waits, beyond that of the fastest rank"},
+			{name: "idle", right: true, drop: 1, help: "share of its time without GPU work"},
+			{name: "beyond fastest", right: true, help: "excess of its time without waits over the fastest rank's"},
 			{name: "made others wait", right: true, drop: 3, help: "in collectives at which it arrived last"},
 		},
 	}
@@ -38,5 +38,5 @@ func stagesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// pipelineStages is how many stages a pipeline that makes pictures of text has.
+// pipelineStages is the number of stages of a text-to-image pipeline.
 const pipelineStages = 6

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// mean is what a step took, on the mean over its ranks; period is the longest.
+// mean returns the time of a step, the mean over its ranks, and the period of the slowest.
 type mean struct {
 	period, cpu, total, hostGap int64
 	kernels                     int
@@ -44,8 +44,8 @@ func meanOf(s *result.Step) mean {
 	return m
 }
 
-// excerpt picks the steps that tell most, at most 2×limit: both ends, where
-// findings start, the slowest of the slow. Indices are ascending.
+// excerpt returns the ascending indices of at most 2×limit steps: the first and last ones, the starts of findings, and
+// the slowest of the slow ones.
 func excerpt(r *result.Report, limit int) []int {
 	n := len(r.Steps)
 	if limit <= 0 || n <= 2*limit {
@@ -136,9 +136,9 @@ func stepsTable(r *result.Report, limit int) *table {
 		})
 	}
 	if len(idx) < len(r.Steps) {
-		t.omitted = leftOut(len(idx), len(r.Steps), " steps: the first and last, those where findings start, slow ones")
+		t.omitted = leftOut(len(idx), len(r.Steps), " steps: the first and last, starts of findings, slow ones")
 		if slow > shown {
-			t.omitted += fmt.Sprintf(" (%s more are slow)", metric.Count(slow-shown))
+			t.omitted += fmt.Sprintf(" (%s more slow)", metric.Count(slow-shown))
 		}
 	}
 	return t

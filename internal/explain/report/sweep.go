@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Sweep are jobs that differ in a few parameters, with figures of each, for each of the roles that its workers have.
+// Sweep is a set of jobs that differ in a few parameters, with the figures of each job for each role of its workers.
 type Sweep struct {
 	Name       string
 	Began      time.Time
@@ -25,25 +25,25 @@ type Sweep struct {
 	Roles      []SweepRole
 }
 
-// SweepFigure is what jobs are compared by.
+// SweepFigure is a figure by which jobs are compared.
 type SweepFigure struct{ Name, Unit string } // ns, 1/s, share, count
 
-// SweepJob is one of them.
+// SweepJob is a job of a sweep.
 type SweepJob struct {
 	Name    string
-	Values  []string // of the parameters
+	Values  []string // one per parameter
 	Outcome string
 	Failed  bool
 	Why     string
 }
 
-// SweepRole are the figures of a role, a row a job; NaN and rows that are nil: not known.
+// SweepRole holds the figures of a role, one row per job; NaN and nil rows are unknown.
 type SweepRole struct {
 	Name string
 	Rows [][]float64
 }
 
-// value is a figure of a job.
+// value returns a figure of a job, and whether it is known.
 func (r *SweepRole) value(job, figure int) (float64, bool) {
 	if job >= len(r.Rows) || figure >= len(r.Rows[job]) || math.IsNaN(r.Rows[job][figure]) {
 		return 0, false
@@ -51,10 +51,10 @@ func (r *SweepRole) value(job, figure int) (float64, bool) {
 	return r.Rows[job][figure], true
 }
 
-// sweepDrops are the columns that go first where space is short.
+// sweepDrops are the columns to drop first to save space.
 var sweepDrops = map[string]int{"ITL": 5, "steps": 4, "wait": 3, "TTFT p99": 2}
 
-// SweepText writes a table for each role, and why jobs failed.
+// SweepText writes a table for each role, and the reasons of failed jobs.
 func SweepText(w io.Writer, s *Sweep, o Options) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", columns.Clean(s.Name), plural(len(s.Jobs), "job"))
@@ -68,10 +68,10 @@ func SweepText(w io.Writer, s *Sweep, o Options) error {
 	return err
 }
 
-// sweepFailures is how many jobs that failed are told of in words.
+// sweepFailures is the number of failed jobs whose reasons are shown.
 const sweepFailures = 10
 
-// failures say which jobs failed, and why.
+// failures returns a line for each failed job with its reason.
 func (s *Sweep) failures() (lines []string) {
 	for _, j := range s.Jobs {
 		if j.Failed {
@@ -84,7 +84,7 @@ func (s *Sweep) failures() (lines []string) {
 	return lines
 }
 
-// tables has one for each role; of jobs that have come to nothing, one without figures.
+// tables returns one table per role, or one without figures if no job produced any.
 func (s *Sweep) tables() (all []*table) {
 	for i := range s.Roles {
 		all = append(all, s.table(&s.Roles[i]))
@@ -133,7 +133,7 @@ func (s *Sweep) table(role *SweepRole) *table {
 	return t
 }
 
-// sweepText is a figure for people.
+// sweepText formats a figure.
 func sweepText(v float64, unit string) string {
 	if unit == "count" {
 		return metric.Count(int64(v))
@@ -141,7 +141,7 @@ func sweepText(v float64, unit string) string {
 	return bench.Unit(unit).Text(v)
 }
 
-// numbers are the values of a parameter in all jobs; nil if they are not all numbers.
+// numbers returns the values of a parameter in all jobs; nil unless all are numbers.
 func (s *Sweep) numbers(parameter int) []float64 {
 	out := make([]float64, len(s.Jobs))
 	for i, j := range s.Jobs {
@@ -154,7 +154,7 @@ func (s *Sweep) numbers(parameter int) []float64 {
 	return out
 }
 
-// sweepData is what the plots are drawn from: a panel for each figure of a role, over one parameter.
+// sweepData is the data of the plots: a panel for each figure of a role, over one parameter.
 type sweepData struct {
 	Axis   string       `json:"axis"`
 	Ticks  []sweepTick  `json:"ticks"`
@@ -162,7 +162,7 @@ type sweepData struct {
 	Panels []sweepPanel `json:"panels"`
 }
 
-// sweepTick is a value of the parameter, and where it stands, from 0 to 1.
+// sweepTick is a value of the parameter with its position, from 0 to 1.
 type sweepTick struct {
 	At   float64 `json:"at"`
 	Text string  `json:"text"`
@@ -172,14 +172,14 @@ type sweepPanel struct {
 	ID     string       `json:"id"`
 	Title  string       `json:"title"`
 	Unit   string       `json:"unit"`
-	Values [][]*float64 `json:"values"` // of each series, at each tick; null: not known
+	Values [][]*float64 `json:"values"` // of each series, at each tick; null if unknown
 }
 
-// logFrom is from where values are so far apart that they stand at their logarithms.
+// logFrom is the ratio of the largest to the smallest value from which on the axis is logarithmic.
 const logFrom = 8
 
-// data lays the figures out over the first parameter that is a number, or over the first. A figure that no job has gets
-// no panel.
+// data arranges the figures over the first numeric parameter, or over the first if none is numeric. A figure that no job
+// has gets no panel.
 func (s *Sweep) data() *sweepData {
 	d := &sweepData{Ticks: []sweepTick{}, Series: []string{}, Panels: []sweepPanel{}}
 	if len(s.Parameters) == 0 || len(s.Jobs) == 0 {
@@ -229,8 +229,8 @@ func (s *Sweep) data() *sweepData {
 	return d
 }
 
-// ticks are the values of a parameter where they belong: numbers by their size, of several magnitudes by their logarithm,
-// others one after the other.
+// ticks returns the values of a parameter with their positions: numbers on a linear scale, or a logarithmic one if they
+// span several magnitudes; other values in order of appearance.
 func (s *Sweep) ticks(parameter int) (all []sweepTick) {
 	numbers := s.numbers(parameter)
 	if numbers == nil {
@@ -263,14 +263,14 @@ func (s *Sweep) ticks(parameter int) (all []sweepTick) {
 	return all
 }
 
-// sweepPage is what the template sees.
+// sweepPage is the data of the template.
 type sweepPage struct {
 	assets
 	Title    string
 	Head     []string
 	Failures []string
 	Axis     string
-	Series   bool // the plots have several
+	Series   bool // the plots have several series
 	Sections []sweepSection
 }
 

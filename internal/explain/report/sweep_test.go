@@ -17,7 +17,7 @@ func sampleSweep() *Sweep {
 			{Name: "job_001", Values: []string{"true", "16"}, Outcome: "completed"},
 			{Name: "job_002", Values: []string{"true", "4"}, Outcome: "completed, 1 missing"},
 			{Name: "job_003", Values: []string{"false", "16"}, Outcome: "failed (worker)", Failed: true, Why: "decode_w0 failed:\x1b[2J exit status 2"},
-			{Name: "job_004", Values: []string{"false", "4"}, Outcome: "not begun"},
+			{Name: "job_004", Values: []string{"false", "4"}, Outcome: "not started"},
 		},
 		Roles: []SweepRole{
 			{Name: "decode", Rows: [][]float64{{1234, 20.5e6, 50, 0.125}, {400, nan, nan, nan}, {99, 7e6, nan, nan}, nil}},
@@ -39,7 +39,7 @@ graph  load  outcome               output tokens     TTFT  steps    idle
 true     16  completed                   1,234/s  20.5 ms     50  12.5 %
 true      4  completed, 1 missing          400/s        –      –       –
 false    16  failed (worker)              99.0/s  7.00 ms      –       –
-false     4  not begun                         –        –      –       –
+false     4  not started                       –        –      –       –
 
 prefill
 graph  load  outcome               output tokens     TTFT  steps  idle
@@ -47,7 +47,7 @@ graph  load  outcome               output tokens     TTFT  steps  idle
 true     16  completed                    10.0/s  30.0 ms      –     –
 true      4  completed, 1 missing              –        –      –     –
 false    16  failed (worker)                   –        –      –     –
-false     4  not begun                         –        –      –     –
+false     4  not started                       –        –      –     –
 
 job_003: decode_w0 failed: [2J exit status 2
 `
@@ -113,7 +113,7 @@ func TestSweepPage(t *testing.T) {
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "http://") || strings.Contains(page, "https://") {
 		t.Error("the page has foreign markup, or an address")
 	}
-	if b.Reset(); SweepHTML(&b, &Sweep{Parameters: []string{"p"}, Jobs: []SweepJob{{Values: []string{"1"}, Outcome: "not begun"}}}) != nil || !strings.Contains(b.String(), "not begun") {
+	if b.Reset(); SweepHTML(&b, &Sweep{Parameters: []string{"p"}, Jobs: []SweepJob{{Values: []string{"1"}, Outcome: "not started"}}}) != nil || !strings.Contains(b.String(), "not started") {
 		t.Error("a sweep that came to nothing has no page")
 	}
 }

@@ -9,53 +9,52 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// A table is one table before it is known where it is shown.
+// A table is the content of a table, independent of its output format.
 type table struct {
 	id    string // unique in the report; the HTML anchor
 	title string
-	lead  string // what the figures mean, where the column names do not say it
+	lead  string // explains the figures where column names do not
 	cols  []column
 	rows  [][]cell
-	// omitted says what was left out, "" when nothing was: "10 of 64, by total time".
+	// omitted describes the rows that were left out, such as "10 of 64, by total time"; "" if none were.
 	omitted string
 	legend  []string // segment names of its bars, in order
 }
 
 type column struct {
 	name  string
-	help  string // a sentence for a tooltip
+	help  string // the tooltip
 	right bool   // numbers
-	flex  bool   // text that may be shortened where space is short
-	min   int    // of flex: columns go before it gets shorter than this
-	tail  bool   // of flex: its end tells most, as of the path of a module
-	wrap  bool   // of flex: goes on in the next line instead
+	flex  bool   // text that may be shortened to save space
+	min   int    // of flex: columns are dropped before it gets shorter than this
+	tail  bool   // of flex: its end matters most, as in the path of a module
+	wrap  bool   // of flex: wraps instead
 	code  bool   // names of kernels, ops, files
 	bar   bool   // cells hold segments, not text
 	page  bool   // only in HTML
-	// drop > 0: the column may go where space is short; the highest goes first.
+	// drop > 0: the column may be dropped to save space, the highest first.
 	drop int
 }
 
-// A cell is text for people with, behind it, what it is sorted by.
+// A cell is a text with its sort key.
 type cell struct {
 	text string
-	full string  // the unshortened name, "" when text is all there is
+	full string  // the unshortened name; "" if text is not shortened
 	num  float64 // sort key of numbers
 	bar  []segment
 	span *span
 }
 
-// A segment is one part of a bar; the parts of the longest bar of a table sum
-// up to 1 at most.
+// A segment is one part of a bar. The parts of the longest bar of a table sum up to at most 1.
 type segment struct {
-	Name string // picks the colour
+	Name string // selects the colour
 	Frac float64
 }
 
-// A span shows how a sample is spread, on a scale common to its column.
+// A span is the spread of a sample, on a scale common to its column.
 type span struct{ Min, Median, P99, Max float64 }
 
-const dash = "–" // not known, or does not apply
+const dash = "–" // unknown, or not applicable
 
 func textCell(s string) cell { return cell{text: columns.Clean(s)} }
 
@@ -84,7 +83,7 @@ func bytesCell(n int64) cell {
 	return cell{text: metric.Bytes(n), num: float64(n)}
 }
 
-// countCell shows negative numbers as not known.
+// countCell shows a count, negative ones as unknown.
 func countCell[T ~int | ~int64](n T) cell {
 	if n < 0 {
 		return cell{text: dash, num: -1}
@@ -92,11 +91,10 @@ func countCell[T ~int | ~int64](n T) cell {
 	return cell{text: metric.Count(n), num: float64(n)}
 }
 
-// shareCell shows a fraction with one decimal always, so that the points of a column stand below each other.
+// shareCell shows a fraction, always with one decimal, so that decimal points align.
 func shareCell(f float64) cell { return cell{text: share(f), num: finite(f)} }
 
-// excessCell shows by what part something is more than something else, from tenfold on
-// as a factor: "12.3 %", "×40".
+// excessCell shows an excess as a percentage, from tenfold on as a factor: "12.3 %", "×40".
 func excessCell(f float64) cell {
 	c := shareCell(f)
 	if c.num >= 9 {
@@ -107,8 +105,7 @@ func excessCell(f float64) cell {
 
 func share(f float64) string { return metric.Tenths(finite(f)) }
 
-// rateCell shows a positive number with three digits; its unit stands in the
-// column's name. 0 means not known.
+// rateCell shows a positive number with three digits, in the unit of the column's name. 0 means unknown.
 func rateCell(v float64) cell {
 	if v = finite(v); v <= 0 {
 		return cell{text: dash, num: -1}
@@ -127,7 +124,7 @@ func barCell(segs ...segment) cell {
 	return c
 }
 
-// ratio is a/b, and 0 for b = 0.
+// ratio returns a/b, and 0 for b = 0.
 func ratio[A, B metric.Number](a A, b B) float64 {
 	if b == 0 {
 		return 0
@@ -135,7 +132,7 @@ func ratio[A, B metric.Number](a A, b B) float64 {
 	return float64(a) / float64(b)
 }
 
-// finite makes NaN and infinities 0.
+// finite replaces NaN and infinities by 0.
 func finite(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
@@ -143,7 +140,7 @@ func finite(v float64) float64 {
 	return v
 }
 
-// prune removes columns in which no row says anything.
+// prune removes columns that are empty in all rows.
 func (t *table) prune() {
 	t.drop(func(i int) bool {
 		return !slices.ContainsFunc(t.rows, func(row []cell) bool {
@@ -173,14 +170,14 @@ func (t *table) take(idx []int) {
 	t.cols, t.rows = cols, rows
 }
 
-// ranked gives a copy of rows with the largest first, cut to limit.
+// ranked returns a copy of rows with the largest first, cut to limit.
 func ranked[T any](rows []T, limit int, order string, by func(*T) float64) ([]T, string) {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b T) int { return cmp.Compare(by(&b), by(&a)) })
 	return cut(rows, limit, order)
 }
 
-// largest is the most that a row has, to which bars are drawn.
+// largest returns the largest value of a row, which is the scale of bars.
 func largest[T any](rows []T, of func(*T) float64) (most float64) {
 	for i := range rows {
 		most = max(most, finite(of(&rows[i])))
@@ -188,7 +185,7 @@ func largest[T any](rows []T, of func(*T) float64) (most float64) {
 	return most
 }
 
-// cut keeps the first limit rows (0: all) of n and says what was left out.
+// cut returns the first limit rows (0: all) and a description of the omission.
 func cut[T any](rows []T, limit int, order string) ([]T, string) {
 	if limit <= 0 || len(rows) <= limit {
 		return rows, ""

@@ -9,11 +9,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// firstEvidence is how many pieces of proof a finding shows unless all are asked for.
+// firstEvidence is the number of evidence lines a finding shows without --all.
 const firstEvidence = 4
 
-// evidenceOf is that number on a terminal, where the answer is to fit one screen: of the first finding, of the others,
-// and of those that matter little.
+// evidenceOf returns the number of evidence lines on a terminal, where the answer should fit one screen.
 func evidenceOf(i int, f *result.Finding) int {
 	switch {
 	case f.Severity != "high" && f.Severity != "medium":
@@ -24,8 +23,7 @@ func evidenceOf(i int, f *result.Finding) int {
 	return 1
 }
 
-// Text writes r for people on a terminal: the answer and what was found first, then the tables that are asked for, or
-// their names.
+// Text writes r for a terminal: the verdict and the findings, then the requested tables or the names of all.
 func Text(w io.Writer, r *result.Report, o Options) error {
 	tables := sections(r, o.rows(), o.Layers)
 	shown, other := o.choose(tables)
@@ -36,14 +34,14 @@ func Text(w io.Writer, r *result.Report, o Options) error {
 	if len(shown) == 0 && len(other) > 0 {
 		t := textWriter{b: b, width: o.width(), p: paint(o.Color)}
 		t.line("")
-		for _, l := range columns.Wrap("Tables, by stepscope analyze with --full or --tables NAME,…: "+strings.Join(other, ", "), t.width) {
+		for _, l := range columns.Wrap("Tables (stepscope analyze with --full or --tables NAME,…): "+strings.Join(other, ", "), t.width) {
 			t.line(t.p.faint(l))
 		}
 	}
 	return b.Flush()
 }
 
-// Findings writes what was found alone: the head of Text, without its tables.
+// Findings writes Text without its tables.
 func Findings(w io.Writer, r *result.Report, o Options) error {
 	return text(w, r, o, nil)
 }
@@ -102,11 +100,10 @@ func (t *textWriter) head(r *result.Report) {
 	t.line("")
 }
 
-// background is what one wants to know once the answer is read: where the time goes, what recording cost, and how much
-// chance there is in what was found.
+// background writes the summary of GPU time, and how far the findings can be trusted.
 func (t *textWriter) background(r *result.Report) {
-	all, said := overall(r), append([]string{columns.Clean(Words(r.Recording.Says))}, chance(r)...)
-	if all != nil || strings.Join(said, "") != "" {
+	all, trust := overall(r), confidence(r)
+	if all != nil || trust != "" {
 		t.line("")
 	}
 	if all != nil {
@@ -123,21 +120,19 @@ func (t *textWriter) background(r *result.Report) {
 			t.line(prefix + l)
 		}
 	}
-	for _, s := range said {
-		for _, l := range columns.Wrap(s, t.width) {
-			t.line(t.p.faint(l))
-		}
+	for _, l := range columns.Wrap(trust, t.width) {
+		t.line(t.p.faint(l))
 	}
 }
 
 func (t *textWriter) findings(r *result.Report) {
 	if len(r.Findings) == 0 {
-		if answer(r) == "" { // else it says so
-			t.line("Nothing stands out.")
+		if answer(r) == "" { // otherwise the verdict states it
+			t.line(noFindings)
 		}
 		return
 	}
-	const mark = 8 // width of the severity
+	const mark = 8 // columns of the severity
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		c := cost(f)
@@ -194,7 +189,9 @@ func (t *textWriter) findings(r *result.Report) {
 	}
 	if names := guides(r.Findings); len(names) > 0 {
 		t.line("")
-		t.line(t.p.faint("More on these: stepscope guide " + strings.Join(names, "; stepscope guide ")))
+		for _, l := range columns.Wrap("More on these: stepscope guide "+strings.Join(names, "; stepscope guide "), t.width) {
+			t.line(t.p.faint(l))
+		}
 	}
 }
 

@@ -13,8 +13,8 @@ const (
 	maxBar  = 28
 )
 
-// render writes the table as lines no wider than width: names are shortened
-// first, then columns go in the order that their drop says.
+// render returns the table as lines no wider than width. Names are shortened first, then columns dropped in the order of
+// drop.
 func (t *table) render(width int, p paint) []string {
 	t, limits := t.fit(width)
 	bar := t.barWidth(width)
@@ -46,7 +46,7 @@ func (t *table) render(width int, p paint) []string {
 	return lines
 }
 
-// below is the table under its title, for the reports that have little but tables.
+// below returns the table under its title, for reports that consist mainly of tables.
 func (t *table) below(o Options) string {
 	p := paint(o.Color)
 	head := "\n" + p.bold(t.title)
@@ -60,8 +60,7 @@ func (t *table) below(o Options) string {
 	return head + "\n" + strings.Join(t.render(o.width(), p), "\n") + "\n"
 }
 
-// fit returns a copy that is at most width wide, if that can be had, and the
-// width of its columns.
+// fit returns a copy at most width wide, if possible, and the widths of its columns.
 func (t *table) fit(width int) (*table, []int) {
 	c := &table{cols: t.cols, rows: t.rows}
 	c.drop(func(i int) bool { return t.cols[i].page })
@@ -88,7 +87,7 @@ func (t *table) fit(width int) (*table, []int) {
 	}
 }
 
-// drop removes the columns that gone says.
+// drop removes the columns for which gone returns true.
 func (t *table) drop(gone func(int) bool) {
 	idx := make([]int, 0, len(t.cols))
 	for i := range t.cols {
@@ -114,9 +113,8 @@ func (t *table) widths() []int {
 	return out
 }
 
-// shorten takes over columns of width from the widest names: down to what is
-// comfortable to read, or as far as it must. ok says that it was enough; when
-// comfort was asked for and was not, nothing has changed.
+// shorten removes over columns of width from the widest names: down to a comfortable length, or as far as necessary. ok
+// reports whether that was enough; if not, and comfort was requested, nothing changes.
 func (t *table) shorten(widths []int, over int, comfort bool) (limits []int, ok bool) {
 	limits = append([]int(nil), widths...)
 	for ; over > 0; over-- {
@@ -152,7 +150,7 @@ func (t *table) shorten(widths []int, over int, comfort bool) (limits []int, ok 
 	return limits, over <= 0
 }
 
-// barWidth is what is left of width for the table's bar column.
+// barWidth returns the width that remains for the table's bar column.
 func (t *table) barWidth(width int) int {
 	left := width
 	for i, w := range t.widths() {
@@ -164,8 +162,8 @@ func (t *table) barWidth(width int) int {
 	return min(max(left+gutter, minBar), maxBar)
 }
 
-// shortenName cuts out of the middle, nearer to the end: names of kernels tell
-// most at their start, and their last characters tell siblings apart.
+// shortenName cuts a part after the middle: the start of a kernel's name matters most, and its last characters
+// distinguish siblings.
 func shortenName(s string, width int) string {
 	if columns.Width(s) <= width || width < 2 {
 		return s
@@ -179,7 +177,7 @@ func shortenName(s string, width int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// shortenPath cuts off the start: siblings have that in common.
+// shortenPath cuts off the start, which siblings share.
 func shortenPath(s string, width int) string {
 	runes := []rune(s)
 	if columns.Width(s) <= width || width < 2 || width > len(runes) {
@@ -188,7 +186,7 @@ func shortenPath(s string, width int) string {
 	return "…" + string(runes[len(runes)-width+1:])
 }
 
-// textBar draws the segments over width columns, each cell by what covers its middle.
+// textBar draws the segments over width columns; each cell shows the segment at its middle.
 func textBar(segs []segment, width int, p paint) string {
 	var b strings.Builder
 	end, from := 0.0, 0
@@ -203,7 +201,7 @@ func textBar(segs []segment, width int, p paint) string {
 	return b.String()
 }
 
-// segmentRune tells the parts apart where there is no colour.
+// segmentRune returns the character of a part, which distinguishes it without colour.
 func segmentRune(name string) string {
 	switch name {
 	case "transfer", "communication":

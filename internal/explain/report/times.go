@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// parts are a Time as parts that sum up to its total. Waiting is taken to lie
-// in the exposed part of communication first, since what waits has no work.
+// parts splits a Time into parts that sum up to its total, in ns. All waiting counts as exposed communication, since a rank
+// that waits has no work.
 type parts struct {
 	compute, transfer, wait, copy, idle int64
 }
@@ -28,7 +28,7 @@ func (p parts) segments(total int64) []segment {
 	}
 }
 
-// idleParts are the causes of idle time, by the names used in Gap.Cause.
+// idleParts returns the causes of idle time, named as in Gap.Cause.
 func idleParts(i *result.Idle) []struct {
 	name string
 	ns   int64
@@ -50,7 +50,7 @@ func idleSegments(i *result.Idle, total int64) []segment {
 	return out
 }
 
-// mostly names the largest cause of idle time with its share of it.
+// mostly returns the largest cause of idle time with its share.
 func mostly(t *result.Time) string {
 	if t.Idle <= 0 {
 		return ""
@@ -67,8 +67,8 @@ func mostly(t *result.Time) string {
 	return name + " " + metric.Percent(ratio(most, t.Idle))
 }
 
-// pickTimes orders the rows for reading: over all ranks by kind, then each rank
-// over all kinds, then the rest. With one kind only, "all" says the same and goes.
+// pickTimes orders the rows: all ranks by kind, then each rank over all kinds, then the rest. With a single kind the rows
+// of kind "all" are dropped.
 func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 	kinds := map[string]bool{}
 	for _, t := range r.Times {
@@ -98,7 +98,7 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b result.TimeRow) int { return class(&a) - class(&b) })
-	if len(ranks) == 1 { // one rank: the sum over ranks says the same
+	if len(ranks) == 1 { // the sum over ranks is the same
 		rows = slices.DeleteFunc(rows, func(t result.TimeRow) bool { return t.Rank == allRanks })
 	}
 	if limit > 0 && len(rows) > limit {
@@ -108,14 +108,14 @@ func pickTimes(r *result.Report, limit int) ([]result.TimeRow, string) {
 			short = short[:limit+len(kinds)+1]
 		}
 		if len(short) < len(rows) {
-			return short, leftOut(len(short), len(rows), " rows: ranks by kind of step are left out")
+			return short, leftOut(len(short), len(rows), " rows, without ranks by kind of step")
 		}
 	}
 	return rows, ""
 }
 
-// perStep is the mean length of a row's steps. The row over all ranks is a sum
-// over them, so it is divided by the steps of all ranks.
+// perStep returns the mean length of a row's steps, in ns. The row over all ranks is a sum over them, so it is divided by
+// the steps of all ranks.
 func perStep(r *result.Report, t *result.TimeRow) int64 {
 	if t.Rank != allRanks {
 		return int64(ratio(t.Total, t.Steps))
@@ -140,7 +140,7 @@ func timesTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{
 		id: "times", title: "Where the time goes", omitted: omitted, legend: timeSegments,
-		lead: "Shares of the time of steps on the device. Overlap counts once: communication and copies only while nothing computes. Wait is the part of communication before the last rank has arrived.",
+		lead: "Shares of step time on the GPU. Overlap counts once: communication and copies count only while nothing computes. Wait is the part of communication before the last rank arrives.",
 		cols: []column{
 			{name: "rank"}, {name: "kind", help: "of steps"}, {name: "steps", right: true, drop: 2},
 			{name: "per step", right: true, help: "mean length of a step"},
@@ -152,7 +152,7 @@ func timesTable(r *result.Report, limit int) *table {
 		},
 	}
 	if overall(r) == nil {
-		rows = nil // no device, no device time
+		rows = nil // no GPU work was recorded
 	}
 	for i := range rows {
 		row := &rows[i]
@@ -168,26 +168,25 @@ func timesTable(r *result.Report, limit int) *table {
 	return t
 }
 
-// idleTable splits idle time by cause. Bars are shares of a rank's whole time,
-// so a longer bar is a longer wait.
+// idleTable splits idle time by cause. Bars are shares of a rank's whole time, so a longer bar means more idle time.
 func idleTable(r *result.Report, limit int) *table {
 	rows, omitted := pickTimes(r, limit)
 	t := &table{
 		id: "idle", title: "Why the GPUs idle", omitted: omitted,
 		legend: []string{"host", "sync", "launch", "device", "profiler", "unknown"},
-		lead:   "Shares of the time of steps on the device. host: nothing launched yet; sync: the host was blocked in a synchronisation call; launch: in the launch call or on the way to the device; device: launched in time, started late.",
+		lead:   "Shares of step time on the GPU. host: nothing launched yet; sync: the host was blocked in a synchronisation call; launch: in the launch call or on the way to the GPU; device: launched in time, started late.",
 		cols:   []column{{name: "rank"}, {name: "kind", help: "of steps"}, {name: "idle per step", right: true}, {name: "", bar: true, drop: 3}},
 	}
 	if slices.ContainsFunc(r.Gaps, func(g result.Gap) bool { return g.Host.Key == "did_no_core" }) {
-		t.lead += " Here host is also when no core ran a software device."
+		t.lead += " Here host includes time in which no core ran a software device."
 	}
 	if slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Peers > 0 }) {
 		t.legend = append(t.legend, "peers")
-		t.lead += " peers: the host waited in a collective of hosts (gloo) for those of other ranks."
+		t.lead += " peers: the host waited for other ranks in a host collective (gloo)."
 	}
 	if slices.ContainsFunc(rows, func(t result.TimeRow) bool { return t.IdleBy.Between > 0 }) {
 		t.legend = append(t.legend, "between")
-		t.lead += " between: no step was due, as far as the trace shows."
+		t.lead += " between: the trace shows no pending step."
 	}
 	for _, name := range t.legend {
 		c := column{name: name, right: true}

@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/waits"
 )
 
-// Waits writes what slow requests waited for; nothing where that is not known.
+// Waits writes the causes of slow requests, or nothing if they are unknown.
 func Waits(w io.Writer, j *waits.Result, o Options) error {
 	if j == nil {
 		return nil
@@ -29,17 +29,17 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 		tail *waits.Tail
 	}{{"TTFT", &j.TTFT}, {"ITL", &j.ITL}} {
 		tail := t.tail
-		title := fmt.Sprintf("What the slow %ss waited for (%s; p99 of %s: %s)", t.name, by, metric.Count(tail.N), metric.Duration(tail.P99))
+		title := fmt.Sprintf("Waits behind slow %ss (%s; p99 of %s: %s)", t.name, by, metric.Count(tail.N), metric.Duration(tail.P99))
 		window := "--profile " + profileAt(tail.Sent)
 		if j.Steps > 0 && j.Steps <= wholeSteps {
 			window = recordWhole(j.Steps)
 		}
-		again := "\nto record the slowest, send the same load with --flush-cache " + window
+		again := "\nto record the slowest, repeat the load with --flush-cache " + window
 		switch {
 		case tail.Sent == bench.Never:
-			again = "\nthe window's own arming and export overlap all of them, and may have made them slow: send a longer load (--num-prompts)"
+			again = "\narming and export of the window overlap all of them and may have made them slow: repeat with more --num-prompts"
 		case tail.Touched:
-			again = "\nthe window's own arming and export overlap all of those at or above p99, and may have made them slow; to record the slowest of the others, send the same load with --flush-cache " + window
+			again = "\narming and export of the window overlap all of those at or above p99 and may have made them slow; to record the slowest of the others, repeat the load with --flush-cache " + window
 		}
 		if len(tail.Cases) == 0 {
 			if _, err := fmt.Fprintf(w, "\n%s\nnone in the recorded window%s\n", title, again); err != nil {
@@ -48,7 +48,7 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 			continue
 		}
 		if tail.Below {
-			title += "\nnone of those at or above p99 is in the recorded window: this is the slowest one in it" + again
+			title += "\nnone at or above p99 is in the recorded window; this is the slowest one in it" + again
 		}
 		if most := mainWait(&tail.Sum); most != "" {
 			title += "\n" + most
@@ -87,7 +87,7 @@ func Waits(w io.Writer, j *waits.Result, o Options) error {
 	return nil
 }
 
-// ServedBy says which ranks served a request.
+// ServedBy returns the ranks that served a request.
 func ServedBy(c *waits.Case) string {
 	rank := c.Server
 	if c.DP >= 0 {
@@ -99,7 +99,7 @@ func ServedBy(c *waits.Case) string {
 	return rank
 }
 
-// stepsText tells which steps a request was in: "3–12 (10)".
+// stepsText returns the steps of a request: "7", "3–12", or "4 of 3–12".
 func stepsText(steps []int) string {
 	first, last := steps[0], steps[len(steps)-1]
 	switch {
@@ -111,27 +111,27 @@ func stepsText(steps []int) string {
 	return fmt.Sprintf("%d of %d–%d", len(steps), first, last)
 }
 
-// WaitPart is a part of what was waited for.
+// WaitPart is one part of a wait.
 type WaitPart struct {
 	Name   string `json:"name"`
-	Of     string `json:"of"` // queue, prefill, decode, wait, reply, unknown: what is drawn alike
+	Of     string `json:"of"` // queue, prefill, decode, wait, reply or unknown, which selects the colour
 	NS     int64  `json:"ns"`
-	More   string `json:"more"` // what is known of the part
-	remedy string // what to try where it is most of the wait
+	More   string `json:"more"` // details
+	remedy string // recommended action if it is most of the wait
 }
 
-// WaitParts are those of a wait that are not 0, in about the order in which they come.
+// WaitParts returns the parts of a wait that are not 0, roughly in order of time.
 func WaitParts(w *waits.Wait) []WaitPart {
 	parts := []WaitPart{}
 	for _, p := range []WaitPart{
 		{"not recorded", "unknown", w.NotRecorded, "", ""},
-		{"until the server had it", "queue", w.Way, "", ""},
-		{"a place on a decode server", "queue", w.Place, "", "more decode servers, or more memory for keys and values there (--mem-fraction-static)"},
-		{"queue", "queue", w.Queue, queueText(w), "more requests at once (--max-running-requests), more memory for keys and values (--mem-fraction-static), another replica, or a lower rate"},
-		{"its own prefill", "prefill", w.Prefill, "", "a prefix cache that hits (--cache-report says how much did); if prefill steps are host-bound: stepscope guide host-bound"},
+		{"way to the server", "queue", w.Way, "", ""},
+		{"a place on a decode server", "queue", w.Place, "", "more decode servers, or more KV memory there (--mem-fraction-static)"},
+		{"queue", "queue", w.Queue, queueText(w), "more concurrent requests (--max-running-requests), more KV memory (--mem-fraction-static), another replica, or a lower rate"},
+		{"its own prefill", "prefill", w.Prefill, "", "more prefix cache hits (--cache-report shows the hit rate); if prefill steps are host-bound: stepscope guide host-bound"},
 		{"transfer", "wait", w.Transfer, "", ""},
 		{"its decode batch", "queue", w.Join, "", ""},
-		{"prefill of others", "wait", w.OtherPrefill, "", "smaller chunks let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"},
+		{"prefill of others", "wait", w.OtherPrefill, "", "smaller chunks, which let decode steps and short prompts in between (SGLang's --chunked-prefill-size)"},
 		{"other steps of others", "wait", w.OtherSteps, "", ""},
 		{"a late rank", "wait", w.SlowRank, "", "stepscope guide late-rank"},
 		{"no step ran", "wait", w.Stall, "", "stepscope guide slow-steps"},
@@ -145,7 +145,7 @@ func WaitParts(w *waits.Wait) []WaitPart {
 	return parts
 }
 
-// queueText tells what went on while a request was in the queue.
+// queueText describes the steps that ran while a request was queued.
 func queueText(w *waits.Wait) string {
 	var out []string
 	if w.QueuePrefill*20 > w.Queue {
@@ -157,15 +157,14 @@ func queueText(w *waits.Wait) string {
 	return strings.Join(out, ", ")
 }
 
-// largestFirst are the parts of a wait in the order of their size.
+// largestFirst returns the parts of a wait, the largest first.
 func largestFirst(w *waits.Wait) []WaitPart {
 	parts := WaitParts(w)
 	slices.SortStableFunc(parts, func(a, b WaitPart) int { return cmp.Compare(b.NS, a.NS) })
 	return parts
 }
 
-// waitText tells the parts of a wait, the largest first; those below 3 %
-// are left out.
+// waitText lists the parts of a wait, the largest first, without those below 3 %.
 func waitText(w *waits.Wait) string {
 	total := w.Total()
 	var out []string
@@ -182,10 +181,10 @@ func waitText(w *waits.Wait) string {
 	return strings.Join(out, "; ")
 }
 
-// largePart is the share of a wait from which a part of it is told in the sentence about it.
+// largePart is the share of a wait from which on a part is mentioned in its sentence.
 const largePart = 0.25
 
-// mainWait says of what a wait was made, in a sentence, and what to try.
+// mainWait returns the main parts of a wait in a sentence, and recommended actions.
 func mainWait(w *waits.Wait) string {
 	var of, try []string
 	for _, p := range largestFirst(w) {

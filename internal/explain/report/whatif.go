@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// WhatIf writes what steps would take for people on a terminal.
+// WhatIf writes predicted step times for a terminal.
 func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: if %s\n", columns.Clean(r.Source.ID), columns.Clean(strings.Join(r.Settings, ", ")))
@@ -19,7 +19,7 @@ func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	fmt.Fprintf(&b, "With nothing changed the steps come out %s off what was recorded (median; 90th percentile %s).\n", share(r.Replay.Off), share(r.Replay.OffP90))
+	fmt.Fprintf(&b, "Replayed without changes, steps differ by %s from the recorded ones (median; 90th percentile %s).\n", share(r.Replay.Off), share(r.Replay.OffP90))
 	t := &table{id: "what-if", title: "Steps", cols: []column{
 		{name: "ranks"}, {name: "kind"}, {name: "steps", right: true}, {name: "takes", right: true, help: "median"}, {name: "would take", right: true},
 		{name: "95 % interval", right: true}, {name: "change", right: true}, {name: "tokens/s", right: true}, {name: "would be", right: true},
@@ -45,5 +45,5 @@ func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 	return err
 }
 
-// WhatIfJSON writes it as JSON.
+// WhatIfJSON writes predicted step times as JSON.
 func WhatIfJSON(w io.Writer, r *result.WhatIf) error { return encode(w, r, true) }

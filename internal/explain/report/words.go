@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Words says a fact in a sentence, or in a part of one.
+// Words returns a fact as a sentence or part of one.
 func Words(f fact.Fact) string {
 	text, ok := wordings[f.Key]
 	if f.Key == "" || !ok {
@@ -21,17 +21,19 @@ func Words(f fact.Fact) string {
 	from := 0
 	for _, at := range blank.FindAllStringIndex(text, -1) {
 		name, format, formatted := strings.Cut(text[at[0]+1:at[1]-1], ":")
-		v := f.Get(name)
-		said := ""
+		name, to, pair := strings.Cut(name, arrow)
+		show := plainWords
 		if formatted {
-			said = formats[format](v)
-		} else {
-			said = plainWords(v)
+			show = formats[format]
+		}
+		said := show(f.Get(name))
+		if pair {
+			said = fromTo(said, show(f.Get(to)))
 		}
 		b.WriteString(text[from:at[0]])
 		b.WriteString(said)
 		from = at[1]
-		// A word that is left out takes a space with it.
+		// An empty word takes the space after it along.
 		if before := b.String(); said == "" && strings.HasPrefix(text[from:], " ") && (before == "" || strings.HasSuffix(before, " ")) {
 			from++
 		}
@@ -41,10 +43,20 @@ func Words(f fact.Fact) string {
 	return strings.TrimRight(text, " ")
 }
 
-// blank is where a wording wants a figure or a name: {name} or {name:format}.
-var blank = regexp.MustCompile(`\{\w+(:\w+)?\}`)
+// blank matches the places of a wording that a fact fills: {name}, {name:format}, or {from→to:format} for a change.
+var blank = regexp.MustCompile(`\{\w+(→\w+)?(:\w+)?\}`)
 
-// formats are the ways to show a figure.
+const arrow = "→"
+
+// fromTo joins two values and writes a common unit once: "43.3 → 41.5 ms".
+func fromTo(from, to string) string {
+	if n, unit, ok := strings.Cut(from, " "); ok && strings.HasSuffix(to, " "+unit) {
+		from = n
+	}
+	return from + " " + arrow + " " + to
+}
+
+// formats maps the format of a blank to the function that shows a value in it.
 var formats = map[string]func(any) string{
 	"ns":     func(v any) string { return metric.Duration(number(v)) },
 	"share":  func(v any) string { return metric.Percent(number(v)) },
@@ -57,21 +69,49 @@ var formats = map[string]func(any) string{
 	"factor": func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
 	"kernel": func(v any) string { return kernel.Short(fmt.Sprint(v)) },
 	"spaced": func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
-	// A probability: of small ones no more is known.
+	"about":  func(v any) string { return about(number(v)) },
+	"p":      func(v any) string { return fmt.Sprintf("%.2g", number(v)) },
+	// A change of a duration.
+	"slower": func(v any) string {
+		switch by := number(v); {
+		case by < 0:
+			return about(-by) + " faster"
+		case by >= 1:
+			return three(1+by) + " times as slow"
+		default:
+			return about(by) + " slower"
+		}
+	},
+	// A noun with its indefinite article: "a decode", "an idle".
+	"a": func(v any) string {
+		noun, _ := v.(string)
+		if noun != "" && strings.Contains("aeiou", noun[:1]) {
+			return "an " + noun
+		}
+		return strings.TrimRight("a "+noun, " ")
+	},
+	// The kind of steps as a subject: "decode", or "a step" where no kind is known.
+	"kind": func(v any) string {
+		if kind, _ := v.(string); kind != "" {
+			return kind
+		}
+		return "a step"
+	},
+	// A probability. Below 0.1 % the exact value means nothing.
 	"chance": func(v any) string {
 		if number(v) < 0.001 {
 			return "less than 0.1 %"
 		}
 		return metric.Percent(number(v))
 	},
-	// By how much longer something is, before what it is compared with.
+	// The excess of a duration, followed by the duration it is compared with.
 	"more": func(v any) string {
 		if by := number(v); by >= 9 {
 			return metric.Count(int64(1+by)) + " times as long as"
 		}
 		return metric.Percent(number(v)) + " longer than"
 	},
-	// From the first of two steps to the last.
+	// A range of steps, from its first and last.
 	"range": func(v any) string {
 		steps, _ := v.([]int)
 		if len(steps) == 2 && steps[0] == steps[1] {
@@ -79,7 +119,7 @@ var formats = map[string]func(any) string{
 		}
 		return "steps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(steps), "[]"), " ", "-")
 	},
-	// Some of many steps.
+	// The first few of many steps.
 	"few": func(v any) string {
 		steps, _ := v.([]int)
 		text := strings.Trim(fmt.Sprint(steps[:min(len(steps), 5)]), "[]")
@@ -96,7 +136,7 @@ var formats = map[string]func(any) string{
 		}
 		return fmt.Sprintf("%d ranks are missing (%s)", len(names), rankRuns(names))
 	},
-	// Some of many ranks.
+	// The first few of many ranks.
 	"ranks": func(v any) string {
 		names, _ := v.([]string)
 		if len(names) > 4 {
@@ -106,7 +146,15 @@ var formats = map[string]func(any) string{
 	},
 }
 
-// rankRuns names some of many ranks.
+// about is a share without decimals, unless it is below 1 %.
+func about(share float64) string {
+	if share >= 0.01 {
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+	return metric.Percent(share)
+}
+
+// rankRuns returns the first few of many ranks, with runs as "TP00 to TP04".
 func rankRuns(names []string) string {
 	runs := trace.LabelRuns(names)
 	if len(runs) > 4 {
@@ -115,7 +163,7 @@ func rankRuns(names []string) string {
 	return strings.Join(runs, ", ")
 }
 
-// plainWords shows what needs no unit.
+// plainWords shows a value that needs no unit.
 func plainWords(v any) string {
 	switch v := v.(type) {
 	case nil:

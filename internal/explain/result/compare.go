@@ -6,36 +6,35 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
-// Comparison sets capture B against capture A, the base. Its JSON form is
-// documented in docs/formats/compare.md. Times are nanoseconds.
+// Comparison compares capture B with capture A, the base. Its JSON form is documented in docs/formats/compare.md. Times
+// are nanoseconds.
 type Comparison struct {
 	Format int  `json:"format"` // 1
 	A      Side `json:"a"`
 	B      Side `json:"b"`
-	// Verdict is the answer in a sentence, Causes what is behind it: what explains most comes first.
+	// Verdict is the answer in a sentence. Causes explain it, the most important first.
 	Verdict fact.Fact `json:"verdict"`
 	Causes  []Cause   `json:"causes"`
-	// Unlike says in what the captures are of unlike work. Refused: they are so unlike that nothing is concluded.
+	// Unlike lists how the workloads of the captures differ. Refused: they differ too much for any conclusion.
 	Unlike  []fact.Fact  `json:"unlike"`
 	Refused bool         `json:"refused"`
 	Steps   []StepDiff   `json:"steps"`
-	Kernels []KernelDiff `json:"kernels"` // what changed the step most comes first
-	// Modules compares modules of one kind in all layers, if both captures have
-	// layer-wise markers; what changed the step most comes first.
+	Kernels []KernelDiff `json:"kernels"` // largest effect on the step first
+	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers; largest effect on
+	// the step first.
 	Modules []ModuleDiff `json:"modules"`
-	// Regressions are the rows of Steps and Kernels that got slower by more
-	// than the limit asked for, with statistics to show it.
+	// Regressions are the rows of Steps and Kernels that got significantly slower by more than the limit.
 	Regressions []fact.Fact `json:"regressions"`
-	Limit       float64     `json:"limit"`     // the share asked for; 0: none
-	Limits      []string    `json:"limits"`    // for single figures
-	Undecided   []fact.Fact `json:"undecided"` // limits that these captures cannot be held to
+	Limit       float64     `json:"limit"`     // the requested share; 0: none
+	Limits      []string    `json:"limits"`    // limits of single figures
+	Undecided   []fact.Fact `json:"undecided"` // limits that these captures cannot decide
 	Notes       []fact.Fact `json:"notes"`
 	Doubts      []string    `json:"doubts"` // as in Source
 
 	OfRanks bool `json:"-"` // A and B are ranks of one capture
 }
 
-// Said is what sentences call steps of a kind: nothing if the kind of none is known.
+// Said returns the name for steps of a kind in sentences: "" if no step has a known kind.
 func (c *Comparison) Said(kind string) string {
 	if kind == "other" && !slices.ContainsFunc(c.Steps, func(d StepDiff) bool { return d.Kind != "other" }) {
 		return ""
@@ -43,7 +42,7 @@ func (c *Comparison) Said(kind string) string {
 	return kind
 }
 
-// Side says what was compared.
+// Side describes one of the captures compared.
 type Side struct {
 	ID     string   `json:"id"`
 	Ranks  []string `json:"ranks"`
@@ -51,19 +50,18 @@ type Side struct {
 	Steps  int      `json:"steps"`
 }
 
-// Change is the difference of two samples: one value per step, the mean over
-// ranks. The first step of each capture is left out, for the profilers start
-// in it.
+// Change is the difference of two samples: one value per step, the mean over ranks. The first step of each capture is
+// left out because the profilers start in it.
 type Change struct {
 	A      float64 `json:"a_ns"` // medians per step
 	B      float64 `json:"b_ns"`
 	NA     int     `json:"a_steps"`
 	NB     int     `json:"b_steps"`
 	Change float64 `json:"change"` // B/A − 1
-	Lo     float64 `json:"lo"`     // 95 % interval of it
+	Lo     float64 `json:"lo"`     // 95 % interval of Change
 	Hi     float64 `json:"hi"`
 	P      float64 `json:"p"`          // Mann-Whitney, two-sided
-	PAdj   float64 `json:"p_adjusted"` // over all rows of its table (Benjamini-Hochberg)
+	PAdj   float64 `json:"p_adjusted"` // over all rows of the table (Benjamini-Hochberg)
 	Enough bool    `json:"enough"`     // false: too few steps for any verdict
 }
 
@@ -72,7 +70,7 @@ const (
 	Slower   = "slower"
 	Faster   = "faster"
 	Same     = "same"      // the whole interval lies within 5 %
-	NotClear = "not clear" // chance could have made the difference, or hidden one
+	NotClear = "not clear" // chance could have caused the difference, or hidden one
 	Unclear  = "not enough samples"
 	Appeared = "appeared"
 	Vanished = "vanished"
@@ -82,46 +80,45 @@ const (
 type StepDiff struct {
 	Kind    string `json:"kind"`
 	Mode    string `json:"mode"`
-	Batch   int    `json:"batch"`  // -1: not said
+	Batch   int    `json:"batch"`  // -1: unknown
 	Figure  string `json:"figure"` // step, compute, exposed_comm, wait, idle, host_gap
 	Verdict string `json:"verdict"`
 	Change
 }
 
-// KernelDiff compares one kernel, by normalised name and grid, in steps of one
-// kind: its summed time a step.
+// KernelDiff compares one kernel, by normalised name and grid, in steps of one kind: its summed time per step.
 type KernelDiff struct {
 	Kind    string   `json:"kind"`
 	Mode    string   `json:"mode"`
-	Batch   int      `json:"batch"` // -1: not said
+	Batch   int      `json:"batch"` // -1: unknown
 	Name    string   `json:"name"`
 	Short   string   `json:"short"`
-	Was     string   `json:"was"` // the name in A, of a kernel that has another name or grid there; "": the same
+	Was     string   `json:"was"` // its name in A, if the kernel has another name or grid there; "": the same
 	Class   string   `json:"class"`
 	Grid    [3]int32 `json:"grid"`
 	Verdict string   `json:"verdict"`
-	CountA  float64  `json:"a_count"` // a step and rank
+	CountA  float64  `json:"a_count"` // per step and rank
 	CountB  float64  `json:"b_count"`
-	EachA   int64    `json:"a_each_ns"` // median of one
+	EachA   int64    `json:"a_each_ns"` // median of one run
 	EachB   int64    `json:"b_each_ns"`
-	// Effect is what its change does to a step: (B − A) over A's step time.
+	// Effect is the effect of the change on a step: (B − A) over A's step time.
 	Effect float64 `json:"effect"`
 	Change
 }
 
-// ModuleDiff compares the modules of one kind in all layers of a stack, in steps
-// of one kind: the summed GPU time a step of what was launched inside them.
+// ModuleDiff compares the modules of one kind in all layers of a stack, in steps of one kind: the summed GPU time per
+// step of the work launched inside them.
 type ModuleDiff struct {
 	Kind    string  `json:"kind"`
 	Mode    string  `json:"mode"`
-	Batch   int     `json:"batch"`  // -1: not said
+	Batch   int     `json:"batch"`  // -1: unknown
 	Module  string  `json:"module"` // model.layers.*.mlp.down_proj
 	Verdict string  `json:"verdict"`
-	Effect  float64 `json:"effect"` // as a kernel's
+	Effect  float64 `json:"effect"` // as in KernelDiff
 	Change
 }
 
-// How a cause differs between the sides.
+// Changes of a cause from A to B.
 const (
 	New  = "new"  // only B has it
 	Gone = "gone" // only A has it
@@ -129,43 +126,43 @@ const (
 	Less = "less"
 )
 
-// Kinds of causes beside those of findings.
+// Kinds of causes besides those of findings.
 const (
-	CauseKernels = "kernels" // kernels that all ranks run longer, more often, or no more
+	CauseKernels = "kernels" // kernels that all ranks run longer, more often, or no longer at all
 	CauseFigure  = "figure"  // a part of the steps
 )
 
-// Cause is a difference between the captures that may be behind a change of their steps: of what was found in
-// them, or else of their kernels, or of the parts of their steps.
+// Cause is a difference between the captures that may explain a change of their steps: a difference of their findings,
+// else of their kernels, or of the parts of their steps.
 type Cause struct {
 	Change   string   `json:"change"`
-	Kind     string   `json:"kind"`     // of the finding, kernels or figure
-	Severity string   `json:"severity"` // of the finding; "": it is none
-	Finding  string   `json:"finding"`  // its id in the analysis of B, of A if it is gone; "": it is none
+	Kind     string   `json:"kind"`     // the finding's kind, kernels or figure
+	Severity string   `json:"severity"` // of the finding; "": not a finding
+	Finding  string   `json:"finding"`  // its ID in the analysis of B, or of A if it is gone; "": not a finding
 	Ranks    []string `json:"rank_names"`
-	First    int      `json:"first_step"` // of its capture; -1: not about steps
+	First    int      `json:"first_step"` // of its capture; -1: not specific to steps
 	Last     int      `json:"last_step"`
-	StepKind string   `json:"step_kind"` // of the steps that it is known to cost; "": not known
-	A        int64    `json:"a_ns"`      // what it costs a step
+	StepKind string   `json:"step_kind"` // of the steps whose time it is known to cost; "": unknown
+	A        int64    `json:"a_ns"`      // cost per step
 	B        int64    `json:"b_ns"`
-	// Fits: steps changed in the same direction.
+	// Fits: the steps changed in the same direction.
 	Fits bool `json:"fits"`
-	// Unseen: a capture like the other one would not have shown it.
+	// Unseen: a capture like the other one could not have shown it.
 	Unseen   bool           `json:"unseen"`
 	Text     fact.Fact      `json:"text"`
 	Evidence []fact.Fact    `json:"evidence"`
-	CountA   float64        `json:"a_kernels"` // that the rank runs a step, median; 0: not compared
+	CountA   float64        `json:"a_kernels"` // kernels the rank runs per step, median; 0: not compared
 	CountB   float64        `json:"b_kernels"`
 	Kernels  []KernelChange `json:"kernels"` // the largest change first
 	Next     []fact.Fact    `json:"next"`
 	Guide    string         `json:"guide"`
 
-	Rank  string `json:"-"` // whose kernels are compared with those of the other side; "": none's
-	Work  bool   `json:"-"` // it runs more of them, or larger ones; else the same for longer
-	Steps []int  `json:"-"` // of the finding; none: from the first to the last
+	Rank  string `json:"-"` // the rank whose kernels are compared with the other side; "": none
+	Work  bool   `json:"-"` // it runs more or larger kernels; else the same ones take longer
+	Steps []int  `json:"-"` // of the finding; none: First to Last
 }
 
-// KernelChange is how often and how long one kernel runs in a step of each side.
+// KernelChange is how often and how long one kernel runs in a step, on each side.
 type KernelChange struct {
 	Name   string  `json:"name"`
 	Short  string  `json:"short"`

@@ -2,22 +2,22 @@ package result
 
 import "github.com/stepscope/stepscope/internal/explain/fact"
 
-// ReasonShared is that a device stands still within kernels, as one does that processes have in turns.
+// ReasonShared means that the device stalls inside kernels, as a device does that processes share by time slices.
 const ReasonShared = "shared"
 
-// Held is how a device stands still within kernels while it runs all others as fast as its peers do.
+// Held describes a device that stalls inside some kernels but runs all others as fast as its peers.
 type Held struct {
-	Kernels int     `json:"kernels"`  // that were held up
-	Usual   int64   `json:"usual_ns"` // the median of how long these took
-	Every   int64   `json:"every_ns"` // from one to the next; 0: not regular
-	Share   float64 `json:"share"`    // of what like kernels take longer than on the peers
-	Rest    float64 `json:"rest"`     // how many times as long all others take
+	Kernels int     `json:"kernels"`  // kernels that were held up
+	Usual   int64   `json:"usual_ns"` // median length of these kernels
+	Every   int64   `json:"every_ns"` // interval between them; 0: irregular
+	Share   float64 `json:"share"`    // of the kernels' excess over the peers: the part in these kernels
+	Rest    float64 `json:"rest"`     // time of all other kernels relative to the peers'
 }
 
-// Why says what that looks like.
+// Why returns the likely explanation.
 func (h *Held) Why() fact.Fact { return fact.Of("late_shared") }
 
-// Proof says how often and how long it does.
+// Proof returns how often and for how long the device stalls.
 func (h *Held) Proof() fact.Fact {
 	var every fact.Fact
 	if h.Every > 0 {

@@ -1,37 +1,36 @@
 package result
 
-// Replica sets a data-parallel replica against the others of its server in one kind of steps.
-// Replicas that share no collective do not wait for each other, so that none of them is late;
-// but one may have more work, or take longer for the same.
+// Replica compares a data-parallel replica with the others of its server in steps of one kind. Replicas that share no
+// collective do not wait for each other, so none of them is late; but one may have more work, or take longer for the
+// same work.
 type Replica struct {
 	Name   string      `json:"name"`
 	Kind   string      `json:"kind"`
 	This   ReplicaSide `json:"this"`
 	Others ReplicaSide `json:"others"`
-	// Like is how many times as long the kernels take, in a step, that both sides run alike, by name and grid
-	// (LikeKinds of them); 0: there are none.
+	// Like is the time per step of the kernels that both sides run alike, by name and grid, relative to the others;
+	// LikeKinds is how many kinds there are. 0: none.
 	Like      float64 `json:"like"`
 	LikeKinds int     `json:"like_kinds"`
-	Held      *Held   `json:"held"` // null: its device does not stand still within kernels, or that is not all there is
-	// Cause is why a step takes longer: one of the causes of stragglers, CauseLoad, or "" if it
-	// does not.
+	Held      *Held   `json:"held"` // nil: its device does not stall inside kernels, or that does not explain everything
+	// Cause is why a step takes longer: a straggler cause, CauseLoad, or "" if it does not.
 	Cause   string          `json:"cause"`
-	Kernels []ReplicaKernel `json:"kernels"` // that make the difference on the device, the largest first
+	Kernels []ReplicaKernel `json:"kernels"` // those that make the difference on the device, the largest first
 }
 
-// Longer is how many times as long a step takes as on the others.
+// Longer returns the length of a step relative to the others'.
 func (r *Replica) Longer() float64 { return times(float64(r.This.Period), float64(r.Others.Period)) }
 
-// Busier is how many times as many requests are in a step, or as many tokens if that is more.
+// Busier returns the number of requests or of tokens per step relative to the others', whichever is larger.
 func (r *Replica) Busier() float64 {
 	return max(times(r.This.Batch, r.Others.Batch), times(r.This.Tokens, r.Others.Tokens))
 }
 
-// LikeSlower tells whether its device takes longer for kernels that both sides run alike: 1.2 times as long at least, of
-// three kinds or more.
+// LikeSlower reports whether its device runs kernels that both sides run alike at least 1.2 times as long, over at
+// least three kinds.
 func (r *Replica) LikeSlower() bool { return r.LikeKinds >= 3 && r.Like >= 1.2 }
 
-// times is 1 where one of them is not known.
+// times returns a/b, or 1 if either is unknown.
 func times(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 1
@@ -39,22 +38,22 @@ func times(a, b float64) float64 {
 	return a / b
 }
 
-// CauseLoad is that a replica has more requests, tokens or longer contexts in a step.
+// CauseLoad means that a replica has more requests, more tokens or longer contexts per step.
 const CauseLoad = "load"
 
-// ReplicaSide is medians over the steps of one side: the first of each window is left out, for
-// the profilers start in it.
+// ReplicaSide holds medians over the steps of one side. The first step of each window is left out because the profilers
+// start in it.
 type ReplicaSide struct {
 	Steps   int     `json:"steps"`
-	Batch   float64 `json:"batch"`     // requests; -1: not said
-	Tokens  float64 `json:"tokens"`    // -1: not said
+	Batch   float64 `json:"batch"`     // requests; -1: unknown
+	Tokens  float64 `json:"tokens"`    // -1: unknown
 	Period  int64   `json:"period_ns"` // without the time in which a software device had no core
 	Device  int64   `json:"device_ns"` // its kernels, without communication
 	Host    int64   `json:"host_ns"`   // the rest of Period: the device waits for the host
 	Kernels float64 `json:"kernels"`
 }
 
-// ReplicaKernel is the kernels of one name, in a step.
+// ReplicaKernel is the kernels of one name, per step.
 type ReplicaKernel struct {
 	Short       string  `json:"short"`
 	Count       float64 `json:"count"`

@@ -1,6 +1,5 @@
-// Package result is what explaining captures comes to: reports, comparisons, and what
-// prefill and decode servers did together. Times are nanoseconds; package report gives
-// them their units.
+// Package result holds the results of explaining captures: reports, comparisons, and the joint view of prefill and
+// decode servers. Times are nanoseconds; package report adds the units.
 package result
 
 import (
@@ -10,22 +9,21 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Report is what Analyze finds. Its JSON form is stable and documented in
-// docs/formats/analysis.md: fields are added, never changed. All times are
-// nanoseconds.
+// Report is the result of Analyze. Its JSON form is stable and documented in docs/formats/analysis.md: fields are
+// added, never changed. All times are nanoseconds.
 type Report struct {
 	Format    int       `json:"format"` // 1
 	Source    Source    `json:"source"`
 	Verdict   fact.Fact `json:"verdict"` // the answer in a sentence
 	Recording Recording `json:"recording"`
-	Findings  []Finding `json:"findings"` // the important ones first
+	Findings  []Finding `json:"findings"` // the most important first
 	Replay    Replay    `json:"replay"`
 	Path      Path      `json:"critical_path"`
 	Chance    Chance    `json:"chance"`
-	// Times holds one row per rank and step kind, and one over all ranks
-	// ("all") per kind; the kind "all" takes every step together.
+	// Times holds one row per rank and step kind, and one over all ranks ("all") per kind; the kind "all" covers every
+	// step.
 	Times       []TimeRow       `json:"times"`
-	Stages      []StageRow      `json:"stages"` // of a diffusion pipeline, as they come
+	Stages      []StageRow      `json:"stages"` // of a diffusion pipeline, in order
 	Steps       []Step          `json:"steps"`
 	Ranks       []RankRow       `json:"ranks"`
 	Balance     []BalanceRow    `json:"balance"` // of attention and experts over ranks
@@ -39,69 +37,69 @@ type Report struct {
 	Notes       []Note          `json:"notes"`
 }
 
-// Source says what was analysed.
+// Source describes the input of the analysis.
 type Source struct {
 	ID       string   `json:"id"`
 	Files    []string `json:"files"`
 	Ranks    []string `json:"ranks"`   // labels, in order
-	Missing  []string `json:"missing"` // ranks that names or distributedInfo promise and no file has
+	Missing  []string `json:"missing"` // ranks that names or distributedInfo promise but no file holds
 	Complete bool     `json:"complete"`
-	Device   string   `json:"device"` // GPU name; "" unknown
+	Device   string   `json:"device"` // GPU name; "": unknown
+	Software bool     `json:"-"`      // the devices run on CPU cores
 	StartNS  int64    `json:"start_ns"`
 	SpanNS   int64    `json:"span_ns"`
-	// RecordedNS is how much of it was recorded: less where stages were recorded at different times.
+	// RecordedNS is the recorded part of SpanNS: less where stages were recorded at different times.
 	RecordedNS int64     `json:"recorded_ns"`
 	StepRule   string    `json:"step_rule"` // how steps were cut: annotations, graph launches, none
 	Events     int64     `json:"events"`
-	Clocks     fact.Fact `json:"clocks"` // what is known of the agreement of the ranks' clocks
-	// Within is by how much a rank's clock may be off at most, against the first of those it
-	// shares collectives with; 0: they share one for sure, or nothing is known.
+	Clocks     fact.Fact `json:"clocks"` // agreement of the ranks' clocks, as far as known
+	// Within bounds how far a rank's clock may be off against the first rank with which it shares collectives; 0: they
+	// certainly share a clock, or nothing is known.
 	Within int64 `json:"clocks_within_ns"`
-	// Doubts say why the files cannot be one capture; they were taken for one by --force.
+	// Doubts are reasons why the files cannot be one capture; --force accepted them.
 	Doubts []string `json:"doubts"`
 }
 
-// Recording is what recording cost: the steps of the window against those of the same
-// kind, and of about the same batch, that nothing recorded.
+// Recording is the overhead of recording: steps of the window compared with unrecorded steps of the same kind and about
+// the same batch.
 type Recording struct {
-	Known  bool   `json:"known"`  // the rest of the figures is 0 if not
-	Stacks bool   `json:"stacks"` // with Python stacks, which cost the host most
-	From   string `json:"from"`   // what is known of other steps: tokens, counters, given; "": nothing
+	Known  bool   `json:"known"`  // if false, the other figures are 0
+	Stacks bool   `json:"stacks"` // recorded with Python stacks, which cost the host most
+	From   string `json:"from"`   // source of the other steps' times: tokens, counters, given; "": none
 	Kind   string `json:"kind"`
-	Batch  int    `json:"batch"` // requests in a step, of all data-parallel ranks; 0: not known
-	Steps  int    `json:"steps"` // of the window that were compared
-	// Medians, and the interval of their ratio (95 %).
+	Batch  int    `json:"batch"` // requests in a step, over all data-parallel ranks; 0: unknown
+	Steps  int    `json:"steps"` // steps of the window that were compared
+	// Inside and Outside are medians; the interval of their ratio is at 95 %.
 	Inside    int64   `json:"inside_ns"`
 	Outside   int64   `json:"outside_ns"`
 	Ratio     float64 `json:"ratio"`
 	RatioLow  float64 `json:"ratio_low"`
 	RatioHigh float64 `json:"ratio_high"`
-	// Upper: other steps took less than Outside, which prefill has a part in.
+	// Upper: Outside is an upper bound because it includes some prefill.
 	Upper bool      `json:"outside_is_upper"`
-	Added int64     `json:"added_ns"` // to a step; 0: none for sure
-	Vague bool      `json:"vague"`    // whether it added anything cannot be told
-	Says  fact.Fact `json:"text"`     // all of it; "": nothing that matters
+	Added int64     `json:"added_ns"` // per step; 0: not certain to add anything
+	Vague bool      `json:"vague"`    // whether it added anything cannot be decided
+	Says  fact.Fact `json:"text"`     // summary; "": nothing relevant
 
-	Why     fact.Fact `json:"-"` // it is not known
+	Why     fact.Fact `json:"-"` // why not Known
 	Matters bool      `json:"-"` // there are findings about hosts
 }
 
-// Finding kinds that more than their rules ask for. Any other is what its finding's ID
-// begins with, in package judge.
+// Finding kinds used outside their rules. Any other kind is the beginning of its findings' IDs, in package judge.
 const (
 	Straggler       = "straggler"           // one rank makes the others wait
 	SlowLink        = "slow_link"           // transfers became slower for all ranks of a group alike
 	SlowSince       = "slow_since"          // steps take longer on all ranks alike, from some step on
-	SlowStep        = "slow_step"           // steps that took much longer than their like
+	SlowStep        = "slow_step"           // steps that took much longer than similar ones
 	HostBound       = "host_bound"          // the GPUs wait for the hosts, on all ranks alike
-	CommBound       = "comm_bound"          // communication that no compute hides
+	CommBound       = "comm_bound"          // communication that no compute overlaps
 	LaunchBound     = "launch_bound"        // launching costs more than the kernels
-	ColdStart       = "cold_start"          // a host did in a step what only the first use of something takes
+	ColdStart       = "cold_start"          // a host did one-time initialisation in a step
 	UnevenAttention = "attention_imbalance" // over data-parallel ranks
-	UnevenExperts   = "expert_imbalance"    // over the ranks that share them out
+	UnevenExperts   = "expert_imbalance"    // over the ranks that share the experts
 	SlowLayer       = "slow_layer"          // a layer that takes longer than others with the same modules
 	Balanced        = "balanced"            // no rank is late
-	Data            = "data"                // the capture lacks something that figures depend on
+	Data            = "data"                // the capture lacks something on which figures depend
 )
 
 // Straggler causes.
@@ -113,56 +111,56 @@ const (
 	CauseUnknown       = "unknown"       // the same kernels start late, and their launches were not recorded: host or device
 )
 
-// Finding is one answer, with what proves it.
+// Finding is one result, with its evidence.
 type Finding struct {
-	ID        string   `json:"id"` // stable for the same capture: kind, rank, cause, first step
+	ID        string   `json:"id"` // kind, rank, cause, first step: stable for the same capture
 	Kind      string   `json:"kind"`
 	Severity  string   `json:"severity"`   // high, medium, low, info
 	Ranks     []int    `json:"ranks"`      // indices into Source.Ranks
 	Names     []string `json:"rank_names"` // their labels
-	FirstStep int      `json:"first_step"` // counted from 0 in the capture; -1: not about steps
+	FirstStep int      `json:"first_step"` // counted from 0 in the capture; -1: not specific to steps
 	LastStep  int      `json:"last_step"`
 	Passing   bool     `json:"passing"` // transient: it ended before the capture did
 	Cause     string   `json:"cause"`
-	Reason    string   `json:"reason"` // of a rank's work: requests, tokens, contexts, experts; of its device: shared; "": not known
-	// CostNSPerStep is what the finding costs a step: for a straggler, what
-	// the ranks that wait for it wait, the median over its steps.
+	Reason    string   `json:"reason"` // of extra work: requests, tokens, contexts, experts; of a slow device: shared; "": unknown
+	// CostNSPerStep is the cost of the finding per step. For a straggler: the time for which other ranks wait for it,
+	// median over its steps.
 	CostNSPerStep int64      `json:"cost_ns_per_step"`
 	Title         fact.Fact  `json:"title"`
 	Evidence      []Evidence `json:"evidence"`
 
 	Worth Worth `json:"worth"`
 
-	// P is how likely it is that chance alone makes a rank late like that; 0: not tested.
+	// P is the probability that chance alone makes a rank this late; 0: not tested.
 	P     float64     `json:"p_value"`
-	Next  []fact.Fact `json:"next"`  // what to do about it
-	Guide string      `json:"guide"` // that tells more: a file of docs/guides, without .md; "": none
+	Next  []fact.Fact `json:"next"`  // recommended actions
+	Guide string      `json:"guide"` // file of docs/guides with more details, without .md; "": none
 
-	// Profilers: it may be the profiler's, which slows hosts. CostNSPerStep is without what
-	// recording is known to have added, where that is of the same steps.
+	// Profilers: the profiler may have caused it, since it slows hosts. CostNSPerStep excludes the known overhead of
+	// recording where that covers the same steps.
 	Profilers bool `json:"may_be_profilers"`
 
-	Steps   []int `json:"-"` // that it is about; none: all from the first to the last
-	Starved bool  `json:"-"` // of a software device: no core ran it
-	Turns   bool  `json:"-"` // ranks are late in turns: nobody's fault
-	Still   bool  `json:"-"` // the host stands still now and again
+	Steps   []int `json:"-"` // its steps; none: all from the first to the last
+	Starved bool  `json:"-"` // a software device had no core to run on
+	Turns   bool  `json:"-"` // ranks are late in turns: no single rank is to blame
+	Still   bool  `json:"-"` // the host stalls now and again
 	Plain   bool  `json:"-"` // its rank runs more kernels in each of the steps: chance need not be tested
 }
 
 // Evidence is one fact behind a finding.
 type Evidence struct {
 	Text fact.Fact `json:"text"`
-	// What the text says in numbers, where it compares two: this rank (or
-	// these steps) against its peers. Unit is ns, count or ratio.
+	// Value and Peers are the numbers in the text, where it compares two: this rank (or these steps) against its peers.
+	// Unit is ns, count or ratio.
 	Value float64   `json:"value"`
 	Peers float64   `json:"peers"`
 	Unit  string    `json:"unit"`
-	Name  fact.Fact `json:"name"` // kernel, op or frame, or what a thread did
+	Name  fact.Fact `json:"name"` // kernel, op or frame, or activity of a thread
 	Step  int       `json:"step"` // -1: over the finding's steps
 }
 
-// Time is where time went on one device. Compute + ExposedComm + ExposedCopy
-// + Idle = Total, exactly; overlap is counted once, in that order.
+// Time is the breakdown of time on one device. Compute + ExposedComm + ExposedCopy + Idle = Total, exactly; overlap is
+// counted once, in that order.
 type Time struct {
 	Total       int64 `json:"total_ns"`
 	Compute     int64 `json:"compute_ns"`
@@ -176,27 +174,27 @@ type Time struct {
 	ExposedWait int64 `json:"exposed_wait_ns"`
 	IdleBy      Idle  `json:"idle_by"`
 
-	Waiting int64 `json:"-"` // of Total: no request was under way; idle, or what other servers sent was copied
+	Waiting int64 `json:"-"` // part of Total without a request under way: idle, or receiving copies from other servers
 }
 
-// Busy is the time in which the device did anything.
+// Busy returns the time in which the device did anything.
 func (t *Time) Busy() int64 { return t.Total - t.Idle }
 
 // Idle splits idle time by its cause; the parts sum up to Time.Idle.
 type Idle struct {
-	Host     int64 `json:"host_ns"`     // the host had not asked yet: Python, scheduler, CPU ops
+	Host     int64 `json:"host_ns"`     // the host had not launched yet: Python, scheduler, CPU ops
 	Sync     int64 `json:"sync_ns"`     // the host was blocked in a synchronisation or a blocking copy
-	Peers    int64 `json:"peers_ns"`    // the host waited in a host collective for those of other ranks
+	Peers    int64 `json:"peers_ns"`    // the host waited for other ranks' hosts in a host collective
 	Launch   int64 `json:"launch_ns"`   // inside the launch call, and from its end to the start on the device
 	Device   int64 `json:"device_ns"`   // launched in time, started late: dependencies, gaps inside graphs, a shared GPU
 	Profiler int64 `json:"profiler_ns"` // the profiler's own stalls
 	Unknown  int64 `json:"unknown_ns"`  // no launch recorded
-	Between  int64 `json:"between_ns"`  // between steps, without requests under way as far as the trace tells
+	Between  int64 `json:"between_ns"`  // between steps, with no request under way as far as the trace shows
 
-	None int64 `json:"-"` // of Between: for sure without
+	None int64 `json:"-"` // part of Between that certainly had no request
 }
 
-// Late is the idle time for which the host came late.
+// Late returns the idle time caused by a late host.
 func (i *Idle) Late() int64 { return i.Host + i.Sync + i.Launch }
 
 // TimeRow is a Time for one rank and step kind. Sums run over the kind's steps.
@@ -207,10 +205,10 @@ type TimeRow struct {
 	Time
 }
 
-// Uncut tells a capture in which nothing repeats as steps do: its whole window is one.
+// Uncut reports whether the capture shows no repeating steps; its whole window is then one step.
 func (r *Report) Uncut() bool { return r.Source.StepRule == trace.Uncut }
 
-// Said is what sentences call steps of a kind: nothing if the kind of none is known.
+// Said returns the name for steps of a kind in sentences: "" if no step has a known kind.
 func (r *Report) Said(kind string) string {
 	if kind == "other" && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Kind != "other" }) {
 		return ""
@@ -218,18 +216,18 @@ func (r *Report) Said(kind string) string {
 	return kind
 }
 
-// Step is one forward pass over all ranks that took part.
+// Step is one forward pass over all ranks that took part in it.
 type Step struct {
 	Step   int        `json:"step"`
 	Kind   string     `json:"kind"`
 	Mode   string     `json:"mode"`
 	Name   string     `json:"name"`
 	Stage  string     `json:"stage"`
-	Batch  int        `json:"batch"`  // -1: not said
-	Tokens int        `json:"tokens"` // -1: not said
+	Batch  int        `json:"batch"`  // -1: unknown
+	Tokens int        `json:"tokens"` // -1: unknown
 	Slow   bool       `json:"slow"`   // much longer than similar steps
 	SlowBy float64    `json:"slow_by"`
-	Why    fact.Fact  `json:"why"`   // for a slow step: what grew
+	Why    fact.Fact  `json:"why"`   // for a slow step: the part that grew
 	Ranks  []StepRank `json:"ranks"` // one per rank that has the step
 }
 
@@ -243,26 +241,26 @@ type StepRank struct {
 	Launches int   `json:"launches"`
 	Graphs   int   `json:"graph_launches"`
 	HostGap  int64 `json:"host_gap_ns"` // idle because the host came late (host + sync + launch)
-	Time           // over the period on the device
+	Time           // on the device, over Period
 }
 
 // StageRow is a stage of a diffusion pipeline on one rank, summed over its runs.
 type StageRow struct {
-	Stage string  `json:"stage"` // under which it is registered
+	Stage string  `json:"stage"` // registered name
 	Rank  int     `json:"rank"`
-	Count int     `json:"count"`   // of its runs
+	Count int     `json:"count"`   // number of runs
 	Host  int64   `json:"host_ns"` // length of its spans
-	Share float64 `json:"share"`   // of Host, of all stages of the rank
-	Busy  int64   `json:"busy_ns"` // the device ran what the stage launched
-	Wait  int64   `json:"wait_ns"` // of its collectives, until the last rank had arrived
-	Idle  int64   `json:"idle_ns"` // of Host: the device did nothing
-	Own   int64   `json:"own_ns"`  // Host without waits in it
-	// Beyond is by how much Own is longer than that of the fastest rank.
+	Share float64 `json:"share"`   // share of the rank's Host, over all stages
+	Busy  int64   `json:"busy_ns"` // time in which the device ran work launched by the stage
+	Wait  int64   `json:"wait_ns"` // time in its collectives until the last rank arrived
+	Idle  int64   `json:"idle_ns"` // part of Host in which the device did nothing
+	Own   int64   `json:"own_ns"`  // Host without the waits in it
+	// Beyond is the excess of Own over that of the fastest rank.
 	Beyond int64 `json:"beyond_ns"`
-	Caused int64 `json:"caused_ns"` // what others waited for it in collectives at which it arrived last
+	Caused int64 `json:"caused_ns"` // time for which others waited for it in collectives at which it arrived last
 }
 
-// RankRow compares a rank with its peers, medians over steps.
+// RankRow compares a rank with its peers; figures are medians over steps.
 type RankRow struct {
 	Rank        int    `json:"rank"`
 	Name        string `json:"name"`
@@ -276,32 +274,32 @@ type RankRow struct {
 	Kernels     int    `json:"kernels"`
 	Last        int    `json:"last"`        // collectives in which it arrived last
 	Collectives int    `json:"collectives"` // matched collectives it took part in
-	Caused      int64  `json:"caused_ns"`   // what it made others wait, median per step
+	Caused      int64  `json:"caused_ns"`   // time for which it made others wait, median per step
 	ShiftNS     int64  `json:"shift_ns"`    // added to its clock
 	ShiftError  int64  `json:"shift_error_ns"`
 	Clock       Clock  `json:"clock"`
 }
 
-// Clock is what collectives allow of a rank's clock, with its shift, against that of another.
+// Clock bounds a rank's shifted clock against that of another rank, by their collectives.
 type Clock struct {
 	Method    string  `json:"method"`  // reference, same host, collectives, none
-	Against   string  `json:"against"` // the label of that other; "": none
-	Assumed   bool    `json:"assumed"` // that they share one: no file names its host
-	Low       int64   `json:"low_ns"`  // of what might be added to it beyond the shift, at any time of the window
+	Against   string  `json:"against"` // label of the other rank; "": none
+	Assumed   bool    `json:"assumed"` // no file names the host, so a shared clock is assumed
+	Low       int64   `json:"low_ns"`  // lower bound of the error left after the shift, at any time of the window
 	High      int64   `json:"high_ns"`
-	DriftLow  float64 `json:"drift_low_ppm"` // beyond that of the shift
+	DriftLow  float64 `json:"drift_low_ppm"` // drift left after the shift
 	DriftHigh float64 `json:"drift_high_ppm"`
 }
 
 // CollectiveRow sums up the matched collectives of one operation, group and size.
 type CollectiveRow struct {
 	Op       string    `json:"op"`
-	Group    fact.Fact `json:"group"` // its ranks
+	Group    fact.Fact `json:"group"` // ranks of the group
 	Size     int       `json:"group_size"`
 	Kind     string    `json:"kind"` // step kind
 	Bytes    int64     `json:"bytes"`
 	Count    int       `json:"count"`     // collectives, not kernels
-	InGraphs int       `json:"in_graphs"` // of these, replayed inside CUDA graphs
+	InGraphs int       `json:"in_graphs"` // part of Count replayed inside CUDA graphs
 	Matched  int       `json:"matched"`
 	Wait     int64     `json:"wait_ns"`     // summed over ranks
 	Transfer int64     `json:"transfer_ns"` // summed over ranks
@@ -334,14 +332,13 @@ type KernelRow struct {
 	Min    int64   `json:"min_ns"`
 	Max    int64   `json:"max_ns"`
 	Share  float64 `json:"share"`
-	// Achieved rates, where shapes or sizes were recorded; Timed is the share
-	// of Total they are measured over. 0: unknown.
+	// Achieved rates, where shapes or sizes were recorded; Timed is the share of Total that they cover. 0: unknown.
 	TFLOPs float64 `json:"tflop_s"`
 	GBs    float64 `json:"gb_s"`
 	Timed  float64 `json:"timed"`
 	// Spread is the slowest rank's median over the fastest's, minus 1.
 	Spread float64 `json:"rank_spread"`
-	Only   string  `json:"only_rank"` // the one of several ranks that runs it; "": more than one do
+	Only   string  `json:"only_rank"` // the only rank, of several, that runs it; "": more than one does
 }
 
 // CPU is the host side, over all ranks.
@@ -366,12 +363,12 @@ type Launch struct {
 	Total       int64 `json:"total_ns"`
 	Median      int64 `json:"median_ns"`
 	GraphCalls  int   `json:"graph_calls"`
-	GraphOps    int   `json:"graph_ops"`          // GPU work started by them
+	GraphOps    int   `json:"graph_ops"`          // GPU ops started by GraphCalls
 	Shorter     int   `json:"shorter_kernels"`    // kernels shorter than the call that launched them
-	ShorterTime int64 `json:"shorter_call_ns"`    // what those calls took
+	ShorterTime int64 `json:"shorter_call_ns"`    // time of those calls
 	Delay       int64 `json:"delay_median_ns"`    // call end to start on the device; negative: started before it returned
 	Unlaunched  int   `json:"without_launch"`     // GPU work whose launch was not recorded
-	EmptyGraphs int   `json:"graphs_without_ops"` // graph launches without any GPU work: the trace lost it
+	EmptyGraphs int   `json:"graphs_without_ops"` // graph launches without any GPU work, which the trace lost
 }
 
 // MemorySeries is the allocator's timeline of one rank and device.
@@ -392,7 +389,7 @@ type MemoryPoint struct {
 	Reserved  int64 `json:"reserved"`
 }
 
-// Gap is one interval in which a device did nothing.
+// Gap is one interval of device idle time.
 type Gap struct {
 	Rank   int       `json:"rank"`
 	Step   int       `json:"step"` // -1: outside any step
@@ -401,10 +398,10 @@ type Gap struct {
 	Cause  string    `json:"cause"`  // host, sync, launch, device, profiler, unknown
 	Before string    `json:"before"` // the op that ended before it
 	After  string    `json:"after"`  // the op that ended it
-	Host   fact.Fact `json:"host"`   // what the launching thread did meanwhile, or that no core ran a software device
+	Host   fact.Fact `json:"host"`   // activity of the launching thread meanwhile, or that no core ran a software device
 }
 
-// Note is something that limits the figures.
+// Note is a limitation of the figures.
 type Note struct {
 	Severity string    `json:"severity"`
 	Source   string    `json:"source"`

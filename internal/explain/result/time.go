@@ -16,6 +16,7 @@ func (t *Time) Add(o *Time) {
 	t.Waiting += o.Waiting
 }
 
+// Add adds the parts of o.
 func (i *Idle) Add(o *Idle) {
 	i.Host += o.Host
 	i.Sync += o.Sync
@@ -28,7 +29,7 @@ func (i *Idle) Add(o *Idle) {
 	i.None += o.None
 }
 
-// First orders what has a property before what has not.
+// First orders elements that have a property before those that have not.
 func First(a, b bool) int {
 	switch {
 	case a == b:
@@ -39,8 +40,8 @@ func First(a, b bool) int {
 	return 1
 }
 
-// NoNil makes the nil lists of a struct and of the structs in it empty ones, so
-// that JSON has [] and never null.
+// NoNil replaces nil slices in the struct v points to, and in its nested structs, by empty ones, so that JSON has []
+// and never null.
 func NoNil(v any) { noNilIn(reflect.ValueOf(v).Elem()) }
 
 func noNilIn(v reflect.Value) {

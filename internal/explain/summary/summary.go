@@ -1,46 +1,47 @@
-// Package summary is the form in which what explaining a window takes of its ranks goes
-// from where their traces are to where they are joined: a stream of files, each with the
-// ranks in it. It is no format to keep: it is read by the version that wrote it.
+// Package summary encodes prepared ranks, so that they can be analysed on another host than the one with their traces.
+// The format is a stream of files with their ranks. It is not meant for storage: only the version that wrote it can
+// read it.
 package summary
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/stepscope/stepscope/internal/base/flat"
 	"github.com/stepscope/stepscope/internal/explain/prep"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Window is what a host says of the window that it has files of.
+// Window describes the window of a host's files.
 type Window struct {
 	ID        string
-	Newest    int64 // when the last of its files was written, ns
+	Newest    int64 // modification time of its newest file, ns since the epoch
 	Reference []trace.Reference
 }
 
-// File is what came of one file of traces.
+// File is the summary of one file of traces.
 type File struct {
 	Of set.File
-	// Of its head: what it says of the world, that it is merged and of ranks that were
-	// missing then, and why it could not be read.
+	// From the file's head: its world, whether it is a merged file, the ranks missing from the merge, and the reason if
+	// the head could not be read.
 	World   trace.World
 	Merged  bool
 	Missing []set.Missing
 	Problem string
 
-	Error string // why nothing could be read; "": Ranks are there
+	Error string // reason if nothing could be read; "": Ranks are valid
 	Ranks []prep.Rank
 }
 
-// NewFile is a file with nothing read yet but its head.
+// NewFile returns a file with only the data of its head.
 func NewFile(h *set.Head) *File {
 	f := &File{Of: h.File, World: h.World, Merged: h.Labels || h.Merged != nil}
 	if h.Merged != nil {
@@ -52,7 +53,7 @@ func NewFile(h *set.Head) *File {
 	return f
 }
 
-// Head is the head that NewFile was given, as far as missing ranks are told by it.
+// Head returns the head given to NewFile, limited to the data that determines missing ranks.
 func (f *File) Head() *set.Head {
 	h := &set.Head{File: f.Of, World: f.World, Labels: f.Merged}
 	if f.Missing != nil {
@@ -64,16 +65,16 @@ func (f *File) Head() *set.Head {
 	return h
 }
 
-// magic begins a stream; the number says what its frames are.
-const magic = "stepscope ranks 1 "
+// magic begins a stream; the number is the version of the framing.
+const magic = "stepscope ranks 2 "
 
-// schema is of all that is written.
-var schema = flat.Schema(struct {
+// schema identifies the shape of all values written.
+var schema = schemaOf(struct {
 	Window Window
 	File   File
 }{})
 
-// Is tells by its first bytes what was written by this or another version.
+// Is reports whether the first bytes are those of a stream by this or another version.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte("stepscope ranks ")) }
 
 // Writer writes a stream.
@@ -96,19 +97,28 @@ func NewWriter(w io.Writer, window *Window) (*Writer, error) {
 }
 
 // File writes one file.
-func (s *Writer) File(f *File) error { return s.frame(*f) }
+func (s *Writer) File(f *File) error {
+	bare := *f
+	bare.Ranks = slices.Clone(f.Ranks)
+	for i := range bare.Ranks {
+		bare.Ranks[i].Ranges = nil // the reader finds them again (prep.FindMarkers)
+	}
+	return s.frame(bare)
+}
 
-// Close ends the stream: without that it counts as broken off.
+// Close ends the stream. A stream without the end mark counts as truncated.
 func (s *Writer) Close() error {
 	_, err := s.w.Write([]byte{0})
 	return err
 }
 
-// frame writes a value: the length of what follows, that of the value, and the value
-// compressed.
+// frame writes a value: the length of the rest of the frame, the length of the value, and the compressed value.
 func (s *Writer) frame(v any) error {
-	plain := flat.Marshal(v)
-	body := s.z.EncodeAll(plain, binary.AppendUvarint(nil, uint64(len(plain))))
+	var plain bytes.Buffer
+	if err := gob.NewEncoder(&plain).Encode(v); err != nil {
+		return err
+	}
+	body := s.z.EncodeAll(plain.Bytes(), binary.AppendUvarint(nil, uint64(plain.Len())))
 	_, err := s.w.Write(append(binary.AppendUvarint(nil, uint64(len(body))), body...))
 	return err
 }
@@ -116,10 +126,10 @@ func (s *Writer) frame(v any) error {
 // ErrVersion means that another version wrote a stream.
 var ErrVersion = errors.New("summaries of another version of stepscope: use the same on all hosts")
 
-// Limits of what is read.
+// Limits on memory when reading.
 const (
-	mostBytes = 1 << 30 // of one file, compressed and not
-	growth    = 1 << 20 // what is taken before more of a frame is there
+	mostBytes = 1 << 30 // per frame, compressed and uncompressed
+	growth    = 1 << 20 // allocated before more of a frame has arrived
 )
 
 // Reader reads a stream.
@@ -169,7 +179,7 @@ func (s *Reader) Next() (*File, error) {
 	return f, nil
 }
 
-// Close frees what reading took.
+// Close frees the decoder.
 func (s *Reader) Close() { s.z.Close() }
 
 func (s *Reader) frame(v any) error {
@@ -183,7 +193,7 @@ func (s *Reader) frame(v any) error {
 	if n > mostBytes {
 		return damaged(fmt.Errorf("a part of %d bytes", n))
 	}
-	// What is taken grows with what comes, whatever is promised.
+	// The buffer grows with the data received, whatever length the frame claims.
 	var body bytes.Buffer
 	body.Grow(int(min(n, growth)))
 	if _, err := io.CopyN(&body, s.r, int64(n)); err != nil {
@@ -198,7 +208,7 @@ func (s *Reader) frame(v any) error {
 		err = fmt.Errorf("a part has %d bytes, not %d", len(plain), length)
 	}
 	if err == nil {
-		err = flat.Unmarshal(plain, v)
+		err = gob.NewDecoder(bytes.NewReader(plain)).Decode(v)
 	}
 	if err != nil {
 		return damaged(err)
@@ -208,7 +218,7 @@ func (s *Reader) frame(v any) error {
 
 func damaged(err error) error { return fmt.Errorf("the summaries are damaged: %w", err) }
 
-// noEnd is the error of a stream that ends too soon.
+// noEnd returns the error of a truncated stream.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the summaries break off")

@@ -18,15 +18,14 @@ type sharing struct {
 	is   func(kernel.Class) bool
 }
 
-// spreads are the kinds of work that ranks share out by what requests they have, or what
-// experts.
+// spreads are the kinds of work that ranks share, by their requests or their experts.
 var spreads = []sharing{
 	{result.Attention, func(r trace.Rank) int { return r.DP }, func(c kernel.Class) bool { return c == kernel.Attention || c == kernel.LinearAttention }},
 	{result.Experts, func(r trace.Rank) int { return r.EP }, func(c kernel.Class) bool { return c == kernel.MoEGEMM }},
 }
 
-// Balance says how evenly attention is spread over data-parallel ranks that step
-// together, and the experts' matrix products over those that share them out.
+// Balance measures how evenly attention is spread over data-parallel ranks that step together, and the experts' matrix
+// products over the ranks that share the experts.
 func Balance(a *match.Aligned) (out []result.BalanceRow) {
 	for _, d := range a.Domains {
 		for _, s := range spreads {
@@ -53,13 +52,13 @@ func Balance(a *match.Aligned) (out []result.BalanceRow) {
 	return out
 }
 
-// Coordinate is the ranks that have one coordinate.
+// Coordinate is the ranks with the same coordinate.
 type Coordinate struct {
 	At    int
-	Ranks []int // in the domain
+	Ranks []int // indices in the domain
 }
 
-// Coordinates groups the ranks of a domain by one of their coordinates, where all have it.
+// Coordinates groups the ranks of a domain by one of their coordinates, if all have it.
 func Coordinates(d *match.Domain, of func(trace.Rank) int) (out []Coordinate) {
 	for i, r := range d.Ranks {
 		at := of(r.Source.Rank)
@@ -76,13 +75,12 @@ func Coordinates(d *match.Domain, of func(trace.Rank) int) (out []Coordinate) {
 	return out
 }
 
-// placed is the work of a rank in a step by places: between one collective of all ranks
-// and the next.
+// placed is the work of a rank in a step by place: between one collective of all ranks and the next.
 type placed struct {
 	met   []int32 // the collectives
-	until []int   // their places among the rank's ops
+	until []int   // their indices among the rank's ops
 	ns    []int64 // before the first, between them, and after the last
-	n     []int   // kernels there
+	n     []int   // number of kernels there
 	layer []int32 // of the markers, noLayer or someLayers
 	wait  int64   // in collectives
 }
@@ -123,19 +121,19 @@ func placesOf(a *match.Aligned, d *match.Domain, i int, is func(kernel.Class) bo
 	return out
 }
 
-// balanced is the times of a step by place and coordinate.
+// balanced holds the times of a step by place and coordinate.
 type balanced struct {
 	step  int
 	times [][]float64
-	place []int   // of each; -1: the step is one
-	layer []int32 // of each place
-	// waited is what ranks waited for the slowest, at most what they are above the mean.
+	place []int   // by index in times; -1: the whole step
+	layer []int32 // by place
+	// waited is the wait of ranks for the slowest, at most their distance to the mean.
 	waited float64
-	whole  bool // there is one place, since they cannot be told
+	whole  bool // one place only, since places cannot be identified
 }
 
-// balanceOf brings the places of a step together. Ranks that have such work have as many
-// kernels of it in the same places, or these cannot be told; others have none to do.
+// balanceOf combines the places of a step over ranks. Ranks with such work must have the same number of its kernels in
+// the same places, or places cannot be identified; other ranks have none.
 func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b balanced) {
 	b.step = n
 	var ref *placed
@@ -191,8 +189,8 @@ func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b bal
 	return b
 }
 
-// Evened is by what the time of an op is multiplied where some work of the steps is spread
-// evenly: in each place every coordinate then takes the mean. It is nil where that cannot be told.
+// Evened returns the factor on the time of an op if some work of the steps were spread evenly: every coordinate then
+// takes the mean in each place. It is nil if coordinates cannot be told apart.
 func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(rank, op int) float64 {
 	at := slices.IndexFunc(spreads, func(s sharing) bool { return s.work == work })
 	parts := Coordinates(d, spreads[at].of)
@@ -237,7 +235,7 @@ func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(ra
 	}
 }
 
-// waitedFor is what ranks wait in a collective, the mean, if some of them come last.
+// waitedFor returns the mean wait of ranks in a collective if some of the ranks in late come last.
 func waitedFor(m *match.Match, late []int) (wait float64) {
 	if !m.Possible() {
 		return 0
@@ -253,7 +251,7 @@ func waitedFor(m *match.Match, late []int) (wait float64) {
 	return wait
 }
 
-// beyond is by how much the slowest is above the mean, and which that is.
+// beyond returns the slowest coordinate with its time, and the mean time.
 func beyond(times []float64) (slowest int, most, mean float64) {
 	for k, ns := range times {
 		if ns > most {
@@ -264,7 +262,7 @@ func beyond(times []float64) (slowest int, most, mean float64) {
 	return slowest, most, mean
 }
 
-// leastHalves is how many steps it takes to tell what stays from what changes.
+// leastHalves is the number of steps needed to separate lasting from changing imbalance.
 const leastHalves = 6
 
 func rowOf(a *match.Aligned, d *match.Domain, parts []Coordinate, kind trace.StepKind, work string, steps []balanced) result.BalanceRow {
@@ -309,7 +307,7 @@ func rowOf(a *match.Aligned, d *match.Domain, parts []Coordinate, kind trace.Ste
 		}
 		row.Parts = append(row.Parts, p)
 	}
-	// Most steps of a kind have as many places.
+	// Use the number of places that most steps of a kind have.
 	usual := 0
 	for n, of := range places {
 		if of > places[usual] || of == places[usual] && n > usual {
@@ -318,7 +316,7 @@ func rowOf(a *match.Aligned, d *match.Domain, parts []Coordinate, kind trace.Ste
 	}
 	alike := slices.DeleteFunc(slices.Clone(steps), func(b balanced) bool { return b.whole || len(b.times) != usual })
 	if 2*len(alike) < len(steps) {
-		alike = steps // and of no use by place
+		alike = steps // places cannot be compared
 		for i := range alike {
 			alike[i] = alike[i].sum()
 		}
@@ -338,7 +336,7 @@ func rowOf(a *match.Aligned, d *match.Domain, parts []Coordinate, kind trace.Ste
 	return row
 }
 
-// sum makes one place of all.
+// sum merges all places into one.
 func (b balanced) sum() balanced {
 	sums := make([]float64, len(b.times[0]))
 	for _, times := range b.times {
@@ -350,9 +348,8 @@ func (b balanced) sum() balanced {
 	return b
 }
 
-// layerOf is one place of steps that have the same; lost is what is lost there in all of
-// them, and same how much of that the rank that is the slowest over one half of the steps
-// loses in the other half. What changes by chance cancels out.
+// layerOf sums up one place over steps with the same places. lost is the total loss in that place. same is how much of
+// it the slowest rank of one half of the steps loses in the other half, so that chance cancels out.
 func layerOf(a *match.Aligned, parts []Coordinate, steps []balanced, place int) (l result.BalanceLayer, same, lost float64) {
 	l.Layer = place
 	layer := steps[0].layer[place]

@@ -12,11 +12,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// mostKernels is how many kernels a cause names.
+// mostKernels is the largest number of kernels listed for a cause.
 const mostKernels = 8
 
-// CauseKernels sets the kernels of the rank that a cause is about against those that it runs on the other side in
-// steps of the same bucket.
+// CauseKernels compares the kernels of the rank that a cause is about with those of the other side, in steps of the
+// same bucket.
 func CauseKernels(a, b *Sample, c *result.Cause) {
 	if c.Rank == "" {
 		return
@@ -26,7 +26,7 @@ func CauseKernels(a, b *Sample, c *result.Cause) {
 		with, other = a, b
 	}
 	rank, peer := with.rank(c.Rank), other.rank(c.Rank)
-	if len(other.ranks) == 1 { // two ranks are compared
+	if len(other.ranks) == 1 { // two single ranks are compared
 		peer = other.ranks[0]
 	}
 	if rank == nil || peer == nil {
@@ -38,7 +38,7 @@ func CauseKernels(a, b *Sample, c *result.Cause) {
 	if mine.steps == 0 || its.steps == 0 {
 		return
 	}
-	// What else differs tells nothing of this cause.
+	// Any other difference is unrelated to this cause.
 	if same := math.Round(mine.often) == math.Round(its.often); !c.Work && !same || mine.often < its.often {
 		return
 	}
@@ -81,7 +81,7 @@ func (h *Sample) rank(label string) *match.Rank {
 	return nil
 }
 
-// mostOf is the bucket that most steps of a cause are in, and which steps are of the cause.
+// mostOf returns the bucket of most steps of a cause, and a function that reports whether a step belongs to the cause.
 func (h *Sample) mostOf(c *result.Cause) (most bucket, of func(step int) bool) {
 	of = func(n int) bool {
 		if len(c.Steps) > 0 {
@@ -100,10 +100,10 @@ func (h *Sample) mostOf(c *result.Cause) (most bucket, of func(step int) bool) {
 	return most, of
 }
 
-// rankKernels are the kernels of one rank in some steps.
+// rankKernels holds the kernels of one rank in some steps.
 type rankKernels struct {
 	steps int
-	often float64 // in a step, median
+	often float64 // kernels per step, median
 	by    map[string]*rankKernel
 }
 
@@ -144,9 +144,9 @@ func (h *Sample) kernelsOf(r *match.Rank, in func(step int) bool) *rankKernels {
 	return out
 }
 
-// alike is the share of A's and of B's GPU time, of steps of buckets that both have and without communication, in
-// kernels that the other side runs, too, or does the same by. often is by what factor nearly all kernels that run several
-// times a step run more often in B.
+// alike returns the share of A's and of B's GPU time in kernels that the other side also runs, or replaces by
+// equivalent ones. It covers steps of buckets that both have, without communication. often is the factor by which
+// nearly all kernels that run several times a step run more often in B.
 func alike(a, b *Sample) (ofA, ofB, often float64) {
 	known := map[kernelKey]bool{}
 	for k, before := range renamed(a, b) {

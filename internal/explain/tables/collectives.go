@@ -13,11 +13,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Collectives sums up collectives: matched ones, and those with no partner on
-// other ranks.
+// Collectives sums up collectives: matched ones, and those without a counterpart on other ranks.
 func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	type key struct {
-		op, group, alone, kind string // its ranks; "": all of them, or this one alone
+		op, group, alone, kind string // group: its ranks; "": all of them, or alone if set
 		size                   int
 		bytes                  int64
 	}
@@ -39,7 +38,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		}
 		return c
 	}
-	outside := map[*prep.Op]bool{} // that have partners
+	outside := map[*prep.Op]bool{} // with counterparts
 	for _, d := range a.Domains {
 		for _, m := range slices.Concat(d.Matches, d.Outside) {
 			kind := prep.OutsideSteps
@@ -101,7 +100,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	return out
 }
 
-// groupName names the ranks of a collective; "": they are all, and many.
+// groupName names the ranks of a collective; "": all of them, and many.
 func groupName(d *match.Domain, m *match.Match) string {
 	if len(m.At) == len(d.Ranks) && len(m.At) > 4 {
 		return ""

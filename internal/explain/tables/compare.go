@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// effectFloor is the least effect on a step for which a kernel's change
-	// counts as a regression of its own.
+	// effectFloor is the least effect on a step for which a kernel's change counts as a regression of its own.
 	effectFloor = 0.005
 )
 
-// Compare sets b against a. ranks: the two are ranks of one capture. force: what is not alike is concluded from, too.
+// Compare compares b with a. ranks: they are ranks of one capture. force: draw conclusions even from different
+// workloads.
 func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Comparison {
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limits.Any(), OfRanks: ranks}
 	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
@@ -52,14 +52,14 @@ func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Compar
 	return c
 }
 
-// Captures most of whose kernels have no like are of other models, and so are those nearly all of whose kernels run more
-// or less often by this factor.
+// Captures are of different models if kernels with a counterpart take less than leastLike of the GPU time, or if nearly
+// all kernels run more or less often by the factor mostOften.
 const (
 	leastLike = 0.5
 	mostOften = 1.25
 )
 
-// unlike says in what the captures are of unlike work, and whether that refuses a verdict.
+// unlike lists how the workloads of the captures differ, and decides whether that rules out a verdict.
 func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	add := func(f fact.Fact) { c.Unlike = append(c.Unlike, f) }
 	if !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
@@ -93,10 +93,10 @@ func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	}
 }
 
-// kinds are those of steps that limits may name.
+// kinds are the kinds of steps that limits may name.
 var kinds = []string{"prefill", "decode", "mixed", "denoising", "other"}
 
-// LimitNames are the figures that limits may name: of all steps, and of those of a kind.
+// LimitNames returns the figures that limits may name: of all steps, and of those of a kind.
 func LimitNames() (names []string) {
 	names = append(names, figureNames[:]...)
 	for _, kind := range kinds {
@@ -107,7 +107,7 @@ func LimitNames() (names []string) {
 	return names
 }
 
-// hold holds the rows that a limit names to it: those count that chance does not explain.
+// hold applies a limit to the rows that it names: only significant changes count.
 func hold(c *result.Comparison, l gate.Limit) {
 	kind, figure, found := strings.Cut(l.Name, ".")
 	if !found {
@@ -148,8 +148,8 @@ func stepDiffs(a, b *Sample) (out []result.StepDiff) {
 	return out
 }
 
-// kernelDiffs compares kernels. Those of a kind of step that only one side has
-// are no news beside the steps themselves.
+// kernelDiffs compares kernels. It leaves out kernels in kinds of steps that only one side has, since the steps
+// themselves show that.
 func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 	was := renamed(a, b)
 	replaced := map[kernelKey]bool{}
@@ -192,10 +192,8 @@ func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 	return out
 }
 
-// renamed finds the kernels that only b has and those that only a has that do the same:
-// in steps of one bucket the kernels of one name with other grids, and then the kernels
-// of one class, if they are as many, a step, and in the same order. It gives what each
-// of b's was.
+// renamed maps kernels of b without a counterpart to equivalent kernels of a: in steps of one bucket, first kernels of
+// one name with other grids, then kernels of one class, if their number per step and their order agree.
 func renamed(a, b *Sample) map[kernelKey]kernelKey {
 	type group struct {
 		bucket
@@ -257,7 +255,7 @@ func moduleDiffs(a, b *Sample) (out []result.ModuleDiff) {
 	return out
 }
 
-// eitherKey gives the keys that a or b has.
+// eitherKey returns the keys that a or b has.
 func eitherKey[K comparable, V any](a, b map[K]V) map[K]bool {
 	out := make(map[K]bool, len(a))
 	for _, m := range []map[K]V{a, b} {
@@ -273,7 +271,7 @@ func change(a, b []float64) result.Change {
 	return result.Change{A: m.MedianA, B: m.MedianB, NA: m.NA, NB: m.NB, Change: m.Change, Lo: m.Lo, Hi: m.Hi, P: m.P, Enough: m.Enough}
 }
 
-// effect is what a change does to a step that takes total.
+// effect returns the effect of a change on a step of length total.
 func effect(c *result.Change, total float64) float64 {
 	if total <= 0 {
 		return 0
@@ -281,8 +279,8 @@ func effect(c *result.Change, total float64) float64 {
 	return (orZero(c.B) - orZero(c.A)) / total
 }
 
-// verdicts adjusts the p-values of the rows of one table that have a test, says what
-// each row comes to, and makes what could not be computed 0: JSON has no NaN.
+// verdicts adjusts the p-values of the tested rows of one table, sets the verdict of each row, and replaces non-finite
+// values by 0, since JSON has no NaN.
 func verdicts[D any](rows []D, of func(*D) (*result.Change, *string)) {
 	var p []float64
 	var tested []*result.Change
@@ -325,7 +323,7 @@ func verdict(c *result.Change) string {
 	return result.Faster
 }
 
-// orZero is x, or 0 for what is no number.
+// orZero returns x, or 0 if it is not finite.
 func orZero(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -333,9 +331,9 @@ func orZero(x float64) float64 {
 	return x
 }
 
-// regressions lists what got slower by more than limit. Kernels count in steps that got
-// slower, and have to matter to them: one that appeared, by more than limit. Ranks of one capture end their steps together, so there the
-// figures of their own are judged.
+// regressions lists figures that got slower by more than limit. Kernels count only in steps that got slower, and if
+// they matter to these; a new kernel must matter by more than limit. Ranks of one capture end their steps together, so
+// their own figures are judged instead.
 func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fact) {
 	if limit <= 0 {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// keptOps is how many CPU ops and Python frames a report lists.
+// keptOps is the number of CPU ops and Python frames listed in a report.
 const keptOps = 50
 
-// CPU is the host side: ops and frames by self time, and launches.
+// CPU sums up the host side: ops and frames by self time, and launches.
 func CPU(a *match.Aligned) result.CPU {
 	ops, frames := map[string]*result.CPUOp{}, map[string]*result.CPUOp{}
 	var l result.Launch
@@ -65,8 +65,7 @@ func addUp(into map[string]*result.CPUOp, times []prep.SelfTime, marks *prep.Mar
 	}
 }
 
-// HostOps gives the self time of CPU ops by name and step, of a capture that has no GPU
-// work to tell steps by; nil else.
+// HostOps returns the self time of CPU ops by name and step, for a capture without GPU work; else nil.
 func HostOps(a *match.Aligned) map[string][]int64 {
 	if !a.HostOnly {
 		return nil

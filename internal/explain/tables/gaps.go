@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Gaps says of each of the longest gaps between what it was, and what the host did.
+// Gaps describes the longest gaps: the ops around each, and the activity of the host.
 func Gaps(a *match.Aligned, pauses Pauses) (out []result.Gap) {
 	type of struct {
 		rank int

@@ -9,11 +9,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestIdle holds what kept a device waiting from 100 to 200.
+// TestIdle checks the causes of idle time from 100 to 200.
 func TestIdle(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		make  func(y *explaintest.Toy) int64 // host side; gives the correlation of the op that starts at 200
+		make  func(y *explaintest.Toy) int64 // host side; returns the correlation of the op that starts at 200
 		want  result.Idle
 		cause string
 	}{
@@ -56,14 +56,14 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%s: gaps %+v, want one of 100 ns by %s", c.name, gaps, c.cause)
 		}
 	}
-	// Work that was queued reaches a device that does nothing within a millisecond, or waits for something.
+	// Queued work reaches an idle device within a millisecond, or waits for something.
 	late := explaintest.New().Step(0, 9_000_000).Run("gemm", 1, 20, 100, 1)
 	late.Op(trace.Kernel, "late", late.Launch("hipLaunchKernel", 110, 120), 1, 8_000_100, 8_000_200, 1)
 	b := prepared(late.Done())
 	if got, want := sweep(b.Ranks[0], &findPauses(b)[0])[0].IdleBy, (result.Idle{Host: 10, Launch: 1_000_010, Device: 6_999_980}); got != want {
 		t.Errorf("queued for long: %+v, want %+v", got, want)
 	}
-	// Inside a graph replay the host has no part in a gap, however long the call.
+	// Inside a graph replay the host does not cause a gap, however long the call.
 	y := explaintest.New().Step(0, 300)
 	corr := y.Launch("cudaGraphLaunch", 10, 250)
 	y.Op(trace.Kernel, "a", corr, 1, 50, 100, 1).Op(trace.Kernel, "b", corr, 1, 200, 220, 1)
@@ -80,7 +80,7 @@ func TestSelfTimes(t *testing.T) {
 	y.Span(trace.CPUOp, 0, "b", 10, 40)
 	y.Span(trace.CPUOp, 0, "c", 20, 30)
 	y.Span(trace.CPUOp, 0, "b", 50, 60)
-	y.Span(trace.CPUOp, 0, "over", 95, 103) // sticks out of a: clipped to it
+	y.Span(trace.CPUOp, 0, "over", 95, 103) // extends beyond a: clipped to it
 	y.Span(trace.CPUOp, 0, "next", 110, 120)
 	y.Span(trace.CPUOp, 1, "other", 15, 25) // on another thread
 	y.Span(trace.PythonFunction, 0, "frame", 0, 200)
@@ -103,4 +103,4 @@ func TestSelfTimes(t *testing.T) {
 	}
 }
 
-// TestOverlap holds the interval arithmetic against a count.
+// TestOverlap checks the interval arithmetic against a count.

@@ -13,18 +13,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// kernelSums is what is added up of one kernel in steps of one kind.
+// kernelSums holds the sums of one kernel in steps of one kind.
 type kernelSums struct {
 	durs         []int64
 	total, timed int64
 	flops, bytes float64
-	bytesOver    int64 // ns of the ops whose bytes are known
+	bytesOver    int64 // ns of the ops with known bytes
 	perRank      map[int][]int64
 	rank         *match.Rank // the first that ran it
-	shared       bool        // others did, too
+	shared       bool        // other ranks did, too
 }
 
-// kindSums is what is added up in steps of one kind.
+// kindSums holds the sums of steps of one kind.
 type kindSums struct {
 	kind    string
 	total   int64
@@ -67,7 +67,7 @@ func (k *kindSums) add(r *match.Rank, op int, perRank bool) {
 	k.total += dur
 }
 
-// Kernels sums up GPU work by class and by name, per step kind and over all.
+// Kernels sums up GPU work by class and by name, per step kind and over all steps.
 func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelRow) {
 	of := func(kind string) *kindSums {
 		return &kindSums{kind: kind, kernels: make([]*kernelSums, len(a.Names.List))}
@@ -141,7 +141,7 @@ func (k *kindSums) kernelRows(a *match.Aligned) (rows []result.KernelRow) {
 	return rows
 }
 
-// at is what a map has under a key, made if it has nothing there yet.
+// at returns the value of a key, and creates it if missing.
 func at[K comparable, V any](in map[K]*V, k K) *V {
 	v := in[k]
 	if v == nil {
@@ -151,12 +151,12 @@ func at[K comparable, V any](in map[K]*V, k K) *V {
 	return v
 }
 
-// kindOrder puts "all" first, then the kinds by name.
+// kindOrder sorts "all" first, then the kinds by name.
 func kindOrder(a, b string) int {
 	return cmp.Or(result.First(a == "all", b == "all"), cmp.Compare(a, b))
 }
 
-// spread is the slowest rank's median over the fastest's, minus 1.
+// spread returns the slowest rank's median over the fastest's, minus 1.
 func spread(perRank map[int][]int64) float64 {
 	lo, hi := 0.0, 0.0
 	for _, durs := range perRank {

@@ -11,8 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// over gives the steps of a kind, and their GPU or host time, on the ranks that
-// have a row.
+// over returns the steps of a kind, and their GPU or host time, on the ranks that have a row.
 func (w *LayerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
 	for r := range s.own {
 		if own := w.ranks[r][k]; own != nil {
@@ -24,7 +23,7 @@ func (w *LayerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
 	return t
 }
 
-// slowest compares the ranks' own time a step.
+// slowest compares the ranks' own time per step.
 func (w *LayerWork) slowest(k trace.StepKind, s *layerSums) (spread float64, rank int) {
 	lo, hi := 0.0, 0.0
 	rank = -1
@@ -47,7 +46,7 @@ func (w *LayerWork) slowest(k trace.StepKind, s *layerSums) (spread float64, ran
 	return hi/lo - 1, rank
 }
 
-// rows makes the tables.
+// rows builds the tables.
 func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 	for k, t := range w.totals {
 		n := int64(t.Steps)
@@ -112,7 +111,7 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 	})
 }
 
-// mainClass is the group of kernel classes that takes most of the GPU time.
+// mainClass returns the group of kernel classes with most of the GPU time.
 func mainClass(s *layerSums) string {
 	by := map[kernel.Group]int64{}
 	for c, ns := range s.class {

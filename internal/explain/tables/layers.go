@@ -11,23 +11,23 @@ import (
 	"slices"
 )
 
-// layerSums are what one row is made of, over all steps and ranks.
+// layerSums holds the sums of one row, over all steps and ranks.
 type layerSums struct {
 	gpu, self, wait, host, hostSelf int64
 	kernels, calls                  int
 	class                           [kernel.Memset + 1]int64
 	flops                           float64
-	timed                           int64           // ns of the kernels that flops are of
+	timed                           int64           // ns of the kernels covered by flops
 	inputs                          map[string]int  // calls by inputs
 	own                             map[int32]int64 // GPU time without waiting, by rank
 }
 
 type layerKey struct {
 	kind trace.StepKind
-	at   int32 // in groups, or layers
+	at   int32 // in Groups or Layers
 }
 
-// layerTotals are the denominators: of one rank, by step kind.
+// layerTotals are the denominators of one rank, by step kind.
 type layerTotals struct {
 	steps     int
 	gpu, host int64
@@ -40,7 +40,7 @@ type LayerWork struct {
 	layers  map[layerKey]*layerSums
 	ranks   []map[trace.StepKind]*layerTotals
 	totals  map[trace.StepKind]*result.LayerTotal // sums
-	steps   []map[int32][]int64                   // by rank: own time of a layer in each step
+	steps   []map[int32][]int64                   // by rank and layer: own time in each step
 }
 
 func sumsAt(in map[layerKey]*layerSums, k layerKey) *layerSums {
@@ -52,7 +52,7 @@ func sumsAt(in map[layerKey]*layerSums, k layerKey) *layerSums {
 	return s
 }
 
-// Layers is the layer-wise view, and what it was made of; nil without markers.
+// Layers returns the layer-wise view and the sums behind it; nil without markers.
 func Layers(a *match.Aligned) (out result.Layers, w *LayerWork) {
 	if a.Marks == nil {
 		return out, nil
@@ -66,7 +66,7 @@ func Layers(a *match.Aligned) (out result.Layers, w *LayerWork) {
 	return out, w
 }
 
-// add takes in one rank: first its ranges, on the host, then what they launched.
+// add adds one rank: first its ranges, on the host, then the work they launched.
 func (w *LayerWork) add(r *match.Rank) {
 	own := map[trace.StepKind]*layerTotals{}
 	for i := range r.Steps {
@@ -147,7 +147,7 @@ func (w *LayerWork) addOp(s *layerSums, r *match.Rank, i int) {
 	}
 }
 
-// addHost takes in the ranges of one rank.
+// addHost adds the ranges of one rank.
 func (w *LayerWork) addHost(r *match.Rank) {
 	for i := range r.Ranges {
 		g := &r.Ranges[i]
@@ -175,15 +175,14 @@ func (w *LayerWork) addHost(r *match.Rank) {
 	}
 }
 
-// LayerTime is a layer's own GPU time a step on one rank: the median over steps.
+// LayerTime is a layer's own GPU time per step on one rank: the median over steps.
 type LayerTime struct {
 	Layer int32
 	NS    float64
 }
 
-// OfKind gives the layers' own time a step of one kind on one rank, by what they
-// have in common. Step 0 of a capture, in which the profilers start, is left out
-// if there are others.
+// OfKind returns the layers' own time per step of one kind on one rank, grouped by Like. Step 0 of a capture, in which
+// the profilers start, is left out if there are others.
 func (w *LayerWork) OfKind(r *match.Rank, k trace.StepKind) (like map[string][]LayerTime, steps int) {
 	like = map[string][]LayerTime{}
 	var use []int
@@ -211,7 +210,7 @@ func (w *LayerWork) OfKind(r *match.Rank, k trace.StepKind) (like map[string][]L
 	return like, len(use)
 }
 
-// Kinds are the kinds of steps that a rank has.
+// Kinds returns the kinds of steps that a rank has.
 func (w *LayerWork) Kinds(r *match.Rank) (out []trace.StepKind) {
 	for k := range w.ranks[r.Index] {
 		if k != prep.OutsideSteps {
@@ -221,10 +220,10 @@ func (w *LayerWork) Kinds(r *match.Rank) (out []trace.StepKind) {
 	return out
 }
 
-// Has tells whether a rank ran anything in a layer.
+// Has reports whether a rank ran anything in a layer.
 func (w *LayerWork) Has(r *match.Rank, layer int32) bool { return w.steps[r.Index][layer] != nil }
 
-// OwnTimes are those of some layers, ns.
+// OwnTimes returns the times of the layers, in ns.
 func OwnTimes(l []LayerTime) []float64 {
 	out := make([]float64, len(l))
 	for i := range l {
@@ -233,8 +232,7 @@ func OwnTimes(l []LayerTime) []float64 {
 	return out
 }
 
-// ofLike fills in how layers compare with those like them, on the rank on which
-// they compare worst.
+// ofLike compares layers with like ones, on the rank where they compare worst.
 func (w *LayerWork) ofLike(rows []result.LayerRow, ranks []*match.Rank) {
 	type key struct {
 		kind, stack string

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Memory brings the allocators' timelines to the clock of all.
+// Memory converts the allocators' timelines to the common clock.
 func Memory(a *match.Aligned) (out []result.MemorySeries) {
 	for _, r := range a.Ranks {
 		for _, s := range r.Memory {

@@ -10,44 +10,42 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A server that waits for requests makes no steps, and its devices idle. That is no
-// fault of its host, though the host launches nothing: between two steps a *pause* is
-// told from a slow host by what the steps say of their requests.
+// A server that waits for requests makes no steps, and its devices idle. The host is not at fault, although it launches
+// nothing. The steps' requests separate such a *pause* between two steps from a slow host:
 //
 //	a request is in a step before and in one after   the host's time, however long
-//	none is                                          a pause, none was under way
-//	the trace does not tell                          a pause if it is far longer than usual,
-//	                                                 and no cold start is what took it
+//	no request is                                    a pause: none was under way
+//	the trace does not show it                       a pause if it is far longer than usual,
+//	                                                 and no cold start took that time
 //
-// Either is a pause only above pauseLeast, which a scheduler may take between any two steps.
+// Both kinds of pause must exceed pauseLeast, which a scheduler may take between any two steps.
 const (
 	pauseLeast   = 1_000_000  // ns
-	pausePrefill = 10_000_000 // ns: with prefills alone nothing shows what is usual
-	pauseFactor  = 10         // times what is usual
-	usualLeast   = 3          // of pauses with requests under way, to say what is usual
+	pausePrefill = 10_000_000 // ns: with prefills alone there is no usual time
+	pauseFactor  = 10         // times the usual
+	usualLeast   = 3          // gaps with requests under way, to determine the usual time
 )
 
-// under is whether requests were under way between a step and the next; of ranks that
-// step together the largest holds.
+// under is whether requests were under way between a step and the next; of ranks that step together, the largest value
+// holds.
 type under int8
 
 const (
-	unsaid under = iota // beside an idle step: only ranks with requests can say
+	unsaid under = iota // beside an idle step: only ranks with requests can tell
 	noneUnder
 	untold
 	someUnder
 )
 
-// pauses are the times of a rank's host between steps in which no step was due as far
-// as the trace tells, in time order, and those in which no request was under way.
+// pause holds the times between steps of a rank's host, in time order, in which no step was due as far as the trace
+// shows, and those in which no request was under way.
 type pause struct{ all, none []prep.Interval }
 
-// Pauses are those of each rank.
+// Pauses holds the pauses by rank.
 type Pauses []pause
 
-// findPauses finds them for each rank. Ranks make each step together, so a step was due
-// when the first of them began it, and for the requests of any: where one is late the
-// others show it.
+// findPauses finds the pauses of each rank. Ranks make each step together, so a step was due when the first of them
+// began it, with requests on any of them: where one rank is late the others show it.
 func findPauses(a *match.Aligned) Pauses {
 	all := make([][]under, len(a.Ranks))
 	for i, r := range a.Ranks {
@@ -90,7 +88,7 @@ func pausesOf(r *prep.Rank, told []under, due []int64) (p pause) {
 	for i := range told {
 		from, to := r.Steps[i].End, due[i+1]
 		switch {
-		case r.Begins(i + 1): // what was between is not known
+		case r.Begins(i + 1): // the time between stretches is unknown
 			continue
 		case told[i] == noneUnder && to-from > pauseLeast:
 			p.none = append(p.none, prep.Interval{Start: from, End: to})
@@ -103,7 +101,7 @@ func pausesOf(r *prep.Rank, told []under, due []int64) (p pause) {
 	return p
 }
 
-// coldTime is how much of a time a rank's host did what only the first use takes.
+// coldTime returns how much of an interval a rank's host spent on cold starts.
 func coldTime(r *prep.Rank, from, to int64) (sum int64) {
 	for i := range r.Cold {
 		sum += max(0, min(r.Cold[i].End, to)-max(r.Cold[i].Start, from))
@@ -111,8 +109,8 @@ func coldTime(r *prep.Rank, from, to int64) (sum int64) {
 	return sum
 }
 
-// together tells whether two ranks make the same steps: those of one replica do, and
-// replicas that share collectives (data-parallel attention).
+// together reports whether two ranks make the same steps: ranks of one replica do, and so do replicas that share
+// collectives (data-parallel attention).
 func together(a *match.Aligned, r, q *match.Rank) bool {
 	x, y := &r.Source, &q.Source
 	return x.Rank.DP == y.Rank.DP && x.Rank.PP == y.Rank.PP && x.Stage == y.Stage || slices.ContainsFunc(a.Domains, func(d *match.Domain) bool {
@@ -120,7 +118,7 @@ func together(a *match.Aligned, r, q *match.Rank) bool {
 	})
 }
 
-// unusual is the time between steps above which one is a pause where nothing tells.
+// unusual returns the time between steps above which it is a pause if the requests do not tell.
 func unusual(r *prep.Rank, told []under) int64 {
 	var known, all []int64
 	for i, u := range told {
@@ -137,7 +135,7 @@ func unusual(r *prep.Rank, told []under) int64 {
 	if len(known) >= usualLeast {
 		usual = int64(metric.MedianInPlace(known))
 	} else {
-		// Pauses may be more than half of them.
+		// Pauses may be more than half of these.
 		slices.Sort(all)
 		usual = int64(metric.Quantile(all, 0.25))
 	}
@@ -148,8 +146,8 @@ func unusual(r *prep.Rank, told []under) int64 {
 	return limit
 }
 
-// requestsUnder tells, for each step but the last, whether requests were under way
-// until the next: by their ids, else by numbers.
+// requestsUnder determines, for each step but the last, whether requests were under way until the next: by their IDs,
+// else by their numbers.
 func requestsUnder(r *prep.Rank) []under {
 	if len(r.Steps) < 2 {
 		return nil
@@ -186,17 +184,16 @@ func requestsUnder(r *prep.Rank) []under {
 	return out
 }
 
-// idleBeside tells whether a step or the next is idle.
+// idleBeside reports whether a step or the next is idle.
 func idleBeside(r *prep.Rank, i int) bool {
 	return r.Steps[i].Info.Kind == trace.IdleStep || r.Steps[i+1].Info.Kind == trace.IdleStep
 }
 
-// countUnder goes by batch sizes. A server that prefills makes no decode step of
-// requests that were not there before; and if the decode step after some prefills has
-// more requests than those brought, others went on through them. Without prefills it may
-// be a decode server, whose requests come from elsewhere: a batch of several that comes
-// back no larger went on, or else all ended in one step and as many began in one, while a
-// single request may be another. A window of prefills tells nothing.
+// countUnder goes by batch sizes. A server that prefills makes no decode step with requests that were not there before;
+// and if the decode step after some prefills has more requests than these brought, others continued through them.
+// Without prefills it may be a decode server, whose requests come from elsewhere. A batch of several that does not
+// shrink then shows requests that continued, as it is unlikely that all ended in one step and as many began in the
+// next; a single request may be a new one. A window of prefills shows nothing.
 func countUnder(r *prep.Rank, out []under) {
 	prefills := slices.ContainsFunc(r.Steps, func(s prep.Step) bool { return s.Info.Kind == trace.Prefill || s.Info.Kind == trace.Mixed })
 	for i := range out {

@@ -8,12 +8,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Prefill and decode apart: what a set of prefill servers and a set of decode
-// servers did, what went from the ones to the others, and which side limits the
-// throughput. docs/metrics.md defines the figures.
+// Prefill and decode on separate servers: the work of each side, the transfers between them, and the side that limits
+// the throughput. docs/metrics.md defines the figures.
 
-// Side sums up the servers of a role; other is the kind of step that it should not
-// have.
+// Side sums up the servers of a role; other is the kind of step that it should not have.
 func Side(servers []*Server, other trace.StepKind) result.PDSide {
 	s := result.PDSide{Servers: []result.PDServer{}}
 	ranks := 0
@@ -73,8 +71,7 @@ func Side(servers []*Server, other trace.StepKind) result.PDSide {
 	return s
 }
 
-// AddQueues takes the means of the samples that lie in the recorded time, which is that
-// from the first window's begin to the last one's end.
+// AddQueues averages the samples within the recorded time, from the first window's begin to the last one's end.
 func AddQueues(pd *result.PD, prefill, decode []*Server) {
 	from, to := int64(1<<63-1), int64(0)
 	for _, s := range slices.Concat(pd.Prefill.Servers, pd.Decode.Servers) {
@@ -123,7 +120,7 @@ func queueOf(loads []trace.Load, from, to int64) (q result.Queue) {
 	return q
 }
 
-// means are the figures of a queue that are means over samples.
+// means returns the fields of a queue that are means over samples.
 func means(q *result.Queue) []*float64 {
 	return []*float64{&q.Running, &q.Waiting, &q.Bootstrap, &q.Inflight, &q.Prealloc, &q.Transfer, &q.Retracted}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// prepared gives the ranks of hand-made traces, matched.
+// prepared returns the matched ranks of hand-made traces.
 func prepared(ts ...*trace.Trace) *match.Aligned {
 	var ranks []*prep.Rank
 	for i, t := range ts {

@@ -12,21 +12,21 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Sample is one side: a sample of its steps, kernels and modules.
+// Sample is one side of a comparison: samples of its steps, kernels and modules.
 type Sample struct {
 	result.Side
 	a       *match.Aligned
-	ranks   []*match.Rank // that are compared
-	placed  []sampled     // of each step
+	ranks   []*match.Rank // those compared
+	placed  []sampled     // by step
 	steps   map[bucket]*figures
 	total   map[bucket]float64 // median step time
 	kern    map[kernelKey]*kernelSamples
-	modules map[moduleKey][]float64 // as the sums of kern
-	// rankSteps is how many steps of a bucket all ranks have together.
+	modules map[moduleKey][]float64 // as kernelSamples.sums
+	// rankSteps is the number of steps of a bucket, summed over all ranks.
 	rankSteps map[bucket]int
 }
 
-// stacks tells whether it was recorded with Python stacks.
+// stacks reports whether Python stacks were recorded.
 func (h *Sample) stacks() bool {
 	return slices.ContainsFunc(h.ranks, func(r *match.Rank) bool { return r.Stacks })
 }
@@ -36,7 +36,7 @@ type bucket struct {
 	batch      int
 }
 
-// figures holds samples: per figure one value a step.
+// figures holds samples: per figure, one value per step.
 type figures [6][]float64
 
 var figureNames = [6]string{"step", "compute", "exposed_comm", "wait", "idle", "host_gap"}
@@ -47,7 +47,7 @@ type kernelKey struct {
 	grid [3]int32
 }
 
-// moduleKey is a module's kind in steps of one bucket.
+// moduleKey is the kind of a module in steps of one bucket.
 type moduleKey struct {
 	bucket
 	name string
@@ -56,14 +56,14 @@ type moduleKey struct {
 type kernelSamples struct {
 	full  string
 	class kernel.Class
-	sums  []float64 // ns a step, mean over ranks; steps without it count 0
+	sums  []float64 // ns per step, mean over ranks; 0 in steps without the kernel
 	each  []int64
 	count int
-	order int // among the kernels of the side, by when it first ran
+	order int // position among the side's kernels, by first run
 }
 
-// NewSample samples the ranks of one side: one value per step for every figure and kernel.
-// only, if set, takes the rank of that label alone.
+// NewSample samples the ranks of one side: one value per step for every figure and kernel. only, if set, restricts it
+// to the rank with that label.
 func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample, error) {
 	h := &Sample{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, modules: map[moduleKey][]float64{}, rankSteps: map[bucket]int{}}
 	h.Side = result.Side{ID: id, Ranks: []string{}, Steps: a.Steps}
@@ -84,15 +84,14 @@ func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample,
 	return h, nil
 }
 
-// sampled is where a step's values are.
+// sampled is the place of a step's values.
 type sampled struct {
 	bucket
-	nth   int // its place among its like; -1: it is left out
-	ranks int // that have it
+	nth   int // index among like steps; -1: left out
+	ranks int // ranks that have it
 }
 
-// addSteps samples the figures of steps. The first step and those that a rank lacks are
-// left out.
+// addSteps samples the figures of steps. It leaves out the first step, and steps that a rank lacks.
 func (h *Sample) addSteps(steps []result.Step) []sampled {
 	in := map[int]bool{}
 	for _, r := range h.ranks {
@@ -160,7 +159,7 @@ func (h *Sample) addKernels(steps []sampled) {
 				k = &kernelSamples{full: full, class: o.Class, sums: make([]float64, of), order: len(h.kern)}
 				h.kern[key] = k
 			}
-			// A rank that waits for another is no slower at communicating.
+			// Leave out the wait: a rank that waits for another does not communicate more slowly.
 			took := o.End - o.Start - r.Wait[i]
 			mean := float64(took) / float64(s.ranks)
 			k.sums[s.nth] += mean

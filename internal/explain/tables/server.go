@@ -9,31 +9,31 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Server is what one server of a side did, as PrefillDecode wants it.
+// Server is the data of one server of a side, for PrefillDecode.
 type Server struct {
 	name  string
 	loads []trace.Load
 	ranks []*pdRank
 }
 
-// pdRank is what one rank's file has for this analysis.
+// pdRank is the data of one rank's file for this analysis.
 type pdRank struct {
 	at       trace.Rank
 	host     string
 	rule     string // how steps were cut
-	lead     bool   // of its data-parallel rank: the others run the same steps
-	from, to int64  // ns on its own clock: what was recorded
+	lead     bool   // first of its data-parallel rank: the others run the same steps
+	from, to int64  // ns on its own clock: the recorded time
 	steps    []trace.Step
-	periods  []int64 // of steps but the last
-	// Parts of the window in forward steps, in which kernels ran, in which a software
-	// device had no core, in which keys and values were sent.
+	periods  []int64 // of all steps but the last
+	// Shares of the window: in forward steps, with kernels running, with a software device without a core, and with KV
+	// cache being sent.
 	stepping, busy, noCore, sending float64
-	copies                          []copied         // of keys and values
-	kernels                         map[string]int64 // by request: its last kernel ended
-	begins                          map[string]int64 // by request: its first step began
+	copies                          []copied         // of KV cache
+	kernels                         map[string]int64 // by request: end of its last kernel
+	begins                          map[string]int64 // by request: begin of its first step
 }
 
-// copied is a copy of keys and values.
+// copied is a copy of KV cache.
 type copied struct {
 	prep.Interval
 	name  string // kv_send layer=3
@@ -41,21 +41,21 @@ type copied struct {
 	bytes int64
 }
 
-// request is what a trace says of the request that a copy is of.
+// request identifies the request of a copy, as far as the trace gives it.
 type request struct {
 	room int64
-	ids  string // as trace.Pass has it
+	ids  string // as in trace.Pass
 }
 
-// NewServer takes from the ranks of a window what there is to say of one of a side's servers.
+// NewServer extracts from the ranks of a window the data of one server of a side.
 func NewServer(name string, loads []trace.Load, ranks []*prep.Rank, n *prep.Names) *Server {
 	s := &Server{name: name, loads: loads}
 	for _, r := range ranks {
 		steps := r.Steps
 		if r.Rule == trace.Uncut {
-			steps = nil // that all is one step says nothing
+			steps = nil // a single step that covers everything means nothing
 		} else if len(steps) == 0 {
-			continue // a file that ends in its first step
+			continue // a file that ends within its first step
 		}
 		s.ranks = append(s.ranks, sideRank(r, n, steps))
 	}
@@ -65,7 +65,7 @@ func NewServer(name string, loads []trace.Load, ranks []*prep.Rank, n *prep.Name
 // sideRank measures a rank that made some steps.
 func sideRank(r *prep.Rank, n *prep.Names, steps []prep.Step) *pdRank {
 	p := &pdRank{at: r.Source.Rank, host: r.Source.Host, rule: r.Rule, kernels: map[string]int64{}, begins: map[string]int64{}}
-	// When each step's work was done on the device, and its last kernel.
+	// done is the end of each step's work on the device, kernel that of its last kernel.
 	done, kernel := make([]int64, len(steps)), make([]int64, len(steps))
 	for i := range steps {
 		done[i] = steps[i].End
@@ -120,23 +120,21 @@ func sideRank(r *prep.Rank, n *prep.Names, steps []prep.Step) *pdRank {
 	return p
 }
 
-// recordedIn is what a file says was recorded; of one that does not, or that ends early,
-// the time of its steps. A server that has little to do is idle for most of the window,
-// which its steps alone would not show.
+// recordedIn returns the recorded time by the file; without it, or if the file ends early, the time of its steps. A
+// lightly loaded server is idle for most of the window, which its steps alone would not show.
 func recordedIn(r *prep.Rank, steps []prep.Step, done []int64) (from, to int64) {
 	switch said := r.Recorded; {
 	case len(steps) == 0:
 		return said.Start, said.End
-	case said == prep.Interval{}: // the steps that it lacks are no idle time
+	case said == prep.Interval{}: // missing steps are not idle time
 		return steps[0].Start, slices.Max(done)
 	default:
 		return min(steps[0].Start, said.Start), max(slices.Max(done), said.End)
 	}
 }
 
-// Usable leaves out ranks without steps of which it is not known that they had none to
-// do: they had none if the file says for how long it was recorded, and those of other
-// servers name their steps.
+// Usable drops ranks without steps unless they certainly had no work: that is so if the file gives the length of its
+// recording, and the files of other servers name their steps.
 func Usable(sides ...[]*Server) (out [][]*Server) {
 	named := false
 	for _, s := range slices.Concat(sides...) {
@@ -153,7 +151,7 @@ func Usable(sides ...[]*Server) (out [][]*Server) {
 				}
 				first, seen := leads[r.at.DP]
 				if r.lead = !seen || first == r.at; !seen {
-					leads[r.at.DP] = r.at // by stage, a rank has several files
+					leads[r.at.DP] = r.at // with stages, a rank has several files
 				}
 				k.ranks = append(k.ranks, r)
 			}

@@ -10,11 +10,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Stages tells where the time of a diffusion pipeline went, by stage and rank: on the host, since that is where a stage
-// begins and ends, and on the device by what was launched meanwhile.
+// Stages breaks down the time of a diffusion pipeline by stage and rank: on the host, where a stage begins and ends,
+// and on the device by the work launched meanwhile.
 func Stages(a *match.Aligned) (out []result.StageRow) {
 	met := meetings(a)
-	order := map[string]int{} // of the stages, as they come
+	order := map[string]int{} // of the stages, by first occurrence
 	for _, r := range a.Ranks {
 		rows := stagesOf(r, met[r])
 		for i := range rows {
@@ -26,7 +26,7 @@ func Stages(a *match.Aligned) (out []result.StageRow) {
 	}
 	slices.SortStableFunc(out, func(x, y result.StageRow) int { return cmp.Compare(order[x.Stage], order[y.Stage]) })
 	if a.HostOnly {
-		return out // waits in collectives are not known, so no rank can be called late
+		return out // waits in collectives are unknown, so no rank can be called late
 	}
 	fastest := map[string]int64{}
 	for i := range out {
@@ -41,12 +41,12 @@ func Stages(a *match.Aligned) (out []result.StageRow) {
 	return out
 }
 
-// stagesOf are those of a rank, whose ops met those of others.
+// stagesOf returns the rows of a rank; met holds the meetings of its ops.
 func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 	if len(r.Stages) == 0 {
 		return nil
 	}
-	at := map[string]int{} // in out
+	at := map[string]int{} // index in out
 	in := make([]int, len(r.Stages))
 	for i, s := range r.Stages {
 		if _, ok := at[s.Name]; !ok {
@@ -95,13 +95,13 @@ func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 	return out
 }
 
-// A meeting is what a collective was to one rank.
+// meeting is the result of a collective for one rank.
 type meeting struct {
 	wait   int64 // until the last rank had arrived
-	caused int64 // the longest wait of the others, if it was the last
+	caused int64 // the longest wait of the others, if this rank was the last
 }
 
-// meetings tells of each rank's ops that are collectives of several ranks, in steps or not, what they were to it.
+// meetings returns the meeting of each op that is part of a collective of several ranks, inside or outside of steps.
 func meetings(a *match.Aligned) map[*match.Rank]map[int32]meeting {
 	out := map[*match.Rank]map[int32]meeting{}
 	for _, r := range a.Ranks {

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestSweep compares the sweep with a count of every nanosecond, on random
-// work: overlapping, empty, touching, launched or not, in steps or outside.
+// TestSweep compares the sweep with a count of every nanosecond, on random work: overlapping, empty, touching, launched
+// or not, in steps or outside.
 func TestSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 3000 {
@@ -76,7 +76,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// counted looks at every nanosecond of a window.
+// counted classifies every nanosecond of a window.
 func counted(r *match.Rank, from, to int64) (want result.Time) {
 	for at := from; at < to; at++ {
 		var on [numActivities]bool

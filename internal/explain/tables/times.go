@@ -1,5 +1,5 @@
-// Package tables says where the time of aligned ranks went: by step, kernel, layer,
-// collective and host function. It measures and blames nobody.
+// Package tables breaks down the time of aligned ranks: by step, kernel, layer, collective and host function. It
+// measures and assigns no blame.
 package tables
 
 import (
@@ -12,13 +12,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Where the time of a device goes. A step's window on the device runs from its
-// first op to the first op of the next step, so the windows of all steps
-// cover the capture without hole or overlap; but the last step of a stage of a
-// diffusion pipeline ends with its last op, since other stages follow.
+// Breakdown of device time. A step's window on the device runs from its first op to the first op of the next step, so
+// the windows of all steps cover the capture without gap or overlap. But the last step of a stage of a diffusion
+// pipeline ends with its last op, since other stages follow.
 
-// The kinds of device time, in the order in which overlap is resolved: what
-// computes is compute whatever else runs.
+// Kinds of device time, in the order in which overlap is resolved: time with compute counts as compute, whatever else
+// runs.
 const (
 	inCompute = iota
 	inComm
@@ -33,16 +32,16 @@ func activity(o *prep.Op) int {
 	case kernel.Copy:
 		return inCopy
 	}
-	return inCompute // memsets count as compute: nothing is moved
+	return inCompute // memsets count as compute: they move no data
 }
 
-// Times tells where the time of each step and rank went, and when nothing was to be done.
+// Times breaks down the time of each step and rank, and finds the pauses.
 func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses Pauses) {
 	steps = make([]result.Step, a.Steps)
 	for n := range steps {
 		steps[n] = result.Step{Step: n, Batch: -1, Tokens: -1, Ranks: []result.StepRank{}}
 	}
-	at := map[[2]string]int{} // in rows, by rank and kind
+	at := map[[2]string]int{} // index in rows, by rank and kind
 	add := func(rank, kind string, t *result.Time) {
 		key := [2]string{rank, kind}
 		i, ok := at[key]
@@ -86,8 +85,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 	return rows, steps, pauses
 }
 
-// waitsByStep sums each step's waiting in collectives, and the part of it
-// during which nothing computes.
+// waitsByStep sums each step's waits in collectives, and the part without compute meanwhile.
 func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 	waits, exposed = make([]int64, len(r.Steps)), make([]int64, len(r.Steps))
 	var computing []prep.Interval
@@ -106,7 +104,7 @@ func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 	return waits, exposed
 }
 
-// sweep walks the device's timeline once and gives every step its parts.
+// sweep goes through the device's timeline once and divides every step into its parts.
 func sweep(r *match.Rank, pauses *pause) []result.Time {
 	l := ledger{parts: make([]result.Time, len(r.Steps)), none: pauses.none}
 	l.bounds, l.ends = r.DeviceWindows()
@@ -147,19 +145,18 @@ func sweep(r *match.Rank, pauses *pause) []result.Time {
 	return l.parts
 }
 
-// ledger books a device's time on its steps.
+// ledger assigns a device's time to its steps.
 type ledger struct {
 	parts  []result.Time
 	bounds []int64 // of the steps, see prep.Rank.DeviceWindows
 	ends   []int64
-	none   []prep.Interval // in which no request was under way
+	none   []prep.Interval // when no request was under way
 	active [numActivities]int
 	at     int   // the step at the cursor
-	cursor int64 // up to where time is booked
+	cursor int64 // end of the assigned time
 }
 
-// spend books the time up to a moment under what is active in it; idle says what it
-// was if that is nothing.
+// spend assigns the time up to a moment to the active kind; idle classifies it if nothing is active.
 func (l *ledger) spend(to int64, idle *result.Idle) {
 	for l.cursor < to {
 		for l.at < len(l.parts) && l.cursor >= l.bounds[l.at+1] {
@@ -203,18 +200,19 @@ func (l *ledger) spend(to int64, idle *result.Idle) {
 	}
 }
 
-// starved tells whether for most of a gap no core ran a software device.
+// starved reports whether for most of a gap no core ran a software device.
 func starved(r *match.Rank, from, to int64) bool { return 2*prep.Overlap(r.NoCore, from, to) > to-from }
 
-// onTheWay is the longest, in ns, that work takes from the end of its launch call to a device that does nothing else.
+// onTheWay is the longest time, in ns, from the end of a launch call to the start of its work on an otherwise idle
+// device.
 const onTheWay = 1_000_000
 
-// idleOf splits the time from a, when the device fell idle, to the start of op
-// o, by what kept it waiting. The parts sum up to the gap.
+// idleOf splits the time from a, when the device fell idle, to the start of op o, by cause. The parts sum up to the
+// gap.
 func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cause string) {
 	gap := o.Start - a
 	if starved(r, a, o.Start) {
-		// A core is the host's to give.
+		// Cores are the host's responsibility.
 		idle.Host = gap
 		return idle, "host"
 	}
@@ -234,13 +232,13 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cau
 	}
 	asked := min(o.Start, max(a, c.Start)) // the launch call begins
 	idle.Launch = o.Start - asked
-	// The host had run ahead so far that it had to wait to queue more: it was in time.
+	// The host had run ahead until the launch queue was full: it was in time.
 	idle.Device = prep.Overlap(r.Full, a, o.Start)
 	idle.Launch = max(0, idle.Launch-prep.Overlap(r.Full, asked, o.Start))
 	host := gap - idle.Launch - idle.Device
-	// What was queued and does not begin waits for something: for what is before it, or for who else uses the device.
+	// Queued work that does not begin waits for earlier work or for another user of the device.
 	queued := c.End + onTheWay
-	if c.Waits { // a copy that is queued as soon as it is called for
+	if c.Waits { // a copy that is queued as soon as it is called
 		queued = asked
 	}
 	if late := min(max(o.Start-max(queued, asked), 0), idle.Launch); late > 0 {

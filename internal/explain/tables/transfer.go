@@ -20,9 +20,9 @@ func spreadOf(v []int64) (s result.Spread) {
 	return result.Spread{N: len(v), Median: int64(metric.Quantile(v, 0.5)), P99: int64(metric.Quantile(v, 0.99)), Max: v[len(v)-1]}
 }
 
-// end is what one side recorded of a request's transfer.
+// end is one side's record of a request's transfer.
 type end struct {
-	prep.Interval // from its first copy's start to its last one's end
+	prep.Interval // from the start of its first copy to the end of its last one
 	server        *Server
 	ids           []string
 	room, bytes   int64
@@ -30,8 +30,7 @@ type end struct {
 	layers        map[string]*copied // sums of copies: the latest start and end, and all bytes
 }
 
-// endsOf collects the copies of a name on some servers, request by request, and the
-// layers that any of them has.
+// endsOf collects the copies with a name prefix on some servers, by request, and the layers that occur in any of them.
 func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bool) {
 	layers = map[string]bool{}
 	for _, ps := range servers {
@@ -63,7 +62,7 @@ func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bo
 	return ends, layers
 }
 
-// Transfers measures what went between the sides.
+// Transfers measures the transfers between the sides.
 func Transfers(prefill, decode []*Server) (t result.Transfers) {
 	sent, sentLayers := endsOf(prefill, "kv_send layer=")
 	got, gotLayers := endsOf(decode, "kv_recv layer=")
@@ -76,7 +75,7 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 	for _, p := range pairs {
 		t.Seen++
 		s, g := p[0], p[1]
-		// Of a transfer at an edge of a window some layers are missing, or bytes.
+		// A transfer at the edge of a window lacks some layers, or bytes.
 		switch {
 		case s != nil && len(s.layers) < len(sentLayers), g != nil && len(g.layers) < len(gotLayers), s != nil && g != nil && s.bytes != g.bytes:
 			continue
@@ -92,7 +91,7 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 		t.Bytes += one.bytes
 		slices.SortFunc(one.copies, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
 		moving += prep.Overlap(prep.Union(one.copies), one.Start, one.End)
-		rest := int64(0) // of its prefill, from the transfer's end
+		rest := int64(0) // of its prefill, after the transfer's end
 		if s != nil && g != nil && g.End+shifted >= s.Start {
 			took = append(took, g.End+shifted-s.Start)
 			if k := latest(s); k != 0 {
@@ -106,12 +105,12 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 			}
 		}
 	}
-	t.GBs = metric.Share(t.Bytes, moving) // bytes a nanosecond
+	t.GBs = metric.Share(t.Bytes, moving) // bytes per nanosecond
 	t.Took, t.Exposed, t.Joined = spreadOf(took), spreadOf(exposed), spreadOf(joined)
 	return t
 }
 
-// sending is the share of the ranks' windows in which something was sent.
+// sending returns the share of the ranks' windows in which anything was sent.
 func sending(servers []*Server) (mean float64) {
 	n := 0.0
 	for _, ps := range servers {
@@ -123,8 +122,8 @@ func sending(servers []*Server) (mean float64) {
 	return mean / max(n, 1)
 }
 
-// pairOf brings the two ends of each request together: by room, else by the request's
-// id, which both servers know only where the client chose it. One end may be nil.
+// pairOf pairs the two ends of each request: by room, else by request ID, which both servers share only if the client
+// chose it. One end may be nil.
 func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 	byRoom, byID := map[int64]*end{}, map[string]*end{}
 	for _, g := range got {
@@ -140,7 +139,7 @@ func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 		g := byRoom[s.room]
 		joined := "rooms"
 		for _, id := range s.ids {
-			// A request that was tried again has its id in several rooms.
+			// A retried request has its ID in several rooms.
 			if other := byID[id]; g == nil && other != nil && (s.room == 0 || other.room == 0) {
 				g, joined = other, "request ids"
 			}
@@ -164,11 +163,11 @@ func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 	return pairs, by
 }
 
-// compareClocks bounds how far the clocks of each prefill and decode server differ: a
-// layer cannot have arrived before it began to be sent. Decode times of another host
-// that contradict that are shifted by as little as mends it.
+// compareClocks bounds the clock difference of each pair of prefill and decode servers: a layer cannot arrive before
+// its sending begins. If decode times of another host contradict that, they are shifted by the least amount that
+// removes the contradiction.
 func compareClocks(t *result.Transfers, pairs [][2]*end) (shift map[[2]*Server]int64) {
-	ahead := map[[2]*Server]int64{} // decode's clock is ahead by this at most
+	ahead := map[[2]*Server]int64{} // upper bound of the lead of decode's clock
 	for _, p := range pairs {
 		if p[0] == nil || p[1] == nil {
 			continue
@@ -176,7 +175,7 @@ func compareClocks(t *result.Transfers, pairs [][2]*end) (shift map[[2]*Server]i
 		key := [2]*Server{p[0].server, p[1].server}
 		for layer, s := range p[0].layers {
 			g := p[1].layers[layer]
-			if g == nil || g.bytes != s.bytes { // a part lies outside of a window
+			if g == nil || g.bytes != s.bytes { // some part lies outside of a window
 				continue
 			}
 			d := g.End - s.Start
@@ -223,8 +222,7 @@ func (s *Server) host() string {
 	return ""
 }
 
-// latest is when the last kernel of the request's steps ended on any rank; 0: none was
-// recorded.
+// latest returns the end of the last kernel in the request's steps on any rank; 0: none was recorded.
 func latest(e *end) (at int64) {
 	for _, id := range e.ids {
 		for _, r := range e.server.ranks {
@@ -234,8 +232,7 @@ func latest(e *end) (at int64) {
 	return at
 }
 
-// earliest is the request's first step, if that began after its transfer; 0: none was
-// recorded.
+// earliest returns the start of the request's first step, if after its transfer; 0: none was recorded.
 func earliest(e *end) (at int64) {
 	for _, id := range e.ids {
 		first := int64(0)

@@ -1,7 +1,7 @@
-// Package timeslice tells a device that stands still within a few kernels, while it runs all others as
-// fast as its peers do, from one that is slow. Devices that processes share without MPS are given to them in turns
-// ("time slices", https://docs.nvidia.com/deploy/mps/: without it kernels of different processes do not run at the same time):
-// a kernel that loses its turn ends some ms later, whatever its work.
+// Package timeslice distinguishes a device that stalls within a few kernels, while it runs all others as fast as its
+// peers, from a slow device. Processes that share a device without MPS get it in turns ("time slices",
+// https://docs.nvidia.com/deploy/mps/: without MPS, kernels of different processes do not run at the same time). A
+// kernel that loses its turn ends some ms later, whatever its work.
 package timeslice
 
 import (
@@ -12,26 +12,26 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Limits; docs/metrics.md has them. In windows of real servers turns took 2.5 ms and 6 ms, and nothing
-// else held up a kernel for so long.
+// Thresholds; docs/metrics.md documents them. In windows of real servers, turns took 2.5 ms and 6 ms, and nothing else
+// delayed a kernel for so long.
 const (
-	fewLike = 5       // launches of a kernel, on each side, that show how long it takes
-	times   = 4       // a kernel that is held up takes so many times as long as usual
-	least   = 200_000 // ns more
-	few     = 3       // of such kernels
-	share   = 0.75    // of what like kernels take longer is in them
-	rest    = 1.2     // all others take less than so many times as long
+	fewLike = 5       // minimum launches of a kernel per side to know its duration
+	times   = 4       // ratio of a stalled kernel's duration to the usual one
+	least   = 200_000 // minimum delay of a stalled kernel, ns
+	few     = 3       // minimum number of stalled kernels
+	share   = 0.75    // minimum share of the stalled kernels in the total delay
+	rest    = 1.2     // maximum ratio of the others' durations to the usual ones
 )
 
-// Kernel is a launch on a device: Key stands for its name and grid, times are in ns. Kernels whose time depends on data
-// (kernel.DataDependent) are not to be compared.
+// Kernel is a launch on a device: Key identifies its name and grid, times are in ns. Kernels whose time depends on data
+// (kernel.DataDependent) must be left out.
 type Kernel struct {
 	Key        int32
 	Start, End int64
 }
 
-// Find says how the device that ran mine stood still within kernels, compared with those that ran others; nil: it did not, or
-// that is not all there is.
+// Find describes the stalls of the device that ran mine, compared with the devices that ran others. It returns nil if
+// the device did not stall, or if stalls explain only part of the difference.
 func Find(mine, others []Kernel) *result.Held {
 	usual := map[int32][]int64{}
 	for _, k := range others {
@@ -45,7 +45,7 @@ func Find(mine, others []Kernel) *result.Held {
 	for key, x := range usual {
 		if len(x) >= fewLike && len(own[key]) >= fewLike {
 			typical[key] = int64(metric.MedianInPlace(x))
-			// What takes longer in three launches of four has more to do, or is slow.
+			// A kernel that is slow in three of four launches has more work, or the whole device is slow.
 			slices.Sort(own[key])
 			always[key] = metric.Quantile(own[key], 0.25) > rest*float64(typical[key])
 		}

@@ -7,22 +7,21 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Clock says how the client's clock and that of a server's host agree. A step that a
-// request is in begins after it was sent, and ends before its first token comes: so request
-// ids bound what the server's clock is ahead by.
+// Clock is the relation between the client's clock and that of a server's host. A step of a request begins after the
+// request was sent, and its first step ends before its first token arrives. Request ids therefore bound the offset of
+// the server's clock.
 type Clock struct {
-	Host    string `json:"host"` // of the server; "": not known
+	Host    string `json:"host"` // of the server; "": unknown
 	OneHost bool   `json:"one_host"`
-	Drift   int64  `json:"drift_ns"` // of the client's wall clock over the run, taken out
+	Drift   int64  `json:"drift_ns"` // of the client's wall clock over the run, corrected for
 	Bounded bool   `json:"bounded"`
 	Lo      int64  `json:"ahead_lo_ns"`
 	Hi      int64  `json:"ahead_hi_ns"`
-	Shift   int64  `json:"shift_ns"` // taken from the server's times
-	several bool   // hosts
+	Shift   int64  `json:"shift_ns"` // subtracted from the server's times
+	several bool   // there are several hosts
 }
 
-// compareClocks compares that of each host, and brings those together that differ
-// for sure.
+// compareClocks bounds the clock offset of each host, and corrects offsets that are certain.
 func (j *Joined) compareClocks(client string) (clocks []Clock) {
 	of := map[string][]*lane{}
 	for _, l := range j.lanes {
@@ -53,7 +52,7 @@ func (j *Joined) compareClocks(client string) (clocks []Clock) {
 	return clocks
 }
 
-// ahead bounds what the clock of some lanes is ahead of the client's by.
+// ahead bounds the offset of some lanes' clock ahead of the client's.
 func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 	lo, hi = math.MinInt64, math.MaxInt64
 	for i := range j.records {
@@ -66,14 +65,14 @@ func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 			if len(own) == 0 {
 				continue
 			}
-			// Its keys and values come before its first token.
+			// Its KV transfer ends before its first token.
 			if m := l.moves[r.ID]; len(m) == 1 && m[0].got != 0 {
 				hi, lo = min(hi, m[0].got-j.wall(r.Sent)), max(lo, m[0].got-j.wall(r.First))
 			}
 			s := &l.steps[own[0]]
 			hi = min(hi, s.from-j.wall(r.Sent))
-			// Any part of its prompt will do. (A request that was retracted before the
-			// window began, and is begun anew in it, makes the bounds cross.)
+			// Any part of its prompt is sufficient. (If a request was retracted before the window and restarted inside
+			// it, the bounds cross.)
 			if s.kind == trace.Prefill {
 				lo = max(lo, s.to-j.wall(r.First))
 			}
@@ -82,7 +81,7 @@ func (j *Joined) ahead(lanes []*lane) (lo, hi int64) {
 	return lo, hi
 }
 
-// move shifts all times.
+// move shifts all times by the given ns.
 func (l *lane) move(by int64) {
 	l.shift += by
 	for i := range l.steps {
@@ -100,7 +99,7 @@ func (l *lane) move(by int64) {
 	}
 }
 
-// known is what to know of the clock; nothing of one host.
+// known describes the clock's accuracy; empty if client and server share a host.
 func (c *Clock) known() (f fact.Fact) {
 	server := fact.Of("waits_server")
 	switch {

@@ -1,12 +1,10 @@
-// Package waits says what the slow requests of a load waited for: it lays the
-// client's records beside the forward steps in the server's traces.
+// Package waits explains the latency of the slow requests of a load: it joins the client's records with the forward
+// steps in the server's traces.
 //
-// Both have the wall clock, in nanoseconds since the epoch: a record by the
-// run's StartWall, a trace as it is. Which steps a request was in is told by its
-// id, where the server writes ids to its steps (stepscope's own does), else by
-// time. Servers may be several: alike, of which one served a request, or prefill and
-// decode servers, between which its keys and values went. docs/metrics.md defines the
-// parts that a wait is divided into.
+// Both use the wall clock, in nanoseconds since the epoch: a record through the run's StartWall, a trace directly.
+// Requests are matched to steps by id if the server writes ids into its steps (stepscope's own does), else by time.
+// There may be several servers: equivalent ones, each serving some of the requests, or prefill and decode servers with
+// KV transfers between them. docs/metrics.md defines the parts of a wait.
 package waits
 
 import (
@@ -21,45 +19,43 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
-// Server is one of those that served a load, see [NewServer].
+// Server is one of the servers of a load, see [NewServer].
 type Server struct {
-	name  string // "": it is the only one
-	role  string // api.Prefill, api.Decode, or nothing: it does both
+	name  string // "": the only server
+	role  string // api.Prefill, api.Decode, or "" for both
 	lanes []*lane
 }
 
-// Options of Analyze.
+// Options configure Analyze.
 type Options struct {
-	Host string // of the client; "": not known
+	Host string // of the client; "": unknown
 	Late []Late // steps that a late rank made longer
 }
 
-// Late is a stretch of one data-parallel rank in which another rank was waited
-// for.
+// Late is an interval in which one data-parallel rank waited for a late rank.
 type Late struct {
 	Server   string
-	DP       int    // -1: of all
+	DP       int    // -1: all
 	From, To int64  // ns since the epoch
-	Cost     int64  // ns of it
-	ID       string // of the finding that says so
+	Cost     int64  // waiting time in it, ns
+	ID       string // of the finding
 	Title    fact.Fact
 }
 
-// Result is what the slow requests waited for. Its JSON form is in
-// docs/formats/analysis.md; times are ns.
+// Result explains the slow requests. Its JSON form is in docs/formats/analysis.md; times are in ns.
 type Result struct {
-	Run    int         `json:"run"`      // which repetition the window lies in, from 0
+	Run    int         `json:"run"`      // the repetition that contains the window, from 0
 	By     string      `json:"steps_by"` // request ids, time
 	Clock  Clock       `json:"clock"`
-	Clocks []Clock     `json:"clocks"`     // of each host, where the servers have several
-	Steps  int         `json:"load_steps"` // forward steps of the whole load, by how long the recorded ones took; 0: not known
+	Clocks []Clock     `json:"clocks"`     // one per host, if the servers have several
+	Steps  int         `json:"load_steps"` // estimated forward steps of the whole load; 0: unknown
 	TTFT   Tail        `json:"ttft"`
 	ITL    Tail        `json:"itl"`
-	Late   []fact.Fact `json:"late"` // what is known of the slow ranks that were waited for
+	Late   []fact.Fact `json:"late"` // descriptions of the late ranks waited for
 	Notes  []fact.Fact `json:"notes"`
 }
 
-// Steps of a request are known by one of these.
+// Ways of matching requests to steps.
 const (
 	ByID   = "request ids"
 	ByTime = "time"
@@ -67,14 +63,13 @@ const (
 
 // Tail is the slow end of one latency.
 type Tail struct {
-	N   int   `json:"n"` // measured in the whole run
+	N   int   `json:"n"` // number of values in the whole run
 	P99 int64 `json:"p99_ns"`
-	// Below: nothing at or above P99 lies in the recorded window; the case is the
-	// slowest that does.
+	// Below means that no value at or above P99 is in the recorded window; the case is then the slowest one in it.
 	Below bool `json:"below"`
-	// Sent is when the slowest that no window touched was sent, in the run's time (of a gap: when it began); -1: windows
-	// touched all. Touched: they touched all that took at least P99, so that it may be their arming or export that took so
-	// long.
+	// Sent is the send time of the slowest value that no window touched, in the run's time (for a gap: its start); -1:
+	// windows touched all. Touched means that windows touched all values of at least P99, so that arming or exporting
+	// may have caused them.
 	Sent    int64  `json:"sent_ns"`
 	Touched bool   `json:"touched"`
 	Cases   []Case `json:"cases"` // slowest first
@@ -86,36 +81,35 @@ type Case struct {
 	Request string `json:"request"`
 	Index   int    `json:"index"`
 	Turn    int    `json:"turn"`
-	Event   int    `json:"event"` // with text, from 0: the one that came late
-	At      int64  `json:"at_ns"` // when it came, in the run's time
+	Event   int    `json:"event"` // index among the events with text: the late one
+	At      int64  `json:"at_ns"` // its arrival, in the run's time
 	NS      int64  `json:"ns"`
-	Server  string `json:"server"`        // whose steps they are; "": there is one
-	Decode  string `json:"decode_server"` // TTFT: to which its keys and values went; "": it was not recorded, or there is none
+	Server  string `json:"server"`        // that ran the steps; "": the only one
+	Decode  string `json:"decode_server"` // TTFT: receiver of the KV transfer; "": not recorded, or none
 	DP      int    `json:"dp_rank"`       // -1: the server has no such ranks
 	DPFrom  string `json:"dp_rank_by"`    // server, request ids, time
-	Steps   []int  `json:"steps"`         // that it was in, from 0 in the rank's file
+	Steps   []int  `json:"steps"`         // the request's steps, numbered from 0 in the rank's file
 	First   string `json:"first_step"`    // name of the first of them
-	Wait    Wait   `json:"waited_for"`    // sums up to NS
+	Wait    Wait   `json:"waited_for"`    // adds up to NS
 }
 
-// Wait divides a time by what it was waited for.
+// Wait divides a latency into its parts.
 type Wait struct {
 	NotRecorded  int64 `json:"not_recorded_ns"`
-	Way          int64 `json:"way_ns"`           // prefill and decode apart: sent until the prefill server had it
-	Place        int64 `json:"place_ns"`         // then until a decode server had a place for it
-	Queue        int64 `json:"queue_ns"`         // sent, or since then, until the first step it was in
-	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps that it was in
-	Decode       int64 `json:"own_decode_ns"`    // other steps that it was in
-	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, once it had begun
+	Way          int64 `json:"way_ns"`           // disaggregated: from sending until the prefill server had it
+	Place        int64 `json:"place_ns"`         // then until a decode server had memory for it
+	Queue        int64 `json:"queue_ns"`         // from then, or from sending, until its first step
+	Prefill      int64 `json:"own_prefill_ns"`   // prefill steps it was in
+	Decode       int64 `json:"own_decode_ns"`    // other steps it was in
+	OtherPrefill int64 `json:"other_prefill_ns"` // prefill steps of others, after its first step began
 	OtherSteps   int64 `json:"other_steps_ns"`   // other steps of others
-	SlowRank     int64 `json:"slow_rank_ns"`     // of steps: until a late rank came
-	Stall        int64 `json:"stall_ns"`         // no step ran at all, once it had begun
-	Transfer     int64 `json:"transfer_ns"`      // from the end of its prefill until its keys and values had arrived
-	Join         int64 `json:"join_ns"`          // on the decode server, until the first step it was in
-	Reply        int64 `json:"reply_ns"`         // from when the token was there until the client had it
+	SlowRank     int64 `json:"slow_rank_ns"`     // part of steps spent waiting for a late rank
+	Stall        int64 `json:"stall_ns"`         // no step running, after its first step began
+	Transfer     int64 `json:"transfer_ns"`      // from the end of its prefill to the end of its KV transfer
+	Join         int64 `json:"join_ns"`          // on the decode server, until its first step there
+	Reply        int64 `json:"reply_ns"`         // from the token's completion to its arrival at the client
 
-	// QueueIdle is the part of Queue in which no step ran either, QueuePrefill that in
-	// prefill steps of others.
+	// QueueIdle is the part of Queue without a running step, QueuePrefill the part in prefill steps of others.
 	QueueIdle    int64 `json:"queue_idle_ns"`
 	QueuePrefill int64 `json:"queue_prefill_ns"`
 }
@@ -124,7 +118,7 @@ func (w *Wait) parts() []*int64 {
 	return []*int64{&w.NotRecorded, &w.Way, &w.Place, &w.Queue, &w.Prefill, &w.Decode, &w.OtherPrefill, &w.OtherSteps, &w.SlowRank, &w.Stall, &w.Transfer, &w.Join, &w.Reply}
 }
 
-// Total is what the parts sum up to.
+// Total is the sum of the parts.
 func (w *Wait) Total() (sum int64) {
 	for _, p := range w.parts() {
 		sum += *p
@@ -141,10 +135,10 @@ func (w *Wait) add(o *Wait) {
 	w.QueuePrefill += o.QueuePrefill
 }
 
-// ErrApart means that the load and the recording have no moment in common.
+// ErrApart means that the load and the recording do not overlap in time.
 var ErrApart = errors.New("the recorded window lies outside the load: nothing to join")
 
-// Analyze says what the slow requests waited for.
+// Analyze explains the slow requests.
 func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, error) {
 	j, err := Join(runs, servers, o)
 	if err != nil {
@@ -153,12 +147,12 @@ func Analyze(runs []bench.Measured, servers []*Server, o Options) (*Result, erro
 	return j.Slow(), nil
 }
 
-// Join lays the runs of a load, of which one was recorded, beside the servers' traces.
+// Join joins the runs of a load, one of them recorded, with the servers' traces.
 func Join(runs []bench.Measured, servers []*Server, o Options) (*Joined, error) {
 	j := &Joined{By: ByTime, late: o.Late, used: map[string]bool{}, several: len(servers) > 1}
 	for _, s := range servers {
 		for _, l := range s.lanes {
-			l.move(-l.shift) // back to its own clock, if it was joined before
+			l.move(-l.shift) // undo the shift of an earlier join
 			j.lanes = append(j.lanes, l)
 			if s.role != api.Decode && len(l.steps) > 0 {
 				j.first = append(j.first, l)
@@ -179,7 +173,7 @@ func Join(runs []bench.Measured, servers []*Server, o Options) (*Joined, error) 
 			best, j.Run = n, i
 		}
 	}
-	// A run on another clock may be elsewhere in time; ids find it all the same.
+	// If clocks differ, another run may overlap by chance; ids resolve this.
 	m := &runs[j.Run]
 	j.run, j.records = m.Run, m.Records
 	if j.byID = j.hasIDs(); j.byID {
@@ -192,7 +186,7 @@ func Join(runs []bench.Measured, servers []*Server, o Options) (*Joined, error) 
 	return j, nil
 }
 
-// Slow is what the slow requests waited for.
+// Slow explains the slow requests.
 func (j *Joined) Slow() *Result {
 	r := &Result{Run: j.Run, By: j.By, Clock: j.clocks[0], Clocks: []Clock{}, Late: []fact.Fact{}, Notes: []fact.Fact{}}
 	if len(j.clocks) > 1 {
@@ -204,7 +198,7 @@ func (j *Joined) Slow() *Result {
 	for _, l := range j.late {
 		if j.used[l.ID] {
 			r.Late = append(r.Late, l.Title)
-			delete(j.used, l.ID) // it has several steps, and is said once
+			delete(j.used, l.ID) // it has several steps, but is listed once
 		}
 	}
 	if !j.byID {
@@ -226,11 +220,11 @@ func (j *Joined) Slow() *Result {
 	return r
 }
 
-// Joined is a load beside the steps of its servers. One goroutine at a time may ask it, and
-// no other join of the same servers may be in use.
+// Joined is a load joined with the steps of its servers. It is not safe for concurrent use, and only one join of the
+// same servers may be in use.
 type Joined struct {
-	Run int    // which repetition the window lies in, from 0
-	By  string // how it is known which steps a request was in: ByID, ByTime
+	Run int    // the repetition that contains the window, from 0
+	By  string // way of matching requests to steps: ByID, ByTime
 
 	clocks  []Clock // at least one
 	in      [][]Place
@@ -238,18 +232,18 @@ type Joined struct {
 	run     *bench.Run
 	records []bench.Record
 	lanes   []*lane
-	first   []*lane // whose steps a first token may come of
-	next    []*lane // whose steps further tokens come of
-	apart   bool    // prefill and decode are apart
-	several bool    // servers
+	first   []*lane // lanes that may produce first tokens
+	next    []*lane // lanes that may produce further tokens
+	apart   bool    // prefill and decode are disaggregated
+	several bool    // there are several servers
 	late    []Late
 	byID    bool
 	guessed bool
-	unmet   int             // requests whose keys and values no decode server was seen to get
-	used    map[string]bool // titles of Late
+	unmet   int             // requests whose KV transfer no decode server recorded
+	used    map[string]bool // ids of the entries of late that apply
 }
 
-// extent is when a run lasted, ns since the epoch.
+// extent returns the start and end of a run, ns since the epoch.
 func extent(m *bench.Measured) (from, to int64) {
 	from = m.Run.StartWall
 	to = from
@@ -259,7 +253,7 @@ func extent(m *bench.Measured) (from, to int64) {
 	return from, to
 }
 
-// recorded is how much of a time some lane has.
+// recorded returns the longest part of an interval that any lane recorded.
 func (j *Joined) recorded(from, to int64) (most int64) {
 	for _, l := range j.lanes {
 		most = max(most, l.recorded(from, to))
@@ -267,10 +261,10 @@ func (j *Joined) recorded(from, to int64) (most int64) {
 	return most
 }
 
-// wall is a time of the run in ns since the epoch, on the client's clock.
+// wall converts a time of the run to ns since the epoch, on the client's clock.
 func (j *Joined) wall(at int64) int64 {
 	if j.run.Duration > 0 {
-		// The wall clock's own drift, as if it was steady.
+		// Corrects the wall clock's drift, assumed to be constant.
 		at += int64(float64(j.run.Drift) * float64(at) / float64(j.run.Duration))
 	}
 	return j.run.StartWall + at
@@ -306,7 +300,7 @@ func (j *Joined) gaps() (all []slow) {
 	return all
 }
 
-// gaps are the times between events with text.
+// gaps returns the times between events with text.
 func gaps(r *bench.Record) (all []slow) {
 	if !r.OK() {
 		return nil
@@ -324,7 +318,7 @@ func gaps(r *bench.Record) (all []slow) {
 	return all
 }
 
-// tail takes the slow ones that the window holds.
+// tail explains the slow values inside the window.
 func (j *Joined) tail(all []slow) Tail {
 	t := Tail{N: len(all), Cases: []Case{}}
 	if t.N == 0 {
@@ -357,8 +351,8 @@ func (j *Joined) tail(all []slow) Tail {
 	return t
 }
 
-// explain says what a latency waited for; ok is false if it did not end in the
-// recorded window, or no step of it was recorded.
+// explain divides a latency into its parts. ok is false if it did not end in the recorded window, or none of its steps
+// was recorded.
 func (j *Joined) explain(s *slow) (c Case, ok bool) {
 	from, to := j.wall(s.from), j.wall(s.to)
 	l, own, made, how := j.cameOf(s, from, to)
@@ -378,7 +372,7 @@ func (j *Joined) explain(s *slow) (c Case, ok bool) {
 		c.Wait.asJoin()
 		c.Wait.Reply = to - made
 	default:
-		begun := from // until then it is in the queue
+		begun := from // the request is in the queue until then
 		if s.event == 0 {
 			begun = max(from, l.steps[own[0]].from)
 		}
@@ -388,15 +382,15 @@ func (j *Joined) explain(s *slow) (c Case, ok bool) {
 	return c, true
 }
 
-// cameOf finds the steps that a token came of which came at to, and when it was made; a
-// nil lane: it did not come in the recorded window, or no step of it was recorded.
+// cameOf finds the steps that produced the token that arrived at to, and its completion time. The lane is nil if the
+// token did not arrive in the recorded window, or none of its steps was recorded.
 func (j *Joined) cameOf(s *slow, from, to int64) (l *lane, own []int, made int64, how string) {
 	lanes := j.next
 	if s.event == 0 {
 		lanes = j.first
 	}
 	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.holds(to) }) {
-		return nil, nil, 0, "" // most are, and what follows takes time
+		return nil, nil, 0, "" // true of most tokens, and the rest is slow
 	}
 	l, how = j.laneOf(lanes, s, from, to)
 	if l == nil || !l.holds(to) {
@@ -410,7 +404,7 @@ func (j *Joined) cameOf(s *slow, from, to int64) (l *lane, own []int, made int64
 	return l, own, made, how
 }
 
-// steps is about how many forward steps the load took, by the time from one recorded step to the next.
+// steps estimates the number of forward steps of the load from the mean time between recorded steps.
 func (j *Joined) steps() (most int) {
 	for _, l := range j.lanes {
 		if n := len(l.steps); n > 1 && j.run.Duration > 0 {

@@ -9,41 +9,40 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// lane is one data-parallel rank of a server: the steps that its ranks run
-// together, as one of them recorded them. Its times are on the client's clock once
-// compareClocks has run.
+// lane is one data-parallel rank of a server: the steps that its ranks run together, as recorded by one of them. Its
+// times are on the client's clock after compareClocks.
 type lane struct {
 	server  *Server
-	dp      int // -1: there is one alone
+	dp      int // -1: not data-parallel
 	host    string
 	shift   int64      // added to its trace's times
-	steps   []step     // in time order, none overlaps another
-	windows []interval // what was recorded
+	steps   []step     // in time order, without overlaps
+	windows []interval // recorded periods
 	of      map[string][]int
-	moves   map[string][]*move // of requests, what their keys and values did here
+	moves   map[string][]*move // KV transfers on this server, by request id
 	rooms   map[roomOf]*move
 }
 
 type interval struct{ from, to int64 } // ns since the epoch
 
-// step is one forward step. It ends when its work on the device did: a server
-// that schedules ahead prepares the next one meanwhile.
+// step is one forward step. It ends when its work on the device ends: a server that schedules ahead prepares the next
+// step meanwhile.
 type step struct {
 	interval
 	kind trace.StepKind
 	name string
 }
 
-// prefill: it computes prompts, maybe beside other things.
+// prefill reports whether the step computes prompts, possibly together with other work.
 func (s *step) prefill() bool { return s.kind == trace.Prefill || s.kind == trace.Mixed }
 
-// begins: a request's first token may come of it.
+// begins reports whether the step may produce a request's first token.
 func (s *step) begins() bool { return s.prefill() || s.kind == trace.OtherStep }
 
 var errNoSteps = errors.New("the traces name no forward steps: nothing to join requests with")
 
-// NewServer reads what a server recorded. The traces are not kept. A prefill or decode
-// server that recorded its window, and had nothing to do in it, is one too.
+// NewServer reads a server's recording. It does not retain the traces. Traces of a prefill or decode server without any
+// work in the window are valid, too.
 func NewServer(name, role string, traces []*trace.Trace) *Server {
 	s := &Server{name: name, role: role}
 	traces = slices.Clone(traces)
@@ -54,7 +53,7 @@ func NewServer(name, role string, traces []*trace.Trace) *Server {
 		dir string
 		dp  int
 	}
-	first := map[key]trace.Rank{} // that has steps
+	first := map[key]trace.Rank{} // first rank with steps
 	byKey := map[key]*lane{}
 	for _, t := range traces {
 		passes, _ := trace.Passes(t)
@@ -86,12 +85,12 @@ func NewServer(name, role string, traces []*trace.Trace) *Server {
 	return s
 }
 
-// recorded tells whether a trace says that it was.
+// recorded reports whether a trace has a profiler window.
 func recorded(t *trace.Trace) bool {
 	return slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window })
 }
 
-// add takes in the steps of a file.
+// add adds the steps of a file.
 func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
 	ends := deviceEnds(t, passes)
 	window := interval{passes[0].Start, slices.Max(ends)}
@@ -111,7 +110,7 @@ func (l *lane) add(t *trace.Trace, passes []trace.Pass) {
 	}
 }
 
-// deviceEnds says when each pass was done, on the host and on the device.
+// deviceEnds returns the end of each pass, including its work on the device.
 func deviceEnds(t *trace.Trace, passes []trace.Pass) []int64 {
 	ends := make([]int64, len(passes))
 	for i := range passes {
@@ -135,11 +134,10 @@ func deviceEnds(t *trace.Trace, passes []trace.Pass) []int64 {
 	return ends
 }
 
-// order sorts the steps. A step that was prepared while the one before ran began
-// when that was done.
+// order sorts the steps. A step prepared while the previous one ran begins at the end of that one.
 func (l *lane) order() {
 	slices.SortFunc(l.windows, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
-	at := make([]int, len(l.steps)) // old places in the new order
+	at := make([]int, len(l.steps)) // old indices in the new order
 	for i := range at {
 		at[i] = i
 	}
@@ -161,7 +159,7 @@ func (l *lane) order() {
 	}
 }
 
-// recorded is how much of a time was recorded.
+// recorded returns the recorded part of an interval.
 func (l *lane) recorded(from, to int64) (sum int64) {
 	at := from
 	for _, w := range l.windows {
@@ -174,12 +172,12 @@ func (l *lane) recorded(from, to int64) (sum int64) {
 	return sum
 }
 
-// holds tells whether a moment was recorded.
+// holds reports whether a moment was recorded.
 func (l *lane) holds(at int64) bool {
 	return slices.ContainsFunc(l.windows, func(w interval) bool { return w.from <= at && at <= w.to })
 }
 
-// lastBefore is the last step that ended by then and that yes takes; -1: none.
+// lastBefore returns the index of the last step that ended by at and for which yes is true; -1: none.
 func (l *lane) lastBefore(at int64, yes func(*step) bool) int {
 	i, _ := slices.BinarySearchFunc(l.steps, at, func(s step, at int64) int {
 		if s.to <= at {

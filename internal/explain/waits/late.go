@@ -8,9 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// LateSteps are those that findings say were made longer by a late rank, and by how
-// much: what the ranks that are not late waited in collectives. ranks are the traces
-// that r is of.
+// LateSteps returns the steps that a late rank made longer according to findings, with the cost: the time that the
+// other ranks waited in collectives. ranks are the traces analysed in r.
 func LateSteps(r *result.Report, ranks []*trace.Trace) (out []Late) {
 	dp := func(rank int) int { return ranks[rank].Source.Rank.DP }
 	for i := range r.Findings {
@@ -45,7 +44,7 @@ func LateSteps(r *result.Report, ranks []*trace.Trace) (out []Late) {
 	return out
 }
 
-// Of is l as that of one of several servers; "": there is one.
+// Of returns l with its server set, for one of several servers; "": the only one.
 func (l Late) Of(server string) Late {
 	if server != "" {
 		l.Server, l.ID, l.Title = server, server+" "+l.ID, fact.Of("of_server", "server", server, "what", l.Title)

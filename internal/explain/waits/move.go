@@ -11,30 +11,28 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// move is what a prefill or decode server recorded of a request on its way from one
-// to the other: stepscope's servers do, as copies that name the request and its room.
-// A time is 0 if nothing was recorded of it.
+// move is a request's KV transfer as recorded by a prefill or decode server. stepscope's servers record it as copies
+// that name the request and its room. A time is 0 if it was not recorded.
 type move struct {
-	named  bool  // the request is known
-	came   int64 // prefill: the request was there
-	opened int64 // prefill: a decode server had a place for it
-	began  int64 // the first of its keys and values began to move
-	sent   int64 // prefill: the last of its keys and values was gone
-	got    int64 // decode: the last of them had come
+	named  bool  // the request id is known
+	came   int64 // prefill: arrival of the request
+	opened int64 // prefill: a decode server had memory for it
+	began  int64 // start of the first part of its KV transfer
+	sent   int64 // prefill: end of the last part
+	got    int64 // decode: end of the last part
 }
 
-// at is when it is known to have been on its way. (When it had been is no such time:
-// a prefill server may see that after the client has the token.)
+// at returns a time at which the request is known to have been in transfer. (The end of sending is not such a time: a
+// prefill server may notice it after the client has the token.)
 func (m *move) at() int64 { return cmp.Or(max(m.came, m.opened), m.began) }
 
-// roomOf is where the two sides of a request meet. Where the room is not said it is
-// known by the request.
+// roomOf identifies the two sides of a transfer: by room, or by request if the room is unknown.
 type roomOf struct {
 	room int64
 	id   string
 }
 
-// addMoves takes in what a rank recorded.
+// addMoves adds the transfers recorded by a rank.
 func (l *lane) addMoves(t *trace.Trace) {
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -44,7 +42,7 @@ func (l *lane) addMoves(t *trace.Trace) {
 		m := &t.Moves[t.Ops[s.Detail].Move-1]
 		id := ""
 		if ids := trace.RequestIDs(t.Strings.Get(m.Requests)); len(ids) > 0 {
-			id = ids[0] // a room is of one
+			id = ids[0] // a room has one request
 		}
 		key := roomOf{room: m.Room}
 		if m.Room == 0 {
@@ -80,7 +78,7 @@ func (m *move) begin(at int64) {
 	}
 }
 
-// moved is the last move of a request in a time: one before it failed.
+// moved returns the last move of a request in an interval: earlier ones failed.
 func (l *lane) moved(id string, from, to int64) (last *move) {
 	for _, m := range l.moves[id] {
 		if at := m.at(); from <= at && at <= to && (last == nil || at > last.at()) {
@@ -90,17 +88,15 @@ func (l *lane) moved(id string, from, to int64) (last *move) {
 	return last
 }
 
-// handOver divides the TTFT from..to of a request whose prefill was done on l by the
-// time made, and says to which decode server it went.
+// handOver divides the TTFT from..to of a request whose prefill ended on l at made, and sets its decode server.
 func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w, m := &c.Wait, l.moved(s.r.ID, from, to)
 	if m != nil {
-		// A decode server failed it, and the router tried again: what was computed
-		// before is none of this.
+		// If a decode server failed and the router retried, earlier steps do not count.
 		c.begin(l, max(m.came, m.opened))
 	}
 	begun := min(max(from, l.steps[c.Steps[0]].from), made)
-	// What a server does not show was before the window; the queue begins after it.
+	// Times that a server did not record were before the window; the queue begins after it.
 	came, opened := from, from
 	if m != nil {
 		came = min(max(came, m.came), begun)
@@ -124,8 +120,8 @@ func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	}
 	c.Decode = d.server.name
 	w.Transfer = got - made
-	// The decode server gives the first token away before it makes the next; where that
-	// was a part of a character, the text comes of a later step.
+	// The decode server emits the first token before it computes the next. If that token was part of a character, the
+	// text comes from a later step.
 	if firstToken(s.r) != s.r.First {
 		var later []int
 		for _, i := range d.of[s.r.ID] {
@@ -144,15 +140,14 @@ func (j *Joined) handOver(c *Case, l *lane, s *slow, from, made, to int64) {
 	w.Reply = to - got
 }
 
-// begin leaves out the steps that had ended by then, unless all had.
+// begin removes the steps that had ended by then, unless all had.
 func (c *Case) begin(l *lane, by int64) {
 	if i := slices.IndexFunc(c.Steps, func(i int) bool { return l.steps[i].to > by }); i > 0 {
 		c.Steps, c.First = c.Steps[i:], l.steps[c.Steps[i]].name
 	}
 }
 
-// gotBy finds where and when the keys and values of a request had come; nil: nobody
-// recorded it.
+// gotBy returns the lane and the end of a request's KV transfer; nil: not recorded.
 func (j *Joined) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int64) {
 	for _, l := range j.lanes {
 		if m := l.moved(r.ID, from, to); l.server.role == api.Decode && m != nil && m.got > got {
@@ -162,8 +157,8 @@ func (j *Joined) gotBy(r *bench.Record, made, from, to int64) (d *lane, got int6
 	return d, min(max(got, made), to)
 }
 
-// joins tells whether a slow time between tokens is that before the request's first
-// decode step: the first token was of the prefill server.
+// joins reports whether a slow time between tokens is the one before the request's first decode step: the prefill
+// server produced the first token.
 func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 	if !j.byID || l.server.role != api.Decode || s.event != 1 || !l.holds(from) {
 		return false
@@ -176,12 +171,12 @@ func (j *Joined) joins(l *lane, s *slow, own []int, from int64) bool {
 	return false
 }
 
-// asJoin makes of the time before a first step that of waiting for a decode batch.
+// asJoin converts queueing before a first step to waiting for a decode batch.
 func (w *Wait) asJoin() {
 	w.Join, w.Queue, w.QueueIdle, w.QueuePrefill = w.Queue, 0, 0, 0
 }
 
-// apartNotes are what limits the figures where prefill and decode are apart.
+// apartNotes returns the limitations of the figures for disaggregated serving.
 func (j *Joined) apartNotes(r *Result) (notes []fact.Fact) {
 	if !j.apart {
 		return nil

@@ -11,18 +11,17 @@ import (
 
 // Lane is one data-parallel rank of a server, whose ranks run the same steps together.
 type Lane struct {
-	Server  string       // "": there is one
-	DP      int          // -1: it has no such ranks
-	Windows []bench.Span // that were recorded, in the run's time
-	Steps   []Step       // in time order, none overlaps another
+	Server  string       // "": the only server
+	DP      int          // -1: not data-parallel
+	Windows []bench.Span // recorded periods, in the run's time
+	Steps   []Step       // in time order, without overlaps
 }
 
-// Step is one forward step, from when its server began with it until its work on the
-// device was done.
+// Step is one forward step, from its start on the server to the end of its work on the device.
 type Step struct {
 	From  int64 // in the run's time
 	To    int64 // in the run's time
-	Start int64 // From as the trace has it, ns since the epoch
+	Start int64 // From as in the trace, ns since the epoch
 	Kind  trace.StepKind
 	Name  string
 }
@@ -33,7 +32,7 @@ type Place struct {
 	Step int `json:"step"`
 }
 
-// Lanes are those of all servers, and the steps that they recorded.
+// Lanes returns the lanes of all servers with their recorded steps.
 func (j *Joined) Lanes() []Lane {
 	out := []Lane{}
 	for _, l := range j.lanes {
@@ -49,7 +48,7 @@ func (j *Joined) Lanes() []Lane {
 	return out
 }
 
-// at is the reverse of wall.
+// at is the inverse of wall.
 func (j *Joined) at(wall int64) int64 {
 	at := wall - j.run.StartWall
 	if d := j.run.Duration; d > 0 && j.run.Drift != 0 {
@@ -58,14 +57,14 @@ func (j *Joined) at(wall int64) int64 {
 	return at
 }
 
-// Served is what is known of one request.
+// Served explains one request.
 type Served struct {
-	TTFT *Case   // nil: its first token did not come in a recorded window
-	Gaps []Case  // between its events with text, those that ended in one
-	In   []Place // recorded ones that it was in
+	TTFT *Case   // nil: its first token did not arrive in a recorded window
+	Gaps []Case  // times between events with text that ended in a recorded window
+	In   []Place // its recorded steps
 }
 
-// Request tells what the i-th record waited for, fast or slow.
+// Request explains the latencies of the i-th record, fast or slow.
 func (j *Joined) Request(i int) Served {
 	out := Served{Gaps: []Case{}, In: append([]Place{}, j.places()[i]...)}
 	r := &j.records[i]
@@ -82,14 +81,14 @@ func (j *Joined) Request(i int) Served {
 	return out
 }
 
-// Batch are the records that were in a step.
+// Batch returns the records that were in a step.
 func (j *Joined) Batch(p Place) []int {
 	j.places()
 	return j.batch[p]
 }
 
-// places are the steps that each record was in. Where steps name requests these are they;
-// else they are those that its tokens came of.
+// places returns the steps of each record. If steps name their requests, it uses the names; otherwise the steps that
+// produced the record's tokens.
 func (j *Joined) places() [][]Place {
 	if j.in != nil {
 		return j.in

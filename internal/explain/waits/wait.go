@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// hasIDs tells whether the steps name requests of this run.
+// hasIDs reports whether the steps name requests of this run.
 func (j *Joined) hasIDs() bool {
 	for _, l := range j.lanes {
 		for i := range j.records {
@@ -21,13 +21,12 @@ func (j *Joined) hasIDs() bool {
 	return false
 }
 
-// laneOf finds which of some lanes served a request from..to: the data-parallel rank
-// that the server said, by its id, and where both leave several the one whose steps
-// end most shortly before its tokens.
+// laneOf finds the lane that served a request from..to: by the data-parallel rank in the server's reply, then by
+// request id. If both are ambiguous, it takes the lane whose steps end closest before the request's tokens.
 func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how string) {
 	r := s.r
 	how = "server"
-	// What a reply says of ranks is of the server that made it, not of a prefill server.
+	// The rank in a reply is that of the decode server, not of a prefill server.
 	if is := func(l *lane) bool { return l.server.role != api.Prefill && l.dp == r.DPRank }; r.DPRank >= 0 && slices.ContainsFunc(lanes, is) {
 		lanes = slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !is(l) })
 	} else if len(lanes) > 1 {
@@ -37,7 +36,7 @@ func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 		}
 	}
 	if j.byID {
-		// Of several that have it, the one that had it last: the others failed it.
+		// If several lanes have the request, the last one counts: the others failed.
 		last := from
 		for _, other := range lanes {
 			for _, i := range other.of[r.ID] {
@@ -71,9 +70,9 @@ func (j *Joined) laneOf(lanes []*lane, s *slow, from, to int64) (l *lane, how st
 	return l, how
 }
 
-// own are the steps of a request that end what it waited for: by id those that
-// name it, by time the prefill that its first token came of, and between tokens
-// all steps that are no prefill, for those are of all running requests.
+// own returns the steps that end a request's wait. By id these are the steps that name it. By time they are the prefill
+// that produced its first token; between tokens they are all steps other than prefills, since those include all running
+// requests.
 func (j *Joined) own(l *lane, s *slow, from, to int64) (steps []int) {
 	if j.byID {
 		for _, i := range l.of[s.r.ID] {
@@ -103,8 +102,8 @@ func (j *Joined) own(l *lane, s *slow, from, to int64) (steps []int) {
 	return steps
 }
 
-// firstToken is when the first event with a token came: it may have no text, for
-// a token can be a part of a character.
+// firstToken returns the arrival of the first event with a token. It may have no text, since a token can be part of a
+// character.
 func firstToken(r *bench.Record) int64 {
 	for i := range r.Chunks {
 		if c := &r.Chunks[i]; c.Tokens > 0 || c.Text {
@@ -114,9 +113,8 @@ func firstToken(r *bench.Record) int64 {
 	return r.First
 }
 
-// made is when a token that came at to was there: when the last of its request's
-// steps was done. From then on it was on its way, whatever the server did. A
-// fresh one is the first token.
+// made returns the completion time of a token that arrived at to: the end of the last of its request's steps. From then
+// on the token was in transit. A fresh token is the first one.
 func (l *lane) made(own []int, to int64, fresh bool) int64 {
 	for _, i := range slices.Backward(own) {
 		if s := &l.steps[i]; s.to <= to && (!fresh || s.begins()) {
@@ -126,11 +124,11 @@ func (l *lane) made(own []int, to int64, fresh bool) int64 {
 	return to
 }
 
-// waits divides the time from..made of a request that was in the steps own and in
-// the queue until begun. Every nanosecond counts once.
+// waits divides the interval from..made of a request that was in the steps own and in the queue until begun. It counts
+// every nanosecond once.
 func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wait) {
 	at := from
-	idle := func(until int64) { // no step runs
+	idle := func(until int64) { // no step is running
 		for _, p := range []interval{{at, min(until, begun)}, {max(at, begun), until}} {
 			if p.to <= p.from {
 				continue
@@ -180,7 +178,7 @@ func (j *Joined) waits(l *lane, from, made int64, own []int, begun int64) (w Wai
 	return w
 }
 
-// slowRank is how much of n ns of a step were waited for a late rank.
+// slowRank returns the part of n ns of a step that was spent waiting for a late rank.
 func (j *Joined) slowRank(l *lane, s *step, n int64) int64 {
 	mid := s.from + (s.to-s.from)/2 - l.shift
 	for i := range j.late {

@@ -18,14 +18,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Part is what a host says of the files of a window that it has.
+// Part holds the summaries of one host's files of a window.
 type Part struct {
 	From string // the host, or a file of summaries
 	summary.Window
 	Files []*summary.File
 }
 
-// ReadPart reads what Summarize wrote. What came before an error is in the part.
+// ReadPart reads the output of Summarize. On error it returns the files before it.
 func ReadPart(from string, r io.Reader) (*Part, error) {
 	p := &Part{From: from}
 	in, err := summary.NewReader(r)
@@ -46,7 +46,7 @@ func ReadPart(from string, r io.Reader) (*Part, error) {
 	}
 }
 
-// summaries tells that all inputs are files of summaries.
+// summaries reports whether all inputs are files of summaries.
 func (in *Input) summaries() bool {
 	return len(in.Paths) > 0 && !slices.ContainsFunc(in.Paths, func(path string) bool {
 		f, err := os.Open(path)
@@ -81,7 +81,7 @@ func (in *Input) openSummaries(say *progress.Console) (*Capture, error) {
 	return JoinParts(say, parts)
 }
 
-// JoinParts makes one window of what several hosts say of theirs: of the newest.
+// JoinParts joins the parts of several hosts into one window: the newest.
 func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	newest := &Part{}
 	for _, p := range parts {
@@ -93,7 +93,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	window := set.Set{ID: newest.ID}
 	var references []trace.Reference
 	for _, p := range parts {
-		// Files whose names have no id of the window have one of each host's.
+		// File names without a window id get an id per host.
 		if p.ID != newest.ID && !slices.ContainsFunc(p.Files, func(f *summary.File) bool { return !f.Of.Named || f.Of.Name.Wrote > 0 }) {
 			say.Lack("%s: it has no file of window %s, its newest is %s (choose with --profile-id)", p.From, newest.ID, p.ID)
 			continue
@@ -122,13 +122,13 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	return c, c.join(say, "window "+window.ID, all, set.FindMissing(window, heads))
 }
 
-// Lost is files that were not summarised.
+// Lost lists files that could not be summarised.
 type Lost struct {
 	Files []set.File
 	Why   error
 }
 
-// Join makes a capture of the window's files, in their order, without those that are lost.
+// Join makes a capture from the summaries of the window's files, in order, without the lost files.
 func (in *Input) Join(say *progress.Console, window set.Set, files []*summary.File, lost []Lost) (*Capture, error) {
 	c := &Capture{Set: window}
 	for _, x := range lost {
@@ -158,7 +158,7 @@ func sameRanks(a, b *summary.File) bool {
 	return slices.EqualFunc(a.Ranks, b.Ranks, func(x, y prep.Rank) bool { return x.Recording == y.Recording })
 }
 
-// join takes what came of the window's files, in their order.
+// join adds the summaries of the window's files, in order.
 func (c *Capture) join(say *progress.Console, what string, files []*summary.File, missing []set.Missing) error {
 	c.Ranks = []*prep.Rank{}
 	var all []noted
@@ -180,7 +180,7 @@ func (c *Capture) join(say *progress.Console, what string, files []*summary.File
 	return c.account(say, what, all, failures, missing)
 }
 
-// place gives the ranks of a report their places among those of others.
+// place assigns ranks to the processes of a report, after those of the other reports.
 func place(places *read.Places, ranks []prep.Rank) {
 	stubs := make([]*trace.Trace, len(ranks))
 	for i := range ranks {

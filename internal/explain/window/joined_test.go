@@ -144,7 +144,7 @@ func TestSummaryFiles(t *testing.T) {
 	if joined, err = (&Input{Paths: paths[:2]}).Open(t.Context(), say, "reading"); err != nil || len(joined.Ranks) != 2 || !strings.Contains(says.String(), "the summaries break off") || !say.Lacks() {
 		t.Errorf("%v: %s", err, says.String())
 	}
-	other := bytes.Replace(whole, []byte("ranks 1 "), []byte("ranks 1 x"), 1)
+	other := bytes.Replace(whole, []byte("ranks 2 "), []byte("ranks 2 x"), 1)
 	if _, err := ReadPart("x", bytes.NewReader(other)); err != summary.ErrVersion {
 		t.Error(err)
 	}

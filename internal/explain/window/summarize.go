@@ -20,9 +20,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Summarize writes what explaining the window takes of each of its files, several at a
-// time, so that the traces of no more are in memory. A file of which nothing can be read
-// says so where it is joined with the others.
+// Summarize writes a summary of each of the window's files, in parallel. Only the traces of the files in progress are
+// in memory. A file that cannot be read yields its error, which is reported when the summaries are joined.
 func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writer, rules *kernel.Rules) error {
 	window, _, err := in.Choose(say)
 	if err != nil {
@@ -74,8 +73,7 @@ func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writ
 	return out.Close()
 }
 
-// summarized is what explaining takes of the files of one rank. What is of several is
-// with the first that could be read.
+// summarized returns the summaries of one rank's files. Data from several files goes with the first readable one.
 func summarized(ctx context.Context, files []set.File, byStage bool, opt read.Options, rules *kernel.Rules) (out []*summary.File) {
 	traces, failures := read.Rank(ctx, files, byStage, opt)
 	for _, f := range files {

@@ -1,5 +1,5 @@
-// Package window reads one profiling window for those who explain it: which files it
-// has, the traces in them, and what is missing.
+// Package window reads one profiling window for analysis: it selects its files, reads their traces, and reports missing
+// parts.
 package window
 
 import (
@@ -23,18 +23,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Input says what to read.
+// Input selects the window to read.
 type Input struct {
-	Paths []string // files, and directories of them
-	ID    string   // which window, when there are several; "": the newest
+	Paths []string // files and directories
+	ID    string   // id of a window, if there are several; "": the newest
 	Read  read.Options
-	// Lean is for who wants no traces, but what explains the window: each file's are
-	// prepared, with Rules, as soon as they are read, so that those of few are in memory.
+	// Lean keeps only prepared ranks instead of traces: each file's traces are prepared, with Rules, as soon as they
+	// are read, so that only a few are in memory.
 	Lean  bool
 	Rules *kernel.Rules
 }
 
-// Choose picks the window, see set.Choose.
+// Choose selects the window, see set.Choose.
 func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string, err error) {
 	window, missing, err = set.Choose(say, in.Paths, in.ID)
 	if err == nil && in.Read.Nsys != (nsysdb.Options{}) && !window.Reports() {
@@ -47,19 +47,18 @@ func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string
 type Capture struct {
 	Set     set.Set
 	Traces  []*trace.Trace
-	Ranks   []*prep.Rank // instead, of a window that was summarised beside its files, or read lean
-	Missing []string     // ranks that are promised and absent, or whose file gave nothing
-	// Reference is what steps took that were not recorded, if that lies beside the traces.
+	Ranks   []*prep.Rank // instead of Traces: for a summarised window, or one read lean
+	Missing []string     // ranks that are absent, or whose file could not be read
+	// Reference is the step time without recording, if a file beside the traces holds it.
 	Reference *trace.Reference
 }
 
-// Options are those of the window's analysis.
+// Options returns the options of the window's analysis.
 func (c *Capture) Options() explain.Options {
 	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference}
 }
 
-// Prepare makes of the capture what explains it. rules are kernel classes, those of
-// Ranks have been used already.
+// Prepare prepares the capture for analysis. rules are kernel classes; Ranks have been prepared with them already.
 func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 	if c.Ranks != nil {
 		return explain.Join(c.Ranks)
@@ -67,8 +66,8 @@ func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 	return explain.Prepare(c.Traces, rules)
 }
 
-// Open reads the window. What is missing or broken is said, and marks the result as not
-// whole. label says what for, while it lasts.
+// Open reads the window. It reports missing or broken parts, and marks the result as incomplete. label describes the
+// progress display.
 func (in *Input) Open(ctx context.Context, say *progress.Console, label string) (*Capture, error) {
 	if in.summaries() {
 		return in.openSummaries(say)
@@ -101,14 +100,14 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 	return c, nil
 }
 
-// read fills the capture with the window's traces, or its ranks.
+// read reads the window's traces or, if Lean, its ranks.
 func (in *Input) read(ctx context.Context, c *Capture, opt read.Options) (failures []read.Failure, err error) {
 	isReport := func(f set.File) bool { return f.Report() }
-	if !in.Lean || len(c.Set.Files) > 1 && slices.ContainsFunc(c.Set.Files, isReport) { // these are placed beside each other
+	if !in.Lean || len(c.Set.Files) > 1 && slices.ContainsFunc(c.Set.Files, isReport) { // reports need each other
 		c.Traces, failures, err = read.ReadSet(ctx, c.Set, opt)
 		return failures, err
 	}
-	ranks := make([][]*prep.Rank, len(c.Set.Files)) // of them fewer, where some are of one rank
+	ranks := make([][]*prep.Rank, len(c.Set.Files)) // fewer than files if several files are of one rank
 	failures, err = read.Each(ctx, c.Set, opt, func(i int, traces []*trace.Trace) {
 		ranks[i] = prep.Traces(traces, in.Rules)
 	})
@@ -116,13 +115,13 @@ func (in *Input) read(ctx context.Context, c *Capture, opt read.Options) (failur
 	return failures, err
 }
 
-// noted is what reading a trace left out.
+// noted holds the notes on one trace.
 type noted struct {
 	path  string
 	notes []trace.Note
 }
 
-// account says what came of the files of a window, and what did not. what names them all.
+// account reports unreadable files, notes and missing ranks of a window, and names its inputs in errors.
 func (c *Capture) account(say *progress.Console, what string, all []noted, failures []read.Failure, missing []set.Missing) error {
 	if len(all) == 0 && len(failures) == 1 {
 		return fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
@@ -145,8 +144,7 @@ func (c *Capture) account(say *progress.Console, what string, all []noted, failu
 	return nil
 }
 
-// reference reads what a directory of traces has of steps that were not recorded; nil:
-// nothing.
+// reference reads the reference in a directory of traces; nil: none.
 func reference(dir string) (*trace.Reference, error) {
 	path := filepath.Join(dir, trace.ReferenceFile)
 	text, err := os.ReadFile(path)
@@ -163,7 +161,7 @@ func reference(dir string) (*trace.Reference, error) {
 	return r, nil
 }
 
-// labelOf is the rank in a file's name, or the name.
+// labelOf returns the rank in a file's name, or the name.
 func labelOf(path string) string {
 	base := filepath.Base(path)
 	if name, ok := trace.ParseFileName(base); ok {

@@ -1,6 +1,5 @@
-// Package worth tells what the findings of a capture are worth: what steps would take
-// without what they are about, by running them again (package replay); and what the
-// critical path of the steps consists of.
+// Package worth computes the worth of a capture's findings, the length of steps without their causes, by replaying
+// steps (package replay), and the critical path of the steps.
 package worth
 
 import (
@@ -19,37 +18,37 @@ import (
 )
 
 const (
-	// mostOff is by what part a replay may differ from what was recorded.
+	// mostOff is the largest relative error of a usable replay.
 	mostOff = 0.05
-	// leastSteps is how many steps there must be to compare.
+	// leastSteps is the least number of steps for a comparison.
 	leastSteps = 3
-	level      = 0.90 // of intervals: steps that gain nothing lie inside with at most 5 %, since only one side counts
+	level      = 0.90 // of two-sided intervals: one side excludes "no gain" with at most 5 % error
 )
 
-// Domain is the ranks of a domain, to be run again.
+// Domain is a domain with its replay.
 type Domain struct {
 	*match.Domain
 	Graph    *replay.Graph
-	Base     []int64 // the lengths of steps as run again, by step; 0: not compared
+	Base     []int64 // lengths of replayed steps, by step; 0: not compared
 	Recorded []int64
 
-	bounds   map[string]func() replay.Change // by kind of finding: all of what it is about taken away
-	causes   []*taken                        // what findings are about
-	together replay.Change                   // all of it
-	ideal    []int64                         // the lengths of steps without
+	bounds   map[string]func() replay.Change // by kind of finding: removal of all time it covers
+	causes   []*taken                        // of all findings
+	together replay.Change                   // removal of all causes
+	ideal    []int64                         // lengths of steps without any of the causes
 }
 
-// Window is what a capture is run again by.
+// Window is a capture with its replay.
 type Window struct {
 	*match.Aligned
 	Domains []*Domain
 	Replay  result.Replay
 	Path    result.Path
 
-	loose int // steps that something holds up which waits for nothing
+	loose int // steps held up by a node that waits for nothing recorded
 }
 
-// New prepares a capture.
+// New prepares the replay of a capture.
 func New(a *match.Aligned) *Window {
 	w := &Window{Aligned: a}
 	var off []float64
@@ -71,7 +70,7 @@ func New(a *match.Aligned) *Window {
 	return w
 }
 
-// judge says whether the replay is good enough.
+// judge decides whether the replay is accurate enough.
 func (w *Window) judge(off []float64) {
 	r := &w.Replay
 	r.Steps = len(off)
@@ -98,7 +97,7 @@ func (w *Window) judge(off []float64) {
 	}
 }
 
-// taken is what is to be taken away for a finding.
+// taken is the removal of a finding's cause.
 type taken struct {
 	domain *Domain
 	change replay.Change
@@ -106,7 +105,7 @@ type taken struct {
 	atMost bool
 }
 
-// Findings fills in what each finding of the report is worth.
+// Findings sets the worth of each finding of the report.
 func (w *Window) Findings(rep *result.Report) {
 	rep.Replay, rep.Path = w.Replay, w.Path
 	if !w.Replay.Known {
@@ -115,7 +114,7 @@ func (w *Window) Findings(rep *result.Report) {
 	all := make([]*taken, len(rep.Findings))
 	parallel.Each(len(all), func(i int) { all[i] = w.take(&rep.Findings[i]) })
 	for _, d := range w.Domains {
-		// Bounds are no cause among others.
+		// Bounds are not causes.
 		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
 		d.together = d.but(nil)
 		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
@@ -127,7 +126,7 @@ func (w *Window) Findings(rep *result.Report) {
 	})
 }
 
-// but is what takes away all causes but one.
+// but returns the removal of all causes except one.
 func (d *Domain) but(one *taken) (change replay.Change) {
 	for _, t := range d.causes {
 		if t != one {
@@ -137,7 +136,7 @@ func (d *Domain) but(one *taken) (change replay.Change) {
 	return change
 }
 
-// take is what is taken away for a finding; nil: that cannot be told.
+// take returns the removal of a finding's cause; nil: unknown.
 func (w *Window) take(f *result.Finding) *taken {
 	for _, d := range w.Domains {
 		b, atMost, ok := d.blame(w.Aligned, f)
@@ -164,7 +163,7 @@ var byCause = map[string]replay.Why{
 	result.CauseHost: replay.ByHost, result.CauseCommunication: replay.ByTransfer,
 }
 
-// blame is what a finding says of a domain.
+// blame converts a finding to a Blame of the domain.
 func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atMost, ok bool) {
 	for i, r := range d.Ranks {
 		if slices.Contains(f.Ranks, r.Index) {
@@ -217,7 +216,7 @@ func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atM
 	return b, false, false
 }
 
-// without takes away all that nodes of a kind take, once it is asked for.
+// without returns a function that computes, once, the removal of all time of nodes of a kind.
 func (d *Domain) without(what replay.What) func() replay.Change {
 	return sync.OnceValue(func() replay.Change {
 		return d.Graph.Scale(func(n replay.Node) float64 {
@@ -229,8 +228,8 @@ func (d *Domain) without(what replay.What) func() replay.Change {
 	})
 }
 
-// sharedOut is the work that a finding says ranks share out unevenly; "": none. Such work
-// does not go away where a rank has less of it: others have it then.
+// sharedOut returns the work that ranks share unevenly according to a finding; "": none. Removing such work from one
+// rank would move it to others.
 func sharedOut(f *result.Finding) string {
 	switch {
 	case f.Kind == result.UnevenAttention:
@@ -241,7 +240,7 @@ func sharedOut(f *result.Finding) string {
 	return ""
 }
 
-// evened spreads some work evenly over the ranks.
+// evened spreads work evenly over the ranks.
 func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change replay.Change, ok bool) {
 	factor := tables.Evened(a, d.Domain, work, steps)
 	if factor == nil {
@@ -256,7 +255,7 @@ func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change repl
 	return change, len(change) > 0
 }
 
-// worth runs the capture without what a finding is about, and with nothing else.
+// worth replays the capture without the cause of a finding only.
 func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	d := t.domain
 	now := d.Graph.Times(d.Graph.Run(t.change))
@@ -280,17 +279,17 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	x.Says = says(rep, f)
 }
 
-// hiddenShare of a step is worth too little for what others wait, if recording slowed the hosts.
+// hiddenShare of a step is the worth below which overhead of recording on the hosts may hide a late rank's effect.
 const hiddenShare = 0.03
 
-// slowed tells that recording slowed the hosts, or may have, and so hides what the device or the
-// work of a rank costs where hosts are in time.
+// slowed reports whether recording slowed the hosts, or may have: then it hides the cost of a rank's device or work
+// that hosts in time would show.
 func slowed(rep *result.Report, f *result.Finding) bool {
 	o := &rep.Recording
 	return f.Kind == result.Straggler && f.Cause != result.CauseHost && (!o.Known || o.Vague || o.Added > 0)
 }
 
-// mostly is the kind that most of some steps are of; several: others are of another.
+// mostly returns the most frequent kind of the steps; several: there are others.
 func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
 	n := map[trace.StepKind]int{}
 	for _, s := range steps {
@@ -305,14 +304,13 @@ func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
 	return kind, len(n) > 1
 }
 
-// hidden is by how much more than its worth alone a finding must cost on top of all else
-// to be told, as a share of a step.
+// hidden is the excess of Last over the gain alone, as a share of a step, above which it is reported.
 const hidden = 0.02
 
-// waits is by how much more than it is worth a late rank must be waited for, for that to be told.
+// waits is the ratio of a late rank's wait to its gain above which the difference is reported.
 const waits = 1.5
 
-// says tells what a finding is worth.
+// says formats the worth of a finding.
 func says(rep *result.Report, f *result.Finding) fact.Fact {
 	x := &f.Worth
 	which := rep.Which(f)
@@ -342,7 +340,7 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 	return fact.Of("worth", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
 }
 
-// pathOf walks the critical paths of all domains.
+// pathOf computes the critical paths of all domains.
 func pathOf(w *Window) (p result.Path) {
 	type key struct {
 		rank         int

@@ -1,6 +1,5 @@
-// Package scatter runs command lines on the nodes of a Slurm cluster and brings what
-// they write to stdout here, through the steps that run them: no directory need be
-// shared. It waits for no task longer than it was told to, and leaves no job behind.
+// Package scatter runs command lines on the nodes of a Slurm cluster and streams their stdout back through the job
+// steps that run them, so no shared directory is needed. Every task has a time limit, and no job is left behind.
 package scatter
 
 import (
@@ -18,26 +17,26 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// Task is one command line.
+// Task is a command line.
 type Task struct {
-	Node string // that it must run on; "": any
+	Node string // node to run on; "": any
 	Args []string
 }
 
-// Options say how tasks are run.
+// Options configures a run.
 type Options struct {
 	Name   string // of jobs and steps
-	AtOnce int    // tasks that run at the same time; 0: as many as Slurm lets
+	AtOnce int    // maximum number of concurrent tasks; 0: as many as Slurm allows
 	Within time.Duration
-	Args   []string // more arguments of sbatch
+	Args   []string // additional sbatch arguments
 	Say    *progress.Console
-	// Take reads what a task writes. Tasks are read at the same time.
+	// Take reads the stdout of a task. It is called concurrently for several tasks.
 	Take func(task int, stdout io.Reader) error
 }
 
-// Run runs tasks: within an allocation as steps of it, else as an array of jobs, or a job
-// for each task that has a node. It gives the error of each task, nil for one that was
-// taken whole. When ctx ends, or the time is over, all that runs is cancelled.
+// Run runs tasks: as steps if this process is in an allocation, else as a job array, or as one job per task that names
+// a node. It returns an error per task, nil for a task whose output was read completely. When ctx ends or Within has
+// passed, all running tasks are cancelled.
 func Run(ctx context.Context, tasks []Task, o Options) ([]error, error) {
 	if err := slurm.Available(); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func Run(ctx context.Context, tasks []Task, o Options) ([]error, error) {
 	for i := range r.errs {
 		r.errs[i] = errNotBegun
 	}
-	limited, done := context.WithTimeoutCause(ctx, o.Within, fmt.Errorf("not done within %v", o.Within))
+	limited, done := context.WithTimeoutCause(ctx, o.Within, fmt.Errorf("not finished within %v", o.Within))
 	defer done()
 	var err error
 	if job, nodes := slurm.Allocation(); job != "" {
@@ -60,16 +59,16 @@ func Run(ctx context.Context, tasks []Task, o Options) ([]error, error) {
 	return r.errs, err
 }
 
-var errNotBegun = errors.New("it was not begun")
+var errNotBegun = errors.New("it was not started")
 
-// run is tasks under way.
+// run is a run in progress.
 type run struct {
 	Options
 	tasks []Task
 	errs  []error
 }
 
-// step runs a task as a step of a job, or of the allocation that this process is in.
+// step runs a task as a step of a job or of this process's allocation.
 func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 	cmd := s.Command(ctx, r.tasks[task].Args...)
 	var stderr bytes.Buffer
@@ -83,14 +82,14 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 		return
 	}
 	taken := r.Take(task, stdout)
-	_, _ = io.Copy(io.Discard, stdout) // so that it can end
+	_, _ = io.Copy(io.Discard, stdout) // drain stdout, so that the command can exit
 	ended := cmd.Wait()
 	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 	switch {
 	case ctx.Err() != nil:
 		r.errs[task] = context.Cause(ctx)
 	case taken != nil:
-		// Why it broke off is what the program said last, or Slurm.
+		// The last messages of the program or of Slurm give the reason for the abort.
 		if r.errs[task] = taken; ended != nil {
 			r.errs[task] = fmt.Errorf("%s (%w)", cmp.Or(reason(lines), taken.Error()), ended)
 		}
@@ -104,7 +103,7 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 	}
 }
 
-// reason is the first line that says why something failed.
+// reason returns the first line with an error message.
 func reason(lines []string) string {
 	for _, line := range lines {
 		for _, from := range []string{"stepscope: ", "slurmstepd: error: ", "srun: error: "} {
@@ -116,7 +115,7 @@ func reason(lines []string) string {
 	return lines[0]
 }
 
-// inside runs tasks as steps of the allocation, one a node at a time.
+// inside runs tasks as steps of the allocation, one per node at a time.
 func (r *run) inside(ctx context.Context, list string) error {
 	nodes, err := slurm.Hostnames(ctx, list)
 	if err != nil {

@@ -12,21 +12,20 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// hold is the script of a job: it keeps a place for a step that comes from here, until it
-// is told that this is over.
+// hold is the batch script of a job. It keeps the allocation for a step started from here, until it receives USR1.
 const hold = `#!/bin/sh
 trap 'exit 0' USR1
 sleep %d &
 wait
 `
 
-// cancelling is how long there is to cancel jobs once the work has ended.
+// cancelling is the timeout for cancelling jobs after the run has ended.
 const cancelling = 30 * time.Second
 
-// submission is a job, or an array of them.
+// submission is a job or a job array.
 type submission struct {
 	id    string
-	tasks []int // by the number in the array
+	tasks []int // by index in the array
 }
 
 // submitted runs tasks in jobs of their own.
@@ -34,7 +33,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 	jobs, err := r.submit(ctx)
 	defer func() {
 		if err == nil && ctx.Err() == nil {
-			return // each was released
+			return // all jobs were released
 		}
 		last, done := context.WithTimeout(context.WithoutCancel(ctx), cancelling)
 		defer done()
@@ -54,7 +53,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 	for _, j := range jobs {
 		left += len(j.tasks)
 	}
-	var waits error // for Slurm's answer
+	var waits error // last error while polling Slurm
 	for pause := asking; left > 0; pause = min(pause*5/4, slowPoll) {
 		var waiting []string
 		for _, j := range jobs {
@@ -91,7 +90,7 @@ func (r *run) submitted(ctx context.Context) (err error) {
 		case <-ctx.Done():
 			why := context.Cause(ctx)
 			if len(waiting) > 0 && waiting[0] != "" {
-				why = fmt.Errorf("%w: the job waits (%s)", why, waiting[0])
+				why = fmt.Errorf("%w: the job is pending (%s)", why, waiting[0])
 			}
 			if waits != nil {
 				why = fmt.Errorf("%w: %w", why, waits)
@@ -110,13 +109,13 @@ func (r *run) submitted(ctx context.Context) (err error) {
 	return nil
 }
 
-// Slurm is asked what runs after asking, and then less and less often.
+// Slurm is polled after asking, then at growing intervals up to slowPoll.
 const (
 	asking   = 300 * time.Millisecond
 	slowPoll = 5 * time.Second
 )
 
-// submit hands in an array, or a job for each task that has a node.
+// submit submits an array, or one job per task that names a node.
 func (r *run) submit(ctx context.Context) (jobs []submission, err error) {
 	seconds := int(r.Within/time.Second) + 1
 	args := []string{
@@ -155,7 +154,7 @@ func (r *run) submit(ctx context.Context) (jobs []submission, err error) {
 	return append(jobs, submission{id, any}), nil
 }
 
-// of are the tasks that a state is of: of an array one, or all that wait.
+// of returns the tasks that a state describes: one task of an array, or all its pending tasks.
 func (j *submission) of(s *slurm.State) (tasks []int) {
 	if s.Task == "" {
 		return j.tasks[:1]
@@ -177,7 +176,7 @@ func (j *submission) of(s *slurm.State) (tasks []int) {
 	return tasks
 }
 
-// name is that of one job: the id of an array's last task is that of the array, too.
+// name returns the name of a single job: the last task of an array has the array's own id.
 func (j *submission) name(s *slurm.State) string {
 	if s.Task == "" {
 		return s.ID

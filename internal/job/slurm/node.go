@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// NodeStates are what Slurm calls the state of nodes, as IDLE, MIXED, DOWN; one that does not answer has a star behind.
+// NodeStates returns the Slurm states of nodes, such as IDLE, MIXED or DOWN; a trailing star marks a node that does not
+// respond.
 func NodeStates(ctx context.Context, nodes []string) (map[string]string, error) {
 	out, err := ask(ctx, "", "sinfo", "--noheader", "--all", "--Node", "--nodes="+strings.Join(nodes, ","), "--format=%N %T")
 	if err != nil {

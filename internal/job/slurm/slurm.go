@@ -1,6 +1,5 @@
-// Package slurm runs Slurm's own commands: it submits jobs, asks what became of them,
-// starts steps in them and cancels them. It reads what they write to stdout, and takes
-// what they write to stderr for the reason when they fail.
+// Package slurm wraps Slurm's commands: it submits and cancels jobs, queries their states and starts steps. It parses
+// the commands' stdout, and reports their stderr as the reason of a failure.
 package slurm
 
 import (
@@ -15,14 +14,14 @@ import (
 	"time"
 )
 
-// asking bounds how long one question to the controller takes: it may be down.
+// asking is the timeout of a query: the controller may be down.
 const asking = 60 * time.Second
 
-// Error is what a command of Slurm said when it failed.
+// Error is the error message of a failed Slurm command.
 type Error struct {
-	Command string // sbatch, srun, ...
-	Text    string // its stderr
-	Err     error  // how it ended
+	Command string // such as sbatch or srun
+	Text    string // stderr
+	Err     error  // exit error
 }
 
 func (e *Error) Error() string {
@@ -30,8 +29,7 @@ func (e *Error) Error() string {
 	if text == "" {
 		return fmt.Sprintf("%s: %v", e.Command, e.Err)
 	}
-	// The first line of an error says what is wrong, the others what follows of it; but
-	// what is fatal says it all.
+	// The first line of an error gives the reason, later lines its consequences. A fatal line is complete by itself.
 	line, _, _ := strings.Cut(text, "\n")
 	if _, fatal, ok := strings.Cut(text, ": fatal: "); ok {
 		line, _, _ = strings.Cut(fatal, "\n")
@@ -41,10 +39,10 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrNoSlurm means that Slurm's commands are not there.
-var ErrNoSlurm = errors.New("a command of Slurm, is not in PATH: run this on a host that submits jobs")
+// ErrNoSlurm means that Slurm's commands are missing.
+var ErrNoSlurm = errors.New("a Slurm command, is not in PATH: run this on a host that can submit jobs")
 
-// Available tells whether Slurm's commands are there.
+// Available returns an error if a Slurm command is missing.
 func Available() error {
 	for _, name := range []string{"sbatch", "srun", "scontrol", "scancel", "squeue"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -54,7 +52,7 @@ func Available() error {
 	return nil
 }
 
-// ask runs a command of Slurm and gives its stdout.
+// ask runs a Slurm command and returns its stdout.
 func ask(ctx context.Context, stdin, name string, args ...string) (string, error) {
 	ctx, done := context.WithTimeout(ctx, asking)
 	defer done()
@@ -76,31 +74,28 @@ func ask(ctx context.Context, stdin, name string, args ...string) (string, error
 
 var jobID = regexp.MustCompile(`^[0-9]+$`)
 
-// Submit hands a batch script to Slurm, with the arguments of sbatch that stand before
-// it, and gives the job's id.
+// Submit submits a batch script with the given sbatch arguments and returns the job's id.
 func Submit(ctx context.Context, script string, args ...string) (id string, err error) {
 	out, err := ask(ctx, script, "sbatch", append([]string{"--parsable"}, args...)...)
 	if err != nil {
 		return "", err
 	}
-	// ID, or ID;CLUSTER; a site's submission filter may say something before it.
+	// The answer is ID or ID;CLUSTER. A site's submission filter may print lines before it.
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	id, _, _ = strings.Cut(lines[len(lines)-1], ";")
 	if !jobID.MatchString(id) {
-		return "", &Error{"sbatch", fmt.Sprintf("its answer has no job id: %q", out), errors.New("no job id")}
+		return "", &Error{"sbatch", fmt.Sprintf("its output has no job id: %q", out), errors.New("no job id")}
 	}
 	return id, nil
 }
 
-// Cancel ends a job, a task of an array (ID_TASK) or a step (ID.STEP). One that has
-// ended is no error.
+// Cancel ends a job, a task of an array (ID_TASK) or a step (ID.STEP). It is not an error if it has already ended.
 func Cancel(ctx context.Context, id string) error { return signal(ctx, id) }
 
-// Signal sends a signal, such as TERM, to all processes of a job's steps, or of a step
-// (ID.STEP), without ending it.
+// Signal sends a signal, such as TERM, to all processes of a job's steps or of one step (ID.STEP), without ending it.
 func Signal(ctx context.Context, id, name string) error { return signal(ctx, id, "--signal="+name) }
 
-// SignalScript sends a signal to the batch script of a job alone.
+// SignalScript sends a signal only to the batch script of a job.
 func SignalScript(ctx context.Context, id, name string) error {
 	return signal(ctx, id, "--batch", "--signal="+name)
 }
@@ -114,18 +109,18 @@ func signal(ctx context.Context, id string, args ...string) error {
 	return err
 }
 
-// gone tells that Slurm does not know a job or step, or that it has ended.
+// gone reports whether a message says that a job or step is unknown or has ended.
 func gone(text string) bool {
 	return strings.Contains(text, "Invalid job id") || strings.Contains(text, "already completing or completed")
 }
 
-// Hostnames are the names in a list of nodes, as node[1-3,7].
+// Hostnames expands a node list such as node[1-3,7].
 func Hostnames(ctx context.Context, list string) ([]string, error) {
 	out, err := ask(ctx, "", "scontrol", "show", "hostnames", list)
 	return strings.Fields(out), err
 }
 
-// Self is the id of the job that this process runs in: of a task of an array, ID_TASK, as who submitted the array knows it.
+// Self returns the id of the job that contains this process, ID_TASK for a task of an array.
 func Self() string {
 	if id, task := os.Getenv("SLURM_ARRAY_JOB_ID"), os.Getenv("SLURM_ARRAY_TASK_ID"); id != "" && task != "" {
 		return id + "_" + task
@@ -133,7 +128,7 @@ func Self() string {
 	return os.Getenv("SLURM_JOB_ID")
 }
 
-// Allocation is the job that this process runs in, and its nodes; "" if it runs in none.
+// Allocation returns the job that contains this process, and its nodes; "" if there is none.
 func Allocation() (id, nodes string) {
 	return os.Getenv("SLURM_JOB_ID"), os.Getenv("SLURM_JOB_NODELIST")
 }

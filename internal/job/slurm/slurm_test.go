@@ -30,7 +30,7 @@ func TestSubmit(t *testing.T) {
 		{`echo "sbatch: error: fetch_config: DNS SRV lookup failed" >&2; echo "sbatch: fatal: Could not establish a configuration source" >&2; exit 1`, "",
 			"sbatch: Could not establish a configuration source"},
 		{`exit 7`, "", "sbatch: exit status 7"},
-		{`echo fine`, "", `sbatch: its answer has no job id: "fine\n"`},
+		{`echo fine`, "", `sbatch: its output has no job id: "fine\n"`},
 	} {
 		dir := t.TempDir()
 		fake(t, dir, "sbatch", c.script)

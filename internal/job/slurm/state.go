@@ -8,32 +8,31 @@ import (
 	"strings"
 )
 
-// State is what Slurm says of one job, or of one task of an array.
+// State is Slurm's state of a job or of a task of an array.
 type State struct {
-	ID     string // of the job; tasks of an array that have begun have one of their own
-	Task   string // of an array: its number, or the numbers of those that wait, as 3-9; "" else
-	Is     string // as PENDING, RUNNING, COMPLETED, NODE_FAIL
-	Reason string // why it waits, or ended; "" if there is none
-	Nodes  string // a list, see Hostnames; "" before it runs
-	Exit   int    // of the batch script
-	Signal int    // that ended it; 0: none
+	ID     string // of the job; a task of an array gets its own id when it begins
+	Task   string // array only: task number, or those of pending tasks, such as 3-9
+	Is     string // such as PENDING, RUNNING, COMPLETED or NODE_FAIL
+	Reason string // why it is pending or has ended; "": none
+	Nodes  string // node list, see Hostnames; "" until it runs
+	Exit   int    // exit status of the batch script
+	Signal int    // signal that ended it; 0: none
 }
 
 // ErrUnknown means that Slurm has no record of a job.
-var ErrUnknown = errors.New("the job is not known to Slurm")
+var ErrUnknown = errors.New("Slurm does not know the job")
 
-// These are said of jobs that wait or run; all other states are ends.
+// alive holds the states of pending and running jobs; all other states are final.
 var alive = map[string]bool{
 	"PENDING": true, "RUNNING": true, "SUSPENDED": true, "COMPLETING": true, "CONFIGURING": true, "STOPPED": true, "SIGNALING": true,
 	"STAGE_OUT": true, "RESIZING": true, "REQUEUED": true, "REQUEUE_FED": true, "REQUEUE_HOLD": true, "SPECIAL_EXIT": true, "RESV_DEL_HOLD": true,
 }
 
-// Ended tells that the job is over.
+// Ended reports whether the job is over.
 func (s *State) Ended() bool { return !alive[s.Is] }
 
-// States says what became of a job: of an array, of each of its tasks. Slurm forgets
-// jobs some minutes after their end, and then its accounting, where there is any, is
-// asked.
+// States returns the state of a job, or of each task of an array. Slurm forgets jobs some minutes after their end;
+// States then queries the accounting, if there is any.
 func States(ctx context.Context, id string) ([]State, error) {
 	out, err := ask(ctx, "", "scontrol", "--oneliner", "show", "job", id)
 	if err == nil {
@@ -45,7 +44,7 @@ func States(ctx context.Context, id string) ([]State, error) {
 	}
 	out, err = ask(ctx, "", "sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,State,ExitCode,NodeList", "--jobs="+id)
 	if err != nil {
-		return nil, ErrUnknown // there is no accounting
+		return nil, ErrUnknown // no accounting
 	}
 	if all := parseAccounts(out); len(all) > 0 {
 		return all, nil
@@ -53,15 +52,14 @@ func States(ctx context.Context, id string) ([]State, error) {
 	return nil, ErrUnknown
 }
 
-// fields are those members of scontrol's lines that are read here. The first of each
-// counts: what users write freely comes after them, but for the job's name, which is
-// taken out.
+// fields are the members of scontrol's lines that are parsed here. Only the first occurrence of each counts: text
+// chosen by the user comes later, except for the job's name, which is removed.
 var (
 	fields  = regexp.MustCompile(`(?:^| )(JobId|ArrayTaskId|JobState|Reason|ExitCode|NodeList)=(\S*)`)
 	jobName = regexp.MustCompile(` JobName=.*? UserId=`)
 )
 
-// ParseJobs reads what scontrol --oneliner show job says.
+// ParseJobs parses the output of scontrol --oneliner show job.
 func ParseJobs(text string) (all []State) {
 	for line := range strings.Lines(text) {
 		of := map[string]string{}
@@ -81,7 +79,7 @@ func ParseJobs(text string) (all []State) {
 	return all
 }
 
-// parseAccounts reads sacct's lines: ID or ID_TASK, state, exit code, nodes.
+// parseAccounts parses sacct's lines: ID or ID_TASK, state, exit code, nodes.
 func parseAccounts(text string) (all []State) {
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSpace(line), "|")
@@ -90,14 +88,14 @@ func parseAccounts(text string) (all []State) {
 		}
 		s := State{Nodes: none(f[3])}
 		s.ID, s.Task, _ = strings.Cut(f[0], "_")
-		s.Is, s.Reason, _ = strings.Cut(f[1], " ") // CANCELLED by 0
+		s.Is, s.Reason, _ = strings.Cut(f[1], " ") // such as CANCELLED by 0
 		s.exit(f[2])
 		all = append(all, s)
 	}
 	return all
 }
 
-// exit takes CODE:SIGNAL.
+// exit parses CODE:SIGNAL.
 func (s *State) exit(text string) {
 	code, sig, _ := strings.Cut(text, ":")
 	s.Exit, _ = strconv.Atoi(code)

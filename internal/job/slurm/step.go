@@ -11,22 +11,21 @@ import (
 	"time"
 )
 
-// Step is a step of a job that runs: one task on each of its nodes.
+// Step is a step of a running job, with one task per node.
 type Step struct {
-	Job   string   // its id, or ID_TASK; "": the allocation that this process is in
-	Name  string   // as squeue --steps shows it
-	Nodes []string // where it runs; none: on one node, which Slurm chooses
+	Job   string   // id or ID_TASK; "": this process's allocation
+	Name  string   // shown by squeue --steps
+	Nodes []string // none: one node chosen by Slurm
 	Env   []string // KEY=VALUE, added to this process's environment
-	Dir   string   // in which it runs; "": this process's
-	Args  []string // more arguments of srun, as --container-image=...
+	Dir   string   // working directory; "": this process's
+	Args  []string // additional srun arguments, such as --container-image=...
 }
 
-// ending is how long a step has to end after this process was told to.
+// ending is the time that a step has to end after this process was asked to.
 const ending = 10 * time.Second
 
-// Command is the srun that runs a command line as the step, without waiting for other
-// steps of the job. Its stdout is that of the tasks. When ctx ends, Slurm kills the tasks
-// at once; what must end in order gets a Signal before.
+// Command returns the srun command that runs argv as the step, without waiting for other steps of the job. Its stdout
+// is that of the tasks. When ctx ends, Slurm kills the tasks at once; for an orderly shutdown, send a Signal first.
 func (s *Step) Command(ctx context.Context, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "srun", slices.Concat(s.args(), argv)...)
 	cmd.Env = append(environment(s.Job != ""), s.Env...)
@@ -53,8 +52,8 @@ func (s *Step) args() []string {
 	return append(args, s.Args...)
 }
 
-// environment is this process's, for a step; of another job than the one that this
-// process may be in, without what Slurm says of that one.
+// environment returns this process's environment for a step. If the step belongs to another job, it omits the variables
+// that Slurm set for this process's own job.
 func environment(other bool) []string {
 	env := os.Environ()
 	if !other {
@@ -65,10 +64,10 @@ func environment(other bool) []string {
 	})
 }
 
-// Running is a step that runs.
+// Running is a running step.
 type Running struct{ ID, Name, Nodes string }
 
-// Steps are those of a job that run, the batch script not among them.
+// Steps returns the running steps of a job, without the batch script.
 func Steps(ctx context.Context, job string) (all []Running, err error) {
 	out, err := ask(ctx, "", "squeue", "--noheader", "--steps", "--jobs="+job, "--format=%i|%N|%j")
 	if err != nil {

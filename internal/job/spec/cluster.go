@@ -11,59 +11,59 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Cluster is a srtslurm.yaml: what all jobs of a cluster share.
+// Cluster is a srtslurm.yaml: the settings shared by all jobs of a cluster.
 type Cluster struct {
 	DefaultAccount, DefaultPartition, DefaultTimeLimit string
 
-	GPUsPerNode      int    // 0: as the job says
-	NetworkInterface string // of the addresses that workers give each other
-	OutputDir        string // where the directories of jobs go
+	GPUsPerNode      int    // 0: use the job's value
+	NetworkInterface string // interface whose addresses workers use among each other
+	OutputDir        string // parent of the jobs' directories
 	SrtctlRoot       string
 
 	ModelPaths, Containers []Setting // aliases
 	DefaultMounts          []Setting // host to container
-	DefaultSbatch          []Setting // more directives of sbatch
-	DefaultBashPreamble    string    // before each command in a container
+	DefaultSbatch          []Setting // additional sbatch directives
+	DefaultBashPreamble    string    // run before each command in a container
 
-	UseGPUsPerNode, UseSegment, UseExclusive bool // directives of sbatch
+	UseGPUsPerNode, UseSegment, UseExclusive bool // enable sbatch directives
 
 	origin
 }
 
 var clusterKeys = []key[Cluster]{
-	{name: "default_account", about: "Account of jobs that name none.", at: func(c *Cluster) any { return &c.DefaultAccount }},
-	{name: "default_partition", about: "Partition of jobs that name none.", at: func(c *Cluster) any { return &c.DefaultPartition }},
-	{name: "default_time_limit", about: "Time limit of jobs that name none.", at: func(c *Cluster) any { return &c.DefaultTimeLimit }},
-	{name: "gpus_per_node", about: "GPUs of a node, for jobs that do not say.", least: 1, at: func(c *Cluster) any { return &c.GPUsPerNode }},
-	{name: "network_interface", about: "The interface whose address workers use.", at: func(c *Cluster) any { return &c.NetworkInterface }},
-	{name: "output_dir", about: "Where the directories of jobs go.", at: func(c *Cluster) any { return &c.OutputDir }},
-	{name: "srtctl_root", about: "Where the directories of jobs go, in logs, unless output_dir says.", at: func(c *Cluster) any { return &c.SrtctlRoot }},
-	{name: "model_paths", about: "Directories of models by their aliases.", at: func(c *Cluster) any { return func(s []Setting) { c.ModelPaths = s } }},
-	{name: "containers", about: "Images by their aliases.", at: func(c *Cluster) any { return func(s []Setting) { c.Containers = s } }},
-	{name: "default_mounts", about: "Directories of the host that all containers have, and where.", at: func(c *Cluster) any { return func(s []Setting) { c.DefaultMounts = s } }},
-	{name: "default_sbatch_directives", about: "More directives of sbatch, without their dashes.", at: func(c *Cluster) any { return func(s []Setting) { c.DefaultSbatch = s } }},
-	{name: "default_bash_preamble", lines: true, about: "Shell commands before each command in a container.", at: func(c *Cluster) any { return &c.DefaultBashPreamble }},
-	{name: "use_gpus_per_node_directive", about: "Ask for GPUs by --gpus-per-node.", preset: true, at: func(c *Cluster) any { return &c.UseGPUsPerNode }},
-	{name: "use_segment_sbatch_directive", about: "Ask for neighbouring nodes by --segment, which wants a newer Slurm than 22.05.", preset: true, at: func(c *Cluster) any { return &c.UseSegment }},
-	{name: "use_exclusive_sbatch_directive", about: "Ask for whole nodes by --exclusive.", preset: false, at: func(c *Cluster) any { return &c.UseExclusive }},
-	{name: "cluster", about: "Read by srtctl alone."},
-	{name: "default_container", about: "Read by srtctl alone."},
-	{name: "default_health_check", about: "Read by srtctl alone."},
-	{name: "use_het_jobs", about: "Read by srtctl alone."},
-	{name: "nginx_raise_ulimit", about: "Read by srtctl alone."},
-	{name: "cloud", about: "Read by srtctl alone."},
-	{name: "reporting", about: "Read by srtctl alone."},
-	{name: "telemetry", about: "Read by srtctl alone."},
+	{name: "default_account", about: "Account for jobs that do not specify one.", at: func(c *Cluster) any { return &c.DefaultAccount }},
+	{name: "default_partition", about: "Partition for jobs that do not specify one.", at: func(c *Cluster) any { return &c.DefaultPartition }},
+	{name: "default_time_limit", about: "Time limit for jobs that do not specify one.", at: func(c *Cluster) any { return &c.DefaultTimeLimit }},
+	{name: "gpus_per_node", about: "GPUs per node, for jobs that do not specify it.", least: 1, at: func(c *Cluster) any { return &c.GPUsPerNode }},
+	{name: "network_interface", about: "Network interface whose address the workers use.", at: func(c *Cluster) any { return &c.NetworkInterface }},
+	{name: "output_dir", about: "Parent of the job directories.", at: func(c *Cluster) any { return &c.OutputDir }},
+	{name: "srtctl_root", about: "Parent of logs, which has the job directories unless output_dir is set.", at: func(c *Cluster) any { return &c.SrtctlRoot }},
+	{name: "model_paths", about: "Model directories by alias.", at: func(c *Cluster) any { return func(s []Setting) { c.ModelPaths = s } }},
+	{name: "containers", about: "Container images by alias.", at: func(c *Cluster) any { return func(s []Setting) { c.Containers = s } }},
+	{name: "default_mounts", about: "Host directories to mount in all containers, with their mount points.", at: func(c *Cluster) any { return func(s []Setting) { c.DefaultMounts = s } }},
+	{name: "default_sbatch_directives", about: "Additional sbatch directives, without leading dashes.", at: func(c *Cluster) any { return func(s []Setting) { c.DefaultSbatch = s } }},
+	{name: "default_bash_preamble", lines: true, about: "Shell commands to run before each command in a container.", at: func(c *Cluster) any { return &c.DefaultBashPreamble }},
+	{name: "use_gpus_per_node_directive", about: "Request GPUs with --gpus-per-node.", preset: true, at: func(c *Cluster) any { return &c.UseGPUsPerNode }},
+	{name: "use_segment_sbatch_directive", about: "Request neighbouring nodes with --segment, which needs a Slurm newer than 22.05.", preset: true, at: func(c *Cluster) any { return &c.UseSegment }},
+	{name: "use_exclusive_sbatch_directive", about: "Request whole nodes with --exclusive.", preset: false, at: func(c *Cluster) any { return &c.UseExclusive }},
+	{name: "cluster", about: "Used only by srtctl."},
+	{name: "default_container", about: "Used only by srtctl."},
+	{name: "default_health_check", about: "Used only by srtctl."},
+	{name: "use_het_jobs", about: "Used only by srtctl."},
+	{name: "nginx_raise_ulimit", about: "Used only by srtctl."},
+	{name: "cloud", about: "Used only by srtctl."},
+	{name: "reporting", about: "Used only by srtctl."},
+	{name: "telemetry", about: "Used only by srtctl."},
 }
 
-// The names of the cluster file, and of the variable that says where it is.
+// Names of the cluster file and of the variable that holds its path.
 const (
 	clusterFile     = "srtslurm.yaml"
 	clusterVariable = "SRTSLURM_CONFIG"
 )
 
-// FindCluster is the path of the cluster file: given, of the environment, or in
-// the working directory or the two above; empty if there is none.
+// FindCluster returns the path of the cluster file: given, or that of the environment variable, or a file in the
+// working directory or its two parents; "" if there is none.
 func FindCluster(given string) (string, error) {
 	if given != "" {
 		_, err := os.Stat(given)
@@ -84,14 +84,14 @@ func FindCluster(given string) (string, error) {
 	return "", nil
 }
 
-// ParseCluster reads a cluster file; the error is Problems.
+// ParseCluster parses a cluster file. Its error is of type Problems.
 func ParseCluster(name string, data []byte) (*Cluster, []Note, error) {
 	r := newReader(name, &Cluster{UseGPUsPerNode: true, UseSegment: true}, clusterKeys)
 	if tree := r.parse(data); tree != nil && tree.Kind != yamltree.Null {
 		r.read(tree)
 	}
 	if limit := r.into.DefaultTimeLimit; limit != "" && !timeLimit.MatchString(strings.ToUpper(limit)) {
-		r.problem("default_time_limit", "default_time_limit: %q is no time limit: want HH:MM:SS, D-HH:MM:SS or minutes", shortened(limit))
+		r.problem("default_time_limit", "default_time_limit: %q is not a time limit: want HH:MM:SS, D-HH:MM:SS or minutes", shortened(limit))
 	}
 	if err := r.problems.err(); err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func ParseCluster(name string, data []byte) (*Cluster, []Note, error) {
 	return r.into, r.notes, nil
 }
 
-// Logs is where the directories of jobs go, if the cluster says it, else usual.
+// Logs returns the parent of the jobs' directories if the cluster file sets it, else usual.
 func (c *Cluster) Logs(usual string) string {
 	switch {
 	case c.OutputDir != "":
@@ -112,14 +112,12 @@ func (c *Cluster) Logs(usual string) string {
 	return usual
 }
 
-// usualLimit is the time limit of a job when neither it nor its cluster says one;
-// it is srtctl's.
+// usualLimit is the time limit if neither job nor cluster sets one, as in srtctl.
 const usualLimit = "04:00:00"
 
-// Resolve fills in what a job leaves to its cluster, and puts paths in place of
-// aliases; without a cluster (nil) there are none. The error is Problems of the
-// job's file: aliases that nobody knows, and workers that do not fit on the
-// cluster's nodes. A job that was resolved stays as it is.
+// Resolve fills in the values that a job leaves to its cluster, and replaces aliases by paths; a nil cluster has
+// neither. Its error is Problems of the job's file: unknown aliases, and workers that do not fit on the cluster's
+// nodes. Resolving a job twice changes nothing.
 func (c *Cluster) Resolve(j *Job) error {
 	if c == nil {
 		c = &Cluster{}
@@ -164,8 +162,8 @@ func problemsOf(err error) Problems {
 	return p
 }
 
-// alias is what a name stands for: a path, a file here and what has a colon (an
-// image of a registry, a model that is built in) stand for themselves.
+// alias returns the value of a name. Paths, names of files here, and names with a colon (an image of a registry, a
+// built-in model) are values themselves.
 func alias(name string, aliases []Setting) (string, bool) {
 	for _, a := range aliases {
 		if a.Name == name {
@@ -179,10 +177,10 @@ func alias(name string, aliases []Setting) (string, bool) {
 	return name, err == nil
 }
 
-// noAlias says that a name stands for nothing, and where it should.
+// noAlias describes an unknown alias and where to define it.
 func (c *Cluster) noAlias(name, under string, aliases []Setting) string {
 	if c.file == "" {
-		return fmt.Sprintf("no path, and no file %s here that says what the alias %q is; set %s, or give a path", clusterFile, name, clusterVariable)
+		return fmt.Sprintf("no %s found that defines the alias %q; set %s, or give a path", clusterFile, name, clusterVariable)
 	}
 	known := make([]string, len(aliases))
 	for i, a := range aliases {
@@ -196,5 +194,5 @@ func (c *Cluster) noAlias(name, under string, aliases []Setting) string {
 	if len(known) == 0 {
 		return text + ", which is empty"
 	}
-	return text + "; there are " + list(known)
+	return text + "; the aliases are " + list(known)
 }

@@ -65,10 +65,10 @@ func TestUnknownAlias(t *testing.T) {
 		cluster *Cluster
 		want    []string
 	}{
-		{cluster(t), []string{`4:9: model.path: /etc/srtslurm.yaml has no alias "dsfp4" in model_paths; did you mean dsfp8?; there are dsfp8 and llama`}},
+		{cluster(t), []string{`4:9: model.path: /etc/srtslurm.yaml has no alias "dsfp4" in model_paths; did you mean dsfp8?; the aliases are dsfp8 and llama`}},
 		{nil, []string{
-			`4:9: model.path: no path, and no file srtslurm.yaml here that says what the alias "dsfp4" is; set SRTSLURM_CONFIG, or give a path`,
-			`5:14: model.container: no path, and no file srtslurm.yaml here that says what the alias "0.5.5" is; set SRTSLURM_CONFIG, or give a path`,
+			`4:9: model.path: no srtslurm.yaml found that defines the alias "dsfp4"; set SRTSLURM_CONFIG, or give a path`,
+			`5:14: model.container: no srtslurm.yaml found that defines the alias "0.5.5"; set SRTSLURM_CONFIG, or give a path`,
 		}},
 	} {
 		j, _, err := Parse("job.yaml", []byte(text))
@@ -100,10 +100,10 @@ func TestResolveFits(t *testing.T) {
 func TestClusterProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"defualt_account: x\n":                  `1:1: unknown key "defualt_account"; did you mean default_account?`,
-		"default_time_limit: soon\n":            `1:21: default_time_limit: "soon" is no time limit: want HH:MM:SS, D-HH:MM:SS or minutes`,
-		"model_paths: [a]\n":                    "1:14: model_paths: want names and their values, got a list",
+		"default_time_limit: soon\n":            `1:21: default_time_limit: "soon" is not a time limit: want HH:MM:SS, D-HH:MM:SS or minutes`,
+		"model_paths: [a]\n":                    "1:14: model_paths: want names and values, got a list",
 		"gpus_per_node: many\n":                 `1:16: gpus_per_node: want a whole number, got "many"`,
-		"containers:\n  a:\n    b: c\n":         "3:5: containers.a: want a text, got a map",
+		"containers:\n  a:\n    b: c\n":         "3:5: containers.a: want a string, got a map",
 		"use_gpus_per_node_directive: maybe\n":  `1:30: use_gpus_per_node_directive: want true or false, got "maybe"`,
 		"default_account: a\nmodel_paths: {a\n": "",
 	} {

@@ -2,14 +2,13 @@ package spec
 
 import "fmt"
 
-// Fit tells whether the GPUs of each worker fit on its nodes: Problems if not.
-// Parse sees to it where the file says how many GPUs a node has, and
-// Cluster.Resolve where the cluster does.
+// Fit returns Problems if the GPUs of the workers do not fit on their nodes. Parse checks this if the file gives the
+// number of GPUs per node, Cluster.Resolve if the cluster does.
 func (j *Job) Fit() error {
 	return j.misfits(&j.origin, func(key string) bool { return j.given(key) }).err()
 }
 
-// misfits are the roles that do not fit; sure tells which keys are known.
+// misfits returns problems for the roles that do not fit; sure reports whether a key is known.
 func (j *Job) misfits(o *origin, sure func(key string) bool) (problems Problems) {
 	for _, role := range j.Roles() {
 		nodes, workers, each := j.Nodes(role), j.Workers(role), j.Resources.GPUsPerNode
@@ -36,7 +35,7 @@ func (j *Job) misfits(o *origin, sure func(key string) bool) (problems Problems)
 	return problems
 }
 
-// TP is the tensor-parallel size of a role's workers.
+// TP returns the tensor-parallel size of a role's workers.
 func (j *Job) TP(r Role) int { return tp(j.Backend.Config[r]) }
 
 func count(n int, what string) string {

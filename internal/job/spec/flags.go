@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Flag is one of a worker's command line.
+// Flag is a command-line flag of a worker.
 type Flag struct {
 	Key   string
 	Value any // bool, int64, float64, string, or []any of these
 }
 
-// Args are the words of the flag: --key for true, nothing for false, --key v1 v2
-// for a list, and --key value else.
+// Args returns the arguments of the flag: --key for true, nothing for false, --key v1 v2 for a list, otherwise --key
+// value.
 func (f Flag) Args() []string {
 	words := []string{"--" + f.Key}
 	switch v := f.Value.(type) {
@@ -31,7 +31,7 @@ func (f Flag) Args() []string {
 	return words
 }
 
-// word is a value as Python prints it, for Python reads it.
+// word formats a value in Python syntax, since Python parses it.
 func word(v any) string {
 	switch v := v.(type) {
 	case bool:
@@ -54,11 +54,10 @@ func word(v any) string {
 	return v.(string)
 }
 
-// tpKeys are the names of the flag that says over how many GPUs a worker's
-// layers are cut.
+// tpKeys are the names of the tensor-parallel size flag.
 var tpKeys = []string{"tensor-parallel-size", "tp-size", "tp"}
 
-// tp is that flag's value; 0 if it is not given, or not known before a sweep.
+// tp returns that flag's value; 0 if it is absent or set by a sweep.
 func tp(flags []Flag) int {
 	for _, key := range tpKeys {
 		for _, f := range flags {

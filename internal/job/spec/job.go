@@ -1,8 +1,7 @@
-// Package spec is what a job's YAML file says: a model, the nodes and workers
-// that serve it, and the windows to record of them. It reads the files that
-// srtctl reads, at the version whose profiling document is the model here, and is
-// stricter: whatever would fail only after hours in a queue is a problem with a
-// line and a column. It knows nothing of how a job is run.
+// Package spec parses a job's YAML file: a model, the nodes and workers that serve it, and the windows to record. The
+// format is that of srtctl, at the version whose profiling document is the model here. The checks are stricter: an
+// error that would otherwise appear after hours in a queue is a problem with line and column. The package has no
+// knowledge of running jobs.
 package spec
 
 import (
@@ -10,17 +9,17 @@ import (
 	"strings"
 )
 
-// Role is what a worker does.
+// Role is the function of a worker.
 type Role string
 
-// The roles. A job has prefill and decode workers, or aggregated ones.
+// Roles. A job has either prefill and decode workers or aggregated ones.
 const (
 	Prefill    Role = "prefill"
 	Decode     Role = "decode"
 	Aggregated Role = "aggregated"
 )
 
-// Job is a file that has been read and found right, with its defaults filled in.
+// Job is a valid job file with defaults filled in.
 type Job struct {
 	Name             string
 	Model            Model
@@ -29,21 +28,21 @@ type Job struct {
 	Backend          Backend
 	Benchmark        Benchmark
 	Profiling        Profiling
-	EnableConfigDump bool // what is in effect: never when something is recorded
+	EnableConfigDump bool // effective value: false if anything is recorded
 	ExtraMount       []Mount
 	Sweep            []Parameter
 
 	origin
 }
 
-// Model is what is served, and the container that serves it.
+// Model is the served model and its container.
 type Model struct {
-	Path      string // an alias of the cluster file until Cluster.Resolve
-	Container string // likewise; backend.type stepscope needs none
+	Path      string // alias of the cluster file until Cluster.Resolve
+	Container string // likewise; not needed by backend.type stepscope
 	Precision string
 }
 
-// Resources are the nodes of a job, and how many workers they have.
+// Resources are the nodes of a job and the numbers of workers on them.
 type Resources struct {
 	GPUType     string
 	GPUsPerNode int
@@ -53,34 +52,33 @@ type Resources struct {
 	AggNodes, AggWorkers         int
 }
 
-// Slurm is what the scheduler is told; empty is the cluster's default.
+// Slurm holds options of the scheduler; "" is the cluster's default.
 type Slurm struct {
 	Account, Partition, TimeLimit string
 }
 
-// The types of backends. StepScope is our own addition: the flags of
-// sglang_config go to the server of this program, which has them under SGLang's
-// names, so that a job runs where neither a GPU nor a container is.
+// Types of backends. StepScope is our own addition: the flags of sglang_config go to this program's server, which
+// accepts SGLang's names. Such a job needs neither a GPU nor a container.
 const (
 	SGLang    = "sglang"
 	StepScope = "stepscope"
 )
 
-// Backend is the program of the workers, with its flags and variables a role.
+// Backend is the program of the workers, with flags and variables per role.
 type Backend struct {
 	Type        string
 	GPUType     string
-	Environment map[Role][]Setting // in the order of the file
+	Environment map[Role][]Setting // in file order
 	Config      map[Role][]Flag    // sglang_config, by key
 
 	EnableMultipleFrontends bool
 	NumAdditionalFrontends  int
 }
 
-// Setting is a name and its value: a variable of an environment, an alias and its path.
+// Setting is a name and its value, such as a variable of an environment or an alias and its path.
 type Setting struct{ Name, Value string }
 
-// Benchmark is what srtctl runs against a job that records nothing.
+// Benchmark is the benchmark that srtctl runs against a job without profiling.
 type Benchmark struct {
 	Type          string
 	ISL, OSL      int
@@ -88,40 +86,40 @@ type Benchmark struct {
 	ReqRate       string
 }
 
-// The types of profiling.
+// Types of profiling.
 const (
 	None  = "none"
 	Torch = "torch"
 	Nsys  = "nsys"
 )
 
-// Profiling is what is recorded. A phase that is nil is not.
+// Profiling lists the phases to record; nil: not recorded.
 type Profiling struct {
 	Type            string
 	Prefill, Decode *Phase
 }
 
-// Phase is the load of a role's workers, and which of their steps are recorded.
+// Phase is the load of a role's workers and the range of steps to record.
 type Phase struct {
 	ISL, OSL, Concurrency int
 	StartStep, StopStep   int
 }
 
-// Mount is a directory of the host in a container.
+// Mount maps a host directory into a container.
 type Mount struct{ Host, Container string }
 
-// FileName is the job's name as a part of a file's: names of jobs have slashes.
+// FileName returns the job's name in a form valid as part of a file name; job names may contain slashes.
 func (j *Job) FileName() string { return notInFiles.ReplaceAllString(j.Name, "-") }
 
 var notInFiles = regexp.MustCompile(`[^A-Za-z0-9._+,-]`)
 
-// Recorded tells whether anything of the job is.
+// Recorded reports whether the job has profiling.
 func (j *Job) Recorded() bool { return j.Profiling.Type != None }
 
-// Disaggregated tells whether prefill and decode are apart.
+// Disaggregated reports whether prefill and decode run on separate workers.
 func (j *Job) Disaggregated() bool { return j.Resources.AggNodes == 0 }
 
-// Roles are the roles of the job's workers, in the order of their nodes.
+// Roles returns the roles of the job's workers, in the order of their nodes.
 func (j *Job) Roles() []Role {
 	if j.Disaggregated() {
 		return []Role{Prefill, Decode}
@@ -129,18 +127,17 @@ func (j *Job) Roles() []Role {
 	return []Role{Aggregated}
 }
 
-// Nodes is how many nodes the workers of a role have.
+// Nodes returns the number of nodes of a role.
 func (j *Job) Nodes(r Role) int {
 	return map[Role]int{Prefill: j.Resources.PrefillNodes, Decode: j.Resources.DecodeNodes, Aggregated: j.Resources.AggNodes}[r]
 }
 
-// Workers is how many workers a role has.
+// Workers returns the number of workers of a role.
 func (j *Job) Workers(r Role) int {
 	return map[Role]int{Prefill: j.Resources.PrefillWorkers, Decode: j.Resources.DecodeWorkers, Aggregated: j.Resources.AggWorkers}[r]
 }
 
-// Phase is what is recorded of a role; nil: nothing. Aggregated workers are
-// recorded under the parameters of decode, as srtctl does.
+// Phase returns the recorded phase of a role, or nil. Aggregated workers use the parameters of decode, as in srtctl.
 func (j *Job) Phase(r Role) *Phase {
 	switch {
 	case !j.Recorded():
@@ -151,7 +148,7 @@ func (j *Job) Phase(r Role) *Phase {
 	return j.Profiling.Decode
 }
 
-// Shape says in a line what the job asks for.
+// Shape summarizes the job in a line.
 func (j *Job) Shape() string {
 	var parts []string
 	for _, role := range j.Roles() {
@@ -160,7 +157,7 @@ func (j *Job) Shape() string {
 	return strings.Join(append(parts, "profiling "+j.Profiling.Type), ", ")
 }
 
-// short is the name of a role in keys of resources.
+// short returns the role's name in keys of resources.
 func (r Role) short() string {
 	if r == Aggregated {
 		return "agg"
@@ -168,5 +165,5 @@ func (r Role) short() string {
 	return string(r)
 }
 
-// title is a role at the beginning of a sentence.
+// title returns the role capitalized.
 func (r Role) title() string { return strings.ToUpper(string(r[:1])) + string(r[1:]) }

@@ -1,43 +1,41 @@
 package spec
 
-// key is a line of the table of what a file may hold. Reading, the text of
-// problems and the JSON schema are all made of such tables.
+// key describes a key of a file. Parsing, the texts of problems and the JSON schema all derive from tables of keys.
 type key[T any] struct {
 	name     string
 	about    string
 	required bool
-	unless   string   // another key's value, as backend.type=stepscope, which needs this one not
-	choices  []string // of a text
-	lines    bool     // a text may have several
-	least    int      // of a number
-	preset   any      // its default, for the schema
+	unless   string   // not required if another key has this value, such as backend.type=stepscope
+	choices  []string // allowed strings
+	lines    bool     // allows a multi-line string
+	least    int      // minimum of a number
+	preset   any      // default, for the schema
 
-	// at is where the value goes; its type says what is wanted: *string, *int,
-	// *bool, *[]int (a list of numbers, or 1x4x8), *[]Mount (of host:container),
-	// func([]Setting) (a map of texts), func([]Flag), *[]Parameter. Nil: a value
-	// of any kind, which is not used.
+	// at returns the destination of the value, whose type determines the expected form: *string, *int, *bool, *[]int (a
+	// list of numbers, or 1x4x8), *[]Mount (of host:container), func([]Setting) (a map of strings), func([]Flag),
+	// *[]Parameter. Nil means any value, which is ignored.
 	at func(*T) any
 
 	keys  []key[T] // of a map
-	begin func(*T) // the map is there
-	stays bool     // an empty map is a mistake, not the same as none
+	begin func(*T) // called if the map is present
+	stays bool     // an empty map is an error, not the same as no map
 }
 
-// most is the largest number that a key takes: none of them counts higher.
+// most is the largest number that a key accepts.
 const most = 1<<31 - 1
 
 var jobKeys = []key[Job]{
-	{name: "name", about: "Name of the job, which the scheduler shows.", required: true, at: func(j *Job) any { return &j.Name }},
-	{name: "model", about: "What is served.", required: true, keys: []key[Job]{
+	{name: "name", about: "Name of the job, shown by the scheduler.", required: true, at: func(j *Job) any { return &j.Name }},
+	{name: "model", about: "The model to serve.", required: true, keys: []key[Job]{
 		{name: "path", about: "Directory of the model, or its alias in the cluster file.", required: true, at: func(j *Job) any { return &j.Model.Path }},
 		{name: "container", about: "Image of the workers' container, or its alias in the cluster file.", required: true, unless: "backend.type=" + StepScope,
 			at: func(j *Job) any { return &j.Model.Container }},
 		{name: "precision", about: "Number format of the weights.", required: true, choices: []string{"fp4", "fp8", "fp16", "bf16"}, at: func(j *Job) any { return &j.Model.Precision }},
 	}},
-	{name: "resources", about: "The nodes, and how many workers they have: four keys for prefill and decode, or two for aggregated workers.", required: true, keys: []key[Job]{
-		{name: "gpu_type", about: "The GPUs of the nodes; cpu for backend.type stepscope alone.", required: true, choices: []string{"gb200", "gb300", "h100", noGPU},
+	{name: "resources", about: "Nodes and workers: four keys for prefill and decode workers, or two for aggregated workers.", required: true, keys: []key[Job]{
+		{name: "gpu_type", about: "GPUs of the nodes; cpu only with backend.type stepscope.", required: true, choices: []string{"gb200", "gb300", "h100", noGPU},
 			at: func(j *Job) any { return &j.Resources.GPUType }},
-		{name: "gpus_per_node", about: "GPUs of a node.", least: 1, preset: 4, at: func(j *Job) any { return &j.Resources.GPUsPerNode }},
+		{name: "gpus_per_node", about: "GPUs per node.", least: 1, preset: 4, at: func(j *Job) any { return &j.Resources.GPUsPerNode }},
 		{name: "prefill_nodes", about: "Nodes of the prefill workers.", least: 1, at: func(j *Job) any { return &j.Resources.PrefillNodes }},
 		{name: "decode_nodes", about: "Nodes of the decode workers.", least: 1, at: func(j *Job) any { return &j.Resources.DecodeNodes }},
 		{name: "prefill_workers", about: "Prefill workers; 1 when profiling.", at: func(j *Job) any { return &j.Resources.PrefillWorkers }},
@@ -45,7 +43,7 @@ var jobKeys = []key[Job]{
 		{name: "agg_nodes", about: "Nodes of the aggregated workers.", least: 1, at: func(j *Job) any { return &j.Resources.AggNodes }},
 		{name: "agg_workers", about: "Aggregated workers; 1 when profiling.", at: func(j *Job) any { return &j.Resources.AggWorkers }},
 	}},
-	{name: "slurm", about: "What the scheduler is told; the cluster file has defaults.", keys: []key[Job]{
+	{name: "slurm", about: "Options for the scheduler; the cluster file has defaults.", keys: []key[Job]{
 		{name: "account", about: "Account.", at: func(j *Job) any { return &j.Slurm.Account }},
 		{name: "partition", about: "Partition.", at: func(j *Job) any { return &j.Slurm.Partition }},
 		{name: "time_limit", about: "Time limit: HH:MM:SS, D-HH:MM:SS or minutes.", at: func(j *Job) any { return &j.Slurm.TimeLimit }},
@@ -54,28 +52,28 @@ var jobKeys = []key[Job]{
 		{name: "type", about: "sglang, or stepscope: the embedded server, with the same flags.", choices: []string{SGLang, StepScope}, preset: SGLang, at: func(j *Job) any { return &j.Backend.Type }},
 		{name: "gpu_type", about: "Name of the GPUs and the precision; resources.gpu_type-model.precision unless given.", at: func(j *Job) any { return &j.Backend.GPUType }},
 		environmentOf(Prefill), environmentOf(Decode), environmentOf(Aggregated),
-		{name: "sglang_config", about: "Flags of the workers, a section a role.", keys: []key[Job]{flagsOf(Prefill), flagsOf(Decode), flagsOf(Aggregated)}},
+		{name: "sglang_config", about: "Flags of the workers, one section per role.", keys: []key[Job]{flagsOf(Prefill), flagsOf(Decode), flagsOf(Aggregated)}},
 		{name: "enable_multiple_frontends", about: "Several frontends behind nginx.", preset: true, at: func(j *Job) any { return &j.Backend.EnableMultipleFrontends }},
-		{name: "num_additional_frontends", about: "Frontends beside the first.", preset: 9, at: func(j *Job) any { return &j.Backend.NumAdditionalFrontends }},
+		{name: "num_additional_frontends", about: "Frontends in addition to the first.", preset: 9, at: func(j *Job) any { return &j.Backend.NumAdditionalFrontends }},
 	}},
-	{name: "benchmark", about: "The load of a job that records nothing.", keys: []key[Job]{
+	{name: "benchmark", about: "Load of a job that does not profile.", keys: []key[Job]{
 		{name: "type", about: "Benchmark; manual when profiling.", choices: []string{manual, "sa-bench", "mmlu", "gpqa"}, preset: manual, at: func(j *Job) any { return &j.Benchmark.Type }},
-		{name: "isl", about: "Tokens of a prompt.", least: 1, at: func(j *Job) any { return &j.Benchmark.ISL }},
-		{name: "osl", about: "Tokens of an answer.", least: 1, at: func(j *Job) any { return &j.Benchmark.OSL }},
-		{name: "concurrencies", about: "Requests at a time, one run each: a list, or 1x4x8.", at: func(j *Job) any { return &j.Benchmark.Concurrencies }},
-		{name: "req_rate", about: "Requests a second, or inf.", preset: "inf", at: func(j *Job) any { return &j.Benchmark.ReqRate }},
+		{name: "isl", about: "Input length in tokens.", least: 1, at: func(j *Job) any { return &j.Benchmark.ISL }},
+		{name: "osl", about: "Output length in tokens.", least: 1, at: func(j *Job) any { return &j.Benchmark.OSL }},
+		{name: "concurrencies", about: "Concurrent requests, one run per value: a list, or 1x4x8.", at: func(j *Job) any { return &j.Benchmark.Concurrencies }},
+		{name: "req_rate", about: "Requests per second, or inf.", preset: "inf", at: func(j *Job) any { return &j.Benchmark.ReqRate }},
 	}},
-	{name: "profiling", about: "What is recorded. A phase that is left out is not.", stays: true, keys: []key[Job]{
+	{name: "profiling", about: "The phases to record; a phase that is left out is not recorded.", stays: true, keys: []key[Job]{
 		{name: "type", about: "The profiler.", required: true, choices: []string{None, Torch, Nsys}, at: func(j *Job) any { return &j.Profiling.Type }},
 		phaseOf(Prefill, func(j *Job) **Phase { return &j.Profiling.Prefill }),
 		phaseOf(Decode, func(j *Job) **Phase { return &j.Profiling.Decode }),
 	}},
 	{name: "enable_config_dump", about: "Workers write their configuration; false when profiling.", preset: true, at: func(j *Job) any { return &j.EnableConfigDump }},
-	{name: "extra_mount", about: "More directories of the host in the containers, as host:container.", at: func(j *Job) any { return &j.ExtraMount }},
-	{name: "sweep", about: "Values of each parameter: one job for each combination, with {parameter} replaced.", at: func(j *Job) any { return &j.Sweep }},
+	{name: "extra_mount", about: "Additional host directories to mount in the containers, as host:container.", at: func(j *Job) any { return &j.ExtraMount }},
+	{name: "sweep", about: "Parameters and their values: one job per combination, with {parameter} replaced.", at: func(j *Job) any { return &j.Sweep }},
 }
 
-// Values with a meaning of their own.
+// Special values.
 const (
 	manual = "manual"
 	noGPU  = "cpu"
@@ -88,7 +86,7 @@ func environmentOf(r Role) key[Job] {
 }
 
 func flagsOf(r Role) key[Job] {
-	return key[Job]{name: string(r), about: "Flags of the " + string(r) + " workers, without their dashes.", stays: true, at: func(j *Job) any {
+	return key[Job]{name: string(r), about: "Flags of the " + string(r) + " workers, without leading dashes.", stays: true, at: func(j *Job) any {
 		return func(flags []Flag) { j.Backend.Config[r] = flags }
 	}}
 }
@@ -97,25 +95,25 @@ func phaseOf(r Role, at func(*Job) **Phase) key[Job] {
 	number := func(name, about string, least int, required bool, preset any, to func(*Phase) *int) key[Job] {
 		return key[Job]{name: name, about: about, least: least, required: required, preset: preset, at: func(j *Job) any { return to(*at(j)) }}
 	}
-	about := "Load and steps of the " + string(r) + " workers"
+	about := "Load and recorded steps of the " + string(r) + " workers"
 	if r == Decode {
-		about += ", and of aggregated ones"
+		about += " and of aggregated workers"
 	}
 	return key[Job]{name: string(r), about: about + ".", stays: true,
 		begin: func(j *Job) { *at(j) = &Phase{StopStep: lastStep} },
 		keys: []key[Job]{
-			number("isl", "Tokens of a prompt.", 1, true, nil, func(p *Phase) *int { return &p.ISL }),
-			number("osl", "Tokens of an answer.", 1, true, nil, func(p *Phase) *int { return &p.OSL }),
-			number("concurrency", "Requests at a time.", 1, true, nil, func(p *Phase) *int { return &p.Concurrency }),
-			number("start_step", "The first step of the load that is recorded.", 0, false, 0, func(p *Phase) *int { return &p.StartStep }),
-			number("stop_step", "The step at which recording ends.", 1, false, lastStep, func(p *Phase) *int { return &p.StopStep }),
+			number("isl", "Input length in tokens.", 1, true, nil, func(p *Phase) *int { return &p.ISL }),
+			number("osl", "Output length in tokens.", 1, true, nil, func(p *Phase) *int { return &p.OSL }),
+			number("concurrency", "Concurrent requests.", 1, true, nil, func(p *Phase) *int { return &p.Concurrency }),
+			number("start_step", "First step of the load to record.", 0, false, 0, func(p *Phase) *int { return &p.StartStep }),
+			number("stop_step", "Step at which recording ends.", 1, false, lastStep, func(p *Phase) *int { return &p.StopStep }),
 		}}
 }
 
-// lastStep is where a phase that does not say so stops.
+// lastStep is the default of stop_step.
 const lastStep = 50
 
-// newJob is a job with every default that needs no other key.
+// newJob returns a job with all defaults that do not depend on other keys.
 func newJob() *Job {
 	return &Job{
 		Resources:        Resources{GPUsPerNode: 4},

@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// Note is something to say of a place of a file: what is wrong there, or, among
-// the notes beside a job, what was decided for the writer.
+// Note is a remark about a place in a file: a problem, or information about a default or conversion that Parse applied.
 type Note struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	Key    string `json:"key,omitempty"` // as profiling.prefill.isl
+	Key    string `json:"key,omitempty"` // such as profiling.prefill.isl
 	Text   string `json:"text"`
 }
 
 func (n Note) String() string { return fmt.Sprintf("%s:%d:%d: %s", n.File, n.Line, n.Column, n.Text) }
 
-// Problems are all that is wrong with a file, in the order of its lines.
+// Problems lists all errors of a file, in line order.
 type Problems []Note
 
 func (p Problems) Error() string {
@@ -30,7 +29,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err is nil if there are none.
+// err returns nil if there are no problems.
 func (p Problems) err() error {
 	if len(p) == 0 {
 		return nil
@@ -39,27 +38,26 @@ func (p Problems) err() error {
 	return p
 }
 
-// InOrder puts notes in the order of their lines.
+// InOrder sorts notes by line and column.
 func InOrder(notes []Note) {
 	slices.SortStableFunc(notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// spot is a place in a file.
+// spot is a position in a file.
 type spot struct{ line, column int }
 
-// origin is where the keys of a file stand.
+// origin records the positions of a file's keys.
 type origin struct {
 	file  string
-	spots map[string]spot // by key, as profiling.prefill.isl
+	spots map[string]spot // by key, such as profiling.prefill.isl
 }
 
-// given tells whether the file has a key, with a value.
+// given reports whether the file has the key with a value.
 func (o *origin) given(key string) bool { _, ok := o.spots[key]; return ok }
 
-// note is about a key, or where it should stand: beside the nearest key around
-// it that the file has.
+// note returns a note about a key, positioned at the key or at its nearest enclosing key in the file.
 func (o *origin) note(key, format string, args ...any) Note {
 	at := spot{1, 1}
 	for around := key; around != ""; {
@@ -72,5 +70,5 @@ func (o *origin) note(key, format string, args ...any) Note {
 	return Note{o.file, at.line, at.column, key, fmt.Sprintf(format, args...)}
 }
 
-// Problem is about a key of the job's file, for problems that are found outside.
+// Problem returns a note about a key of the job's file, for problems found outside this package.
 func (j *Job) Problem(key, text string) Note { return j.note(key, "%s: %s", key, text) }

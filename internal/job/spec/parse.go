@@ -6,9 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Parse reads a job. The error is Problems: all of them, not the first. The notes
-// say what was decided for the writer. Of a file with a sweep the job has the
-// values that no parameter changes, and Expand has the jobs.
+// Parse parses a job file. Its error is Problems: all of them, not only the first. The notes report choices made for
+// the user. For a file with a sweep, the job has only the values that no parameter changes; Expand returns the jobs.
 func Parse(name string, data []byte) (*Job, []Note, error) {
 	tree, params, problems := document(name, data)
 	j, notes, more := readJob(name, tree, params)
@@ -18,7 +17,7 @@ func Parse(name string, data []byte) (*Job, []Note, error) {
 	return j, notes, nil
 }
 
-// document is a file's tree, and the parameters of its sweep.
+// document returns a file's tree and the parameters of its sweep.
 func document(name string, data []byte) (*yamltree.Node, []Parameter, Problems) {
 	r := newReader(name, newJob(), jobKeys)
 	tree := r.parse(data)
@@ -32,7 +31,7 @@ func document(name string, data []byte) (*yamltree.Node, []Parameter, Problems) 
 	return tree, r.params, r.problems
 }
 
-// readJob reads a job of a tree; params are what placeholders may name.
+// readJob reads a job from a tree; params are the valid names of placeholders.
 func readJob(name string, tree *yamltree.Node, params []Parameter) (*Job, []Note, Problems) {
 	r := newReader(name, newJob(), jobKeys)
 	r.params = params

@@ -9,17 +9,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// reader fills a T from a tree by a table of keys, and collects all that is
-// wrong. Keys are told by their paths, as profiling.prefill.isl.
+// reader fills a T from a tree by a table of keys, and collects all problems. Keys are identified by their paths, such
+// as profiling.prefill.isl.
 type reader[T any] struct {
 	origin
 	into  *T
 	table []key[T]
-	// open are keys whose value is a placeholder that a sweep will fill; bad are
-	// those with a problem. Nothing can be concluded from either.
+	// open are keys whose value is a placeholder of a sweep; bad are keys with a problem. No conclusion can be drawn
+	// from either.
 	open, bad map[string]bool
-	texts     map[string]string // texts and numbers as they are written
-	params    []Parameter       // of the sweep, if there is one
+	texts     map[string]string // strings and numbers as written
+	params    []Parameter       // of the sweep, if any
 	problems  Problems
 	notes     []Note
 }
@@ -31,27 +31,27 @@ func newReader[T any](file string, into *T, table []key[T]) *reader[T] {
 	}
 }
 
-// sure tells whether a key has a value that can be relied on.
+// sure reports whether a key has a reliable value.
 func (r *reader[T]) sure(key string) bool { return r.given(key) && !r.open[key] && !r.bad[key] }
 
-// problem is about a key, at its place.
+// problem adds a problem at a key's position.
 func (r *reader[T]) problem(key, format string, args ...any) {
 	r.bad[key] = true
 	r.problems = append(r.problems, r.note(key, format, args...))
 }
 
-// remark is a note about a key.
+// remark adds a note about a key.
 func (r *reader[T]) remark(key, format string, args ...any) {
 	r.notes = append(r.notes, r.note(key, format, args...))
 }
 
-// wrong is a problem of a node somewhere in the value of a key.
+// wrong adds a problem at a node within the value of a key.
 func (r *reader[T]) wrong(key string, n *yamltree.Node, format string, args ...any) {
 	r.bad[key] = true
 	r.problems = append(r.problems, Note{r.file, n.Line, n.Column, key, fmt.Sprintf(format, args...)})
 }
 
-// parse reads the text of a file.
+// parse parses the text of a file.
 func (r *reader[T]) parse(data []byte) *yamltree.Node {
 	tree, problems := yamltree.Parse(data)
 	for _, p := range problems {
@@ -63,12 +63,12 @@ func (r *reader[T]) parse(data []byte) *yamltree.Node {
 // read reads a whole document by its table.
 func (r *reader[T]) read(tree *yamltree.Node) {
 	switch {
-	case tree == nil: // it could not be read; that is said
+	case tree == nil: // not parsable; already reported
 		return
 	case tree.Kind == yamltree.Null:
-		r.wrong("", tree, "there is nothing in this file")
+		r.wrong("", tree, "the file is empty")
 	case tree.Kind != yamltree.Map:
-		r.wrong("", tree, "want keys and their values, got %s", described(tree))
+		r.wrong("", tree, "want keys and values, got %s", described(tree))
 		return
 	default:
 		r.fields("", r.table, tree)
@@ -99,7 +99,7 @@ func (r *reader[T]) field(path string, k *key[T], e yamltree.Entry) {
 		if k.required || k.stays {
 			r.problem(path, "%s has no value", path)
 		} else {
-			delete(r.spots, path) // as if it were not there
+			delete(r.spots, path) // treat as absent
 		}
 		return
 	}
@@ -117,8 +117,7 @@ func (r *reader[T]) field(path string, k *key[T], e yamltree.Entry) {
 	r.fields(path, k.keys, e.Value)
 }
 
-// missing says which required keys are not there, those of maps that are not
-// there too.
+// missing reports missing required keys, including those of missing maps.
 func (r *reader[T]) missing(path string, keys []key[T]) {
 	for i := range keys {
 		k := &keys[i]
@@ -136,7 +135,7 @@ func (r *reader[T]) missing(path string, keys []key[T]) {
 	}
 }
 
-// missingText says that a key is missing; in srtctl's words where it has some.
+// missingText describes a missing key, in srtctl's words if it has any.
 func missingText(path string) string {
 	text := path + " is missing"
 	if strings.HasPrefix(path, "profiling.") && (strings.HasSuffix(path, ".isl") || strings.HasSuffix(path, ".osl")) {
@@ -169,14 +168,13 @@ func names[T any](keys []key[T]) []string {
 	return all
 }
 
-// later are keys of later versions of srtctl, which people bring along.
+// later are keys of later srtctl versions that users may copy.
 var later = map[string]string{
-	"schema": "files of srtctl 2 are not read here", "roles": "files of srtctl 2 are not read here", "engine": "files of srtctl 2 are not read here",
+	"schema": "files of srtctl 2 are not supported", "roles": "files of srtctl 2 are not supported", "engine": "files of srtctl 2 are not supported",
 	"profiling.aggregated": "aggregated workers are recorded by profiling.decode",
 }
 
-// unknown says that there is no such key, and what may have been meant: one like
-// it, or one that belongs elsewhere.
+// unknown describes an unknown key and suggests a similar key, or one in another section.
 func unknown[T any](path, name string, here []string, table []key[T]) string {
 	text := fmt.Sprintf("unknown key %q", name)
 	if path != "" {
@@ -193,10 +191,10 @@ func unknown[T any](path, name string, here []string, table []key[T]) string {
 			return fmt.Sprintf("%s; did you mean %s?", text, at)
 		}
 	}
-	return fmt.Sprintf("%s; there are %s", text, list(here))
+	return fmt.Sprintf("%s; the keys are %s", text, list(here))
 }
 
-// paths are all keys of a table.
+// paths returns the paths of all keys in a table.
 func paths[T any](path string, keys []key[T]) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, k := range keys {
@@ -213,7 +211,7 @@ func paths[T any](path string, keys []key[T]) iter.Seq[string] {
 	}
 }
 
-// list is words as a sentence has them.
+// list joins words as in a sentence.
 func list(words []string) string {
 	if n := len(words) - 1; n > 0 {
 		return strings.Join(words[:n], ", ") + " and " + words[n]

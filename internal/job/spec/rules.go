@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// jobRules holds the values of a job against each other. Texts that srtctl has
-// too begin word for word as srtctl's: people search for them.
+// jobRules checks the values of a job against each other. Messages that srtctl also has begin exactly as srtctl's,
+// since users search for them.
 type jobRules struct {
 	*reader[Job]
 	j *Job
@@ -29,20 +29,19 @@ func (r jobRules) check() {
 	}
 }
 
-// timeLimit is a time as Slurm reads it: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM,
-// D-HH:MM:SS.
+// timeLimit matches a Slurm time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS.
 var timeLimit = regexp.MustCompile(`^(\d+(:\d+){0,2}|\d+-\d+(:\d+){0,2}|UNLIMITED|INFINITE)$`)
 
 func (r jobRules) values() {
 	if limit := r.j.Slurm.TimeLimit; r.sure("slurm.time_limit") && !timeLimit.MatchString(strings.ToUpper(limit)) {
-		r.problem("slurm.time_limit", "slurm.time_limit: %q is no time limit: want HH:MM:SS, D-HH:MM:SS or minutes", shortened(limit))
+		r.problem("slurm.time_limit", "slurm.time_limit: %q is not a time limit: want HH:MM:SS, D-HH:MM:SS or minutes", shortened(limit))
 	}
 	if r.j.Resources.GPUType == noGPU && r.j.Backend.Type != StepScope && !r.open["backend.type"] {
-		r.problem("resources.gpu_type", "resources.gpu_type: %s is for backend.type %s alone", noGPU, StepScope)
+		r.problem("resources.gpu_type", "resources.gpu_type: %s is only for backend.type %s", noGPU, StepScope)
 	}
 }
 
-// mode says which roles the resources are for, and what they lack.
+// mode returns the roles that the resources define, and reports missing keys.
 func (r jobRules) mode() []Role {
 	if r.bad["resources"] {
 		return nil
@@ -67,7 +66,7 @@ func (r jobRules) mode() []Role {
 	wanted, roles := apart, []Role{Prefill, Decode}
 	switch {
 	case a != "" && b != "":
-		r.problem("resources."+b, "Cannot specify both disaggregated and aggregated mode: there are %s and %s", a, b)
+		r.problem("resources."+b, "Cannot specify both disaggregated and aggregated mode: found %s and %s", a, b)
 		return nil
 	case a == "" && b == "":
 		r.problem("resources", "resources: give %s, or %s", list(apart), list(together))
@@ -100,7 +99,7 @@ func (r jobRules) workers(key string) int {
 	return 0
 }
 
-// recording holds what profiling excludes.
+// recording reports settings that profiling excludes.
 func (r jobRules) recording(roles []Role) {
 	if !r.j.Recorded() {
 		return
@@ -124,7 +123,7 @@ func (r jobRules) recording(roles []Role) {
 	}
 }
 
-// phases holds what is recorded of each role.
+// phases checks the recorded phase of each role.
 func (r jobRules) phases(roles []Role) {
 	for _, role := range []Role{Prefill, Decode} {
 		p := r.j.Profiling.Prefill
@@ -166,8 +165,7 @@ func (r jobRules) phases(roles []Role) {
 	r.problem("profiling.type", "profiling.type is %s, but no phase would run: give %s", r.j.Profiling.Type, strings.Join(want, " or "))
 }
 
-// sections holds sglang_config against the resources: each role has its section,
-// and no other role has one.
+// sections checks sglang_config against the resources: exactly the roles of the job have a section.
 func (r jobRules) sections(roles []Role) {
 	const at = "backend.sglang_config"
 	if roles == nil || r.bad["backend"] || r.bad[at] {
@@ -202,7 +200,7 @@ func (r jobRules) sections(roles []Role) {
 	}
 }
 
-// benchmark holds what sa-bench cannot do without.
+// benchmark reports missing keys that sa-bench needs.
 func (r jobRules) benchmark() {
 	if r.j.Benchmark.Type != "sa-bench" || r.j.Recorded() {
 		return

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// Schema is a JSON schema (draft 2020-12) of job files, for editors: the keys,
-// what they hold, their defaults and their words. It is made of the table that
-// reading goes by, and right is what Parse takes, numbers in quotes for one.
-// What concerns several keys is left to Parse.
+// Schema returns a JSON schema (draft 2020-12) of job files for editors: keys, types, defaults and allowed values. It
+// is generated from the same table as the parser and accepts whatever Parse accepts, such as numbers in quotes. Rules
+// that involve several keys are left to Parse.
 func Schema() []byte {
 	top := mapSchema(jobKeys)
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	top["title"] = "A job of stepscope, in the form of srtctl"
+	top["title"] = "A stepscope job, in srtctl's format"
 	top["$defs"] = schema{"parameter": fillerItself}
 	top["allOf"] = exceptions("", jobKeys)
 	var text bytes.Buffer
@@ -22,14 +21,14 @@ func Schema() []byte {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(top); err != nil {
-		panic(err) // the table holds what JSON cannot
+		panic(err) // the table contains a value that JSON cannot represent
 	}
 	return text.Bytes()
 }
 
 type schema = map[string]any
 
-// mapSchema is that of a map of known keys.
+// mapSchema returns the schema of a map of known keys.
 func mapSchema(keys []key[Job]) schema {
 	properties, required := schema{}, []string{}
 	for _, k := range keys {
@@ -55,8 +54,8 @@ func mapSchema(keys []key[Job]) schema {
 
 func anyOf(of ...schema) schema { return schema{"anyOf": of} }
 
-// filler is what a sweep replaces, as a whole value: "{name}", or {name} without
-// quotes, which YAML takes for a map.
+// filler is the schema of a placeholder as a whole value: "{name}", or {name} without quotes, which YAML parses as a
+// map.
 var filler = schema{"$ref": "#/$defs/parameter"}
 
 var fillerItself = anyOf(
@@ -64,7 +63,7 @@ var fillerItself = anyOf(
 	schema{"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": schema{"type": "null"}},
 )
 
-// valueSchema is that of the value of a key.
+// valueSchema returns the schema of the value of a key.
 func valueSchema(k key[Job]) schema {
 	if k.keys != nil {
 		return mapSchema(k.keys)
@@ -108,7 +107,7 @@ func valueSchema(k key[Job]) schema {
 	panic("the table has a type at " + k.name + " that the schema lacks")
 }
 
-// exceptions are the keys that are required unless another has some value.
+// exceptions returns the conditions for keys that are required unless another key has a given value.
 func exceptions(path string, keys []key[Job]) (all []schema) {
 	for _, k := range keys {
 		at := join(path, k.name)
@@ -120,7 +119,7 @@ func exceptions(path string, keys []key[Job]) (all []schema) {
 	return all
 }
 
-// holds is the schema of a document that has a key with such a value.
+// holds returns the schema of a document in which a key has the given value.
 func holds(path string, value schema) schema {
 	names := strings.Split(path, ".")
 	for _, name := range slices.Backward(names) {

@@ -177,8 +177,8 @@ func TestSchemaTakes(t *testing.T) {
 
 // betweenKeys are the rules that hold keys against each other, or look into
 // texts: those a schema leaves to Parse.
-var betweenKeys = regexp.MustCompile(`Profiling mode|Cannot |mode \(|resource mismatch|no phase would run|want more than start_step|cpu is for|` +
-	`resources: give|resources\.\w+ is missing|sa-bench needs|no time limit|line break|stands here twice|want at least 1, got 0|specified$`)
+var betweenKeys = regexp.MustCompile(`Profiling mode|Cannot |mode \(|resource mismatch|no phase would run|want more than start_step|cpu is only for|` +
+	`resources: give|resources\.\w+ is missing|sa-bench needs|not a time limit|line break|stands here twice|want at least 1, got 0|specified$`)
 
 // The schema refuses what Parse refuses, but for the rules between keys.
 func TestSchemaRefuses(t *testing.T) {

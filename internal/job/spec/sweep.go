@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Parameter is a parameter of a sweep, with its values as they are written.
+// Parameter is a parameter of a sweep, with its values as written.
 type Parameter struct {
 	Name   string
 	Values []string
@@ -22,28 +22,27 @@ type Parameter struct {
 // Variant is one job of a sweep.
 type Variant struct {
 	Name       string // of its directory: job_001_NAME
-	Of         string // the name that the file has, without its placeholders
+	Of         string // name in the file, without its placeholders
 	Parameters []Setting
 	Job        *Job
 	Notes      []Note
 }
 
-// mostVariants bounds a sweep: a slip of the pen is not to fill a cluster.
+// mostVariants limits the size of a sweep, so that a typing error cannot fill a cluster.
 const mostVariants = 1000
 
-// inBraces is what a sweep replaces.
+// inBraces matches a placeholder.
 var inBraces = regexp.MustCompile(`\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}`)
 
-// placeholder tells whether a value is a placeholder of the sweep, alone or among
-// other letters, and says so if it names no parameter. Other braces are none of
-// ours: flags may hold JSON.
+// placeholder reports whether a value is or contains a placeholder of the sweep. A whole placeholder that names no
+// parameter is a problem. Other braces are left alone: flags may hold JSON.
 func (r *reader[T]) placeholder(path string, n *yamltree.Node) bool {
 	name, whole := alone(n)
 	if whole && !r.parameter(name) {
 		if n.Kind == yamltree.Map {
-			return false // a map it is
+			return false // a regular map
 		}
-		text := fmt.Sprintf("%s: {%s} is no parameter of sweep", path, name)
+		text := fmt.Sprintf("%s: {%s} is not a parameter of sweep", path, name)
 		var all []string
 		for _, p := range r.params {
 			all = append(all, p.Name)
@@ -51,7 +50,7 @@ func (r *reader[T]) placeholder(path string, n *yamltree.Node) bool {
 		if like := suggest.Closest(name, all); like != "" {
 			text += fmt.Sprintf("; did you mean {%s}?", like)
 		} else if len(all) > 0 {
-			text += "; there are " + list(all)
+			text += "; the parameters are " + list(all)
 		}
 		r.wrong(path, n, "%s", text)
 		return true
@@ -67,13 +66,13 @@ func (r *reader[T]) placeholder(path string, n *yamltree.Node) bool {
 	return whole
 }
 
-// parameter tells whether the sweep has one of this name.
+// parameter reports whether the sweep has a parameter of this name.
 func (r *reader[T]) parameter(name string) bool {
 	return slices.ContainsFunc(r.params, func(p Parameter) bool { return p.Name == name })
 }
 
-// alone is the name of a placeholder that is a whole value: "{name}", or {name}
-// without quotes, which YAML takes for a map.
+// alone returns the name of a placeholder that is a whole value: "{name}", or {name} without quotes, which YAML parses
+// as a map.
 func alone(n *yamltree.Node) (name string, ok bool) {
 	if n.Kind == yamltree.Map && len(n.Entries) == 1 && n.Entries[0].Value.Kind == yamltree.Null {
 		return n.Entries[0].Key, true
@@ -98,7 +97,7 @@ func (r *reader[T]) sweep(e yamltree.Entry) {
 		at := join("sweep", p.Key)
 		r.spots[at] = spot{p.Line, p.Column}
 		if !parameter.MatchString(p.Key) {
-			r.problem(at, "sweep: %q is no name of a parameter: want letters, digits, - and _", shortened(p.Key))
+			r.problem(at, "sweep: %q is not a parameter name: want letters, digits, - and _", shortened(p.Key))
 			continue
 		}
 		if p.Value.Kind != yamltree.List || len(p.Value.Items) == 0 {
@@ -109,7 +108,7 @@ func (r *reader[T]) sweep(e yamltree.Entry) {
 		for _, v := range p.Value.Items {
 			text, ok := swept(v)
 			if !ok {
-				r.wrong(at, v, "%s: want texts, numbers, true, false or lists of these, got %s", at, described(v))
+				r.wrong(at, v, "%s: want strings, numbers, true, false or lists of these, got %s", at, described(v))
 			}
 			param.Values = append(param.Values, text)
 		}
@@ -122,7 +121,7 @@ func (r *reader[T]) sweep(e yamltree.Entry) {
 
 var parameter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// swept is a value of a parameter as letters; those of a list have commas between.
+// swept returns a parameter's value as a string; list items are joined with commas.
 func swept(n *yamltree.Node) (string, bool) {
 	switch n.Kind {
 	case yamltree.Null, yamltree.Map:
@@ -141,8 +140,8 @@ func swept(n *yamltree.Node) (string, bool) {
 	return n.Source, true
 }
 
-// Expand gives the jobs of a sweep: the product of its parameters, the last one
-// changing fastest. Of a file without a sweep it gives the one job.
+// Expand returns the jobs of a sweep: the product of its parameters, the last one changing fastest. A file without a
+// sweep gives one job.
 func Expand(name string, data []byte) ([]Variant, error) {
 	if _, _, err := Parse(name, data); err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ func Expand(name string, data []byte) ([]Variant, error) {
 	return all, problems.err()
 }
 
-// Told are the parameters for people: size=4096 and graph=true.
+// Told formats the parameters for display: size=4096 and graph=true.
 func (v *Variant) Told() string { return told(v.Parameters) }
 
 func told(settings []Setting) string {
@@ -190,8 +189,8 @@ func told(settings []Setting) string {
 	return list(words)
 }
 
-// variantName is the name of a job of a sweep: what its parameters are that the
-// name itself does not mention is appended, as srtctl does.
+// variantName returns the name of a job of a sweep. Parameters that the name does not mention are appended, as in
+// srtctl.
 func variantName(tree *yamltree.Node, name string, settings []Setting) string {
 	written := writtenName(tree)
 	for _, s := range settings {
@@ -202,7 +201,7 @@ func variantName(tree *yamltree.Node, name string, settings []Setting) string {
 	return name
 }
 
-// writtenName is the name that stands in a file.
+// writtenName returns the name as written in the file.
 func writtenName(tree *yamltree.Node) string {
 	for _, e := range tree.Entries {
 		if e.Key == "name" {
@@ -212,8 +211,8 @@ func writtenName(tree *yamltree.Node) string {
 	return ""
 }
 
-// filled is a tree with the values of a sweep in place of its placeholders; top:
-// it is the document, whose sweep goes.
+// filled returns a tree with the sweep's placeholders replaced by values. If top is set, the tree is the document and
+// its sweep is removed.
 func filled(n *yamltree.Node, values map[string]*yamltree.Node, top bool) *yamltree.Node {
 	if name, ok := alone(n); ok && values[name] != nil {
 		v := *values[name]

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// value reads a value that is no map of known keys, by where it goes.
+// value reads a value that is not a map of known keys, according to its destination.
 func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 	if k.at == nil {
 		return
@@ -52,7 +52,7 @@ func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 	}
 }
 
-// described is a value in a sentence.
+// described describes a value in a sentence.
 func described(n *yamltree.Node) string {
 	switch n.Kind {
 	case yamltree.Null:
@@ -75,8 +75,8 @@ func shortened(s string) string {
 	return s
 }
 
-// text reads a text. A number or true stands for its letters: that is what was
-// meant by "container: 0.5", and YAML's quotes are easily forgotten.
+// text reads a string. Numbers and booleans are accepted as their text: "container: 0.5" means the string, and YAML's
+// quotes are easily forgotten.
 func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 	got, ok := r.letters(path, n)
 	if !ok {
@@ -85,7 +85,7 @@ func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 	r.texts[path] = got
 	switch {
 	case len(k.choices) > 0 && !slices.Contains(k.choices, got):
-		r.wrong(path, n, "%s: %q is none of %s", path, shortened(got), list(k.choices))
+		r.wrong(path, n, "%s: %q is not one of %s", path, shortened(got), list(k.choices))
 		return
 	case strings.TrimSpace(got) == "":
 		r.wrong(path, n, "%s is empty", path)
@@ -99,17 +99,17 @@ func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 
 func control(c rune) bool { return c < ' ' || c == 0x7f }
 
-// letters are those of a scalar.
+// letters returns the text of a scalar.
 func (r *reader[T]) letters(path string, n *yamltree.Node) (string, bool) {
 	switch n.Kind {
 	case yamltree.Null, yamltree.List, yamltree.Map:
-		r.wrong(path, n, "%s: want a text, got %s", path, described(n))
+		r.wrong(path, n, "%s: want a string, got %s", path, described(n))
 		return "", false
 	}
 	return n.Source, true
 }
 
-// number reads a whole number, which may stand in quotes.
+// number reads an integer, which may be quoted.
 func (r *reader[T]) number(path string, least int, to *int, n *yamltree.Node) {
 	v, quoted, ok := whole(n)
 	switch {
@@ -121,14 +121,14 @@ func (r *reader[T]) number(path string, least int, to *int, n *yamltree.Node) {
 		r.wrong(path, n, "%s: want at most %d, got %d", path, most, v)
 	default:
 		if quoted {
-			r.remark(path, "%s: the text %q is read as the number %d", path, n.Source, v)
+			r.remark(path, "%s: the string %q is read as the number %d", path, n.Source, v)
 		}
 		*to = int(v)
 		r.texts[path] = n.Source
 	}
 }
 
-// whole is a node as a whole number.
+// whole returns a node as an integer.
 func whole(n *yamltree.Node) (v int64, quoted, ok bool) {
 	switch n.Kind {
 	case yamltree.Int:
@@ -144,7 +144,7 @@ func whole(n *yamltree.Node) (v int64, quoted, ok bool) {
 	return 0, false, false
 }
 
-// numbers reads a list of whole numbers, or 1x4x8.
+// numbers reads a list of integers, or 1x4x8.
 func (r *reader[T]) numbers(path string, to *[]int, n *yamltree.Node) {
 	items := n.Items
 	switch n.Kind {
@@ -163,7 +163,7 @@ func (r *reader[T]) numbers(path string, to *[]int, n *yamltree.Node) {
 		}
 		v, _, ok := whole(item)
 		if !ok || v < 1 || v > most {
-			r.wrong(path, item, "%s: want numbers from 1 on, got %s", path, described(item))
+			r.wrong(path, item, "%s: want numbers of at least 1, got %s", path, described(item))
 			return
 		}
 		*to = append(*to, int(v))
@@ -190,10 +190,10 @@ func (r *reader[T]) mounts(path string, to *[]Mount, n *yamltree.Node) {
 	}
 }
 
-// settings reads a map of texts.
+// settings reads a map of strings.
 func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) {
 	if n.Kind != yamltree.Map {
-		r.wrong(path, n, "%s: want names and their values, got %s", path, described(n))
+		r.wrong(path, n, "%s: want names and values, got %s", path, described(n))
 		return
 	}
 	var all []Setting
@@ -201,9 +201,9 @@ func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) 
 		at := join(path, e.Key)
 		r.spots[at] = spot{e.Value.Line, e.Value.Column}
 		if strings.HasSuffix(path, "_environment") && !variable.MatchString(e.Key) {
-			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, fmt.Sprintf("%s: %q is no name of a variable", path, shortened(e.Key))})
+			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, fmt.Sprintf("%s: %q is not a variable name", path, shortened(e.Key))})
 		}
-		// Other braces than a sweep's are no mistake here: shells have them.
+		// Braces other than a sweep's are no error here: shells use them.
 		if name, ok := alone(e.Value); ok && r.parameter(name) {
 			all = append(all, Setting{e.Key, "{" + name + "}"})
 		} else if value, ok := r.letters(at, e.Value); ok {
@@ -229,7 +229,7 @@ var flagForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 // flags reads the flags of a role; path is backend.sglang_config.ROLE.
 func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 	if n.Kind != yamltree.Map {
-		r.wrong(path, n, "%s: want flags and their values, got %s", path, described(n))
+		r.wrong(path, n, "%s: want flags and values, got %s", path, described(n))
 		return
 	}
 	section := strings.TrimPrefix(path, "backend.")
@@ -242,7 +242,7 @@ func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 			r.problem(at, "Invalid key '%s' in %s: Keys must use dashes (kebab-case), not underscores. Use '%s' instead.",
 				e.Key, section, strings.ReplaceAll(e.Key, "_", "-"))
 		case !flagForm.MatchString(e.Key):
-			r.problem(at, "%s: %q is no name of a flag; write it without the dashes before it", section, shortened(e.Key))
+			r.problem(at, "%s: %q is not a flag name; write it without leading dashes", section, shortened(e.Key))
 		case slices.Contains(ours, e.Key):
 			r.problem(at, "%s: %s follows from the job's resources; leave it out", section, e.Key)
 		}
@@ -254,7 +254,7 @@ func (r *reader[T]) flags(path string, to func([]Flag), n *yamltree.Node) {
 	to(all)
 }
 
-// flag reads the value of a flag, or of an item of its list.
+// flag reads the value of a flag or of an item of its list.
 func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 	if r.placeholder(path, n) {
 		return n.Source, true
@@ -280,7 +280,7 @@ func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 		items := []any{}
 		for _, item := range n.Items {
 			if item.Kind == yamltree.List {
-				r.wrong(path, item, "%s: a list in a list is no value of a flag", path)
+				r.wrong(path, item, "%s: the value of a flag cannot be a list of lists", path)
 				return nil, false
 			}
 			v, ok := r.flag(path, item)
@@ -291,15 +291,14 @@ func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 		}
 		return items, true
 	case yamltree.Map:
-		r.wrong(path, n, "%s: a map is no value of a flag; write JSON as a text in quotes", path)
+		r.wrong(path, n, "%s: the value of a flag cannot be a map; write JSON as a quoted string", path)
 	default:
 		r.wrong(path, n, "%s has no value; write true for a flag without one", path)
 	}
 	return nil, false
 }
 
-// oldBool is yes, no, on and off without quotes, which YAML 1.1, and so Python,
-// takes for true and false.
+// oldBool parses yes, no, on and off without quotes, which YAML 1.1, and so Python, reads as booleans.
 func oldBool(n *yamltree.Node) (yes, ok bool) {
 	if n.Kind != yamltree.Text || n.Quoted {
 		return false, false

@@ -62,7 +62,7 @@ func TestForms(t *testing.T) {
 	want := []string{
 		"9:7: backend.sglang_config.aggregated.trust-remote-code: yes is read as true, as srtctl reads it",
 		"18:26: profiling.prefill is not used: aggregated workers are recorded by profiling.decode",
-		`18:83: profiling.decode.isl: the text "1024" is read as the number 1024`,
+		`18:83: profiling.decode.isl: the string "1024" is read as the number 1024`,
 		"19:21: enable_config_dump: Off is read as false, as srtctl reads it",
 	}
 	if got := texts(notes); !slices.Equal(got, want) {

@@ -16,43 +16,43 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Batches keeps a benchmark of batches in a run, each as soon as it is known. What
-// cannot be kept ends no benchmark: End says so.
+// Batches stores each result of a batch benchmark in a run immediately. A failed write does not end the benchmark; End
+// reports it.
 type Batches struct {
-	Store   *runs.Run // nil: nothing is kept
+	Store   *runs.Run // nil: results are not stored
 	Rows    *Rows     // the user's file of results
 	kept    []bench.Batch
 	windows map[string]int
 	err     error
 }
 
-// failed keeps the first error: others tend to follow from it.
+// failed keeps the first error: later ones tend to follow from it.
 func (b *Batches) failed(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// Server keeps what a server said of itself, or the arguments of an engine.
+// Server stores a server's own description, or the arguments of an engine.
 func (b *Batches) Server(info map[string]any) {
 	if b.Store != nil && len(info) > 0 {
 		b.failed(b.Store.WriteJSON(runs.File{Path: "server_args.json", Kind: runs.KindServerArgs}, wire.WithoutSecrets(info)))
 	}
 }
 
-// About keeps what was not known when the run began.
+// About updates the manifest with data unknown when the run began.
 func (b *Batches) About(change func(*runs.Manifest)) {
 	if b.Store != nil {
 		b.failed(b.Store.Update(change))
 	}
 }
 
-// Note keeps a line on what the run lacks.
+// Note stores a line about data missing from the run.
 func (b *Batches) Note(text string) {
 	b.About(func(m *runs.Manifest) { m.Notes = append(m.Notes, text) })
 }
 
-// Add keeps what came of a batch.
+// Add stores the result of a batch.
 func (b *Batches) Add(x bench.Batch, err error) {
 	if b.Store == nil {
 		return
@@ -67,7 +67,7 @@ func (b *Batches) Add(x bench.Batch, err error) {
 	b.kept = append(b.kept, x)
 }
 
-// Trace links a trace of one rank into the run. Its name need not say whose it is.
+// Trace links a trace of one rank into the run. Its name need not identify the rank.
 func (b *Batches) Trace(window, path string, f runs.File) {
 	if b.Store == nil {
 		return
@@ -82,15 +82,14 @@ func (b *Batches) Trace(window, path string, f runs.File) {
 	b.failed(err)
 }
 
-// Capture links the traces of a window of a server into the run.
+// Capture links the traces of a server's window into the run.
 func (b *Batches) Capture(window string, c *torch.Result) {
 	if b.Store != nil {
 		b.failed(c.Keep(b.Store, b.window(window)))
 	}
 }
 
-// window makes the name one that no window before had; "" stays: the run has but
-// one.
+// window makes the name unique among the windows; "" stays, for runs with a single window.
 func (b *Batches) window(name string) string {
 	if name == "" {
 		return ""
@@ -105,8 +104,8 @@ func (b *Batches) window(name string) string {
 	return name
 }
 
-// End ends the run with what went wrong, and says where it is if anything was measured.
-// err and what could not be kept come back.
+// End ends the run with its errors, and prints its location if anything was measured. It returns err joined with write
+// errors.
 func (b *Batches) End(ctx context.Context, say *progress.Console, err error) error {
 	run := b.Store
 	if failed := b.finish(ctx, err); failed != nil {
@@ -118,7 +117,7 @@ func (b *Batches) End(ctx context.Context, say *progress.Console, err error) err
 	return errors.Join(err, b.Rows.Close())
 }
 
-// finish ends the run, and tells what could not be kept. After it nothing is kept.
+// finish ends the run and returns the first write error. Nothing is stored afterwards.
 func (b *Batches) finish(ctx context.Context, cause error) error {
 	if b.Store == nil {
 		return nil
@@ -136,7 +135,7 @@ func (b *Batches) finish(ctx context.Context, cause error) error {
 	return b.err
 }
 
-// numbers are those of the batch with the highest throughput, rates first.
+// numbers returns the figures of the batch with the highest throughput, rates first.
 func (b *Batches) numbers() (out []runs.Number) {
 	var best *bench.Batch
 	n := 0
@@ -144,7 +143,7 @@ func (b *Batches) numbers() (out []runs.Number) {
 		most := -1.0
 		for i := range b.kept {
 			x := &b.kept[i]
-			last := len(x.Figures) - 1 // of all that the batch took
+			last := len(x.Figures) - 1 // of the whole batch
 			if last < 0 || x.Profiled != profiled {
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// record writes what became of the requests of one run, as soon as it is known.
+// record stores the request records of one run immediately.
 func (s *Serving) record(records []bench.Record) (err error) {
 	if s.Store == nil {
 		return nil
@@ -25,9 +25,8 @@ func (s *Serving) record(records []bench.Record) (err error) {
 	return s.writer.Flush()
 }
 
-// keep writes what was measured into the store. Evidence of several runs of one
-// plan lies in one directory: the records of all, one after the other, are told
-// apart by their run.
+// keep writes the measurements to the store. Several runs of one plan share a directory: their records are concatenated
+// and identified by run.
 func (s *Serving) keep(out *Outcome) error {
 	r := s.Store
 	if r == nil {

@@ -12,18 +12,17 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// level tells, while a load goes on, when it has come to its steady part: a window that is
-// opened before records how the server fills up.
+// level detects when a load has reached its steady part: a window opened earlier would record how the server fills up.
 type level struct {
 	live    *load.Live
-	rounds  int64         // requests, each round of a conversation counted
-	most    int64         // that are under way at a time
-	last    time.Duration // when the last is sent, at the latest; 0: all at once
+	rounds  int64         // requests, counting each round of a conversation
+	most    int64         // maximum number in flight
+	last    time.Duration // latest time of the last send; 0: all at once
 	ramp    time.Duration // the rate changes until then
-	tokens  int           // of a reply of the plan, the median
-	streams bool          // replies come in parts
-	ended   time.Duration // when the first was seen to have ended; 0: none has
-	steady  time.Duration // when it was
+	tokens  int           // median output length of the plan
+	streams bool          // replies are streamed
+	ended   time.Duration // when the first request was seen to have ended; 0: none
+	steady  time.Duration // when the load became steady
 }
 
 func newLevel(plan []workload.Request, times []time.Duration, s *Serving, live *load.Live) *level {
@@ -46,10 +45,10 @@ func newLevel(plan []workload.Request, times []time.Duration, s *Serving, live *
 	return l
 }
 
-// atOnce tells whether all requests are under way from the beginning.
+// atOnce reports whether all requests are in flight from the beginning.
 func (l *level) atOnce() bool { return l.last == 0 && l.most == l.rounds }
 
-// forwards is about how many steps of decode the load has; 0: that depends on the rate.
+// forwards estimates the number of decode steps of the load; 0: it depends on the rate.
 func (l *level) forwards() int64 {
 	if l.last > 0 {
 		return 0
@@ -57,17 +56,17 @@ func (l *level) forwards() int64 {
 	return int64(l.tokens) * l.rounds / max(l.most, 1)
 }
 
-// short tells whether a window of so many steps would be more than half of the load: it
-// may then be over before the window is.
+// short reports whether a window of the given number of steps would exceed half of the load, which might then end
+// before the window.
 func (l *level) short(steps int) bool {
 	n := l.forwards()
 	return n > 0 && 2*int64(steps) > n
 }
 
-// levelLook is how often the counts of the load are looked at.
+// levelLook is the polling interval of the load's counts.
 const levelLook = 10 * time.Millisecond
 
-// made is about how many forward steps the load has seen: each gives a token to each request that is under way.
+// made estimates the number of forward steps of the load so far: each step gives one token to each request in flight.
 func (l *level) made() int64 {
 	return max(l.live.Tokens.Load(), l.live.Chunks.Load()) / max(l.most, 1)
 }
@@ -89,14 +88,13 @@ func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool
 	}
 }
 
-// reached tells whether the load is at its level after a time.
+// reached reports whether the load is steady after the given time.
 //
-// Where requests wait for each other that is when nine tenths of those that may be under
-// way are in decode (of replies that come at once: are under way), as in the steady window
-// of a summary; or when one has ended, since a server that takes fewer of them at a time
-// is at its own level then. At a rate the number under way rises for the time of a
-// request, so twice the time until the first has ended must have passed; and between two
-// requests the server is idle. When all have been sent it gets no steadier.
+// If requests wait for each other, it is steady when nine tenths of the maximum number in flight are in decode (without
+// streaming: are in flight), as in the steady window of a summary. It is also steady when one request has ended, since
+// a server with a lower limit has then reached its own level. At a given rate, the number in flight grows for the time
+// of one request, so twice the time until the first has ended must have passed. Between two requests the server is
+// idle. When all requests have been sent, the load does not become steadier.
 func (l *level) reached(after time.Duration) bool {
 	done, decode := l.live.Done.Load(), l.live.Running()
 	if l.streams {
@@ -114,7 +112,7 @@ func (l *level) reached(after time.Duration) bool {
 	return decode > 0 && l.ended > 0 && after >= max(2*l.ended, l.ramp)
 }
 
-// String says, behind other words, how the load stood when it was steady.
+// String describes the load at the time it was steady, to be appended to other text.
 func (l *level) String() string {
 	if l.steady == 0 {
 		return ""
@@ -122,15 +120,14 @@ func (l *level) String() string {
 	return fmt.Sprintf(", %s into the load, with %d requests under way", metric.Duration(int64(l.steady)), l.live.Running())
 }
 
-// A window is to hold the time of a request, and the export, which stops the server for
-// some 0.1 s a step, must not take minutes.
+// A window should cover the time of a request, but the export, which stops the server for some 0.1 s per step, must not
+// take minutes.
 const (
 	fewestSteps = 10
 	mostSteps   = 60
 )
 
-// steps are those of a window that holds a whole request, as far as its size allows, and a
-// line that says so.
+// steps returns the size of a window that covers a whole request, within the limits, and a line that describes it.
 func (l *level) steps() (n int, why string) {
 	perStep := 1.0
 	if chunks := l.live.Chunks.Load(); chunks > 0 {

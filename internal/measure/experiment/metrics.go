@@ -13,11 +13,11 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// scrapeEvery is how often /metrics is read while a load runs.
+// scrapeEvery is the interval at which /metrics is read during a load.
 const scrapeEvery = time.Second
 
-// scraped are the gauges and counters that tell how a server stood, of SGLang and
-// of vLLM. Labels stay in the key: they tell ranks apart.
+// scraped are the gauges and counters that describe a server's load, of SGLang and vLLM. Labels stay in the key, since
+// they identify ranks.
 var scraped = []string{
 	"sglang:num_running_reqs", "sglang:num_queue_reqs", "sglang:token_usage", "sglang:gen_throughput", "sglang:cache_hit_rate",
 	"sglang:num_retracted_reqs", "sglang:prompt_tokens_total", "sglang:generation_tokens_total", "sglang:cached_tokens_total",
@@ -25,7 +25,7 @@ var scraped = []string{
 	"vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:num_preemptions_total",
 }
 
-// parseMetrics reads the values of what is scraped.
+// parseMetrics returns the values of the scraped metrics.
 func parseMetrics(text string) map[string]float64 {
 	out := map[string]float64{}
 	for m := range client.Metrics(text) {
@@ -36,16 +36,16 @@ func parseMetrics(text string) map[string]float64 {
 	return out
 }
 
-// scraper reads /metrics while a load runs.
+// scraper reads /metrics during a load.
 type scraper struct {
 	server *client.Server
-	asks   bool // where there is no such route, what else tells of requests is asked, for who looks on
+	asks   bool // without /metrics, read the load routes instead, for display
 	last   atomic.Pointer[runs.ServerState]
 	stop   context.CancelFunc
 	done   chan []runs.Sample
 }
 
-// scrape begins to read.
+// scrape starts reading.
 func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
 	c := &scraper{server: s, asks: asks, done: make(chan []runs.Sample, 1)}
 	ctx, c.stop = context.WithCancel(ctx)
@@ -53,13 +53,13 @@ func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
 	return c
 }
 
-// end gives the samples; none when the server has no such route.
+// end returns the samples, or none if the server has no such route.
 func (c *scraper) end() []runs.Sample {
 	c.stop()
 	return <-c.done
 }
 
-// now is how the server stood last.
+// now returns the last state of the server.
 func (c *scraper) now() (runs.ServerState, bool) {
 	if s := c.last.Load(); s != nil {
 		return *s, true
@@ -72,7 +72,7 @@ func (c *scraper) read(ctx context.Context) {
 	defer func() { c.done <- out }()
 	tick := time.NewTicker(scrapeEvery)
 	defer tick.Stop()
-	route := -1 // of client.LoadRoutes; below 0: /metrics
+	route := -1 // index in client.LoadRoutes; below 0: /metrics
 	for {
 		limited, end := context.WithTimeout(ctx, 5*time.Second)
 		if route < 0 {
@@ -81,7 +81,7 @@ func (c *scraper) read(ctx context.Context) {
 				out = append(out, runs.Sample{At: time.Now().UnixNano(), Values: values})
 				c.last.Store(out[len(out)-1].State())
 			} else if err != nil && len(out) == 0 || len(out) == 0 && c.asks {
-				route = 0 // there are none
+				route = 0 // no /metrics
 			}
 		}
 		if route >= 0 {
@@ -106,7 +106,7 @@ func (c *scraper) read(ctx context.Context) {
 	}
 }
 
-// standingOf is how it stands by what its replicas say.
+// standingOf computes the server's state from its replicas' loads.
 func standingOf(loads []client.Load) *runs.ServerState {
 	out := &runs.ServerState{KV: -1}
 	value := func(v *float64) float64 {
@@ -129,15 +129,14 @@ func standingOf(loads []client.Load) *runs.ServerState {
 	return out
 }
 
-// A server's first requests, and its first seconds, are those of compilation, of loading
-// modules, and of allocation.
+// A server spends its first requests and seconds on compilation, loading of modules, and allocation.
 const (
-	fewRequests = 2 // that servers send themselves when they start
+	fewRequests = 2 // that servers send to themselves at startup
 	youngFor    = time.Minute
 )
 
-// young says that a server has only begun, by what it tells at /metrics before a load of
-// which it has had the warm-up; "": it has not, or does not tell.
+// young returns a warning if a server has only just started, according to its /metrics before the load but after the
+// warm-up; "": it has not, or the metrics do not show it.
 func young(ctx context.Context, s *client.Server, warmup int) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -169,7 +168,7 @@ func youngBy(text string, warmup int) string {
 	return ""
 }
 
-// figure returns the mean and the maximum over samples of a figure of each; ok is false if no sample has it.
+// figure returns the mean and the maximum of a figure over samples; ok is false if no sample has it.
 func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean, most float64, ok bool) {
 	for i := range samples {
 		v, has := of(&samples[i])
@@ -180,7 +179,7 @@ func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean,
 	return mean, most, ok
 }
 
-// sum and largest are figures of the metrics of any of the names.
+// sum and largest return figures over the metrics with any of the names.
 func sum(names ...string) func(*runs.Sample) (float64, bool) {
 	return func(s *runs.Sample) (float64, bool) { return s.Sum(names...) }
 }
@@ -189,7 +188,7 @@ func largest(names ...string) func(*runs.Sample) (float64, bool) {
 	return func(s *runs.Sample) (float64, bool) { return s.Max(names...) }
 }
 
-// Standing sums the samples up, in a line for people; "" when there are none.
+// Standing summarizes the samples in a line, or returns "" if there are none.
 func Standing(samples []runs.Sample) string {
 	if len(samples) == 0 {
 		return ""

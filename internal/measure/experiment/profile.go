@@ -11,42 +11,42 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// Profile is a window that is taken while a load runs.
+// Profile configures a window captured during a load.
 type Profile struct {
 	Targets []torch.Target
 	Window  torch.Window
 	Options torch.Options
 	After   *int64 // forward steps of the load before the window; nil: when the load is steady
-	// At is when the window is opened, from the first request on; nil: After says it.
+	// At is the time from the first request to the opening of the window; nil: After applies.
 	At *time.Duration
-	// FitSteps: the window's steps are chosen by the load, not given.
+	// FitSteps: the number of steps is chosen to fit the load.
 	FitSteps bool
-	Dir      string // where the files are brought
+	Dir      string // local directory of the files
 }
 
-// Captured is what came of a profile.
+// Captured is the result of a profile.
 type Captured struct {
 	*torch.Result
-	Err error // why there is nothing
+	Err error // reason why there is nothing
 }
 
-// window is a profile under way.
+// window is a profile in progress.
 type window struct {
 	p       *Profile
 	session *torch.Session
 	unguard context.CancelFunc
-	guarded chan struct{} // closed when nobody guards it any more
+	guarded chan struct{} // closed when guarding has ended
 	armed   bool
-	err     error // why it was not
+	err     error // reason why it was not armed
 }
 
-// prepare readies a window on the servers, and opens it when the load that follows is
-// steady; or at once, if it has to.
+// prepare readies a window on the servers, and opens it at once if necessary, or else when the following load is
+// steady.
 func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*window, error) {
 	if p.Options.Log == nil {
 		p.Options.Log = log
 	}
-	reached := at.reached // when the window may be opened, if not before the load
+	reached := at.reached // condition to open the window, if not before the load
 	if p.At != nil {
 		begun := time.Duration(-1)
 		reached = func(after time.Duration) bool {
@@ -94,9 +94,9 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	return w, nil
 }
 
-// first tells whether a window is opened before the load, as SGLang's client does it: what
-// has a start step records nothing before that, what has no end records all, and where all
-// requests are sent at once nothing that is steady has a prefill in it.
+// first reports whether a window is opened before the load, as in SGLang's client. A window with a start step records
+// nothing before that step, and one without an end records everything. If all requests are sent at once, the steady
+// part contains no prefill.
 func (p *Profile) first(at *level, prefills bool) bool {
 	if p.At != nil {
 		return *p.At <= 0
@@ -104,8 +104,8 @@ func (p *Profile) first(at *level, prefills bool) bool {
 	return p.After != nil && *p.After == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
 }
 
-// count makes a start step, which servers count since they started, of steps of the load. It reports false where a server
-// does not show how many it has made, as SGLang 0.5.11: then the load's tokens tell.
+// count converts a number of steps of the load to a start step, which servers count from their own start. It returns
+// false if a server does not export its count, as SGLang 0.5.11: then the load's tokens are counted.
 func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	if len(p.Targets) != 1 {
 		return false, fmt.Errorf("a window that begins after %d steps of the load is one of one server: there are %d", *p.After, len(p.Targets))
@@ -127,7 +127,7 @@ func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	return true, nil
 }
 
-// steps are those that the window will have, as far as it is known before the load.
+// steps returns the number of steps of the window, as far as it is known before the load.
 func (p *Profile) steps(at *level) int {
 	if p.FitSteps {
 		n, _ := at.steps()
@@ -150,17 +150,17 @@ func (w *window) open(ctx context.Context, at *level, log func(string)) {
 	}
 }
 
-// loadWait is how long the next request of a load may let wait for it.
+// loadWait is the timeout for the next request of a load.
 const loadWait = time.Minute
 
-// stopLimit is how long a server may take to write its traces.
+// stopLimit is the timeout for a server to write its traces.
 const stopLimit = 5 * time.Minute
 
-// interruptLimit is that for who has been told to end.
+// interruptLimit is that timeout after an interrupt.
 const interruptLimit = 10 * time.Second
 
-// finish ends the window, if it is still open, and brings the files home. The
-// run's own context may have ended: profilers are not left running.
+// finish ends the window if it is still open, and collects the files. It works even if the run's context has ended, so
+// that no profiler keeps running.
 func (w *window) finish(run context.Context, log func(string)) (*Captured, error) {
 	limit := stopLimit
 	if run.Err() != nil {
@@ -194,7 +194,7 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	return &Captured{Result: res}, nil
 }
 
-// touched is what the window touched of a load with this time 0 and these records.
+// touched returns the spans of the load, whose time 0 is start, that the window affected.
 func (w *window) touched(start time.Time, records []bench.Record) []bench.Span {
 	from, to, known := w.session.Affected()
 	last := int64(0)

@@ -11,8 +11,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Reference is what decode steps took while no profiler touched the server, by the tokens
-// of the load; nil: they do not tell.
+// Reference returns the decode step times without the profiler, computed from the load's tokens; nil: unknown.
 func Reference(records []bench.Record, run *bench.Run) *trace.Reference {
 	by := map[int][]int64{}
 	for _, g := range bench.DecodeGaps(records, run, run.Profiled) {
@@ -30,7 +29,7 @@ func Reference(records []bench.Record, run *bench.Run) *trace.Reference {
 	return ref
 }
 
-// decoding is how many requests were between their tokens in the middle of windows.
+// decoding returns the median number of requests in decode in the middle of the windows.
 func decoding(records []bench.Record, windows []bench.Span) int {
 	var all []int
 	for _, w := range windows {
@@ -48,9 +47,8 @@ func decoding(records []bench.Record, windows []bench.Span) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// refer puts the reference of a run beside the traces of the server that made the tokens,
-// if that is one. A window may touch all of the run that it was taken in: then a later run
-// tells.
+// refer writes the reference of a run next to the traces of the server that generated the tokens, if there is exactly
+// one. If the window affects the whole run in which it was captured, a later run provides the reference.
 func (c *Captured) refer(records []bench.Record, run *bench.Run) {
 	if c == nil || c.Result == nil {
 		return

@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// Rows is a file of JSON lines that results are appended to; nil: there is none.
+// Rows is a JSON lines file to which results are appended; nil: none.
 type Rows struct {
 	f    *os.File
-	made bool // it was not there before
-	rows int  // writes, each of whole rows
+	made bool // the file is new
+	rows int  // number of writes, each of whole rows
 }
 
-// OpenRows opens the file that a flag names, before anything is measured.
+// OpenRows opens the file named by a flag, before anything is measured.
 func OpenRows(flag, path string) (*Rows, error) {
 	if path == "" {
 		return nil, nil
@@ -28,7 +28,7 @@ func OpenRows(flag, path string) (*Rows, error) {
 	return r, nil
 }
 
-// Name is the path of the file.
+// Name returns the path of the file.
 func (r *Rows) Name() string { return r.f.Name() }
 
 // Add appends a row.
@@ -50,7 +50,7 @@ func (r *Rows) Write(rows []byte) (int, error) {
 	return r.f.Write(rows)
 }
 
-// Close may be called again. A file that got no row is not left behind.
+// Close may be called more than once. It removes a new file without rows.
 func (r *Rows) Close() error {
 	if r == nil || r.f == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Probe is one rate that was tried.
+// Probe is the result of one rate.
 type Probe struct {
 	Rate   float64 `json:"rate"` // requests/s
 	Good   float64 `json:"good"` // share of requests that met all objectives
@@ -16,35 +16,32 @@ type Probe struct {
 	Why    string  `json:"why,omitempty"`
 	TTFT99 float64 `json:"ttft_p99_ns"`
 	TPOT99 float64 `json:"tpot_p99_ns"`
-	Served float64 `json:"served"` // requests/s that ended
+	Served float64 `json:"served"` // completed requests/s
 }
 
-// Search is what a search for the highest rate found: Best holds, Worst is the
-// lowest that was seen to fail. 0: there was none.
+// Search is the result of a search for the highest rate. Best is the highest rate that holds, Worst the lowest that
+// fails; 0: none.
 type Search struct {
 	Probes []Probe `json:"probes"`
 	Best   float64 `json:"best"`
 	Worst  float64 `json:"worst"`
 }
 
-// GoodShare is the share of requests that must meet the objectives for a rate to
-// hold.
+// GoodShare is the minimum share of requests that must meet the objectives for a rate to hold.
 const GoodShare = 0.99
 
-// mostBehind is how many times as long as in time a run may take.
+// mostBehind is the maximum duration of a run, relative to a run without backlog.
 const mostBehind = 1.25
 
-// usualProbes is how many rates a search usually tries.
+// usualProbes is the usual number of rates in a search.
 const usualProbes = 5
 
-// precision ends a search: the rates that hold and that fail are so close.
+// precision is the ratio of failing to holding rate at which a search ends.
 const precision = 1.1
 
-// FindMaxRate searches the highest rate at which 99 % of the requests meet all
-// objectives and the server keeps up. It first sends all at once, which tells what
-// the server can take, then halves the gap between the highest rate that holds and
-// the lowest that does not, on a logarithmic scale. Each rate is tried with a plan
-// of its own, as long as the run's.
+// FindMaxRate searches for the highest rate at which 99 % of the requests meet all objectives and the server keeps up.
+// It first sends all requests at once to find the server's capacity. It then bisects, on a logarithmic scale, the gap
+// between the highest rate that holds and the lowest that fails. Each rate has its own plan, as long as the run's.
 func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -94,7 +91,7 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	return out, nil
 }
 
-// probe tries a rate by the nth plan.
+// probe tests a rate with the nth plan.
 func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error) {
 	s.Arrivals.Rate = rate
 	plan, times, err := s.anew(ctx, n)
@@ -119,7 +116,7 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 		Rate: rate, Good: m.Summary.Goodput.Share, TTFT99: m.Summary.TTFT.P99, TPOT99: m.Summary.TPOT.P99, Served: m.Summary.RequestRate,
 	}
 	p.Holds = p.Good >= GoodShare
-	// In time, the last request ends as long after it was sent as all do.
+	// Without backlog, the last request ends one mean latency after it was sent.
 	inTime := float64(times[len(times)-1]) + m.Summary.E2E.Mean
 	if p.Holds && !math.IsInf(rate, 1) && float64(m.Run.Duration) > mostBehind*inTime {
 		p.Holds, p.Why = false, fmt.Sprintf("it falls behind: %.3g req/s are served", p.Served)
@@ -134,7 +131,7 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 	return p, nil
 }
 
-// shortfall says why too few requests met all objectives.
+// shortfall describes why too few requests met all objectives.
 func (s *Serving) shortfall(m *bench.Summary) string {
 	if failed := m.Requests - m.Completed; failed > 0 {
 		return fmt.Sprintf("%d requests failed", failed)

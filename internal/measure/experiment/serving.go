@@ -1,6 +1,5 @@
-// Package experiment runs a benchmark: it joins a server, a load, a capture and the store
-// into one run, in the order of SGLang's bench_serving (section 4.3 of its
-// contract), and leaves a self-describing run.
+// Package experiment runs a benchmark: it combines a server, a load, a capture and the store in one run, in the order
+// of SGLang's bench_serving (section 4.3 of its contract), and produces a self-describing run.
 package experiment
 
 import (
@@ -22,35 +21,35 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Serving is a benchmark of a server that runs.
+// Serving is a benchmark of a running server.
 type Serving struct {
 	Server    *client.Server
 	Tokenizer string // --tokenizer
 	Spec      workload.Spec
 	Arrivals  workload.Arrivals
 	Load      load.Options // without the schedule
-	Run       bench.Run    // what is known before: tool, backend, data set, tag, args
+	Run       bench.Run    // data known in advance: tool, backend, data set, tag, args
 
-	Ready        time.Duration // how long to wait for the server; 0: not at all
-	Warmup       int           // requests before; 0: none
+	Ready        time.Duration // timeout for the server to become ready; 0: do not wait
+	Warmup       int           // warm-up requests; 0: none
 	Flush        bool
 	FlushTimeout time.Duration
 	Pause        time.Duration               // between the warm-up and the load
-	Hold         func(context.Context) error // before the first load, after its warm-up, returns when it may begin; nil: at once
+	Hold         func(context.Context) error // after the warm-up, returns when the first load may begin; nil: none
 	Repeat       int                         // runs of the same plan; 0: one
 	SLO          bench.SLO
 	Profile      *Profile // nil: none
 	Store        *runs.Run
 	writer       *runs.RecordWriter // of Store, once there are records
 
-	Log    func(line string)              // what is going on, for people
-	Warn   func(line string)              // what went wrong on the way; nil: as Log
-	Frame  func(live.Frame) (end func())  // shows other work; nil: nobody looks on
-	Show   func(*load.Shown) (end func()) // shows a run while it lasts; nil: nobody looks on
-	Follow bool                           // who looks on wants to know of the server's queue, too
+	Log    func(line string)              // logs progress for the user
+	Warn   func(line string)              // logs problems; nil: as Log
+	Frame  func(live.Frame) (end func())  // displays other work; nil: no display
+	Show   func(*load.Shown) (end func()) // displays a run in progress; nil: no display
+	Follow bool                           // the display includes the server's queue
 }
 
-// Ready is the line that says that a load waits to begin.
+// Ready is the line printed when a load is ready to begin.
 const Ready = "ready"
 
 // Measured is one run of the plan.
@@ -58,23 +57,22 @@ type Measured struct {
 	Run     *bench.Run
 	Records []bench.Record
 	Summary *bench.Summary
-	Server  []runs.Sample // what the server said of itself meanwhile
+	Server  []runs.Sample // samples of the server's metrics during the run
 }
 
-// Outcome is what came of a benchmark.
+// Outcome is the result of a benchmark.
 type Outcome struct {
 	Runs     []Measured
 	PlanHash string
 	Capture  *Captured // nil: none
-	// Interrupted: the user ended it; what there is, is whole.
+	// Interrupted: the user ended the benchmark; the existing data is complete.
 	Interrupted bool
 }
 
-// Last is the run that counts when one is shown.
+// Last returns the last run, which counts if only one is shown.
 func (o *Outcome) Last() *Measured { return &o.Runs[len(o.Runs)-1] }
 
-// Do runs the benchmark. An outcome comes with an error when the load was
-// measured but what follows it failed.
+// Do runs the benchmark. It returns an outcome together with an error if the load was measured but a later step failed.
 func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
 	if s.Log == nil {
 		s.Log = func(string) {}
@@ -103,7 +101,7 @@ func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
 	return out, errors.Join(err, s.keep(out))
 }
 
-// repeat makes the runs. What was measured before an error stands.
+// repeat runs the plan repeatedly. Measurements made before an error are kept.
 func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Request, times []time.Duration) error {
 	for n := range max(s.Repeat, 1) {
 		if n > 0 {
@@ -133,17 +131,16 @@ func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Requ
 	return nil
 }
 
-// anew makes a plan of the same kind with another seed: the same prompts again
-// would be found in the server's prefix cache.
+// anew makes a plan of the same kind with another seed, because repeated prompts would hit the server's prefix cache.
 func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.Duration, error) {
 	seed, log := s.Spec.Seed, s.Log
 	defer func() { s.Spec.Seed, s.Log = seed, log }()
 	s.Spec.Seed = int64(uint32(seed + int64(n)))
-	s.Spec.Note, s.Log = func(string) {}, func(string) {} // said once
+	s.Spec.Note, s.Log = func(string) {}, func(string) {} // noted the first time
 	if s.Flush {
 		return s.plan(ctx)
 	}
-	// Data sets from files have the same prompts in another order.
+	// Data sets from files give the same prompts in another order.
 	s.Flush = true
 	if err := s.flush(ctx); err != nil {
 		s.Warn(fmt.Sprintf("The cache could not be emptied between runs (%v): prompts that come again may be found in it", err))
@@ -164,7 +161,7 @@ func (s *Serving) ready(ctx context.Context) error {
 	return s.Server.Ready(ctx, path, s.Ready, s.Server.Waiting(s.Ready, s.Log))
 }
 
-// model asks the server for its model's name when none was given.
+// model gets the model's name from the server if none was given.
 func (s *Serving) model(ctx context.Context) error {
 	if s.Run.Model != "" {
 		return nil
@@ -215,14 +212,14 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 		return lens, err
 	}
 	if _, estimated := tok.(workload.Estimate); estimated {
-		s.Load.Retokenize = nil // an estimate is no count
+		s.Load.Retokenize = nil // an estimate is not a count
 	}
 	s.Run.Traced = s.Arrivals.Process == workload.Trace
 	return plan, times, nil
 }
 
-// warmUp is the first request as SGLang's client sends it before the load: short,
-// to the first adapter, without what only this request has.
+// warmUp returns the warm-up request of SGLang's client: the first request shortened, with the first adapter, and
+// without fields specific to it.
 func warmUp(first workload.Request, adapters []string) workload.Request {
 	first.OutputLen = min(first.OutputLen, 32)
 	first.Rounds = slices.Clone(first.Rounds)
@@ -236,7 +233,7 @@ func warmUp(first workload.Request, adapters []string) workload.Request {
 	return first
 }
 
-// before warms up and empties the cache.
+// before warms up the server and flushes the cache.
 func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
 	if s.Warmup > 0 {
 		first := warmUp(plan[0], s.Spec.LoRANames)
@@ -291,8 +288,7 @@ func (s *Serving) flush(ctx context.Context) error {
 	return nil
 }
 
-// once sends the plan, for the n-th time. The first time the profile is taken
-// meanwhile.
+// once sends the plan for the n-th time. The profile is captured in the first run.
 func (s *Serving) once(ctx context.Context, plan []workload.Request, times []time.Duration, out *Outcome, n int) (*Measured, error) {
 	opt := s.Load
 	opt.Schedule = times
@@ -329,7 +325,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 			s.Warn("The records could not be kept: " + keepErr.Error())
 		}
 	}
-	// The profiler is stopped whatever happened, and after the clock.
+	// Stop the profiler in any case, but after the end of the measured time.
 	if win != nil {
 		if s.Frame != nil && s.Profile.Options.Progress != nil {
 			defer s.Frame(s.Profile.Options.Progress.Frame)()
@@ -344,7 +340,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if res == nil {
 		return nil, err
 	}
-	if err != nil { // what was measured stands
+	if err != nil { // the measurements remain valid
 		s.Warn(fmt.Sprintf("The generated texts were not counted: %v", err))
 	}
 	run := s.Run
@@ -357,13 +353,13 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
 }
 
-// shown is a run that begins.
+// shown returns the display of a run that begins.
 func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *load.Live, server *scraper) *load.Shown {
 	out := &load.Shown{Live: live, Title: s.Run.Model + " at " + s.Server.URL, Server: server.now}
 	for i := range plan {
 		out.Total += max(len(plan[i].Rounds), 1)
 	}
-	if len(times) > 0 && s.Load.MaxConcurrency == 0 { // else requests wait for others
+	if len(times) > 0 && s.Load.MaxConcurrency == 0 { // otherwise requests wait for others
 		out.Last = times[len(times)-1]
 	}
 	if s.Profile != nil && s.Profile.Options.Progress != nil {
@@ -372,7 +368,7 @@ func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *lo
 	return out
 }
 
-// info is what the server says of itself afterwards; only SGLang's have it.
+// info returns the server's description of itself after the load; only SGLang's servers have it.
 func (s *Serving) info(ctx context.Context) map[string]any {
 	limit := 10 * time.Second
 	if ctx.Err() != nil {

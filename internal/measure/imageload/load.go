@@ -1,5 +1,5 @@
-// Package imageload measures a diffusion server, as SGLang's bench_serving of multimodal_gen does: it asks for pictures at
-// a rate, so many at once, and says how long they took.
+// Package imageload measures a diffusion server, like SGLang's bench_serving of multimodal_gen: it requests images at a
+// given rate and concurrency, and reports the latencies.
 package imageload
 
 import (
@@ -22,19 +22,19 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// Options of a load; names are those of SGLang's flags.
+// Options configures a load; names are those of SGLang's flags.
 type Options struct {
 	Server      *client.Server
-	Model       string // when the server does not say
-	Task        string // "": what the model says
+	Model       string // used if the server does not report it
+	Task        string // "": from the model
 	Dataset     string // vbench or random
 	DatasetPath string
 	NumPrompts  int
-	Outputs     int // of each prompt
+	Outputs     int // per prompt
 	Concurrency int
 	Rate        float64 // requests/s; +Inf: all at once
 
-	Width, Height, Steps int // 0: the model's
+	Width, Height, Steps int // 0: the model's defaults
 
 	RandomConfig string
 	RandomSeed   int64
@@ -44,22 +44,22 @@ type Options struct {
 	WarmupSteps  int
 	Extra        map[string]json.RawMessage // keys of each body
 
-	Ready   time.Duration // to wait for the server
-	Timeout time.Duration // of a request, whatever comes
+	Ready   time.Duration // timeout for the server to become ready
+	Timeout time.Duration // timeout of a request
 	Console *progress.Console
 }
 
-// Result is what a load was and took.
+// Result holds the parameters and the figures of a load.
 type Result struct {
 	Task, Model, Dataset string
 	Rate                 float64
 	Concurrency, Asked   int
 	SLO                  bool
 	Metrics
-	Failures []string // why requests failed, each reason once
+	Failures []string // reasons of failed requests, each once
 }
 
-// outcome is what became of a request.
+// outcome is the result of a request.
 type outcome struct {
 	latency time.Duration
 	outputs int
@@ -67,7 +67,7 @@ type outcome struct {
 	err     error
 }
 
-// tasks that SGLang's benchmark knows; the first is what this one measures.
+// tasks are the tasks of SGLang's benchmark; only the first is measured here.
 var tasks = []string{"text-to-image", "image-to-image", "text-to-video", "image-to-video", "video-to-video"}
 
 // Run waits for the server, warms it up, and loads it.
@@ -110,7 +110,7 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 	return res, nil
 }
 
-// look finds out which model is served and what it is for.
+// look determines the served model and its task.
 func (o *Options) look(ctx context.Context, res *Result) (task string, err error) {
 	var info struct {
 		Path string `json:"model_path"`
@@ -137,7 +137,7 @@ func (o *Options) look(ctx context.Context, res *Result) (task string, err error
 	return task, measured("task", task)
 }
 
-// measured tells whether a task is; name is what the user calls it.
+// measured returns an error unless the task is supported; name is the user's name for it.
 func measured(name, task string) error {
 	if task == tasks[0] {
 		return nil
@@ -145,7 +145,7 @@ func measured(name, task string) error {
 	return fmt.Errorf("%s %s: only %s is measured here; SGLang's own bench_serving does the others", name, task, tasks[0])
 }
 
-// taskOf is what the config.json of a local model says; "": nothing.
+// taskOf returns the task in the config.json of a local model, or "".
 func taskOf(model string) string {
 	text, err := os.ReadFile(filepath.Join(model, "config.json"))
 	var c struct {
@@ -157,8 +157,8 @@ func taskOf(model string) string {
 	return c.Tag
 }
 
-// warmUp sends the first requests with few steps, one after the other. Of their times it makes the expected time of a unit
-// of work, ms.
+// warmUp sends the first requests with few steps, one after the other. It returns the expected time of a unit of work,
+// ms.
 func (o *Options) warmUp(ctx context.Context, all []request, model string) (base float64, err error) {
 	var units []float64
 	for i := range o.Warmups {
@@ -182,7 +182,7 @@ func (o *Options) warmUp(ctx context.Context, all []request, model string) (base
 	return metric.Median(units), nil
 }
 
-// expect says how long each request may take, if a unit of work takes base.
+// expect sets the time limit of each request, given the time of a unit of work.
 func (o *Options) expect(all []request, base float64) {
 	for i := range all {
 		all[i].slo = base * all[i].work() * o.SLOScale
@@ -191,7 +191,7 @@ func (o *Options) expect(all []request, base float64) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// send sends each request at its time, when there is room for it.
+// send sends each request at its time, when the concurrency limit allows.
 func (o *Options) send(ctx context.Context, all []request, at []time.Duration, model string) []outcome {
 	out := make([]outcome, len(all))
 	room := make(chan struct{}, max(o.Concurrency, 1))
@@ -211,7 +211,7 @@ func (o *Options) send(ctx context.Context, all []request, at []time.Duration, m
 			case <-time.After(wait):
 			}
 		}
-		select { // they have their turns in order
+		select { // requests wait in order
 		case room <- struct{}{}:
 		case <-ctx.Done():
 		}
@@ -231,7 +231,7 @@ func (o *Options) send(ctx context.Context, all []request, at []time.Duration, m
 	return out
 }
 
-// one sends a request and waits for its pictures.
+// one sends a request and waits for its images.
 func (o *Options) one(ctx context.Context, r *request, model string) outcome {
 	late := fmt.Errorf("not finished within %v", o.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Timeout, late)
@@ -254,7 +254,7 @@ func (o *Options) one(ctx context.Context, r *request, model string) outcome {
 	return out
 }
 
-// Check looks at the values, before the server is asked.
+// Check validates the options before the server is contacted.
 func (o *Options) Check() error {
 	switch {
 	case o.Task != "" && !slices.Contains(tasks, o.Task):

@@ -13,18 +13,18 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// request is one of a load. Numbers of 0 are the model's own.
+// request is a request of a load. A number of 0 means the model's default.
 type request struct {
 	prompt               string
 	width, height, steps int
 	outputs              int
-	slo                  float64 // ms; 0: it has none
+	slo                  float64 // ms; 0: none
 }
 
-// vbenchPrompt stands in for VBench's list, as in SGLang when it cannot be downloaded.
+// vbenchPrompt replaces VBench's list, as in SGLang if it cannot be downloaded.
 const vbenchPrompt = "A cat sitting on a bench"
 
-// requests makes those of a load. say takes a line where something other is used than was asked for.
+// requests makes the requests of a load. say receives a line if other data than requested is used.
 func (o *Options) requests(say func(string)) ([]request, error) {
 	all := make([]request, o.NumPrompts)
 	for i := range all {
@@ -45,7 +45,7 @@ func (o *Options) requests(say func(string)) ([]request, error) {
 	return all, err
 }
 
-// vbench is the list of a file, or that which SGLang's benchmark has downloaded here once.
+// vbench returns the list in a file, or the one that SGLang's benchmark has downloaded to this machine.
 func (o *Options) vbench(say func(string)) ([]string, error) {
 	path := o.DatasetPath
 	if path == "" {
@@ -65,8 +65,8 @@ func (o *Options) vbench(say func(string)) ([]string, error) {
 	return out, nil
 }
 
-// mix gives requests the profiles of --random-request-config, by their weights, as Python's random.choices does with the
-// same seed.
+// mix assigns the profiles of --random-request-config to requests by their weights, like Python's random.choices with
+// the same seed.
 func (o *Options) mix(all []request) error {
 	if o.RandomConfig == "" {
 		return nil
@@ -84,7 +84,7 @@ func (o *Options) mix(all []request) error {
 	d := json.NewDecoder(strings.NewReader(o.RandomConfig))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&profiles); err != nil {
-		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) { // its text is of Go's types
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) { // its text names Go types
 			err = fmt.Errorf("byte %d ends a JSON %s, which does not belong there", wrong.Offset, wrong.Value)
 		}
 		return fmt.Errorf("%s: give a list of objects such as '[{\"weight\": 1, \"width\": 512, \"height\": 512, \"num_inference_steps\": 20}]': %w", flag, err)
@@ -123,7 +123,7 @@ func (o *Options) mix(all []request) error {
 	return nil
 }
 
-// work is what a request's time is expected to grow with: squares of 16 × 16 pixels times steps; 0: its size is not known.
+// work is the quantity that a request's time should scale with: patches of 16 × 16 pixels times steps; 0: unknown size.
 func (r *request) work() float64 {
 	if r.width == 0 || r.height == 0 {
 		return 0
@@ -131,7 +131,7 @@ func (r *request) work() float64 {
 	return max(float64(r.width)*float64(r.height)/256, 1) * float64(max(r.steps, 1))
 }
 
-// body is the request as it is sent.
+// body returns the request body.
 func (o *Options) body(r *request, model string) map[string]any {
 	out := map[string]any{"model": model, "prompt": r.prompt, "n": r.outputs, "response_format": "b64_json"}
 	if r.width > 0 && r.height > 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Metrics are the figures of a load, by SGLang's names and in its order. Times are seconds, of successes alone.
+// Metrics holds the figures of a load, with SGLang's names and order. Times are in seconds, of successful requests
+// only.
 type Metrics struct {
 	Duration         float64 `json:"duration"`
 	Completed        int     `json:"completed_requests"`
@@ -31,7 +32,7 @@ type Metrics struct {
 	PeakMean         float64 `json:"peak_memory_mb_mean"`
 	PeakMedian       float64 `json:"peak_memory_mb_median"`
 
-	// With --slo alone.
+	// Only with --slo.
 	Attainment *float64 `json:"slo_attainment_rate,omitempty"`
 	Met        *int     `json:"slo_met_success,omitempty"`
 	Scale      *float64 `json:"slo_scale,omitempty"`
@@ -72,7 +73,7 @@ func (o *Options) metrics(all []request, outcomes []outcome, took time.Duration)
 	return m
 }
 
-// Print writes the result as SGLang's benchmark does.
+// Print prints the result in the format of SGLang's benchmark.
 func (r *Result) Print(w io.Writer) error {
 	var b strings.Builder
 	banner := " Serving Benchmark Result "
@@ -121,7 +122,7 @@ func (r *Result) Print(w io.Writer) error {
 	return err
 }
 
-// Write writes the figures as SGLang's output file.
+// Write writes the figures in the format of SGLang's output file.
 func (m *Metrics) Write(w io.Writer) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {

@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// A Backend is a kind of server: where its requests go and what they look like.
+// Backend is a kind of server: the route and the format of its requests.
 type Backend struct {
 	Name string
 	Path string
-	Port int // by default
+	Port int // default
 
 	family family
 	// Request ids: in the body as rid, or in a header.
 	rid, idHeader bool
-	// loose: its streams end without a finish reason and without [DONE].
+	// loose: streams end without a finish reason and without [DONE].
 	loose bool
 	// fixed: a body of SGLang's client without LoRA, images and logprobs.
 	fixed bool
 }
 
-// Backends are those of SGLang's bench_serving, by name. gserver is left out:
-// there it is not implemented either.
+// Backends are those of SGLang's bench_serving, by name, except gserver, which is not implemented there either.
 var Backends = func() map[string]Backend {
 	const (
 		text  = "/v1/completions"

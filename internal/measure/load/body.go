@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// body is a JSON object that is being made: keys in order, each once.
+// body is a JSON object under construction: ordered, unique keys.
 type body struct {
 	keys   []string
 	values map[string]json.RawMessage
@@ -47,7 +47,7 @@ func (b *body) json() []byte {
 	return append(out, '}')
 }
 
-// extras are the keys that a user adds, those of the request over those of all.
+// extras returns the user's additional keys; those of the request override those of the run.
 func (o *Options) extras(q *workload.Request) map[string]json.RawMessage {
 	if len(q.Extra) == 0 {
 		return o.ExtraBody
@@ -60,16 +60,15 @@ func (o *Options) extras(q *workload.Request) map[string]json.RawMessage {
 	return all
 }
 
-// merge sets the extras; the order of a map is not one, so by name.
+// merge sets the extras, sorted by name because maps have no order.
 func (b *body) merge(extras map[string]json.RawMessage) {
 	for _, k := range slices.Sorted(maps.Keys(extras)) {
 		b.set(k, extras[k])
 	}
 }
 
-// makeBody makes the body of a request, or of one round of a conversation, whose
-// messages so far and output length are given. The shapes are those of SGLang's
-// bench_serving.
+// makeBody builds the body of a request, or of one round of a conversation with the given messages and output length.
+// The format is that of SGLang's bench_serving.
 func makeBody(be Backend, o *Options, q *workload.Request, id string, messages []byte, output int) ([]byte, error) {
 	var b body
 	if id != "" && be.rid {
@@ -107,7 +106,7 @@ func makeBody(be Backend, o *Options, q *workload.Request, id string, messages [
 	return b.json(), nil
 }
 
-// native is a request for SGLang's /generate.
+// native fills the body for SGLang's /generate.
 func (b *body) native(o *Options, q *workload.Request, output int, extras map[string]json.RawMessage) {
 	var p body
 	p.float("temperature", o.Temperature)
@@ -139,7 +138,7 @@ func (b *body) native(o *Options, q *workload.Request, output int, extras map[st
 	}
 }
 
-// openAI is a request for completions or a chat.
+// openAI fills the body for completions or chat.
 func (b *body) openAI(be Backend, o *Options, q *workload.Request, messages []byte, output int, extras map[string]json.RawMessage) error {
 	b.str("model", o.Model)
 	if be.family == chat {
@@ -183,7 +182,7 @@ func (b *body) prompt(tokens, text string, q *workload.Request) {
 	}
 }
 
-// lora names the adapter in the ways of SGLang and of vLLM.
+// lora names the adapter both as SGLang and as vLLM expect.
 func (b *body) lora(q *workload.Request) {
 	if q.LoRA != "" {
 		b.str("model", q.LoRA)
@@ -191,8 +190,7 @@ func (b *body) lora(q *workload.Request) {
 	}
 }
 
-// usage asks for the server's token counts without overriding what the user says
-// about them.
+// usage requests the server's token counts without overriding the user's own setting.
 func (b *body) usage(o *Options, conversation bool) error {
 	if !o.Stream || !o.IncludeUsage && !o.ContinuousUsage && !conversation {
 		return nil
@@ -219,7 +217,7 @@ func (b *body) usage(o *Options, conversation bool) error {
 	return nil
 }
 
-// messages makes the list of a chat that is one prompt: images before the text.
+// messages builds the messages of a chat with one prompt: images before the text.
 func messages(q *workload.Request) []byte {
 	if len(q.Messages) > 0 {
 		return q.Messages

@@ -5,18 +5,16 @@ import (
 	"time"
 )
 
-// A clock counts nanoseconds from the start of a run on the monotonic clock, and
-// turns the kernel's stamps, which are wall-clock times, into such.
+// clock counts nanoseconds from the start of a run on the monotonic clock, and converts the kernel's stamps, which are
+// wall-clock times.
 //
-// Both clocks of the kernel are slewed alike, so the distance between them
-// changes only when somebody sets the wall clock. It is measured again all the
-// time, and a stamp that it would put before the request or after its own read is
-// not believed.
+// Both kernel clocks are slewed alike, so the distance between them changes only when the wall clock is set. It is
+// measured continuously. A stamp that would fall before the request or after its own read is rejected.
 type clock struct {
 	start  time.Time
 	wall   int64 // at start, ns since the epoch
 	offset atomic.Int64
-	moved  atomic.Int64 // how far one measurement of the offset lay from the one before, at most
+	moved  atomic.Int64 // largest change between consecutive measurements of the offset
 }
 
 func newClock() *clock {
@@ -28,9 +26,8 @@ func newClock() *clock {
 
 func (c *clock) now() int64 { return int64(time.Since(c.start)) }
 
-// distance measures wall time - monotonic time. time.Now reads both clocks, one
-// after the other: the smallest of some distances, taken around the middle
-// reading, has no interruption in it.
+// distance measures wall time - monotonic time. time.Now reads the two clocks one after the other. The narrowest of
+// several measurements, taken around the middle reading, is free of interruptions.
 func (c *clock) distance() int64 {
 	var best, narrowest int64
 	for i := range 5 {
@@ -53,10 +50,10 @@ func (c *clock) watch() {
 	c.offset.Store(now)
 }
 
-// fromWall turns a wall-clock time into one of the run.
+// fromWall converts a wall-clock time to a time of the run.
 func (c *clock) fromWall(ns int64) int64 { return ns - c.offset.Load() }
 
-// drift is by how much the wall clock ran from the monotonic one so far.
+// drift returns the drift of the wall clock against the monotonic clock so far.
 func (c *clock) drift() int64 { return c.offset.Load() - c.wall }
 
 func abs(x int64) int64 { return max(x, -x) }

@@ -14,15 +14,15 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// A conn is one connection to the target.
+// conn is a connection to the target.
 type conn struct {
 	net.Conn
-	raw    syscall.RawConn // plain TCP on a system whose sockets we read ourselves; else nil
-	kernel bool            // the kernel stamps what it receives
-	used   bool            // it served a request before
+	raw    syscall.RawConn // plain TCP if sockets are read directly; otherwise nil
+	kernel bool            // the kernel stamps received data
+	used   bool            // it has served a request
 }
 
-// dial opens a connection: the address that worked last first, then the others.
+// dial opens a connection. It first tries the address that worked last.
 func (t *target) dial(ctx context.Context, stamps bool) (*conn, error) {
 	d := net.Dialer{Timeout: t.opt.ConnectTimeout}
 	first := int(t.good.Load())
@@ -52,7 +52,7 @@ func (t *target) dial(ctx context.Context, stamps bool) (*conn, error) {
 	return nil, err
 }
 
-// idle are the connections that wait for another request, the last used first.
+// idle holds idle connections, the last used first.
 type idle struct {
 	mu    sync.Mutex
 	conns []*conn
@@ -88,11 +88,11 @@ func (p *idle) close() {
 	p.conns = nil
 }
 
-// lastPiece is how much of a large request is sent after its Sent stamp.
+// lastPiece is the size of the part of a large request sent after its Sent stamp.
 const lastPiece = 16 << 10
 
-// send writes the request. Sent is when its last piece is handed over, not when
-// the call returns: that may be after the answer.
+// send writes the request. Sent is the time at which its last piece is handed over. The call may return only after the
+// reply has come.
 func (f *flight) send(c *conn) error {
 	b := f.wire
 	if head := len(b) - lastPiece; head > lastPiece {
@@ -109,7 +109,7 @@ func (f *flight) send(c *conn) error {
 	return err
 }
 
-// receive reads the reply until it is over. nil: it is whole.
+// receive reads the reply to its end. It returns nil if the reply is complete.
 func (f *flight) receive(c *conn) error {
 	if c.raw != nil {
 		return f.receiveRaw(c)
@@ -130,7 +130,7 @@ func (f *flight) receive(c *conn) error {
 	return nil
 }
 
-// woken tells what the end of a read means: nil to go on reading.
+// woken interprets the end of a read: nil means to continue reading.
 func (f *flight) woken(c *conn, err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		if errors.Is(err, io.EOF) {
@@ -138,8 +138,7 @@ func (f *flight) woken(c *conn, err error) error {
 		}
 		return err
 	}
-	// The guard sets kill before the deadline, so it is seen here, or the deadline
-	// holds again.
+	// The guard sets kill before the deadline, so either kill is visible here or the deadline expires again.
 	c.SetDeadline(time.Time{})
 	if f.kill.Load() != alive {
 		return errKilled
@@ -147,7 +146,7 @@ func (f *flight) woken(c *conn, err error) error {
 	return nil
 }
 
-// dialFailure names why there is no connection.
+// dialFailure classifies the error of a dial.
 func dialFailure(err error) bench.Failure {
 	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
 		return bench.Timeout

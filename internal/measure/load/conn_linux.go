@@ -16,8 +16,7 @@ import (
 
 const stampFlags = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 
-// setup asks the kernel for receive times, and for how much is left after a
-// read. It may have neither.
+// setup enables the kernel's receive times and its report of the unread bytes after a read. Either may be unavailable.
 func (c *conn) setup(t *net.TCPConn, stamps bool) {
 	raw, err := t.SyscallConn()
 	if err != nil {
@@ -32,7 +31,7 @@ func (c *conn) setup(t *net.TCPConn, stamps bool) {
 	}
 }
 
-// open tells whether an idle connection still stands and is silent.
+// open reports whether an idle connection is still open and has no data.
 func (c *conn) open() bool {
 	if c.raw == nil {
 		return true
@@ -46,9 +45,8 @@ func (c *conn) open() bool {
 	return err == nil && silent
 }
 
-// growFiles makes room for n more open files. The kernel doubles the table of a
-// process with several threads when it is full, and lets it wait some 10 ms
-// meanwhile: not when the clock runs.
+// growFiles makes room for n more open files before the clock starts. When the file table of a multithreaded process is
+// full, the kernel doubles it and blocks the process for some 10 ms.
 func growFiles(n int) {
 	var limit unix.Rlimit
 	f, err := os.Open(os.DevNull)
@@ -64,8 +62,7 @@ func growFiles(n int) {
 	}
 }
 
-// A scratch is what one read needs. It belongs to nobody between reads, so ten
-// thousand silent streams hold no buffers.
+// scratch holds the buffers of one read. It is shared between reads, so ten thousand silent streams hold no buffers.
 type scratch struct {
 	hdr  unix.Msghdr
 	iov  unix.Iovec
@@ -83,12 +80,11 @@ var scratches = sync.Pool{New: func() any {
 	return s
 }}
 
-// read receives what there is without waiting: n bytes, 0 at the end; when the
-// kernel got the last of them, as wall time, 0 if it does not say; and what is
-// left to read, -1 if it does not say.
+// read receives available data without waiting. It returns n bytes, 0 at the end of the stream; the wall time at which
+// the kernel received the last of them, 0 if unknown; and the number of unread bytes, -1 if unknown.
 func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
 	s.hdr.SetControllen(len(s.oob))
-	// Raw: the call does not wait, so the scheduler need not know of it.
+	// Raw: the call does not block, so the scheduler need not be involved.
 	r, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_DONTWAIT)
 	if errno != 0 {
 		return 0, 0, -1, errno
@@ -118,11 +114,10 @@ func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
 	return int(r), stamp, left, nil
 }
 
-// receiveRaw is receive on a socket that is read here. The whole stream is read
-// inside one Read of the raw connection: that waits for the poller's next edge
-// when the function returns false, and an edge that comes meanwhile is kept. So a
-// read that left nothing behind needs no second one to learn that, and an event
-// costs one system call.
+// receiveRaw is receive on a socket that is read directly. The whole stream is read inside one Read of the raw
+// connection: if the function returns false, Read waits for the poller's next edge, and keeps an edge that comes in the
+// meantime. So a read that leaves nothing behind needs no second read to confirm it, and an event costs one system
+// call.
 func (f *flight) receiveRaw(c *conn) error {
 	var ended error
 	read := func(fd uintptr) bool {
@@ -149,7 +144,7 @@ func (f *flight) receiveRaw(c *conn) error {
 			if f.over {
 				return true
 			}
-			if f.kill.Load() != alive { // seen here, since a server that never pauses never lets this wait
+			if f.kill.Load() != alive { // checked here, since a server that never pauses never causes a wait
 				ended = errKilled
 				return true
 			}
@@ -173,7 +168,7 @@ func (f *flight) receiveRaw(c *conn) error {
 	}
 }
 
-// stamp is when the bytes of a read came: by the kernel, where that is sound.
+// stamp returns the receive time of a read: the kernel's if it is valid.
 func (f *flight) stamp(c *conn, wall int64) int64 {
 	if !c.kernel {
 		return f.user
@@ -184,7 +179,7 @@ func (f *flight) stamp(c *conn, wall int64) int64 {
 		return f.user
 	}
 	at := f.run.clock.fromWall(wall)
-	// The clocks are read one after the other, so they may disagree by a little.
+	// The clocks are read one after the other, so they may disagree slightly.
 	const slack = 20 * int64(time.Microsecond)
 	floor := f.rec.Sent
 	if f.rec.Done != bench.Never {
@@ -199,9 +194,9 @@ func (f *flight) stamp(c *conn, wall int64) int64 {
 	return at
 }
 
-// kernelStamps tells whether this kernel stamps what TCP receives: some accept
-// the option and never do. It also waits until stamping is on, which the kernel
-// does in its own time when the first socket asks, and keeps it on until stop.
+// kernelStamps reports whether this kernel stamps received TCP data: some kernels accept the option without effect. It
+// also waits until stamping is active, which the kernel enables asynchronously for the first socket, and keeps it on
+// until stop.
 func kernelStamps() (ok bool, stop func()) {
 	none := func() {}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -6,7 +6,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
-// Family is the shape of a backend's bodies and events.
+// family is the format of a backend's bodies and events.
 type family int
 
 const (
@@ -17,28 +17,27 @@ const (
 	trt
 )
 
-// event is what one event, or one whole reply, says. Byte slices lie in the
-// event and are as JSON writes them.
+// event is the content of one event or of a whole reply. Byte slices point into the event's JSON text.
 type event struct {
-	text      []byte // native: all text so far, unless the server runs incremental; else what is new
+	text      []byte // native: all text so far, unless the server streams incrementally; otherwise the new text
 	reasoning []byte
-	ids       bool // native without tokenizer: it has tokens and no text at all
-	tool      bool // a piece of a tool call
-	choice    bool // it is about a choice, not only about usage
+	ids       bool // native without tokenizer: tokens without any text
+	tool      bool // part of a tool call
+	choice    bool // contains a choice, not only usage
 
-	completion int // tokens so far; -1: not said
-	prompt     int // -1: not said
-	cached     int // -1: not said
+	completion int // tokens so far; -1: not given
+	prompt     int // -1: not given
+	cached     int // -1: not given
 	details    []byte
 	dpRank     int
 
 	finish  []byte // finish_reason, or its type
 	message []byte // of an error or an abort
 	fault   bool   // an error object
-	data    bool   // embeddings: there is a list
+	data    bool   // embeddings: contains a list
 }
 
-// parse reads b, one event's JSON.
+// parse parses b, the JSON of one event.
 func (e *event) parse(fam family, b []byte) error {
 	*e = event{completion: -1, prompt: -1, cached: -1, dpRank: -1}
 	s := jsonscan.New(b)
@@ -86,7 +85,7 @@ func (e *event) parse(fam family, b []byte) error {
 	return s.End()
 }
 
-// meta reads the meta_info of /generate.
+// meta parses the meta_info of /generate.
 func (e *event) meta(s *jsonscan.Scanner) {
 	e.choice = e.choice || s.Peek() == '{'
 	for k := range s.Object {
@@ -109,7 +108,7 @@ func (e *event) meta(s *jsonscan.Scanner) {
 	}
 }
 
-// finished reads a finish_reason: a word, or SGLang's object with a type.
+// finished parses a finish_reason: a word, or SGLang's object with a type.
 func (e *event) finished(s *jsonscan.Scanner) {
 	if s.Peek() != '{' {
 		e.finish = s.Str()
@@ -127,7 +126,7 @@ func (e *event) finished(s *jsonscan.Scanner) {
 	}
 }
 
-// choices reads the first choice: this client asks for one.
+// choices parses the first choice: this client requests one.
 func (e *event) choices(s *jsonscan.Scanner) {
 	for range s.List {
 		if e.choice || s.Peek() != '{' {
@@ -159,7 +158,7 @@ func (e *event) delta(s *jsonscan.Scanner) {
 			if r := s.Str(); len(r) > 0 {
 				e.reasoning = r
 			}
-		case "reasoning": // vLLM; the standard name wins
+		case "reasoning": // vLLM; the standard name has precedence
 			if r := s.Str(); len(e.reasoning) == 0 {
 				e.reasoning = r
 			}
@@ -202,7 +201,7 @@ func (e *event) ext(s *jsonscan.Scanner) {
 	}
 }
 
-// errorObject reads {"message": …}, or the message alone.
+// errorObject parses {"message": …}, or a bare message.
 func (e *event) errorObject(s *jsonscan.Scanner) {
 	if s.Peek() != '{' {
 		e.message = s.Str()
@@ -217,14 +216,14 @@ func (e *event) errorObject(s *jsonscan.Scanner) {
 	}
 }
 
-// number keeps the number that stands next, if it is one.
+// number stores the next value if it is a number.
 func number(s *jsonscan.Scanner, to *int) {
 	if n, ok := s.Num(); ok {
 		*to = n
 	}
 }
 
-// object gives the object that stands next, as it is written.
+// object returns the JSON text of the next value if it is an object.
 func object(s *jsonscan.Scanner) []byte {
 	if s.Peek() == '{' {
 		return s.Value()

@@ -13,17 +13,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
-// Why a request has no end, or no beginning.
+// Reasons why a request has no end or was not sent.
 const (
 	interrupted = "the run was interrupted"
 	neverSent   = "never sent: " + interrupted
 )
 
-// errKilled is how a read ends that the guard ended.
+// errKilled is the error of a read that the guard ended.
 var errKilled = errors.New("ended by the guard")
 
-// land says what became of the round, once nothing more comes: err is why, nil
-// when the reply was whole.
+// land records the outcome of the round after its end. err is the reason, nil if the reply was complete.
 func (f *flight) land(err error) {
 	r := f.rec
 	switch f.kill.Load() {
@@ -54,12 +53,12 @@ func (f *flight) land(err error) {
 		r.Text = jsonscan.Unquote(f.text)
 	}
 	if f.cache != nil {
-		// An odd object is no reason to fail the request.
+		// A malformed object does not fail the request.
 		_ = json.Unmarshal(f.cache, &r.CachedDetails)
 	}
 }
 
-// judge finds what is wrong with a round that ended by itself.
+// judge finds the error of a round that ended by itself.
 func (f *flight) judge(err error) {
 	r, re := f.rec, &f.reply
 	if r.Status == 0 {
@@ -101,7 +100,7 @@ func (f *flight) judge(err error) {
 	}
 }
 
-// single takes a reply that is no stream: one chunk, when its last byte came.
+// single processes a reply that is not a stream, as one chunk at the time of its last byte.
 func (f *flight) single() {
 	r, e := f.rec, &f.ev
 	if err := e.parse(f.run.target.family, f.body); err != nil {
@@ -143,21 +142,20 @@ func (f *flight) single() {
 	}
 }
 
-// unseen gives a reply whose tokens have no text a time of the first and the last
-// of them: a model may make special tokens alone, or the first bytes of a character.
+// unseen sets the first and last token time of a reply whose tokens have no text: a model may generate only special
+// tokens, or the first bytes of a character.
 func (f *flight) unseen() {
 	r := f.rec
 	if r.Failure != "" || r.First != bench.Never || f.known <= 0 {
 		return
 	}
-	r.First, r.Last = r.Done, r.Done // where no event tells, they had come when all had
+	r.First, r.Last = r.Done, r.Done // without events, all tokens had arrived by the end
 	if i := slices.IndexFunc(r.Chunks, func(c bench.Chunk) bool { return c.Tokens > 0 }); i >= 0 {
 		r.First, r.Last = r.Chunks[i].At, r.Chunks[len(r.Chunks)-1].At
 	}
 }
 
-// lengths says how long the output is, as far as that is known without a
-// tokenizer.
+// lengths sets the output length, as far as it is known without a tokenizer.
 func (f *flight) lengths() {
 	r := f.rec
 	switch {
@@ -175,7 +173,7 @@ func (f *flight) lengths() {
 	}
 }
 
-// oneLine makes a line for people of a text that may be anything.
+// oneLine converts any text to one printable line.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
 	if r := []rune(s); len(r) > 400 {

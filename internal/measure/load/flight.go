@@ -10,51 +10,51 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// A flight is one request in the air, or one conversation, whose rounds fly one
-// after another. One goroutine flies it; the guard looks at the atomics.
+// flight is a request in progress, or a conversation, whose rounds run one after another. One goroutine runs it; the
+// guard uses only the atomics.
 type flight struct {
 	run   *run
 	req   *workload.Request
 	index int
-	recs  []bench.Record // one for each round
-	first int            // place of the first among all records
-	wire  []byte         // the request as it is sent; of a conversation the first round's
+	recs  []bench.Record // one per round
+	first int            // index of the first among all records
+	wire  []byte         // the encoded request; of a conversation the first round's
 	chat  []byte         // a conversation's messages so far, without the closing bracket
 
-	// Of the round that flies:
+	// State of the current round:
 	turn  int
 	rec   *bench.Record
-	began int64 // when this goroutine took it up
+	began int64 // when this goroutine started it
 	reply reply
 	find  finder
 	ev    event
-	body  []byte // of a reply that is no stream, or no success
-	known int    // completion tokens so far, as the server says; -1: it did not
+	body  []byte // of a reply that is not a stream or not a success
+	known int    // completion tokens so far, reported by the server; -1: none reported
 	blind bool   // there was text without a count
 	done  bool   // [DONE]
 	over  bool   // nothing more to read
-	text  []byte // as JSON writes it
-	more  bool   // native: text is what is new, not all so far
+	text  []byte // JSON-escaped
+	more  bool   // native: events contain only new text
 
-	pieces []byte // native: the texts of all events, while it is not sure which of the two
+	pieces []byte // native: the texts of all events, until the mode is certain
 	cache  []byte
-	user   int64 // when the read returned whose bytes are being looked at
-	reads  int   // that brought events with tokens or text
-	twins  int   // of these with more than one
+	user   int64 // return time of the read being processed
+	reads  int   // with tokens or text
+	twins  int   // reads with more than one such event
 	fresh  int   // such events in this read
 
 	// For the guard.
 	mu    sync.Mutex
-	conn  *conn // nil: not in the air
+	conn  *conn // nil: not in flight
 	last  atomic.Int64
 	phase atomic.Int32
 	kill  atomic.Int32
-	slot  int // place among those in the air
+	slot  int // index in air
 
 	airborne, poked atomic.Int64
 }
 
-// The phases of a round, for its limits.
+// Phases of a round, for its limits.
 const (
 	sending int32 = iota
 	waiting
@@ -62,7 +62,7 @@ const (
 	closing // after [DONE]
 )
 
-// Why the guard ends a flight.
+// Reasons why the guard ends a flight.
 const (
 	alive int32 = iota
 	killedIdle
@@ -71,7 +71,7 @@ const (
 	killedUser
 )
 
-// prepare makes the records and the bytes of the (first) request.
+// prepare builds the records and the bytes of the (first) request.
 func (f *flight) prepare() error {
 	for i := range f.recs {
 		r := &f.recs[i]
@@ -100,13 +100,13 @@ func (f *flight) prepare() error {
 	return err
 }
 
-// open readies the flight for one round.
+// open prepares the flight for one round.
 func (f *flight) open(turn int) {
 	f.turn, f.rec = turn, &f.recs[turn]
 	f.restart()
 }
 
-// restart forgets what came of this round so far.
+// restart discards the state of the current round.
 func (f *flight) restart() {
 	f.reply = reply{}
 	f.find = finder{max: f.run.opt.MaxEvent}
@@ -123,12 +123,12 @@ func (f *flight) fail(why bench.Failure, text string) {
 	}
 }
 
-// feed takes the bytes of one read, which came at at.
+// feed processes the bytes of one read, received at time at.
 func (f *flight) feed(b []byte, at int64) {
 	f.fresh = 0
 	for len(b) > 0 && !f.over {
 		if f.reply.state == replyDone {
-			f.reply.keep = false // it says more than was asked
+			f.reply.keep = false // more data than requested
 			break
 		}
 		body, rest, err := f.reply.next(b)
@@ -158,14 +158,14 @@ func (f *flight) feed(b []byte, at int64) {
 	f.rec.Done = at
 }
 
-// content takes a piece of the body.
+// content processes a piece of the body.
 func (f *flight) content(b []byte, at int64) {
 	if f.reply.status != 200 || !f.reply.sse {
-		// Of an error only its beginning is for people.
+		// Of an error only the beginning is shown.
 		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
 			f.fail(bench.Malformed, "the reply is longer than the limit of an event")
 		} else if f.body = append(f.body, b...); f.reply.status != 200 && len(f.body) >= maxHead {
-			f.over, f.reply.keep = true, false // which may never end
+			f.over, f.reply.keep = true, false // it may never end
 		}
 		f.last.Store(f.user)
 		return
@@ -181,14 +181,14 @@ func (f *flight) content(b []byte, at int64) {
 		}
 		if b = rest; !f.over {
 			if len(data) > 0 && !f.done {
-				f.last.Store(f.user) // a comment, or what stands behind [DONE], keeps nothing alive
+				f.last.Store(f.user) // comments, and data after [DONE], do not count as activity
 			}
 			f.event(data, at)
 		}
 	}
 }
 
-// event takes one event of the stream.
+// event processes one event of the stream.
 func (f *flight) event(data []byte, at int64) {
 	if f.run.opt.Tap != nil {
 		kernel := at
@@ -246,13 +246,12 @@ func (f *flight) event(data []byte, at int64) {
 	f.rec.Last = at
 }
 
-// count tells how many tokens are new in e, -1: not known, and whether e brought
-// tokens or text at all.
+// count returns the number of new tokens in e, -1 if unknown, and whether e contains any tokens or text.
 func (f *flight) count(e *event) (tokens int, worth bool) {
 	text := len(e.text) > 0 || len(e.reasoning) > 0 || e.ids || e.tool
 	if len(f.rec.Chunks) == 0 && f.rec.Chunks == nil && (text || e.completion > 0) {
-		// Once for a request, so that events cost none: a server that sends
-		// several events for a token is not asked for here.
+		// Allocate once per request, so that events cost nothing. A server that sends several events per token exceeds
+		// this.
 		f.rec.Chunks = make([]bench.Chunk, 0, min(f.rec.AskedLen+2, 1<<16))
 	}
 	before := max(f.known, 0)
@@ -264,7 +263,7 @@ func (f *flight) count(e *event) (tokens int, worth bool) {
 		f.blind = f.blind || text
 		return -1, text
 	case !e.choice || f.blind:
-		return -1, text // the sum at the end tells nothing about this event
+		return -1, text // the total at the end does not apply to this event
 	case f.run.target.family == native:
 		// Text is cumulative: without a new token it is not new.
 		n := f.known - before
@@ -275,7 +274,7 @@ func (f *flight) count(e *event) (tokens int, worth bool) {
 	}
 }
 
-// facts keeps what e says about the request.
+// facts stores the request data in e.
 func (f *flight) facts(e *event) {
 	if e.prompt > 0 {
 		f.rec.PromptLen = e.prompt
@@ -297,12 +296,12 @@ func (f *flight) facts(e *event) {
 	}
 }
 
-// keep tells whether the text is needed afterwards.
+// keep reports whether the text is needed afterwards.
 func (f *flight) keep() bool {
 	return f.run.opt.KeepText || f.run.opt.Retokenize != nil || f.turn+1 < len(f.recs)
 }
 
-// keepText keeps it as JSON writes it; pieces of it joined are still such text.
+// keepText stores JSON-escaped text; concatenated pieces remain valid.
 func (f *flight) keepText(e *event) {
 	f.text = append(f.text, e.reasoning...)
 	if f.run.target.family == native && !f.more {
@@ -312,9 +311,9 @@ func (f *flight) keepText(e *event) {
 	}
 }
 
-// whole keeps t, which is all text so far unless the server runs incremental.
-// Then it is only what is new, and sooner or later does not begin with what came
-// before; until so much did that it is no accident, the pieces are kept as well.
+// whole stores t, which is all text so far unless the server streams incrementally. Incremental text sooner or later
+// does not begin with the previous text. Until enough text has matched to rule out coincidence, the pieces are kept as
+// well.
 func (f *flight) whole(t []byte) {
 	const sure = 64
 	if len(f.text) < sure {

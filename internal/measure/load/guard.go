@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// air holds the flights that are in the air.
+// air holds the flights in progress.
 type air struct {
 	mu      sync.Mutex
 	flights []*flight
@@ -30,13 +30,13 @@ func (a *air) remove(f *flight) {
 	a.flights[last] = nil
 	a.flights = a.flights[:last]
 	a.mu.Unlock()
-	// After this the guard does not touch the connection, which may serve another.
+	// After this the guard does not touch the connection, which may serve another flight.
 	f.mu.Lock()
 	f.conn = nil
 	f.mu.Unlock()
 }
 
-// wake ends what f waits for; with a reason, f ends.
+// wake interrupts the wait of f; if a reason is given, f ends.
 func (f *flight) wake(why int32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,8 +55,8 @@ func (f *flight) wake(why int32) {
 
 const guardTick = 50 * time.Millisecond
 
-// guard holds all flights to their limits, so that none needs a timer of its own
-// and none can hang. When ctx ends it ends them all.
+// guard enforces the limits of all flights, so that none needs its own timer and none can hang. When ctx ends it ends
+// all.
 func (r *run) guard(ctx, watch context.Context) {
 	tick := time.NewTicker(guardTick)
 	defer tick.Stop()
@@ -67,8 +67,8 @@ func (r *run) guard(ctx, watch context.Context) {
 		case <-watch.Done():
 			return
 		case <-cancelled:
-			// The flights that are still connecting look at ctx themselves; those
-			// that add themselves from now on are met by the next tick.
+			// Flights that are still connecting check ctx themselves; flights added from now on are handled at the next
+			// tick.
 			cancelled = nil
 		case <-tick.C:
 		}
@@ -87,9 +87,8 @@ func (r *run) guard(ctx, watch context.Context) {
 	}
 }
 
-// overdue tells whether f broke a limit, or has been silent so long that it
-// should look itself whether there is anything to read: the poller tells of a
-// reset that follows data only once.
+// overdue reports whether f exceeded a limit (why), or has been silent so long that it should poll for data (poke): the
+// poller reports a reset that follows data only once.
 func (f *flight) overdue(now int64) (why int32, poke bool) {
 	o := f.run.opt
 	silent := time.Duration(now - f.last.Load())

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// health is what the client measures of itself.
+// health holds the client's measurements of itself.
 type health struct {
-	late      []int64 // of each record: sent after it was scheduled and released; -1: not sent
-	lag       Hist    // read after the kernel had it
+	late      []int64 // by record: delay of the send after scheduled and released; -1: not sent
+	lag       Hist    // delay of the read after the kernel's receive time
 	ticks     Hist    // lateness of the canary
 	unstamped atomic.Int64
-	unsound   atomic.Int64 // stamps that cannot be: the wall clock was set
+	unsound   atomic.Int64 // impossible stamps: the wall clock was set
 	stalls    int
 	stallMax  int64
 }
@@ -28,8 +28,7 @@ const (
 	stall      = time.Millisecond
 )
 
-// canary wakes every millisecond by the same poller that wakes the streams. When
-// it is late, they are.
+// canary wakes every millisecond through the same poller that wakes the streams. If it is late, so are they.
 func (r *run) canary(ctx context.Context) {
 	t, err := newTimer()
 	if err != nil {
@@ -51,7 +50,7 @@ func (r *run) canary(ctx context.Context) {
 	}
 }
 
-// gc is what the collector did.
+// gc summarizes the garbage collector's pauses.
 type gc struct {
 	n    int64
 	last []time.Duration // newest first
@@ -63,7 +62,7 @@ func pauses() gc {
 	return gc{s.NumGC, s.Pause}
 }
 
-// since gives the longest pause after before.
+// since returns the longest pause after before.
 func (g gc) since(before gc) time.Duration {
 	n := min(int(g.n-before.n), len(g.last))
 	if n <= 0 {
@@ -72,15 +71,14 @@ func (g gc) since(before gc) time.Duration {
 	return slices.Max(g.last[:n])
 }
 
-// The bounds of the verdict are parts of what is measured: a millisecond matters
-// to a TTFT of ten, not to one of a second. The absolute ones hold where nothing
-// could be measured.
+// Limits of the verdict, relative to the measured time: a millisecond matters for a TTFT of ten, not for one of a
+// second. The absolute ones apply if nothing could be measured.
 const (
 	suspectPart, invalidPart = 0.05, 0.25
 	suspectMin, invalidMin   = 1e6, 10e6 // ns
 )
 
-// judge holds an error against the time that it is a part of.
+// judge rates an error relative to the time that it affects.
 func judge(err, of float64) string {
 	switch {
 	case err > max(invalidMin, invalidPart*of):
@@ -91,7 +89,7 @@ func judge(err, of float64) string {
 	return "clean"
 }
 
-// report makes the verdict.
+// report computes the verdict.
 func (h *health) report(r *run, pause time.Duration) bench.Health {
 	out := bench.Health{Verdict: "clean", StallCount: h.stalls, StallMax: h.stallMax, GCPauseMax: int64(pause)}
 	worse := func(verdict string) {

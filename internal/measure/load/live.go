@@ -10,28 +10,27 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Live counts a run while it goes on. Any number of goroutines may look at it;
-// nobody waits for anybody. The zero value is ready.
+// Live counts a run in progress. Any number of goroutines may read it without blocking. The zero value is ready.
 type Live struct {
-	Released atomic.Int64 // requests whose time came
+	Released atomic.Int64 // requests whose time has come
 	Sent     atomic.Int64
 	Done     atomic.Int64 // succeeded
 	Failed   atomic.Int64
 	Chunks   atomic.Int64 // events with tokens or text
-	Tokens   atomic.Int64 // as far as the server says
+	Tokens   atomic.Int64 // as far as the server reports them
 	TTFT     Hist         // ns, from Sent to the first text
 	ITL      Hist         // ns between events with text
 
-	failures sync.Map // of Failed, by their reason: a *failing
+	failures sync.Map // Failed by reason: a *failing
 }
 
-// failing are the requests that failed for one reason.
+// failing counts the requests that failed for one reason.
 type failing struct {
 	n    atomic.Int64
-	last atomic.Pointer[string] // what the last of them says
+	last atomic.Pointer[string] // message of the last one
 }
 
-// fail counts a request that failed.
+// fail counts a failed request.
 func (l *Live) fail(why bench.Failure, text string) {
 	l.Failed.Add(1)
 	f, _ := l.failures.LoadOrStore(why, &failing{})
@@ -39,7 +38,7 @@ func (l *Live) fail(why bench.Failure, text string) {
 	f.(*failing).last.Store(&text)
 }
 
-// reasons are the reasons of failures so far, the most frequent first.
+// reasons returns the reasons of failures so far, the most frequent first.
 func (l *Live) reasons() (out []bench.Failing) {
 	for why, f := range l.failures.Range {
 		f := f.(*failing)
@@ -53,15 +52,14 @@ func (l *Live) reasons() (out []bench.Failing) {
 	return out
 }
 
-// Running is the number of requests in the air. It is never negative.
+// Running returns the number of requests in flight. It is never negative.
 func (l *Live) Running() int64 {
 	ended := l.Done.Load() + l.Failed.Load()
 	return max(l.Released.Load()-ended, 0)
 }
 
-// Hist is a histogram of times that many goroutines fill without locks. Its
-// buckets are a sixteenth of their power of two wide, so a quantile is up to
-// 6 % too high. The zero value is ready.
+// Hist is a lock-free histogram of times. Each bucket is a sixteenth of its power of two wide, so a quantile is up to 6
+// % too high. The zero value is ready.
 type Hist struct {
 	n       atomic.Int64
 	buckets [48 * histSub]atomic.Int32
@@ -84,17 +82,17 @@ func bucket(ns int64) int {
 	return min((exp+1)*histSub+int(v>>exp)-histSub, 48*histSub-1)
 }
 
-// N is how many times were counted.
+// N returns the number of times counted.
 func (h *Hist) N() int64 { return h.n.Load() }
 
-// Quantile gives the time that a part q of all does not pass; 0: there are none.
+// Quantile returns the time that a share q of all do not exceed; 0: there are none.
 func (h *Hist) Quantile(q float64) int64 {
 	var c counts
 	h.read(&c)
 	return c.quantile(q)
 }
 
-// counts are the buckets of a histogram at one moment, or what came between two.
+// counts holds the buckets of a histogram at one moment, or the increase between two.
 type counts [48 * histSub]int32
 
 func (h *Hist) read(c *counts) {
@@ -103,7 +101,7 @@ func (h *Hist) read(c *counts) {
 	}
 }
 
-// since takes off what was there before.
+// since subtracts earlier counts.
 func (c *counts) since(before *counts) {
 	for i := range c {
 		c[i] -= before[i]

@@ -1,11 +1,9 @@
-// Package load sends a plan of requests to a server, each at its time whatever
-// became of the others, and yields a [bench.Record] for each.
+// Package load sends a plan of requests to a server, each at its time regardless of the others, and returns a
+// [bench.Record] for each.
 //
-// Receive times are the kernel's where it gives them (Linux, plain TCP:
-// SO_TIMESTAMPING), so that a client which reads late does not measure itself;
-// elsewhere they are taken when the read returns, and the result says so. Every
-// result carries a verdict on its own timing. Times are int64 ns from the start of
-// the run.
+// Receive times are the kernel's where available (Linux, plain TCP: SO_TIMESTAMPING), so that a late client does not
+// measure itself; elsewhere they are taken when the read returns, and the result says so. Every result includes a
+// verdict on its own timing. Times are int64 ns from the start of the run.
 package load
 
 import (
@@ -21,21 +19,19 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// Options say where and how to send. Only Backend and BaseURL are needed.
+// Options configures a load. Only Backend and BaseURL are required.
 type Options struct {
 	Backend string // see Backends
-	BaseURL string // http://host:port, https as well
+	BaseURL string // http://host:port, or https
 	Model   string
 
-	// Header are "Name: value" pairs over the usual ones. OPENAI_API_KEY and
-	// API_KEY of Getenv make the Authorization header, as in SGLang's client;
-	// a nil Getenv has no keys.
+	// Header holds "Name: value" pairs that override the usual ones. OPENAI_API_KEY and API_KEY of Getenv set the
+	// Authorization header, as in SGLang's client; a nil Getenv has no keys.
 	Header map[string]string
-	TLS    *tls.Config // nil: the usual checks
+	TLS    *tls.Config // nil: default verification
 	Getenv func(string) string
 
-	// What is asked for. ExtraBody is merged over it, and the request's own Extra
-	// over that.
+	// Parameters of the requests. ExtraBody overrides them, and the request's own Extra overrides ExtraBody.
 	Stream              bool
 	Temperature, TopP   float64 // native only, as in SGLang's client; a TopP of 0 is 1
 	IgnoreEOS           bool
@@ -44,52 +40,49 @@ type Options struct {
 	TokenIDsLogprob     []int
 	LogprobStartLen     int // SGLang's client sends -1
 	ReturnRoutedExperts bool
-	CacheReport         bool // ask for, and keep, cached_tokens_details
-	// IncludeUsage asks the OpenAI routes for the token counts of the server,
-	// ContinuousUsage for one in each event. Conversations always ask for the first.
+	CacheReport         bool // request and keep cached_tokens_details
+	// IncludeUsage requests the server's token counts on the OpenAI routes, ContinuousUsage a count in each event.
+	// Conversations always use IncludeUsage.
 	IncludeUsage, ContinuousUsage bool
 	ExtraBody                     map[string]json.RawMessage
 	// RequestID names a request: rid in SGLang's bodies, X-Request-Id for others.
 	RequestID func(index, turn int) string
 
-	// Schedule has the time of each request, from the start of the run, in order;
-	// nil: all at once. MaxConcurrency holds requests, or whole conversations, back
-	// while so many are in the air; 0: never.
+	// Schedule holds the time of each request from the start of the run, in order; nil: all at once. MaxConcurrency
+	// limits the requests, or whole conversations, in flight; 0: no limit.
 	Schedule       []time.Duration
 	MaxConcurrency int
-	// NewConnPerRequest opens a connection for each request, as SGLang's client
-	// does. Else connections are used again, and new ones made when none is idle.
+	// NewConnPerRequest opens a connection per request, as SGLang's client does. Otherwise idle connections are reused.
 	NewConnPerRequest bool
 
 	// Limits; 0: the default, negative: none.
 	ConnectTimeout time.Duration // 30 s
 	HeaderTimeout  time.Duration // from sent to the status line: 30 min
-	EventTimeout   time.Duration // between events of a stream, or pieces of another reply: 10 min; comments are none
-	Timeout        time.Duration // of the whole request: 6 h, as SGLang's
+	EventTimeout   time.Duration // between events of a stream (without comments), or pieces of another reply: 10 min
+	Timeout        time.Duration // whole request: 6 h, as in SGLang
 	MaxEvent       int           // bytes of one event: 16 MiB
 
 	KeepText bool
-	// Retokenize counts the tokens of texts, after the run; nil: nobody can.
+	// Retokenize counts the tokens of texts after the run; nil: not available.
 	Retokenize func(ctx context.Context, texts []string) ([]int, error)
 
-	UserStamps bool  // do not ask the kernel for receive times
-	KeepGC     bool  // leave the collector as it is; else it rests while the run lasts
-	Live       *Live // is filled while the run lasts
+	UserStamps bool  // do not use the kernel's receive times
+	KeepGC     bool  // leave the garbage collector on; otherwise it is off during the run
+	Live       *Live // updated during the run
 
-	// Tap sees every event of each request with the time by the kernel (0: none)
-	// and by the read.
+	// Tap receives every event of each request, with the kernel's time (0: none) and the time of the read.
 	Tap func(index int, data []byte, kernel, user int64)
 }
 
-// Result is what became of a plan.
+// Result is the result of a plan.
 type Result struct {
-	Records   []bench.Record // in the order of the plan, rounds of a conversation in theirs
+	Records   []bench.Record // in plan order, with the rounds of each conversation in order
 	Health    bench.Health
 	Stamps    bench.Stamps
 	Start     time.Time // time 0
 	StartWall int64     // wall clock at time 0, ns since the epoch
-	Drift     int64     // by how much the wall clock ran from the monotonic one
-	Duration  int64     // from the first request until the last ended
+	Drift     int64     // of the wall clock against the monotonic clock
+	Duration  int64     // from the first request to the end of the last
 }
 
 func (o *Options) defaults() {
@@ -117,10 +110,9 @@ func (o *Options) defaults() {
 	}
 }
 
-// Run sends the plan and waits for all of it. The error is about the plan: a
-// request that fails is a record that says why. An error of Retokenize comes with
-// the result. When ctx ends, what is in the air ends as [bench.Interrupted], what
-// was never sent as [bench.NotSent], and Run gives what there is.
+// Run sends the plan and waits for all requests. Its error concerns the plan: a failed request is a record with the
+// reason. An error of Retokenize comes together with the result. When ctx ends, requests in flight end as
+// [bench.Interrupted], unsent ones as [bench.NotSent], and Run returns the partial result.
 func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, error) {
 	opt.defaults()
 	if len(reqs) == 0 {
@@ -139,7 +131,7 @@ func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, er
 		return nil, err
 	}
 	r := &run{opt: &opt, target: t}
-	// Everything that can be made before the clock starts is.
+	// Prepare as much as possible before the clock starts.
 	r.flights = make([]*flight, len(reqs))
 	records := 0
 	for i := range reqs {

@@ -12,18 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// plot draws a run from its counts, which it looks at when a frame is wanted: who sends and
-// reads the requests has nothing to do with it.
+// plot draws a run from its counts, which it reads only for a frame, independently of the goroutines that send and
+// read.
 type plot struct {
 	*Shown
-	looks []look // one a second, the newest last; as many as the span has seconds
+	looks []look // one per second, the newest last; as many as the span has seconds
 	next  time.Duration
-	// What each second had, the newest last.
+	// Values per second, the newest last.
 	requests, output, ttft, itl, queued []float64
-	queue                               float64 // at most, in the second that is under way
+	queue                               float64 // maximum in the current second
 }
 
-// look is what was counted at a moment.
+// look holds the counts at one moment.
 type look struct {
 	at            time.Duration
 	ended, tokens int64
@@ -31,7 +31,7 @@ type look struct {
 }
 
 const (
-	span        = 5 // seconds that figures are of
+	span        = 5 // seconds over which figures are computed
 	mostSeconds = 120
 )
 
@@ -46,7 +46,7 @@ func (p *plot) look(at time.Duration) (l look) {
 	return l
 }
 
-// since is what was counted from one moment to another.
+// since returns the increase from an earlier look.
 func (l look) since(before *look) look {
 	l.at, l.ended, l.tokens = l.at-before.at, l.ended-before.ended, l.tokens-before.tokens
 	l.ttft.since(&before.ttft)
@@ -54,7 +54,7 @@ func (l look) since(before *look) look {
 	return l
 }
 
-// second keeps what the last second had.
+// second stores the values of the last second.
 func (p *plot) second(now look, queued float64) {
 	d := now.since(&p.looks[len(p.looks)-1])
 	for _, one := range []struct {
@@ -73,7 +73,7 @@ func (p *plot) second(now look, queued float64) {
 	}
 }
 
-// frame is how the run stands at a time.
+// frame draws the run at a given time.
 func (p *plot) frame(at time.Duration, width, rows int) []string {
 	now := p.look(at)
 	server, told := runs.ServerState{}, false
@@ -91,7 +91,7 @@ func (p *plot) frame(at time.Duration, width, rows int) []string {
 		columns.Ends(columns.Clean(p.Title), p.clock(at, done), width),
 		columns.Ends(live.Bar(done, max(width-len(count)-2, 8)), count, width),
 	}
-	if rows < 12 { // a terminal of few lines has these two
+	if rows < 12 { // a small terminal shows only these two lines
 		return lines
 	}
 	first := &p.looks[0]
@@ -135,7 +135,7 @@ func (p *plot) frame(at time.Duration, width, rows int) []string {
 	return lines
 }
 
-// rate writes how many there are a second.
+// rate formats a rate per second.
 func rate(n float64) string {
 	if n < 100 {
 		return fmt.Sprintf("%.1f /s", n)
@@ -143,7 +143,7 @@ func rate(n float64) string {
 	return metric.Count(int64(n)) + " /s"
 }
 
-// clock says how long it has gone on, and will.
+// clock formats the elapsed and remaining time.
 func (p *plot) clock(at time.Duration, done float64) string {
 	text := fmt.Sprintf("%.0f s", at.Truncate(time.Second).Seconds())
 	switch left := p.Last - at; {
@@ -155,12 +155,12 @@ func (p *plot) clock(at time.Duration, done float64) string {
 	return text
 }
 
-// Columns of a row.
+// Column widths of a row.
 const (
 	nameWidth, figuresWidth, mostWidth = 15, 32, 16
 )
 
-// row is one line of figures and, for each second, a column as high as its value.
+// row draws a line of figures followed by a bar per second.
 func (p *plot) row(name, figures string, values []float64, most func(float64) string, width int) string {
 	values = values[max(len(values)-max(width-nameWidth-figuresWidth-mostWidth, 0), 0):]
 	top := ""

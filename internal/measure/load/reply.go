@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// A reply takes one HTTP/1.1 response apart, in bytes as they come.
+// reply parses one HTTP/1.1 response incrementally.
 type reply struct {
 	state  replyState
-	head   []byte // of a head that came in pieces
+	head   []byte // of a head received in pieces
 	status int
 	reason string
 	sse    bool   // text/event-stream
 	moved  string // Location
-	keep   bool   // the connection may serve another request
+	keep   bool   // the connection can be reused
 	left   int64
 	digits int
 	quiet  int // length of the trailer's line
@@ -39,8 +39,8 @@ const maxHead = 64 << 10
 
 var errNotHTTP = errors.New("the reply is not HTTP/1.1")
 
-// next takes some of b and gives a piece of the body, which may be empty, and
-// the rest. It is called while there is a rest and the reply is not done.
+// next consumes part of b and returns a piece of the body, which may be empty, and the rest of b. Call it until the
+// rest is empty or the reply is done.
 func (r *reply) next(b []byte) (body, rest []byte, err error) {
 	switch r.state {
 	case inHead:
@@ -91,7 +91,7 @@ func (r *reply) next(b []byte) (body, rest []byte, err error) {
 	return nil, b, nil
 }
 
-// chunkSize reads the hexadecimal size of a chunk; digits of -1 is an error.
+// chunkSize parses the hexadecimal size of a chunk; digits of -1 is an error.
 func (r *reply) chunkSize(b []byte) []byte {
 	for i, c := range b {
 		switch {
@@ -138,7 +138,7 @@ func hexDigit(c byte) rune {
 	return -1
 }
 
-// header takes the status line and the header fields.
+// header parses the status line and the header fields.
 func (r *reply) header(b []byte) (body, rest []byte, err error) {
 	had := len(r.head)
 	r.head = append(r.head, b...)
@@ -167,7 +167,7 @@ func (r *reply) header(b []byte) (body, rest []byte, err error) {
 	}
 	if r.status < 200 {
 		r.status = 0
-		return nil, rest, nil // 100 Continue: the reply is still to come
+		return nil, rest, nil // 100 Continue: the actual reply follows
 	}
 	r.reason = string(reason)
 	r.keep = string(version) != "HTTP/1.0"
@@ -212,7 +212,7 @@ func (r *reply) fields(fields []byte) error {
 	return nil
 }
 
-// cutShort gives at most n bytes for a message.
+// cutShort returns at most n bytes, for a message.
 func cutShort(b []byte, n int) []byte {
 	if len(b) > n {
 		return b[:n]

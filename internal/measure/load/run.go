@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// run is one Run.
+// run is the state of one Run.
 type run struct {
 	opt     *Options
 	target  *target
@@ -21,13 +21,13 @@ type run struct {
 	records []bench.Record
 	kernel  bool // the kernel stamps
 	idle    idle
-	gate    chan int64 // slots of MaxConcurrency, each with the time it became free
+	gate    chan int64 // slots of MaxConcurrency, each with the time at which it became free
 	air     air
 	health  health
 	wg      sync.WaitGroup
 }
 
-// do flies the plan.
+// do executes the plan.
 func (r *run) do(ctx context.Context) (*Result, error) {
 	stop := func() {}
 	if r.target.tls == nil && !r.opt.UserStamps {
@@ -81,22 +81,22 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	return res, r.texts(ctx)
 }
 
-// restCollector keeps the garbage collector from running until memory is short:
-// its mark phase alone makes a busy client read milliseconds late.
+// restCollector disables the garbage collector until memory is short: its mark phase alone makes a busy client read
+// milliseconds late.
 func restCollector() (restore func()) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	limit := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(limit, int64(2*m.Sys)+1<<30))
 	percent := debug.SetGCPercent(-1)
-	runtime.GC() // also ends a cycle that runs
+	runtime.GC() // also ends a running cycle
 	return func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// launch lets each flight go at its time, whatever the others do.
+// launch starts each flight at its time, regardless of the others.
 func (r *run) launch(ctx context.Context) {
 	t, err := newTimer()
 	if err == nil {
@@ -104,7 +104,7 @@ func (r *run) launch(ctx context.Context) {
 	}
 	for i, f := range r.flights {
 		rec := &f.recs[0]
-		// Sleeping costs some 20 µs itself: what is due by then goes at once.
+		// Sleeping itself takes some 20 µs: anything due sooner starts at once.
 		const soon = int64(10 * time.Microsecond)
 		released := rec.Scheduled
 		ok := err == nil
@@ -133,7 +133,7 @@ func (r *run) launch(ctx context.Context) {
 	}
 }
 
-// strand ends what was never sent.
+// strand marks requests that were never sent.
 func (r *run) strand(from int, why bench.Failure, text string) {
 	for _, f := range r.flights[from:] {
 		for i := range f.recs {
@@ -142,7 +142,7 @@ func (r *run) strand(from int, why bench.Failure, text string) {
 	}
 }
 
-// fly flies all rounds of a flight.
+// fly runs all rounds of a flight.
 func (f *flight) fly(ctx context.Context) {
 	r := f.run
 	if r.gate != nil {
@@ -172,7 +172,7 @@ func (f *flight) fly(ctx context.Context) {
 	f.wire, f.chat = nil, nil
 }
 
-// next readies the round that follows the reply before it.
+// next prepares the round after a reply.
 func (f *flight) next(ctx context.Context, turn int) bool {
 	r, rec := f.run, &f.recs[turn]
 	f.answered()
@@ -199,9 +199,8 @@ func (f *flight) next(ctx context.Context, turn int) bool {
 	return true
 }
 
-// round sends one request and reads its reply. A connection that was used before
-// may have been closed by the server in the same moment: then once more, on a new
-// one.
+// round sends one request and reads its reply. The server may have closed a reused connection at the same moment: then
+// round retries once on a new one.
 func (f *flight) round(ctx context.Context) {
 	r := f.run
 	f.began = r.clock.now()
@@ -223,7 +222,7 @@ func (f *flight) round(ctx context.Context) {
 		r.opt.Live.Sent.Add(1)
 		err = f.send(c)
 		if f.rec.Sent != bench.Never {
-			// Not the time to connect: that is the network's and the server's.
+			// Exclude the connect time, which belongs to the network and the server.
 			r.health.late[f.first+f.turn] = f.began - max(f.rec.Scheduled, f.rec.Released) + f.rec.Sent - f.rec.Connected
 		}
 		if readErr := f.receive(c); readErr != nil || err == nil {

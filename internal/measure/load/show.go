@@ -8,18 +8,17 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Shown is a run that goes on, for people.
+// Shown is a run in progress to be displayed.
 type Shown struct {
 	Live   *Live
-	Title  string                          // what is loaded
-	Total  int                             // requests, each round of a conversation counted
-	Last   time.Duration                   // when the last is sent; 0: as soon as others let it
-	More   func(width int) []string        // what else goes on; may be nil
-	Server func() (runs.ServerState, bool) // as the server said last; false: it does not say. Nil: nobody asks it
+	Title  string                          // the load
+	Total  int                             // requests, counting each round of a conversation
+	Last   time.Duration                   // when the last request is sent; 0: as soon as others allow
+	More   func(width int) []string        // additional lines; may be nil
+	Server func() (runs.ServerState, bool) // last state of the server; false: unknown. Nil: not queried
 }
 
-// Show draws how a load goes on a terminal, and tells it in a log every ten seconds, until
-// the function it returns is called.
+// Show displays a load in progress on a terminal, or logs it every ten seconds, until the returned function is called.
 func (s *Shown) Show(say *progress.Console) (end func()) {
 	begun := time.Now()
 	if say.Terminal {
@@ -59,7 +58,7 @@ func (s *Shown) Show(say *progress.Console) (end func()) {
 	}
 }
 
-// count says how many requests have ended, and are in the air.
+// count formats the numbers of requests that have ended and are in flight.
 func (s *Shown) count() string {
 	text := fmt.Sprintf("%d of %d done, %d running", s.Live.ended(), s.Total, s.Live.Running())
 	if f := s.Live.Failed.Load(); f > 0 {
@@ -68,10 +67,10 @@ func (s *Shown) count() string {
 	return text
 }
 
-// ended are the requests that have, however.
+// ended returns the number of requests that have succeeded or failed.
 func (l *Live) ended() int64 { return l.Done.Load() + l.Failed.Load() }
 
-// tokens are as many as the server says, or as events came.
+// tokens returns the larger of the server's token count and the number of events.
 func (l *Live) tokens() int64 { return max(l.Tokens.Load(), l.Chunks.Load()) }
 
 func ms(ns int64) float64 { return float64(ns) / 1e6 }

@@ -2,8 +2,8 @@ package load
 
 import "bytes"
 
-// A finder finds the events of a text/event-stream in bytes as they come. An
-// event that lies whole in one read is given as it lies there, not copied.
+// finder finds the events of a text/event-stream incrementally. An event that lies within one read is returned without
+// copying.
 type finder struct {
 	carry   []byte // the start of a line
 	buf     []byte // the data of an event that spans reads or lines
@@ -12,9 +12,8 @@ type finder struct {
 	max     int
 }
 
-// next gives the data of the next event in b and what follows it. ok is false
-// when b has no more; then all of b is taken. The data is valid until the next
-// call. Too long is an event of more than max bytes.
+// next returns the data of the next event in b and the rest of b. ok is false if b contains no further event; then all
+// of b has been consumed. The data is valid until the next call. tooLong means an event of more than max bytes.
 func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 	for {
 		n := bytes.IndexByte(b, '\n')
@@ -43,7 +42,7 @@ func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 		}
 		content, isData := dataLine(line)
 		if !isData {
-			continue // a comment, an event name, an id
+			continue // a comment, an event name or an id
 		}
 		if !d.has {
 			d.pending, d.has = content, true
@@ -54,8 +53,7 @@ func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 	}
 }
 
-// end tells what is left when the body ends: nothing, [DONE] without its blank
-// line, or half an event.
+// end reports the remaining data when the body ends: none, [DONE] without its blank line, or half an event.
 func (d *finder) end() (done, half bool) {
 	rest := d.pending
 	if !d.has {

@@ -18,16 +18,16 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// A target is where requests go.
+// target is the destination of requests.
 type target struct {
 	Backend
 	opt   *Options
 	host  string // of the Host header and of TLS
 	path  string
 	tls   *tls.Config
-	addrs []string // to dial
+	addrs []string // addresses to dial
 	good  atomic.Int32
-	heads string // header fields that all requests have
+	heads string // header fields of all requests
 }
 
 func newTarget(ctx context.Context, o *Options) (*target, error) {
@@ -63,7 +63,7 @@ func newTarget(ctx context.Context, o *Options) (*target, error) {
 	return t, err
 }
 
-// headers are the fields of all requests; those of the user win.
+// headers returns the fields of all requests; the user's have precedence.
 func headers(o *Options) (string, error) {
 	all := map[string]string{"Content-Type": "application/json", "User-Agent": "stepscope", "Accept": "*/*"}
 	if key := o.Getenv("OPENAI_API_KEY"); key != "" {
@@ -96,7 +96,7 @@ func headers(o *Options) (string, error) {
 	return b.String(), nil
 }
 
-// checkHeader keeps what would break the request, or make two of it, out.
+// checkHeader rejects values that would break or split the request.
 func checkHeader(name, value string) error {
 	if name == "" || strings.ContainsAny(name, " \t\r\n:") || strings.ContainsAny(value, "\r\n\x00") {
 		return fmt.Errorf("load: header %q: %q cannot be sent", name, value)
@@ -104,7 +104,7 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// request makes the bytes of a round.
+// request builds the bytes of a round.
 func (t *target) request(f *flight, turn int) ([]byte, error) {
 	q, r := f.req, &f.recs[turn]
 	var msgs []byte
@@ -142,8 +142,8 @@ func (t *target) request(f *flight, turn int) ([]byte, error) {
 	return append(out, content...), nil
 }
 
-// messages gives the messages of a round: for a conversation all that was said
-// before, the server's own words included.
+// messages returns the messages of a round. For a conversation they include all earlier messages and the server's
+// replies.
 func (f *flight) messages(turn int) ([]byte, error) {
 	q := f.req
 	if len(q.Rounds) == 0 {
@@ -173,7 +173,7 @@ func (f *flight) messages(turn int) ([]byte, error) {
 	return append(f.chat[:len(f.chat):len(f.chat)], ']'), nil
 }
 
-// answered adds the server's reply to the conversation.
+// answered appends the server's reply to the conversation.
 func (f *flight) answered() {
 	f.chat = append(f.chat, `,{"role":"assistant","content":"`...)
 	f.chat = append(append(f.chat, f.text...), `"}`...)

@@ -6,8 +6,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// texts does what can wait until the run is over: it reads the texts and counts
-// their tokens.
+// texts does the work that can wait until the run is over: it decodes the texts and counts their tokens.
 func (r *run) texts(ctx context.Context) error {
 	o := r.opt
 	if o.Retokenize == nil {

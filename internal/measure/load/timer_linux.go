@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A timer waits to the microsecond. The runtime's own timers round up to a
-// millisecond when a thread sleeps in epoll_wait; a timerfd wakes it on time.
+// timer waits with microsecond precision. The runtime's own timers round up to a millisecond when a thread sleeps in
+// epoll_wait; a timerfd wakes it on time.
 type timer struct {
 	f *os.File
 }
@@ -24,7 +24,7 @@ func newTimer() (*timer, error) {
 
 func (t *timer) close() { t.f.Close() }
 
-// wait waits for d. It is false when ctx ended before.
+// wait waits for d. It returns false if ctx ends first.
 func (t *timer) wait(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A timer waits as well as the runtime can.
+// timer waits as precisely as the Go runtime can.
 type timer struct{}
 
 func newTimer() (*timer, error) { return &timer{}, nil }

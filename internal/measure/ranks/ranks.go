@@ -1,7 +1,5 @@
-// Package ranks explains a window on a Slurm cluster: each of its files is summarised
-// where it can be read, and what comes of that is joined here. Where the files lie on
-// storage that nodes share, tasks divide them; where each node has its own, each node
-// summarises what it finds.
+// Package ranks explains a window on a Slurm cluster. Each file is summarised where it can be read, and the summaries
+// are joined here. On shared storage, tasks divide the files; with local storage, each node summarises its own files.
 package ranks
 
 import (
@@ -23,26 +21,26 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Options say how a window is summarised.
+// Options configures how a window is summarised.
 type Options struct {
-	Program []string      // that summarises: analyze --summary - and paths follow
+	Program []string      // the summarising program; analyze --summary - and paths are appended
 	Flags   []string      // of analyze, for all tasks
-	Nodes   []string      // each with files of its own; none: all can read all
-	Tasks   int           // that divide the files; 0: one for filesEach of them
-	AtOnce  int           // of them
-	Within  time.Duration // in which all is done
+	Nodes   []string      // nodes with files of their own; none: shared storage
+	Tasks   int           // number of tasks; 0: one per filesEach files
+	AtOnce  int           // maximum number of concurrent tasks
+	Within  time.Duration // total timeout
 	Args    []string      // of sbatch
 }
 
 var errSilent = errors.New("its task says nothing of it")
 
-// One task takes so many files, if nothing is said, and there are so many tasks at most.
+// Default number of files per task, and maximum default number of tasks.
 const (
 	filesEach = 8
 	mostTasks = 64
 )
 
-// Read summarises a window on the cluster and joins it.
+// Read summarises a window on the cluster and joins the summaries.
 func (o *Options) Read(ctx context.Context, say *progress.Console, in *window.Input) (*window.Capture, error) {
 	if len(o.Nodes) > 0 {
 		return o.ofNodes(ctx, say, in)
@@ -95,7 +93,7 @@ func (o *Options) Read(ctx context.Context, say *progress.Console, in *window.In
 	return in.Join(say, chosen, all, without)
 }
 
-// ofNodes has each node summarise what it finds.
+// ofNodes has each node summarise the files that it finds.
 func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window.Input) (*window.Capture, error) {
 	var tasks []scatter.Task
 	flags := o.Flags
@@ -130,7 +128,7 @@ func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window
 	return window.JoinParts(say, with)
 }
 
-// task summarises paths, which may be relative here and not there.
+// task returns the task that summarises paths, made absolute since the working directory differs there.
 func (o *Options) task(node string, paths []string) (scatter.Task, error) {
 	args := slices.Concat(o.Program, []string{"analyze", "--summary=-"}, o.Flags, []string{"--"})
 	for _, p := range paths {
@@ -143,8 +141,7 @@ func (o *Options) task(node string, paths []string) (scatter.Task, error) {
 	return scatter.Task{Node: node, Args: args}, nil
 }
 
-// run runs tasks and reads what they say, in which files have the names that they were
-// given by here.
+// run runs tasks and reads their summaries, in which files get the names given here.
 func (o *Options) run(ctx context.Context, say *progress.Console, tasks []scatter.Task, given []string) ([]*window.Part, []error, error) {
 	parts := make([]*window.Part, len(tasks))
 	for i := range parts {
@@ -168,7 +165,7 @@ func (o *Options) run(ctx context.Context, say *progress.Console, tasks []scatte
 	return parts, lost, nil
 }
 
-// rename gives a file the name that it has here.
+// rename restores the name of a file as given here.
 func rename(f *summary.File, given []string) {
 	name := func(path string) string {
 		for _, g := range given {

@@ -131,7 +131,7 @@ func TestOnSlurm(t *testing.T) {
 		t.Run(cause, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			o := ranks.Options{Program: []string{"true"}, Args: []string{"--hold"}, Within: 2 * time.Second}
-			want := "nothing was summarised: not done within 2s: the job waits (JobHeldUser)"
+			want := "nothing was summarised: not finished within 2s: the job is pending (JobHeldUser)"
 			if cause == "interrupted" {
 				o.Within, want = time.Minute, "context canceled"
 				time.AfterFunc(time.Second, cancel)

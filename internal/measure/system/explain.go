@@ -25,41 +25,40 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Form is how explanations are printed.
+// Form is an output format.
 type Form int
 
-// The forms. Of several servers, text and Markdown of one come before the next is read.
+// Forms. With several servers, text and Markdown of one are printed before the next is read.
 const (
 	Text Form = iota
 	Markdown
 	JSON
 )
 
-// Options say how to explain, and where to print it.
+// Options configures the explanation and its output.
 type Options struct {
 	Say   *progress.Console
 	Out   io.Writer
 	Form  Form
 	Show  report.Options
-	HTML  string // also write a page to this file; - : to Out, and nothing else there
+	HTML  string // also write a page to this file; -: to Out, and nothing else there
 	Rules *kernel.Rules
 	Read  read.Options
-	Force bool // explain files that cannot be one capture, too
-	Quick bool // leave out what findings are worth, and the critical path
-	// Layers asks for the layers of replayed graphs, too; LayersFrom is a window of the same
-	// server to know them by, nil: the window itself.
+	Force bool // also explain files that cannot be one capture
+	Quick bool // omit the benefits of findings, and the critical path
+	// Layers also assigns replayed graphs to layers, identified by LayersFrom, a window of the same server; nil: the
+	// window itself.
 	Layers     bool
 	LayersFrom *window.Input
-	// Open reads a window in another way than here; nil: here.
+	// Open reads a window in a different way; nil: from local files.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
-	// Reference is what steps took that were not recorded; nil: what lies beside the traces.
+	// Reference holds step times without the profiler; nil: those next to the traces.
 	Reference *trace.Reference
-	// Watch, if there is one, bounds the memory of what Captured takes, until done.
+	// Watch, if not nil, limits the memory used by Captured until done.
 	Watch func() (done func())
 }
 
-// Window explains the window of one server, and what the slow requests of run, if there
-// is one, waited for in it.
+// Window explains the window of one server and, if run is not nil, why the run's slow requests waited in it.
 func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, servers []Server) error {
 	in.Lean, in.Rules = run == nil, o.Rules
 	capture, err := o.open(ctx, in)
@@ -107,7 +106,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	return report.Waits(o.Out, requests, o.Show)
 }
 
-// options are those of a window's analysis.
+// options returns the options of a window's analysis.
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
 	opt.Force, opt.Quick, opt.Layers = o.Force, o.Quick, o.Layers
@@ -117,7 +116,7 @@ func (o *Options) options(capture *window.Capture) explain.Options {
 	return opt
 }
 
-// open reads a window, and refuses to write the page over it.
+// open reads a window, and refuses to overwrite it with the page.
 func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, error) {
 	var capture *window.Capture
 	var err error
@@ -132,7 +131,7 @@ func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, 
 	return capture, capture.Set.NotAnInput(o.HTML)
 }
 
-// print writes a report for people.
+// print writes a report as text or Markdown.
 func (o *Options) print(r *result.Report) error {
 	if o.Form == Markdown {
 		return report.Markdown(o.Out, r, o.Show)
@@ -140,7 +139,7 @@ func (o *Options) print(r *result.Report) error {
 	return report.Text(o.Out, r, o.Show)
 }
 
-// page writes a page, if one is wanted.
+// page writes a page, if requested.
 func (o *Options) page(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
@@ -152,8 +151,8 @@ func (o *Options) page(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// explained is what came of one of several servers. Of its traces no more is kept than
-// what it takes to explain it beside the others.
+// explained is the result of one of several servers. It keeps only the data of the traces needed to explain the servers
+// together.
 type explained struct {
 	Server
 	report *result.Report  // nil: it could not be explained
@@ -161,11 +160,11 @@ type explained struct {
 	side   *explain.Server // of prefill and decode servers
 	served *waits.Server
 	late   []waits.Late
-	text   bytes.Buffer // what is printed of it
+	text   bytes.Buffer // printed output
 }
 
-// each explains servers one after the other; texts prints that. One that cannot be is named, and the others have
-// theirs. joins: they served a load.
+// each explains servers one after the other; texts prints the results. A server that cannot be explained is reported,
+// and the others continue. joins: the servers served a load.
 func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out []*explained, err error) {
 	idle, tried := 0, 0
 	for i, s := range servers {
@@ -201,7 +200,7 @@ func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out [
 	return out, nil
 }
 
-// texts prints what came of servers, each for itself: that of all together stands above.
+// texts prints the results of the individual servers, which follow the joint result.
 func (o *Options) texts(all []*explained) error {
 	for _, x := range all {
 		if _, err := x.text.WriteTo(o.Out); err != nil {
@@ -211,7 +210,7 @@ func (o *Options) texts(all []*explained) error {
 	return nil
 }
 
-// head says whose findings follow.
+// head prints the heading of a server's findings.
 func (o *Options) head(i int, s *Server) {
 	mark, indent := "", "  "
 	if i > 0 {
@@ -261,8 +260,7 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 	return o.page(o.pageOf(&x.Server, n), func(w io.Writer) error { return report.HTML(w, x.report) })
 }
 
-// pageOf is the file of the page of one of n servers: beside HTML where they are
-// several.
+// pageOf returns the file of a server's page: HTML, or a file next to it if there are several servers.
 func (o *Options) pageOf(s *Server, n int) string {
 	if o.HTML == "" || n == 1 {
 		return o.HTML
@@ -270,7 +268,7 @@ func (o *Options) pageOf(s *Server, n int) string {
 	return Beside(o.HTML, s.Label())
 }
 
-// pages are those of servers, by names that links beside them need.
+// pages lists the servers' pages, with names relative to their directory for links.
 func (o *Options) pages(all []*explained) (pages []report.Page) {
 	for _, x := range all {
 		if x.report != nil {
@@ -280,20 +278,20 @@ func (o *Options) pages(all []*explained) (pages []report.Page) {
 	return pages
 }
 
-// Beside is a file of a like name: all.html gives all-NAME.html.
+// Beside returns a file with a similar name: all.html gives all-NAME.html.
 func Beside(path, name string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + name + ext
 }
 
-// Explained is what came of the servers of a session, for JSON.
+// Explained is the result for the servers of a session, for JSON.
 type Explained struct {
-	Reports []*result.Report `json:"reports"` // of each server, as analyze prints them; null: none
+	Reports []*result.Report `json:"reports"` // of each server, as printed by analyze; null: none
 	PD      *result.PD       `json:"pd,omitempty"`
-	Pages   []report.Page    `json:"-"` // that were written
+	Pages   []report.Page    `json:"-"` // pages written
 }
 
-// Captured explains the servers of a session, each and together.
+// Captured explains the servers of a session, individually and together.
 func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*Explained, error) {
 	servers := captured(res)
 	if skip {
@@ -324,8 +322,8 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 	return out, err
 }
 
-// Servers explains several servers, each and together, and what the slow requests of
-// run, if there is one, waited for in them.
+// Servers explains several servers, individually and together, and, if run is not nil, why the run's slow requests
+// waited in them.
 func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) error {
 	if o.Form == Markdown {
 		run = nil
@@ -368,21 +366,21 @@ func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) 
 	return report.Waits(o.Out, requests, o.Show)
 }
 
-// json writes what came of several servers.
+// json writes the results of several servers.
 func (o *Options) json(all []*explained, systems []system, requests *waits.Result) error {
 	type server struct {
 		Name   string         `json:"name"`
 		Window string         `json:"window,omitempty"`
 		Role   string         `json:"role"`
 		URL    string         `json:"url"`
-		Idle   bool           `json:"idle"`   // it had nothing to do
-		Report *result.Report `json:"report"` // null: it was idle, or could not be explained
+		Idle   bool           `json:"idle"`   // no work
+		Report *result.Report `json:"report"` // null: idle, or could not be explained
 	}
 	out := struct {
 		Format   int           `json:"format"`
 		Servers  []server      `json:"servers"`
 		PD       *result.PD    `json:"pd,omitempty"`      // of prefill and decode servers
-		Windows  []system      `json:"windows,omitempty"` // instead, where they were recorded several times
+		Windows  []system      `json:"windows,omitempty"` // instead of pd, if several windows were recorded
 		Requests *waits.Result `json:"requests,omitempty"`
 	}{Format: 1, Requests: requests}
 	for _, x := range all {

@@ -19,23 +19,22 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Profile records a window of servers that run, brings its files home and explains them.
+// Profile records a window of running servers, collects its files and explains them.
 type Profile struct {
 	Targets []torch.Target
 	Window  torch.Window
-	Options torch.Options // its Timeout is also that of reports of nsys
+	Options torch.Options // Timeout also applies to nsys reports
 
-	Duration time.Duration                       // how long to record; 0: as many steps as Window says
-	LocalDir string                              // where the files are put; "": the directory of the window, here
-	Root     string                              // of the runs, which know sessions of nsys; "": there is none
-	Sessions string                              // where Start keeps what Stop takes up
-	Create   func(runs.About) (*runs.Run, error) // a nil run: none is kept
+	Duration time.Duration                       // length of the recording; 0: the steps of Window
+	LocalDir string                              // destination of the files; "": the window's directory, locally
+	Root     string                              // of the runs, which hold nsys sessions; "": none
+	Sessions string                              // where Start saves sessions for Stop
+	Create   func(runs.About) (*runs.Run, error) // nil run: none is stored
 	Explain  *Options
-	Skip     bool // leave it at the files
+	Skip     bool // only collect the files
 }
 
-// follow shows how far the servers are until the function that it returns is called, which
-// is before anything is printed.
+// follow displays the progress of the servers until end is called, which must precede other output.
 func (p *Profile) follow() (end func()) {
 	if p.Explain.Say.Terminal {
 		p.Options.Progress = &torch.Progress{Duration: p.Duration}
@@ -44,7 +43,7 @@ func (p *Profile) follow() (end func()) {
 	return func() {}
 }
 
-// Run records a window from its start to its findings.
+// Run records a window and explains it.
 func (p *Profile) Run(ctx context.Context) error {
 	end := p.follow()
 	defer end()
@@ -56,7 +55,7 @@ func (p *Profile) Run(ctx context.Context) error {
 	return p.explain(ctx, res, windows)
 }
 
-// Record records a window and keeps it as a run.
+// Record records a window and stores it as a run.
 func (p *Profile) Record(ctx context.Context) (*runs.Run, error) {
 	res, _, err := p.record(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func (p *Profile) Record(ctx context.Context) (*runs.Run, error) {
 	return p.keep(res)
 }
 
-// record records a window and brings its files home.
+// record records a window and collects its files.
 func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, error) {
 	say := p.Explain.Say
 	picture, err := torch.FindPicture(ctx, p.Targets, p.Window, p.Options)
@@ -82,7 +81,7 @@ func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, er
 		return nil, nil, err
 	}
 	dir := p.local(s)
-	// As SGLang's program says it.
+	// In the words of SGLang's program.
 	say.Line("Dump profiling traces to " + dir)
 	if p.Duration > 0 {
 		say.Line(fmt.Sprintf("Recording for %v....", p.Duration))
@@ -97,7 +96,7 @@ func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, er
 	return p.collect(ctx, s, o, dir)
 }
 
-// local is where the files are put.
+// local returns the destination of the files.
 func (p *Profile) local(s *torch.Session) string {
 	if p.LocalDir != "" {
 		return p.LocalDir
@@ -105,10 +104,10 @@ func (p *Profile) local(s *torch.Session) string {
 	return s.Dir()
 }
 
-// picturePrompt is what is painted where nothing but the time counts.
+// picturePrompt is the prompt for timing-only requests.
 const picturePrompt = "A lighthouse on a cliff at dawn"
 
-// picture is record of a diffusion server without profile routes: one request that is recorded.
+// picture is record for a diffusion server without profile routes: it records one request.
 func (p *Profile) picture(ctx context.Context, w *torch.Picture) (*torch.Result, error) {
 	dir := p.LocalDir
 	if dir == "" {
@@ -117,7 +116,7 @@ func (p *Profile) picture(ctx context.Context, w *torch.Picture) (*torch.Result,
 	return w.Run(ctx, picturePrompt, dir)
 }
 
-// Start opens a window and prints the directory by which Stop ends it.
+// Start opens a window and prints the directory that identifies it to Stop.
 func (p *Profile) Start(ctx context.Context) error {
 	if err := private.Dir(p.Sessions); err != nil {
 		return err
@@ -140,13 +139,13 @@ func (p *Profile) Start(ctx context.Context) error {
 		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
 		_, err = fmt.Fprintln(p.Explain.Out, dir)
 	}
-	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // nobody knows of it, to stop it later
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // otherwise nobody could stop it later
 		s.Cancel(ctx, p.Sessions)
 	}
 	return err
 }
 
-// Stop ends the window that Start opened, by its id or directory, and goes on with its files.
+// Stop ends the window that Start opened, given its id or directory, and processes its files.
 func (p *Profile) Stop(ctx context.Context, ref string) error {
 	end := p.follow()
 	defer end()
@@ -170,7 +169,7 @@ func (p *Profile) Stop(ctx context.Context, ref string) error {
 	return saved.Forget()
 }
 
-// StopAll ends whatever the servers record, and prints what they did.
+// StopAll ends all recordings of the servers, and prints which were open.
 func (p *Profile) StopAll(ctx context.Context) error {
 	open, down, err := torch.StopAll(ctx, p.Targets, p.Options)
 	if len(down) > 0 {
@@ -187,7 +186,7 @@ func (p *Profile) StopAll(ctx context.Context) error {
 	return err
 }
 
-// outer looks for the sessions of nsys that a window of CUDA_PROFILER opens.
+// outer finds the nsys sessions that a window of CUDA_PROFILER opens.
 func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *nsys.Outer {
 	if !slices.Contains(activities, "CUDA_PROFILER") {
 		return nil
@@ -195,7 +194,7 @@ func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *n
 	return nsys.FindOuter(ctx, p.Root, len(p.Targets), begun)
 }
 
-// collect brings the files home.
+// collect collects the files.
 func (p *Profile) collect(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string) (*torch.Result, []*nsys.Window, error) {
 	res, err := s.Collect(ctx, dir)
 	if err != nil {
@@ -205,7 +204,7 @@ func (p *Profile) collect(ctx context.Context, s *torch.Session, o *nsys.Outer, 
 	return res, windows, err
 }
 
-// explain keeps what came as a run, and explains it.
+// explain stores the result as a run and explains it.
 func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsys.Window) error {
 	if _, err := p.keep(res); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsy
 	}{1, res, explained, windows})
 }
 
-// keep records the window as a run, which is nil if none is kept.
+// keep stores the window as a run, which is nil if none is stored.
 func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 	if res.Incomplete() {
 		p.Explain.Say.Incomplete()
@@ -250,7 +249,7 @@ func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 	return r, err
 }
 
-// reports names the reports of nsys.
+// reports lists the nsys reports.
 func (p *Profile) reports(windows []*nsys.Window) error {
 	for _, w := range windows {
 		if w.Error != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ReadReference takes from what a user gives what decode steps took that nothing recorded:
-// a time, the id or directory of a run with a load, or a file of bench_serving's.
+// ReadReference returns the decode step times without the profiler from the user's value: a duration, the id or
+// directory of a run with a load, or an output file of bench_serving.
 func ReadReference(root, given string, say *progress.Console) (*trace.Reference, error) {
 	if d, err := time.ParseDuration(given); err == nil {
 		if d <= 0 {
@@ -51,8 +51,8 @@ func ofUser(p trace.StepTime) *trace.Reference {
 	return &trace.Reference{From: trace.FromUser, Paces: []trace.StepTime{p}}
 }
 
-// ofTable reads the last line of a file of SGLang's bench_serving, or ours. It does not say when
-// tokens came, so gaps with a prefill in them are there, too; the median cares little.
+// ofTable parses the last line of an output file of SGLang's bench_serving, or ours. The file has no token times, so
+// gaps that contain a prefill are included; they hardly affect the median.
 func ofTable(text []byte) (p trace.StepTime, err error) {
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	var last struct {
@@ -72,7 +72,7 @@ func ofTable(text []byte) (p trace.StepTime, err error) {
 			all = append(all, int64(math.Round(s*1e9)))
 		}
 	}
-	// A step shows in the gaps of all of its requests: it is to count once.
+	// A step appears in the gaps of all its requests: count it once.
 	slices.Sort(all)
 	each := max(1, int(math.Round(last.Concurrency)))
 	var steps []int64

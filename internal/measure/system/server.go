@@ -1,6 +1,5 @@
-// Package system explains what one or several servers recorded: each by itself,
-// prefill and decode servers as the one system that they are, and what the requests of
-// a load waited for in them.
+// Package system explains the recordings of one or several servers: each individually, prefill and decode servers as
+// one system, and the causes for which requests of a load waited.
 package system
 
 import (
@@ -21,19 +20,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Server is what there is of one of those that were recorded.
+// Server holds the recorded data of a server.
 type Server struct {
 	Name   string // of its directory
-	Window string // of several that were recorded one after the other
-	Role   string // prefill, decode, or nothing
-	URL    string // "": not known
+	Window string // if several windows were recorded one after the other
+	Role   string // prefill, decode, or ""
+	URL    string // "": unknown
 	Lines  []string
 	Paths  []string // traces of its ranks
 	Loads  []trace.Load
-	Queue  string // file of Loads, not read yet; ""
+	Queue  string // file of Loads, not read yet; or ""
 }
 
-// Label tells a server from the others of its run, in few words.
+// Label returns a short name that is unique in the run.
 func (s *Server) Label() string {
 	if s.Window != "" && s.Window != s.Name {
 		return s.Window + "-" + s.Name
@@ -41,7 +40,7 @@ func (s *Server) Label() string {
 	return s.Name
 }
 
-// title is what a server is called above what is said of it.
+// title returns the server's name in headings.
 func (s *Server) title() string {
 	name := cmp.Or(s.URL, s.Name)
 	switch {
@@ -53,7 +52,7 @@ func (s *Server) title() string {
 	return strings.TrimSpace(s.Role + " " + name)
 }
 
-// captured are the servers of a session.
+// captured returns the servers of a session.
 func captured(res *torch.Result) (out []Server) {
 	for i := range res.Servers {
 		r := &res.Servers[i]
@@ -62,8 +61,8 @@ func captured(res *torch.Result) (out []Server) {
 	return out
 }
 
-// Find tells what is meant by a path or, below root, a run: its servers where files
-// are kept apart by server, and the paths of its traces, or its only report.
+// Find resolves a path or, below root, a run. It returns the servers if files are separated by server, and the paths of
+// the traces or of the only report.
 func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, err error) {
 	if run, err = runs.Named(root, ref); err != nil {
 		return nil, nil, nil, err
@@ -84,7 +83,7 @@ func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, er
 	return run, ofRun(run), paths, nil
 }
 
-// ofRun are the servers of a run, as its manifest keeps them apart.
+// ofRun returns the servers of a run, as separated in its manifest.
 func ofRun(run *runs.Run) (out []Server) {
 	at := func(f *runs.File) int {
 		return slices.IndexFunc(out, func(s Server) bool { return s.Role == f.Role && s.URL == f.Host && s.Window == f.Window })
@@ -105,11 +104,11 @@ func ofRun(run *runs.Run) (out []Server) {
 	return out
 }
 
-// roleDir is the name of a prefill or decode server's directory.
+// roleDir matches the directory name of a prefill or decode server.
 var roleDir = regexp.MustCompile(`^(prefill|decode)([-_.]?[0-9].*|[-_.].*)?$`)
 
-// below finds servers of both roles in the directories of a directory that has no
-// traces itself: what profile writes, and what people make by hand.
+// below finds servers of both roles in the subdirectories of a directory without traces of its own, as written by
+// profile or made by hand.
 func below(dir string) []Server {
 	out := slices.DeleteFunc(Apart(dir), func(s Server) bool { return s.Role == "" })
 	if len(out) == 0 || out[0].Role == out[len(out)-1].Role {
@@ -118,12 +117,12 @@ func below(dir string) []Server {
 	return out
 }
 
-// Apart finds the servers of a window in the directories of one that has no traces
-// itself, those that prefill first, as requests go.
+// Apart finds the servers of a window in the subdirectories of a directory without traces of its own. Prefill servers
+// come first, in the order of a request.
 func Apart(dir string) (out []Server) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // a file, or it is said later what is wrong
+		return nil // a file, or an error that is reported later
 	}
 	if _, err := set.Find([]string{dir}); !errors.Is(err, set.ErrNone) {
 		return nil
@@ -142,7 +141,7 @@ func Apart(dir string) (out []Server) {
 	return out
 }
 
-// readLoads reads the looks at a server's queues, if they were kept.
+// readLoads reads the samples of a server's queues, if they were stored.
 func readLoads(path string) (loads []trace.Load, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

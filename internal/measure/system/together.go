@@ -13,13 +13,13 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// system is what one window tells of prefill and decode servers.
+// system is the joint result for prefill and decode servers in one window.
 type system struct {
-	Window string     `json:"window"` // "": there is one
+	Window string     `json:"window"` // "": only one
 	PD     *result.PD `json:"pd"`
 }
 
-// systems is together for each window of several.
+// systems calls together for each of several windows.
 func (o *Options) systems(all []*explained) (out []system, err error) {
 	of := map[string][]*explained{}
 	var windows []string
@@ -45,8 +45,8 @@ func (o *Options) systems(all []*explained) (out []system, err error) {
 	return out, nil
 }
 
-// together explains prefill and decode servers as one system, and prints that; nil
-// where they are no such. window tells it from others; "": there are none.
+// together explains prefill and decode servers as one system and prints the result; nil if they are not such servers.
+// window identifies one of several windows; "": only one.
 func (o *Options) together(all []*explained, window string) (*result.PD, error) {
 	var sides [2][]*explain.Server
 	for _, x := range all {
@@ -84,8 +84,7 @@ func (o *Options) together(all []*explained, window string) (*result.PD, error) 
 	return pd, err
 }
 
-// requests tells what the slow requests of a run waited for; nil: it is not known, and
-// that was said.
+// requests returns the causes for which a run's slow requests waited, or nil after reporting that they are unknown.
 func (o *Options) requests(run *runs.Run, servers []*waits.Server, late []waits.Late) *waits.Result {
 	load, err := run.Load(o.Say)
 	if err == nil {

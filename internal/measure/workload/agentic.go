@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 )
 
-// agenticOutputLen is about what an agent's reply has.
+// agenticOutputLen is the approximate length of an agent's reply.
 const agenticOutputLen = 220
 
-// agentic takes recorded conversations of agents in the order of the file. Each
-// turn has only the messages that are new in it; the replies are the server's own.
+// agentic reads recorded conversations of agents in file order. Each turn contains only its new messages; the replies
+// are the server's own.
 func (b *builder) agentic(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("conversations", `a trace {"conversations":[[{"messages":[…],"prompt_tokens":…},…],…]}`)
 	if err != nil {

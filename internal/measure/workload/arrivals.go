@@ -9,17 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// All arrivals at a rate are made in two steps. First come gaps with mean 1: all
-// 1 (constant), exponential (Poisson) or gamma (bursty). Their sums are times on a
-// clock that runs as fast as the rate: at time t it shows R(t), the number of
-// requests expected until then, which is the integral of the rate. Turning R
-// around gives the times. For a steady rate that is a division; for a ramp it is
-// the exact process, not one whose gaps follow the rate from behind.
+// Arrivals at a rate are generated in two steps. First come gaps with mean 1: all 1 (constant), exponential (Poisson)
+// or gamma (bursty). Their sums are values of R(t), the number of requests expected until time t, which is the integral
+// of the rate. Inverting R gives the times. For a steady rate the inversion is a division. For a ramp it gives the
+// exact process, whereas gaps drawn at the current rate would lag behind the rate.
 
-// Arrivals say when requests come.
+// Arrivals configures the arrival times of requests.
 type Arrivals struct {
-	Rate float64 // --request-rate, requests/s; +Inf: all at once. After a ramp, Ramp.To instead
-	// Process is how regular: Poisson ("", as SGLang), Constant, Gamma, or Trace.
+	Rate float64 // --request-rate, requests/s; +Inf: all at once. With a Ramp, Ramp.To instead
+	// Process is the kind of arrivals: Poisson ("", as in SGLang), Constant, Gamma, or Trace.
 	Process    Process
 	Burstiness float64 // Gamma: the shape, as vLLM's --burstiness: 1 is Poisson, less is burstier
 	Ramp       *Ramp   // nil: a steady rate
@@ -31,7 +29,7 @@ type Arrivals struct {
 // Process is a kind of arrivals.
 type Process string
 
-// The processes.
+// Processes.
 const (
 	Poisson  Process = "poisson"
 	Constant Process = "constant"
@@ -39,8 +37,8 @@ const (
 	Trace    Process = "trace"
 )
 
-// Ramp is a rate that goes from From to To, and stays there. It lasts Over or,
-// if that is 0, for as long as Requests are expected to take.
+// Ramp is a rate that changes from From to To, and then stays. The change takes Over or, if that is 0, the expected
+// time of Requests requests.
 type Ramp struct {
 	From, To    float64 // requests/s
 	Exponential bool    // equal factors in equal times, not equal steps
@@ -48,13 +46,13 @@ type Ramp struct {
 	Requests    int
 }
 
-// Schedule returns when each of n requests is to be sent, since the start, never
-// falling, with draws from np. The first is sent at once; a trace may say otherwise.
+// Schedule returns the send time of each of n requests since the start, in non-decreasing order, with draws from np.
+// The first is sent at once, except in a trace.
 func Schedule(n int, a Arrivals, np *pyrand.State) ([]time.Duration, error) {
 	return a.schedule(n, np, func(int) {})
 }
 
-// schedule calls due with each request before the gap behind it is drawn.
+// schedule calls due with each request before it draws the following gap.
 func (a *Arrivals) schedule(n int, np *pyrand.State, due func(i int)) ([]time.Duration, error) {
 	out := make([]time.Duration, n)
 	if a.Process == Trace || a.Ramp == nil && math.IsInf(a.Rate, 1) {
@@ -145,7 +143,7 @@ func (a *Arrivals) inverse() (func(x float64) float64, error) {
 	}, nil
 }
 
-// mean is the rate over the whole ramp.
+// mean returns the mean rate over the ramp.
 func (p *Ramp) mean() float64 {
 	if p.Exponential && p.From != p.To {
 		return (p.To - p.From) / math.Log(p.To/p.From)
@@ -174,7 +172,7 @@ func (a *Arrivals) trace(n int) ([]time.Duration, error) {
 	return out, nil
 }
 
-// duration refuses times that a schedule cannot hold.
+// duration rejects times that a schedule cannot represent.
 func duration(seconds float64) (time.Duration, error) {
 	if !(seconds < float64(math.MaxInt64/time.Second)) {
 		return 0, fmt.Errorf("would be sent after %g s: give a higher rate", seconds)

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// longbenchOutputLen is enough for a letter and a short word.
+// longbenchOutputLen suffices for a letter and a short word.
 const longbenchOutputLen = 10
 
-// longbench takes LongBench v2: long documents with questions of four choices.
+// longbench reads LongBench v2: long documents with multiple-choice questions.
 func (b *builder) longbench(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("", "data.json of the Hugging Face data set THUDM/LongBench-v2, or its rows as JSON lines (Parquet is not read)")
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *builder) longbench(ctx context.Context) ([]Request, error) {
 	return out, rows.finish(b, len(out))
 }
 
-// speedBench takes SPEED-Bench: prompts by how predictable their replies are.
+// speedBench reads SPEED-Bench: prompts grouped by the predictability of their replies.
 func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
 	if c := b.SpeedBenchCategory; c != "" && !slices.Contains([]string{"low_entropy", "mixed", "high_entropy"}, c) {
 		return nil, fmt.Errorf("--speed-bench-category %q is not known: give low_entropy, mixed or high_entropy", c)
@@ -107,7 +107,7 @@ func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
 		for i, k := range b.py.Sample(len(prompts), n) {
 			out[i] = all[k]
 		}
-	} else { // all of them again
+	} else { // reuse all of them
 		for i, k := range b.order(n) {
 			out[i] = all[k%len(prompts)]
 		}

@@ -9,16 +9,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Build makes the requests of a data set. The same Spec and the same tokenizer
-// make the same requests, byte for byte but for routing keys. A nil tokenizer is an
-// [Estimate].
+// Build makes the requests of a data set. The same Spec and tokenizer give byte-identical requests, except routing
+// keys. A nil tokenizer means [Estimate].
 func Build(ctx context.Context, spec Spec, tok Tokenizer) ([]Request, error) {
 	requests, _, err := Plan(ctx, spec, Arrivals{Rate: math.Inf(1)}, tok)
 	return requests, err
 }
 
-// Plan makes the requests of a data set and the time to send each at. A trace has
-// the times of the requests themselves.
+// Plan makes the requests of a data set and their send times. A trace uses the times of the requests themselves.
 func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]Request, []time.Duration, error) {
 	if err := spec.check(); err != nil {
 		return nil, nil, err
@@ -41,7 +39,7 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 			return nil, nil, fmt.Errorf("data set %s: messages need a chat backend, not %s: give --backend sglang-oai-chat or another that ends in -chat", spec.Dataset, spec.Backend)
 		}
 	}
-	if _, ok := tok.(Estimate); ok && spec.Dataset != "plan" { // which has its own lengths
+	if _, ok := tok.(Estimate); ok && spec.Dataset != "plan" { // a plan has its own lengths
 		spec.note(estimated)
 	}
 	adapter := b.adapters()
@@ -57,9 +55,8 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 
 const estimated = "lengths are estimates, one token for 4 characters: there is no tokenizer"
 
-// builder is one Plan under way. Its generators are those that SGLang's client
-// seeds, and it draws from them in the order of that client: a draw more or less,
-// or in another place, makes another load.
+// builder is the state of one Plan. Its generators are those that SGLang's client seeds, and it draws from them in that
+// client's order: an additional, missing or reordered draw gives a different load.
 type builder struct {
 	*Spec
 	tok Tokenizer
@@ -94,20 +91,20 @@ func (b *builder) build(ctx context.Context) ([]Request, error) {
 		"write the rows as JSON lines with image_data and take --dataset-name plan, or take image")
 }
 
-// lengths draws n lengths, uniform in [max(int(full*ratio), 1), full], both ends
-// included. Ratio 0 is 1 to full.
+// lengths draws n lengths, uniform in [max(int(full*ratio), 1), full], both ends included. With ratio 0 the range is 1
+// to full.
 func (b *builder) lengths(full int, ratio float64, n int) []int {
 	low := max(int(float64(full)*ratio), 1)
 	out := make([]int, n)
 	for i := range out {
-		if full > 0 { // 0 is right for an output that is not to be
+		if full > 0 { // 0 is valid for requests without output
 			out[i] = b.np.Int(low, full+1)
 		}
 	}
 	return out
 }
 
-// order is the order of n rows behind Python's shuffle.
+// order returns the order of n rows after Python's shuffle.
 func (b *builder) order(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {
@@ -117,8 +114,8 @@ func (b *builder) order(n int) []int {
 	return rows
 }
 
-// adapters gives requests, one after the other, their LoRA adapters. "skewed" is
-// what SGLang calls Zipf: the weight of adapter i is alpha^-i.
+// adapters assigns LoRA adapters to successive requests. "skewed" is SGLang's Zipf: the weight of adapter i is
+// alpha^-i.
 func (b *builder) adapters() func(i int, r *Request) {
 	names := b.LoRANames
 	if len(names) == 0 {

@@ -9,11 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Estimate stands in where there is no tokenizer: four characters are one token,
-// about what English has. Its ids mean nothing to a server, so prompts must be
-// sent as text. Random prompts are made of common words of three letters, each
-// of which is one token to every byte-level BPE in use, so the estimate is near
-// the truth for them.
+// Estimate replaces a missing tokenizer. It counts four characters as one token, about the average of English. Its ids
+// are meaningless to a server, so prompts must be sent as text. Random prompts consist of common words of three
+// letters. Each is one token in every common byte-level BPE, so the estimate is nearly exact for them.
 type Estimate struct{}
 
 const charsPerToken = 4
@@ -55,7 +53,7 @@ func (Estimate) Encode(_ context.Context, texts []string, _ bool) ([][]int32, er
 	return out, nil
 }
 
-// estimateID is some word's id, always the same for one text.
+// estimateID returns the id of a word, or a stable hash of any other text.
 func estimateID(text string) int32 {
 	if id, ok := estimateIDs()[text]; ok {
 		return id

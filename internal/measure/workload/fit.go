@@ -8,19 +8,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Where SGLang's client cannot be followed, random ids are those of words, or of
-// text. Sent as ids they have the length they were drawn with; as text they seldom
-// do: what two tokens decode to, the tokenizer may cut into one, or three. So each
-// text is encoded again, and one of a wrong length is mended: the ids that the
-// tokenizer itself found are cut or filled up to the length wanted and made text
-// once more. A text's own ids encode to themselves nearly always, and words with a
-// space in front stay whole behind anything, so a round or two will do. Should the
-// end of a text not come to rest, each round replaces twice as much of it by such
-// words.
+// Where SGLang's client cannot be reproduced, random ids are those of words or of text. Sent as ids, they have the
+// drawn length. As text they rarely do: the tokenizer may encode the text of two tokens as one or three. So each text
+// is encoded again, and a wrong length is corrected: the ids from the tokenizer are cut or filled up to the desired
+// length and decoded again. The ids of a text nearly always encode to themselves, and words with a leading space stay
+// whole after any text, so one or two rounds suffice. If the end of a text does not converge, each round replaces twice
+// as much of it by such words.
 
 const (
 	fitRounds = 10
-	fitBatch  = 512 // texts at a time, which bounds the memory
+	fitBatch  = 512 // texts per batch, to limit memory
 )
 
 // fitter makes texts of exact length.
@@ -28,9 +25,9 @@ type fitter struct {
 	tok    Tokenizer
 	vocab  *Vocabulary
 	py     pyrand.Random
-	around int // special tokens that encoding puts around a text
+	around int // number of special tokens that encoding adds to a text
 
-	missed int // texts whose length could not be mended
+	missed int // texts whose length could not be corrected
 }
 
 func (b *builder) fitter(ctx context.Context) (*fitter, error) {
@@ -48,7 +45,7 @@ func (b *builder) fitter(ctx context.Context) (*fitter, error) {
 	return &fitter{tok: b.tok, vocab: vocab, py: b.py, around: len(around.before) + len(around.after)}, nil
 }
 
-// around are the special tokens that encoding puts before and after a text.
+// around holds the special tokens that encoding puts before and after a text.
 type around struct{ before, after []int32 }
 
 func specials(ctx context.Context, tok Tokenizer) (around, error) {
@@ -79,10 +76,8 @@ func (f *fitter) draw(n int) []int32 {
 	return ids
 }
 
-// texts makes one text of each row of ids, mended until it encodes to as many
-// ids as the row has. With special, the text's length as a server counts it is
-// that of the row, the special tokens around it included. It returns the lengths
-// that the texts have in the end.
+// texts makes one text from each row of ids, corrected until it encodes to as many ids as the row has. With special, a
+// text's length includes the special tokens that a server adds. lens are the final lengths.
 func (f *fitter) texts(ctx context.Context, rows [][]int32, special bool) (texts []string, lens []int, err error) {
 	texts, lens = make([]string, len(rows)), make([]int, len(rows))
 	for from := 0; from < len(rows); from += fitBatch {
@@ -109,7 +104,7 @@ func (f *fitter) batch(ctx context.Context, rows [][]int32, special bool, texts 
 		if err != nil {
 			return err
 		}
-		// Without special tokens, so that what comes back can be cut and filled up.
+		// Encode without special tokens, so that the result can be cut and filled up.
 		again, err := f.tok.Encode(ctx, made, false)
 		if err != nil {
 			return err
@@ -135,8 +130,7 @@ func (f *fitter) batch(ctx context.Context, rows [][]int32, special bool, texts 
 	return nil
 }
 
-// mend cuts ids or fills them up; from the second round on, more and more of
-// their end becomes words.
+// mend cuts or fills up ids; from the second round on, it replaces a growing part of the end by words.
 func (f *fitter) mend(ids []int32, want, round int) []int32 {
 	keep := min(len(ids), want)
 	if round > 0 {
@@ -151,7 +145,7 @@ func (f *fitter) mend(ids []int32, want, round int) []int32 {
 
 func abs(x int) int { return max(x, -x) }
 
-// report says how many of the n texts are not as long as they should be.
+// report notes how many of the n texts have a wrong length.
 func (f *fitter) report(b *builder, n int) {
 	if f.missed > 0 {
 		b.note("%d of %d prompts have another length than was drawn for them: their text encodes to more or fewer tokens; the lengths given are those of the text", f.missed, n)

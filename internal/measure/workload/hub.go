@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// hubShareGPT is ShareGPT's file in the cache of the Hugging Face hub, where its own tools put what they download and
-// SGLang's client looks first; empty: it is not there. The snapshot that the main branch names comes before others.
+// hubShareGPT returns the path of ShareGPT's file in the cache of the Hugging Face hub, where SGLang's client looks
+// first, or "". The snapshot of the main branch has precedence.
 func hubShareGPT(env func(string) string) string {
 	home := ""
 	if dir := cmp.Or(env("XDG_CACHE_HOME"), under(env("HOME"), ".cache")); dir != "" {
@@ -36,7 +36,7 @@ func hubShareGPT(env func(string) string) string {
 	return ""
 }
 
-// under is a name in a directory; empty if there is none.
+// under joins a directory and a name; "" if dir is "".
 func under(dir, name string) string {
 	if dir == "" {
 		return ""

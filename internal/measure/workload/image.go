@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// images makes requests with random text and made-up images. How many tokens an
-// image is depends on the model's processor, which is not here: VisionLen is 0,
-// and the server's own count is to be taken.
+// images makes requests with random text and generated images. The number of tokens of an image depends on the model's
+// processor, which is not available here: VisionLen is 0, and the server's own count applies.
 func (b *builder) images(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen),
@@ -63,7 +62,7 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 	requests, written := make([]Request, b.N), 0
 	for i := range requests {
 		text := texts[i]
-		if native { // /generate applies no chat template, so the image's place must be marked
+		if native { // /generate applies no chat template, so the image's position must be marked
 			text = strings.Repeat("<image>", counts[i]) + text
 		}
 		requests[i] = textRequest(text, lens[i], outs[i])
@@ -82,7 +81,7 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 	return requests, nil
 }
 
-// resolution checks how images are to be.
+// resolution validates the image settings.
 func (s *ImageSpec) resolution() (resolution, error) {
 	size, err := parseResolution(s.Resolution)
 	switch {
@@ -95,8 +94,7 @@ func (s *ImageSpec) resolution() (resolution, error) {
 	return size, err
 }
 
-// paint makes n data URIs of images. Pixels are drawn one image after the other,
-// and images compressed side by side.
+// paint makes n data URIs of images. It draws pixels one image at a time, and compresses the images concurrently.
 func (b *builder) paint(ctx context.Context, size resolution, n int) ([]string, error) {
 	out := make([]string, n)
 	group, inner := errgroup.WithContext(ctx)
@@ -117,7 +115,7 @@ func (b *builder) paint(ctx context.Context, size resolution, n int) ([]string, 
 	return out, ctx.Err()
 }
 
-// image draws one.
+// image draws one image.
 func (b *builder) image(size resolution) *image.RGBA {
 	w, h := size.minW, size.minH
 	if size.drawn {
@@ -144,13 +142,13 @@ func (s *ImageSpec) encode(img image.Image) (string, error) {
 	return "data:image/" + s.Format + ";base64," + base64.StdEncoding.EncodeToString(out.Bytes()), err
 }
 
-// resolution is a range of sizes, both ends included; not drawn: it is one.
+// resolution is an inclusive range of sizes; if drawn is false, a single size.
 type resolution struct {
 	minW, minH, maxW, maxH int
 	drawn                  bool
 }
 
-// maxPixels bounds the memory of one image.
+// maxPixels limits the memory of one image.
 const maxPixels = 1 << 26
 
 func parseResolution(s string) (resolution, error) {
@@ -179,7 +177,7 @@ func parseResolution(s string) (resolution, error) {
 
 func fixed(w, h int) resolution { return resolution{w, h, w, h, false} }
 
-// parseSize reads HEIGHTxWIDTH.
+// parseSize parses HEIGHTxWIDTH.
 func parseSize(s string) (h, w int, ok bool) {
 	var rest string
 	n, _ := fmt.Sscanf(strings.ToLower(s)+"\n", "%dx%d%s", &h, &w, &rest)

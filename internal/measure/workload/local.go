@@ -25,7 +25,7 @@ type Local struct {
 	vocab func() *Vocabulary
 }
 
-// NewLocal uses a tokenizer that there is; name is for people.
+// NewLocal wraps a tokenizer; name is for display.
 func NewLocal(tok *tokenizer.Tokenizer, name string) *Local {
 	return &Local{tok, name, sync.OnceValue(func() *Vocabulary { return vocabulary(tok) })}
 }
@@ -73,7 +73,7 @@ func (l *Local) Chats(ctx context.Context, chats []json.RawMessage, _ bool) ([]R
 	})
 }
 
-// each calls do for all items, as many as limit side by side, and keeps their order.
+// each calls do for all items, at most limit concurrently, and keeps their order.
 func each[T, R any](ctx context.Context, limit int, items []T, do func(context.Context, T) (R, error)) ([]R, error) {
 	out := make([]R, len(items))
 	group, inner := errgroup.WithContext(ctx)
@@ -93,7 +93,7 @@ func each[T, R any](ctx context.Context, limit int, items []T, do func(context.C
 	return out, ctx.Err()
 }
 
-// vocabulary sorts out a tokenizer's ids.
+// vocabulary classifies a tokenizer's ids.
 func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 	v := &Vocabulary{All: tok.IDs(), Named: tok.Named(), Own: tok.Own()}
 	for _, id := range v.All {
@@ -106,7 +106,7 @@ func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 			v.Words = append(v.Words, id)
 		}
 	}
-	if len(v.Words) == 0 { // bytes alone: letters do not join either
+	if len(v.Words) == 0 { // only bytes: letters do not merge either
 		for _, id := range v.Text {
 			if b := tok.Bytes(id); len(b) == 1 && unicode.IsLetter(rune(b[0])) {
 				v.Words = append(v.Words, id)
@@ -116,12 +116,12 @@ func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 	return v
 }
 
-// isWord tells " word": two or more lower-case letters behind a space.
+// isWord reports whether b is " word": a space and two or more lower-case letters.
 func isWord(b []byte) bool {
 	return len(b) >= 3 && b[0] == ' ' && !slices.ContainsFunc(b[1:], func(c byte) bool { return c < 'a' || c > 'z' })
 }
 
-// parseMessages reads an OpenAI conversation. Of contents in parts, only text counts.
+// parseMessages parses an OpenAI conversation. Of contents in parts, only text counts.
 func parseMessages(chat json.RawMessage) ([]tokenizer.Message, error) {
 	var raw []struct {
 		Role      string          `json:"role"`

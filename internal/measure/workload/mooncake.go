@@ -22,23 +22,22 @@ var mooncakeFiles = map[string]string{
 
 const (
 	mooncakeQuestion  = "Tell me a story based on this context."
-	mooncakeBlock     = 128 // filler words behind each hash id
+	mooncakeBlock     = 128 // filler words after each hash id
 	mooncakeMostIDs   = 1 << 16
 	mooncakeOutputLen = 256
 	mooncakeAtOnce    = 32 // sessions
 )
 
-// mooncakeRow is a line of a trace. Its input_length is not used, as in SGLang:
-// prompts are as long as their hash ids make them.
+// mooncakeRow is a line of a trace. Its input_length is ignored, as in SGLang: hash ids determine the length of
+// prompts.
 type mooncakeRow struct {
 	Timestamp *float64 `json:"timestamp"` // ms
 	HashIDs   []int64  `json:"hash_ids"`
 	OutputLen *int     `json:"output_length"`
 }
 
-// mooncake takes the first rows of a trace in order of time. Equal hash ids make
-// equal text, so what the trace's prompts shared is shared again. Rounds of a
-// session all come at its time, later ones with made-up replies.
+// mooncake reads the first rows of a trace in order of time. Equal hash ids give equal text, so prompts share the same
+// prefixes as in the trace. All rounds of a session are sent at its time, later ones with made-up replies.
 func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 	file, ok := mooncakeFiles[b.MooncakeWorkload]
 	if !ok {
@@ -105,7 +104,7 @@ func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 	return out, rows.finish(b, len(out))
 }
 
-// session is the conversation in each round.
+// session returns the conversation in each round.
 func session(hashes []int64, output, rounds int) [][]message {
 	filler := strings.TrimSuffix(strings.Repeat("hi ", mooncakeBlock), " ")
 	var question strings.Builder

@@ -9,12 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// openaiDefaultLen is the output length of a request that does not say one.
+// openaiDefaultLen is the output length of a request that gives none.
 const openaiDefaultLen = 256
 
-// openai takes recorded chat requests in the order of the file. What a row has
-// beside its messages goes into the body, but for the keys that the client sets
-// itself.
+// openai reads recorded chat requests in file order. All other keys of a row are added to the body, except those that
+// the client sets itself.
 func (b *builder) openai(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("", `a file of yours with one chat request, {"messages":[…],"max_tokens":…}, in each line`)
 	if err != nil {
@@ -76,7 +75,7 @@ func (b *builder) openai(ctx context.Context) ([]Request, error) {
 	return out, rows.finish(b, len(out))
 }
 
-// messageList sees that messages are a list with something in it.
+// messageList returns an error unless messages is a non-empty list.
 func messageList(raw json.RawMessage) (json.RawMessage, error) {
 	var list []struct{ Role string }
 	if err := json.Unmarshal(orNull(raw), &list); err != nil {
@@ -95,8 +94,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// chatLens counts the tokens of conversations as the model sees them. A
-// conversation that the template does not take counts as its plain text.
+// chatLens counts the tokens of conversations as the model sees them. A conversation that the template rejects counts
+// as its plain text.
 func (b *builder) chatLens(ctx context.Context, chats []json.RawMessage) ([]int, error) {
 	tok, ok := b.tok.(ChatTokenizer)
 	lens := make([]int, len(chats))
@@ -134,7 +133,7 @@ func (b *builder) chatLens(ctx context.Context, chats []json.RawMessage) ([]int,
 	return lens, nil
 }
 
-// plainChat is a conversation as text.
+// plainChat returns a conversation as text.
 func plainChat(chat json.RawMessage) string {
 	messages, err := parseMessages(chat)
 	if err != nil {
@@ -147,11 +146,11 @@ func plainChat(chat json.RawMessage) string {
 	return strings.Join(lines, "\n")
 }
 
-// marshalled is conversations as JSON.
+// marshalled returns conversations as JSON.
 func marshalled(chats [][]message) []json.RawMessage {
 	raw := make([]json.RawMessage, len(chats))
 	for i, c := range chats {
-		raw[i], _ = json.Marshal(c) // strings marshal always
+		raw[i], _ = json.Marshal(c) // strings always marshal
 	}
 	return raw
 }

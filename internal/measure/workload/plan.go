@@ -13,19 +13,16 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// A plan is a file of JSON lines, one request each, in the names of the rows
-// that SGLang's bench_serving samples (its DatasetRow). So prompts that were
-// sampled there, with Python's generators and any tokenizer, can be sent from
-// here as they are: write dataclasses.asdict(row) of each row as a line and take
-// --dataset-name plan --dataset-path FILE.
+// planRow is a line of a plan: a file of JSON lines, one request each, in the names of the rows that SGLang's
+// bench_serving samples (its DatasetRow). So prompts sampled there, with Python's generators and any tokenizer, can be
+// sent from here unchanged: write dataclasses.asdict(row) of each row as a line and use --dataset-name plan
+// --dataset-path FILE.
 //
 //	{"prompt":"Hello","prompt_len":2,"output_len":16}
 //
-// prompt is a text, a list of token ids, a list of messages, or, for a
-// conversation, a list of texts or of lists of messages, one for each turn.
-// Without prompt_len the tokens are counted. What SGLang has no name for:
-// "rounds" instead of "prompt" for conversations with lengths of their own,
-// "lora", and "at_ns", the time to send at since the start.
+// prompt is a text, a list of token ids, a list of messages, or, for a conversation, a list of texts or of lists of
+// messages, one per turn. Without prompt_len the tokens are counted. Additions to SGLang's names: "rounds" instead of
+// "prompt" for conversations with lengths of their own, "lora", and "at_ns", the send time since the start.
 type planRow struct {
 	Prompt     json.RawMessage            `json:"prompt,omitempty"`
 	Rounds     []planRound                `json:"rounds,omitempty"`
@@ -47,18 +44,17 @@ type planRound struct {
 	Delay     time.Duration   `json:"delay_ns,omitempty"`
 }
 
-// Hash names a plan: equal hashes are equal requests at equal times. Routing keys
-// are left out, since they have the time of day in them.
+// Hash identifies a plan: equal hashes mean equal requests at equal times. Routing keys are excluded, since they
+// contain the time of day.
 func Hash(requests []Request, times []time.Duration) string {
 	h := sha256.New()
 	if err := write(h, requests, times); err != nil {
-		fmt.Fprint(h, err) // messages that are no JSON, which Build never makes
+		fmt.Fprint(h, err) // messages that are not JSON, which Build never makes
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// write writes the plan that makes these requests, without their routing keys.
-// With times they are the requests' At; nil keeps it.
+// write writes the plan of these requests, without their routing keys. times replace the requests' At; nil keeps it.
 func write(w io.Writer, requests []Request, times []time.Duration) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -110,8 +106,7 @@ func prompt(text string, tokens []int32, messages json.RawMessage) (json.RawMess
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// plan reads the file, lines that are none being an error: a plan is sent as it
-// is or not at all.
+// plan reads the file. An invalid line is an error: a plan is sent unchanged or not at all.
 func (b *builder) plan(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("", "a plan, a file with one request in each line")
 	if err != nil {
@@ -206,7 +201,7 @@ func (r *Request) fromRow(row *planRow) error {
 	return nil
 }
 
-// fromPrompt sets the prompt in one of its shapes, or returns the turns it has.
+// fromPrompt sets the prompt from any of its formats, or returns its turns.
 func (r *Request) fromPrompt(raw json.RawMessage) ([]planRound, error) {
 	var list []json.RawMessage
 	switch {

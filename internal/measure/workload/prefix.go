@@ -11,10 +11,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// sharedPrefix makes groups of prompts that share a system prompt, of random
-// tokens. --num-prompts does not count: there are groups times prompts of them.
-// With zipf, the group of each prompt is drawn, group 0 most often; questions and
-// system prompts are those of uniform.
+// sharedPrefix makes groups of prompts with a shared system prompt, of random tokens. The number of prompts is groups
+// times prompts per group; --num-prompts is ignored. With zipf, the group of each prompt is drawn, group 0 most often;
+// questions and system prompts are the same as with uniform.
 func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	p := b.Prefix
 	if err := p.check(); err != nil {
@@ -34,7 +33,7 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	systems, questions := made[:p.Groups], made[p.Groups:]
 	group := func(i int) int { return i / p.PerGroup }
 	if p.Distribution == "zipf" {
-		// A generator of its own leaves the others where they are.
+		// A separate generator leaves the draws of the others unchanged.
 		ranks := pyrand.NewWeights(p.Groups, func(i int) float64 { return 1 / math.Pow(float64(i+1), p.ZipfAlpha) })
 		rng := pyrand.NewGenerator(uint32(b.Seed))
 		group = func(int) int { return ranks.At(rng.Float()) }
@@ -76,15 +75,14 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	return out, nil
 }
 
-// madeText is random ids and, unless ids are sent, what they decode to.
+// madeText holds random ids and, unless ids are sent, their decoded text.
 type madeText struct {
 	ids  []int32
 	text string
 }
 
-// randomTexts draws texts of the lengths wanted from the whole vocabulary, special
-// tokens too, as SGLang's client does; of a tokenizer that does not list it, from
-// common words, and mended.
+// randomTexts draws texts of the given lengths from the whole vocabulary, including special tokens, as SGLang's client
+// does. For a tokenizer that does not list its vocabulary, it uses common words and corrects the lengths.
 func (b *builder) randomTexts(ctx context.Context, lens []int) ([]madeText, error) {
 	if _, guessed := b.tok.(Estimate); guessed && b.TokenIDs {
 		return nil, errNoIDs
@@ -94,7 +92,7 @@ func (b *builder) randomTexts(ctx context.Context, lens []int) ([]madeText, erro
 		return nil, err
 	}
 	from := vocab.All
-	if b.Dataset == "image" { // some of these stand for images
+	if b.Dataset == "image" { // some of these represent images
 		from = slices.DeleteFunc(slices.Clone(from), func(id int32) bool { return slices.Contains(vocab.Named, id) })
 	}
 	mend := len(from) == 0
@@ -180,8 +178,7 @@ func (b *builder) measure(ctx context.Context, requests []Request) error {
 	return nil
 }
 
-// keys is what the routing keys of a run begin with: 8 hexadecimal digits, others
-// each time, and the time, YYYYMMDDhhmmss.
+// keys returns the prefix of a run's routing keys: 8 random hexadecimal digits and the time, YYYYMMDDhhmmss.
 func (b *builder) keys() string {
 	start := b.Start
 	if start.IsZero() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Prompts are those of a file with one a line; there is one at least.
+// Prompts reads a file with one prompt per line and returns at least one.
 func Prompts(path string) (out []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

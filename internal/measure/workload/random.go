@@ -7,10 +7,9 @@ import (
 
 var errNoIDs = errors.New("--tokenize-prompt needs a tokenizer: give --tokenizer a model directory, or a server with /tokenize")
 
-// random makes prompts of random lengths. Their tokens are those of ShareGPT's
-// prompts, cut or repeated (random), or ones that follow one another in the
-// vocabulary (random-ids). As text they are what the ids decode to, which may
-// encode to more or fewer, and their length is that of the ids: as in SGLang.
+// random makes prompts of random lengths. Their tokens are those of ShareGPT's prompts, cut or repeated (random), or
+// consecutive ids of the vocabulary (random-ids). Prompts sent as text are the decoded ids. They may encode to another
+// number of tokens, but their length is that of the ids, as in SGLang.
 func (b *builder) random(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen), checkRatio("--random-range-ratio", b.RangeRatio),
@@ -52,11 +51,10 @@ func (b *builder) random(ctx context.Context) ([]Request, error) {
 	})
 }
 
-// unlike says that prompts are not SGLang's, for the tokenizer given.
+// unlike is the note that the tokenizer does not allow SGLang's prompts.
 const unlike = "prompts are made of common words, not of the vocabulary as by SGLang's client: %s does not list it; give --tokenizer a model directory"
 
-// roomForSpecials takes from the lengths of texts the tokens that a server puts
-// around them.
+// roomForSpecials subtracts from the lengths the special tokens that a server adds.
 func (b *builder) roomForSpecials(ctx context.Context, in []int) error {
 	if b.TokenIDs {
 		return nil
@@ -68,7 +66,7 @@ func (b *builder) roomForSpecials(ctx context.Context, in []int) error {
 	return err
 }
 
-// sentAs makes requests of n prompts' ids, which are sent so or as text.
+// sentAs makes n requests from ids, sent as ids or as text.
 func (b *builder) sentAs(ctx context.Context, n int, outs []int, ids func(i int) []int32) ([]Request, error) {
 	out := make([]Request, n)
 	for from := 0; from < n; from += fitBatch {
@@ -94,8 +92,7 @@ func (b *builder) sentAs(ctx context.Context, n int, outs []int, ids func(i int)
 	return out, nil
 }
 
-// fromShareGPT takes the tokens of ShareGPT's prompts, those around a text among
-// them.
+// fromShareGPT uses the tokens of ShareGPT's prompts, including the special tokens around a text.
 func (b *builder) fromShareGPT(ctx context.Context, in, outs []int) ([]Request, error) {
 	rows, err := b.open("", shareGPT)
 	if err != nil {
@@ -146,7 +143,7 @@ func (b *builder) fromShareGPT(ctx context.Context, in, outs []int) ([]Request, 
 	return out, rows.finish(b, len(out))
 }
 
-// madeUp makes prompts of exact lengths where SGLang's cannot be made.
+// madeUp makes prompts of exact lengths where SGLang's cannot be reproduced.
 func (b *builder) madeUp(ctx context.Context, in, outs []int, fill func(f *fitter, lens []int, from int) [][]int32) ([]Request, error) {
 	fit, err := b.fitter(ctx)
 	if err != nil {
@@ -173,7 +170,7 @@ func (b *builder) madeUp(ctx context.Context, in, outs []int, fill func(f *fitte
 	return out, nil
 }
 
-// uniform draws rows of the lengths wanted.
+// uniform draws rows of the given lengths.
 func (f *fitter) uniform(lens []int, _ int) [][]int32 {
 	rows := make([][]int32, len(lens))
 	for i, n := range lens {
@@ -182,8 +179,7 @@ func (f *fitter) uniform(lens []int, _ int) [][]int32 {
 	return rows
 }
 
-// consecutive makes rows whose token j is (offset + row + j) mod the words; from
-// is the first row's number.
+// consecutive makes rows whose token j is (offset + row + j) mod the words; from is the index of the first row.
 func (f *fitter) consecutive(lens []int, from int) [][]int32 {
 	rows, size := make([][]int32, len(lens)), len(f.vocab.Words)
 	for i, n := range lens {

@@ -14,22 +14,20 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// A data set's file may be far larger than what is drawn from it: ShareGPT has
-// 600 MB for a thousand prompts. So only the places of its records are kept; one
-// pass finds them without decoding anything, and a record is read and decoded
-// when it is drawn. What is no JSON inside a record is noticed then, and what
-// breaks the list itself at once.
+// A data set's file may be far larger than the part used: ShareGPT has 600 MB for a thousand prompts. So only the
+// positions of its records are kept. One pass finds them without decoding, and a record is decoded when it is drawn.
+// Invalid JSON inside a record is detected only then; an error in the list itself is detected at once.
 
 // records are the rows of a file: the items of a JSON list, or the lines of JSONL.
 type records struct {
 	path string
 	file *os.File
 	at   []place
-	text []byte // of the row read last
+	text []byte // of the last row read
 
 	looked   int // rows read
-	bad      int // of them those that could not be used
-	badLine  int // the first of them
+	bad      int // number of unusable rows
+	badLine  int // line of the first one
 	badCause string
 }
 
@@ -39,12 +37,11 @@ type place struct {
 	line int32 // from 1
 }
 
-// maxRecord bounds the memory of one row.
+// maxRecord limits the memory of one row.
 const maxRecord = 1 << 28
 
-// open finds the rows of the data set's file. key names the list in it if the
-// file is an object; "": the file is a list or JSONL. wanted says what file this
-// is and where it comes from.
+// open indexes the rows of the data set's file. key names the list in the file if the file is an object; "": the file
+// is a list or JSONL. wanted describes the file and its source.
 func (b *builder) open(key, wanted string) (*records, error) {
 	if b.Path == "" {
 		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or take --dataset-name random-ids, which needs none", wanted)
@@ -100,7 +97,7 @@ func (r *records) index(in io.ReadSeeker, key string) error {
 	return fmt.Errorf("is neither a JSON list nor JSON lines: it begins with %q", c)
 }
 
-// listUnder goes to the list that a top-level key of an object has.
+// listUnder seeks to the list under a top-level key of an object.
 func listUnder(in io.ReadSeeker, key string) (*placer, error) {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -138,7 +135,7 @@ func listUnder(in io.ReadSeeker, key string) (*placer, error) {
 	return nil, fmt.Errorf("has no %q", key)
 }
 
-// placer goes through a file byte by byte.
+// placer scans a file byte by byte.
 type placer struct {
 	in   *bufio.Reader
 	off  int64
@@ -178,7 +175,7 @@ func (s *placer) firstByte() (byte, error) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// items finds the items of a list whose '[' has been read.
+// items finds the items of a list after its '['.
 func (s *placer) items(r *records) error {
 	depth, inString := 0, false
 	var start int64 = -1
@@ -275,9 +272,9 @@ func (r *records) add(from, to int64, line int32) error {
 	return nil
 }
 
-// read decodes row i. A row that is not what it should be is counted, and false.
+// read decodes row i. An invalid row is counted, and read returns false.
 func (r *records) read(i int, into any) (bool, error) {
-	r.looked = min(r.looked+1, len(r.at)) // all may have been looked at before
+	r.looked = min(r.looked+1, len(r.at)) // all rows may have been read before
 	raw, err := r.raw(i)
 	if err != nil {
 		return false, err
@@ -289,7 +286,7 @@ func (r *records) read(i int, into any) (bool, error) {
 	return true, nil
 }
 
-// raw is the text of row i, until the next is asked for.
+// raw returns the text of row i, valid until the next call.
 func (r *records) raw(i int) ([]byte, error) {
 	p := r.at[i]
 	r.text = slices.Grow(r.text[:0], int(p.n))[:p.n]
@@ -299,7 +296,7 @@ func (r *records) raw(i int) ([]byte, error) {
 	return bytes.TrimSpace(r.text), nil
 }
 
-// skip counts row i among the bad ones.
+// skip counts row i as unusable.
 func (r *records) skip(i int, format string, args ...any) {
 	if line := int(r.at[i].line); r.bad == 0 || line < r.badLine {
 		r.badLine, r.badCause = line, fmt.Sprintf(format, args...)
@@ -307,7 +304,7 @@ func (r *records) skip(i int, format string, args ...any) {
 	r.bad++
 }
 
-// finish says what was skipped; if that was all there is, it is an error.
+// finish notes the skipped rows; it is an error if none was usable.
 func (r *records) finish(b *builder, got int) error {
 	if r.bad == 0 {
 		return nil
@@ -319,14 +316,14 @@ func (r *records) finish(b *builder, got int) error {
 	return nil
 }
 
-// shorter says that a file had fewer rows than were asked for.
+// shorter notes that a file had fewer rows than requested.
 func (b *builder) shorter(got int) {
 	if got > 0 && got < b.N {
 		b.note("%s has rows for %d requests only, not for %d", b.Path, got, b.N)
 	}
 }
 
-// limit is how many rows to take of n.
+// limit returns the number of rows to use out of n.
 func (b *builder) limit(n int) int {
 	if b.N == 0 {
 		return n

@@ -11,20 +11,19 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// Sources say where a tokenizer may come from.
+// Sources lists the possible sources of a tokenizer.
 type Sources struct {
 	Flag   string         // --tokenizer: a model directory or a tokenizer.json
 	Server *client.Server // nil: none
-	Model  string         // its name on the server
-	// Need refuses an estimate.
+	Model  string         // model name on the server
+	// Need rejects an estimate.
 	Need bool
 }
 
-// Resolve finds a tokenizer as bench_serving does: the flag, then the directory
-// that /model_info names as tokenizer_path or model_path, if it is on this
-// machine. Where that one would download from Hugging Face, this one asks the
-// server's /tokenize, and estimates if there is none. why says, in one line, what
-// was found and what was not.
+// Resolve finds a tokenizer like bench_serving: from the flag, or from the directory that /model_info names as
+// tokenizer_path or model_path, if it is on this machine. Where bench_serving would download from Hugging Face, Resolve
+// uses the server's /tokenize, or else estimates. why reports in one line the tokenizer used and the sources that
+// failed.
 func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err error) {
 	if s.Flag != "" {
 		local, err := OpenLocal(s.Flag)
@@ -41,7 +40,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 		served := NewServed(s.Server, s.Model)
 		for _, path := range served.modelPaths(ctx) {
 			if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err != nil {
-				continue // on the server's machine only, or a name at Hugging Face
+				continue // only on the server's machine, or a name at Hugging Face
 			}
 			local, err := OpenLocal(path)
 			if err == nil {
@@ -64,7 +63,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 	return Estimate{}, fmt.Sprintf("%s (%s)", Estimate{}, tried), nil
 }
 
-// probe sees whether the server has both routes.
+// probe checks whether the server has both routes.
 func (s *Served) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -75,7 +74,7 @@ func (s *Served) probe(ctx context.Context) error {
 	return err
 }
 
-// modelPaths asks a server where its tokenizer is; vLLM does not say.
+// modelPaths queries a server for the location of its tokenizer; vLLM does not report it.
 func (s *Served) modelPaths(ctx context.Context) []string {
 	var info struct {
 		Tokenizer string `json:"tokenizer_path"`

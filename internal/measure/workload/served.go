@@ -12,25 +12,25 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// Served is the tokenizer of a server, over its /tokenize and /detokenize.
-// SGLang and vLLM have both; vLLM calls the text of a reply "prompt".
+// Served is the tokenizer of a server, accessed through /tokenize and /detokenize. SGLang and vLLM have both; vLLM
+// returns the text as "prompt".
 type Served struct {
 	server *client.Server
 	model  string
 
 	mu    sync.Mutex
-	known map[string][]int32 // by text; 's' or ' ' in front: with or without special tokens
+	known map[string][]int32 // by text, prefixed with 's' or ' ': with or without special tokens
 	held  int                // bytes in known
 	vocab *Vocabulary
 }
 
 const (
-	servedAtOnce = 16               // requests under way
-	servedCache  = 64 << 20         // bytes of texts and ids that are kept
-	servedWait   = 60 * time.Second // for one reply
+	servedAtOnce = 16               // concurrent requests
+	servedCache  = 64 << 20         // bytes of cached texts and ids
+	servedWait   = 60 * time.Second // timeout of one reply
 )
 
-// NewServed uses a server; model may be empty where it has only one.
+// NewServed uses a server; model may be empty if it has only one.
 func NewServed(server *client.Server, model string) *Served {
 	return &Served{server: server, model: model, known: map[string][]int32{}}
 }
@@ -76,7 +76,7 @@ func (s *Served) tokenize(ctx context.Context, body map[string]any) ([]int32, er
 	return reply.Tokens, nil
 }
 
-// Decode implements [Tokenizer]. vLLM keeps special tokens whatever is asked.
+// Decode implements [Tokenizer]. vLLM always keeps special tokens.
 func (s *Served) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
 	return each(ctx, servedAtOnce, ids, func(ctx context.Context, ids []int32) (string, error) {
 		if len(ids) == 0 {
@@ -96,8 +96,7 @@ func (s *Served) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([
 	})
 }
 
-// Vocabulary implements [Tokenizer]. No server lists its tokens, so it is those
-// of some common words.
+// Vocabulary implements [Tokenizer]. Servers do not list their tokens, so it consists of the tokens of common words.
 func (s *Served) Vocabulary(ctx context.Context) (*Vocabulary, error) {
 	s.mu.Lock()
 	vocab := s.vocab

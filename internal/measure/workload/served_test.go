@@ -164,7 +164,7 @@ func TestServedErrors(t *testing.T) {
 		{"no such model", NewServed(at(url, key), "x"), "/tokenize: 404 Not Found: no such model"},
 		{"no key", NewServed(at(url, nil), "m"), "/tokenize: 401 Unauthorized: Unauthorized (give --api-key)"},
 		{"nobody there", NewServed(at(gone.URL, nil), ""), "connection refused"},
-		{"no JSON", NewServed(at(reply("<html>"), nil), ""), "/tokenize: this is a web server, not an LLM server, or it keeps this route from one (200 OK): correct the URL"},
+		{"no JSON", NewServed(at(reply("<html>"), nil), ""), "/tokenize: this is a web server, not an LLM server, or it does not forward this route to one (200 OK): correct the URL"},
 		{"no tokens", NewServed(at(reply("{}"), nil), ""), "/tokenize: the reply has no list of tokens"},
 		{"other tokens", NewServed(at(reply(`{"tokens":["a"]}`), nil), ""), "tokens: got string, want a number that fits"},
 	} {

@@ -16,10 +16,10 @@ const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
 
 const shareGPT = shareGPTFile + ", from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered"
 
-// assistantSuffix is kept at the end of a prompt that gets a suffix.
+// assistantSuffix stays at the end of a prompt to which a suffix is added.
 const assistantSuffix = "Assistant:"
 
-// dialogue is a row of sharegpt and custom, its texts under either name.
+// dialogue is a row of sharegpt and custom, which use either key.
 type dialogue struct {
 	Conversations []turn `json:"conversations"`
 	Conversation  []turn `json:"conversation"`
@@ -41,7 +41,7 @@ func (t turn) text() string {
 	return ""
 }
 
-// turns are the first two texts; ok is false if there are fewer.
+// turns returns the first two texts; ok is false if there are fewer.
 func (d *dialogue) turns() (prompt, reply string, ok bool) {
 	list := d.Conversations
 	if list == nil {
@@ -53,8 +53,8 @@ func (d *dialogue) turns() (prompt, reply string, ok bool) {
 	return list[0].text(), list[1].text(), true
 }
 
-// sharegpt takes the first two turns of conversations, in random order: the
-// first is the prompt, the second says how long the output is.
+// sharegpt reads the first two turns of conversations in random order. The first is the prompt, the second determines
+// the output length.
 func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	wanted := shareGPT
 	if b.Dataset == "custom" {
@@ -103,7 +103,7 @@ func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	return out, rows.finish(b, len(out))
 }
 
-// findShareGPT takes the file from the hub's cache where no path was given.
+// findShareGPT uses the file in the hub's cache if no path was given.
 func (b *builder) findShareGPT() {
 	if b.Path == "" {
 		if b.Path = hubShareGPT(os.Getenv); b.Path != "" {
@@ -112,8 +112,8 @@ func (b *builder) findShareGPT() {
 	}
 }
 
-// dialogueOrder is the order of the rows that have two turns or more. A row that
-// is no JSON is none of them, and counted.
+// dialogueOrder returns the order of the rows that have at least two turns. Rows that are not JSON are skipped and
+// counted.
 func (b *builder) dialogueOrder(rows *records) ([]int, error) {
 	var long []int
 	for i := range rows.at {
@@ -125,7 +125,7 @@ func (b *builder) dialogueOrder(rows *records) ([]int, error) {
 			long = append(long, i)
 			continue
 		}
-		var d dialogue // none of them, or no JSON
+		var d dialogue // fewer turns, or not JSON
 		if _, err := rows.read(i, &d); err != nil {
 			return nil, err
 		}
@@ -164,8 +164,7 @@ func turnsIn(raw []byte) int {
 	return short
 }
 
-// dialogues makes requests of prompts and the replies to them, and drops those
-// that are too short or too long.
+// dialogues makes requests from prompts and their replies, and drops those that are too short or too long.
 func (b *builder) dialogues(ctx context.Context, prompts, replies []string) ([]Request, error) {
 	var err error
 	if b.ChatTemplate {
@@ -177,7 +176,7 @@ func (b *builder) dialogues(ctx context.Context, prompts, replies []string) ([]R
 	if err != nil {
 		return nil, err
 	}
-	// SGLang counts BOS in the reply's length too.
+	// SGLang includes BOS in the reply's length.
 	reply := make([][]int32, len(replies))
 	if b.FixedOutputLen == 0 {
 		if reply, err = b.tok.Encode(ctx, replies, true); err != nil {
@@ -207,13 +206,13 @@ func (b *builder) withSuffix(prompt string) string {
 	return strings.TrimSuffix(prompt, assistantSuffix) + b.Suffix + assistantSuffix
 }
 
-// message is one turn of a conversation that is made here.
+// message is one turn of a generated conversation.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// asked are conversations of one turn.
+// asked makes a conversation of one turn from each prompt.
 func asked(prompts []string) [][]message {
 	chats := make([][]message, len(prompts))
 	for i, p := range prompts {
@@ -239,7 +238,7 @@ func (b *builder) templated(ctx context.Context, prompts []string) ([]string, er
 	out := make([]string, len(made))
 	for i, m := range made {
 		out[i] = m.Text
-		if bos[0] != "" { // which the server puts there again
+		if bos[0] != "" { // the server adds it again
 			out[i] = strings.ReplaceAll(m.Text, bos[0], "")
 		}
 	}
@@ -248,7 +247,7 @@ func (b *builder) templated(ctx context.Context, prompts []string) ([]string, er
 
 var errNoTemplate = errors.New("there is no chat template: give --tokenizer a model directory")
 
-// rendered are conversations by the chat template.
+// rendered applies the chat template to conversations.
 func (b *builder) rendered(ctx context.Context, chats [][]message) ([]RenderedChat, error) {
 	tok, ok := b.tok.(ChatTokenizer)
 	if !ok {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Spec says what data set to take and how. Its fields are flags of SGLang's
-// bench_serving; [Default] has their defaults.
+// Spec selects a data set and its parameters. Its fields are flags of SGLang's bench_serving; [Default] has their
+// defaults.
 type Spec struct {
 	Dataset string // --dataset-name, one of Datasets
 	Path    string // --dataset-path
-	Offset  int    // --dataset-offset: conversations to leave out at first; agentic-trace
-	N       int    // --num-prompts; 0: all that the file has
+	Offset  int    // --dataset-offset: conversations to skip at the start; agentic-trace
+	N       int    // --num-prompts; 0: all rows of the file
 	Seed    int64  // --seed
-	Backend string // --backend: images and conversations need one that takes them; "": not known, not checked
+	Backend string // --backend: images and conversations need one that accepts them; "": unknown, not checked
 
 	TokenIDs     bool   // --tokenize-prompt: send ids, not text
 	ChatTemplate bool   // --apply-chat-template
@@ -37,7 +37,7 @@ type Spec struct {
 	SpeedBenchCategory  string // --speed-bench-category; "": all
 	SpeedBenchOutputLen int    // --speed-bench-output-len
 
-	MooncakeWorkload string // --mooncake-workload: names the file wanted
+	MooncakeWorkload string // --mooncake-workload: name of the file
 	MooncakeRounds   int    // --mooncake-num-rounds
 
 	LoRANames        []string // --lora-name
@@ -46,21 +46,21 @@ type Spec struct {
 
 	// Start is the time in routing keys; zero: now.
 	Start time.Time
-	// Note is told, in one line each, what a user should know about the result:
-	// rows skipped, lengths that are not what was asked for. nil: nobody is.
+	// Note receives one-line remarks about the result for the user, such as skipped rows or deviating lengths. nil:
+	// ignored.
 	Note func(string)
 }
 
-// ImageSpec are the flags of the image data set.
+// ImageSpec holds the flags of the image data set.
 type ImageSpec struct {
 	Count       int    // --image-count
-	RandomCount bool   // --random-image-count: 1 to Count in each request
+	RandomCount bool   // --random-image-count: 1 to Count per request
 	Resolution  string // --image-resolution: 4k, 1080p, 720p, 360p, HxW or random:HxW-HxW
 	Format      string // --image-format: jpeg or png
 	Content     string // --image-content: random or blank
 }
 
-// PrefixSpec are the flags of the generated-shared-prefix data set.
+// PrefixSpec holds the flags of the generated-shared-prefix data set.
 type PrefixSpec struct {
 	Groups         int     // --gsp-num-groups
 	PerGroup       int     // --gsp-prompts-per-group
@@ -68,7 +68,7 @@ type PrefixSpec struct {
 	QuestionLen    int     // --gsp-question-len
 	OutputLen      int     // --gsp-output-len
 	RangeRatio     float64 // --gsp-range-ratio
-	Fast           bool    // --gsp-fast-prepare: lengths are not verified, and said to be 1
+	Fast           bool    // --gsp-fast-prepare: lengths are not verified, and reported as 1
 	SendRoutingKey bool    // --gsp-send-routing-key
 	Turns          int     // --gsp-num-turns
 	Ordered        bool    // --gsp-ordered
@@ -76,7 +76,7 @@ type PrefixSpec struct {
 	ZipfAlpha      float64 // --gsp-zipf-alpha; 0: not set
 }
 
-// Default has the defaults of bench_serving's flags.
+// Default returns the defaults of bench_serving's flags.
 func Default() Spec {
 	return Spec{
 		Dataset: "sharegpt", N: 1000, Seed: 42,
@@ -92,14 +92,13 @@ func Default() Spec {
 	}
 }
 
-// Datasets are the names that Build takes.
+// Datasets are the names that Build accepts.
 var Datasets = []string{
 	"sharegpt", "custom", "openai", "random", "random-ids", "generated-shared-prefix", "image",
 	"mooncake", "agentic-trace", "longbench_v2", "speed-bench", "mmmu", "plan",
 }
 
-// check finds what no data set could work with. What only one of them reads is
-// checked by that one.
+// check validates the settings common to all data sets. Each data set checks its own.
 func (s *Spec) check() error {
 	if !slices.Contains(Datasets, s.Dataset) {
 		return fmt.Errorf("--dataset-name %q is not known: give one of %s", s.Dataset, strings.Join(Datasets, ", "))
@@ -150,11 +149,10 @@ func checkRatio(flag string, ratio float64) error {
 	return nil
 }
 
-// most bounds what is asked for, so that a slip of the hand is an error and not
-// the end of the memory: tokens in a text, and requests.
+// most limits the requested tokens per text and the number of requests, so that a typing error does not exhaust memory.
 const most = 1 << 24
 
-// count names the flag whose value is none from 1 to most.
+// count returns an error naming the flag unless value is from 1 to most.
 func count(flag string, value int) error {
 	if value < 1 || value > most {
 		return fmt.Errorf("%s %d must be from 1 to %d", flag, value, most)
@@ -162,7 +160,7 @@ func count(flag string, value int) error {
 	return nil
 }
 
-// first is the first error that is one.
+// first returns the first non-nil error.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -178,5 +176,5 @@ func (s *Spec) note(format string, args ...any) {
 	}
 }
 
-// chatBackend says whether the backend takes messages.
+// chatBackend reports whether the backend accepts messages.
 func (s *Spec) chatBackend() bool { return s.Backend == "" || strings.HasSuffix(s.Backend, "-chat") }

@@ -143,7 +143,7 @@ func TestFilesOfConversations(t *testing.T) {
 		},
 		notes: []string{
 			"testdata/custom.jsonl: 1 rows have an image, which is not sent",
-			"testdata/custom.jsonl: 2 of the 6 rows looked at cannot be used and were skipped, first line 2: no JSON: byte 55: unexpected end of JSON input",
+			"testdata/custom.jsonl: 2 of the 6 rows looked at cannot be used and were skipped, first line 2: not JSON: byte 55: unexpected end of JSON input",
 		},
 	}, {
 		name: "longbench_v2: document, question, choices",

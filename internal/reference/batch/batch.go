@@ -8,11 +8,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// What a run keeps of a batch. The figures of both benchmarks have the same names
-// but not the same formulas (sections 5.1 and 5.2 of SGLang's contract), so runs of
-// one are not set against runs of the other.
+// A run's record of a batch. The figures of both benchmarks have the same names but not the same formulas (sections 5.1
+// and 5.2 of SGLang's contract), so runs of one are not compared with runs of the other.
 
-// Batch is the result for a run. profiled: it was recorded meanwhile.
+// Batch returns the result in the form that a run keeps. profiled says that a profiler recorded the batch.
 func (r *Result) Batch(profiled bool) (bench.Batch, error) {
 	b := bench.Batch{BatchSize: r.BatchSize, InputLen: r.InputLen, OutputLen: r.OutputLen, Profiled: profiled}
 	b.Figures = append(b.Figures, latency("prefill_latency", r.PrefillLatency), rate("prefill_throughput", r.PrefillThroughput))
@@ -29,9 +28,8 @@ func (r *Result) Batch(profiled bool) (bench.Batch, error) {
 	return b, err
 }
 
-// Batch is the result for a run. profiled: it was recorded meanwhile. The latency
-// of its decode is the mean of its steps as they came here: they come in bursts,
-// which would make a median anything.
+// Batch returns the result in the form that a run keeps. profiled says that a profiler recorded the batch. The decode
+// latency is the mean of the steps as the client saw them: they arrive in bursts, which makes a median meaningless.
 func (s *Served) Batch(profiled bool) (bench.Batch, error) {
 	b := bench.Batch{BatchSize: s.BatchSize, InputLen: s.InputLen, OutputLen: s.OutputLen, Profiled: profiled}
 	b.Figures = append(b.Figures, latency("prefill_latency", s.LastTTFT), rate("prefill_throughput", s.InputThroughput))

@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Correct tells that three ways to the same tokens agree:
+// Correct checks that three ways to compute the same tokens agree:
 //
-//	cut     the first tokens of each prompt are computed, then the rest beside what
-//	        is in the cache, then token after token (prefill, extend, decode)
-//	uncut   each prompt is computed at once, then token after token
-//	at once prompt and output are computed as one prompt: the most probable token
-//	        at each place must be the next one of the output
+//	cut     compute the first tokens of each prompt, then the rest on top of the cached
+//	        prefix, then one token at a time (prefill, extend, decode)
+//	uncut   compute each prompt at once, then one token at a time
+//	at once compute prompt and output as one prompt: at each position the most probable
+//	        token must be the next one of the output
 //
-// It prints what SGLang's --correctness-test does, and after it what differs.
+// It prints the output of SGLang's --correctness-test, followed by the differences.
 type Correct struct {
 	Prompts [][]int32
 	CutLen  int // 0: no prompt is cut
@@ -28,11 +28,10 @@ type Correct struct {
 	Text    func([]int32) string
 }
 
-// ErrDiffers is the outcome when they do not.
+// ErrDiffers is returned when the three ways disagree.
 var ErrDiffers = errors.New("prefill, extend and decode do not agree")
 
-// Check runs the test. The blocks of the cache suffice for a case of the longest
-// prompt.
+// Check runs the test. The KV cache needs room for a batch as long as the longest prompt.
 func (b *Bench) Check(ctx context.Context, t Correct) error {
 	c := Case{Batch: len(t.Prompts), Output: t.Output}
 	for i, p := range t.Prompts {
@@ -82,8 +81,7 @@ func (b *Bench) Check(ctx context.Context, t Correct) error {
 	return err
 }
 
-// way is what one way gave: of each sequence, the tokens and the logits they were
-// chosen by.
+// way is the output of one way: the tokens of each sequence and the logits they were chosen by.
 type way struct {
 	tokens [][]int32
 	logits [][][]float32
@@ -95,7 +93,7 @@ func (w *way) keep(rows [][]float32) {
 	}
 }
 
-// generate computes the prompts in one piece or two and then decodes.
+// generate computes the prompts in one or two pieces and then decodes.
 func (b *Bench) generate(ctx context.Context, c Case, t Correct, cut int) (*way, error) {
 	u := b.start(c, t.Prompts)
 	w := &way{tokens: u.tokens, logits: make([][][]float32, c.Batch)}
@@ -126,7 +124,7 @@ func (b *Bench) generate(ctx context.Context, c Case, t Correct, cut int) (*way,
 	return w, nil
 }
 
-// atOnce computes prompts with their outputs, one after the other.
+// atOnce computes each prompt together with its output, one sequence after the other.
 func (b *Bench) atOnce(t Correct, c Case, given *way) (*way, error) {
 	w := &way{tokens: make([][]int32, c.Batch), logits: make([][][]float32, c.Batch)}
 	u := b.start(c, t.Prompts)
@@ -150,12 +148,12 @@ func (b *Bench) atOnce(t Correct, c Case, given *way) (*way, error) {
 	return w, nil
 }
 
-// near is the part of the spread of logits by which two ways may differ: sums in
-// another order, kept in bf16. What is wrong differs by about the spread itself.
+// near is the fraction of the logits' spread by which two ways may differ: sums run in another order and are kept in
+// bf16. A wrong result differs by about the spread itself.
 const near = 0.05
 
-// compare tells where another way leaves this one; "": nowhere. Tokens may differ
-// where the logits are near: then it was a tie, and what follows cannot be compared.
+// compare returns where o leaves w, or "". Tokens may differ where the logits are near: that is a tie, and later tokens
+// are not comparable.
 func (w *way) compare(i int, o *way, name string) string {
 	for k, row := range w.logits[i] {
 		difference := 0.0
@@ -172,7 +170,7 @@ func (w *way) compare(i int, o *way, name string) string {
 	return ""
 }
 
-// spread is how far logits lie apart: their standard deviation.
+// spread is the standard deviation of logits.
 func spread(row []float32) float64 {
 	mean, sum := metric.Mean(row), 0.0
 	for _, v := range row {
@@ -181,7 +179,7 @@ func spread(row []float32) float64 {
 	return math.Sqrt(sum / float64(len(row)))
 }
 
-// tensor writes logits as torch does: the ends of each row.
+// tensor formats logits as torch prints a tensor: the ends of each row.
 func tensor(rows [][]float32) string {
 	var lines []string
 	for _, r := range rows {

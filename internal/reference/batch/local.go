@@ -14,20 +14,20 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Local is a benchmark of batches on the ranks of this process.
+// Local is a batch benchmark on the ranks of this process.
 type Local struct {
 	Model launch.ModelArgs
 	Grid
 	Name          string   // in each row of the results
-	Texts         []string // the prompts; nil: random ones
-	LogDecodeStep int      // see Bench
+	Texts         []string // prompts; nil: random ones
+	LogDecodeStep int      // see Bench.LogDecodeStep
 	Profile       *Profile
 
 	Out io.Writer
 	Say *progress.Console
 }
 
-// open reads the model and encodes the prompts. Close the model.
+// open loads the model and encodes the prompts. The caller must close the model.
 func (l *Local) open() (m *launch.Model, prompts [][]int32, err error) {
 	if m, err = launch.Open(l.Model, l.Say.Line); err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func (l *Local) open() (m *launch.Model, prompts [][]int32, err error) {
 	return m, prompts, nil
 }
 
-// Measure runs a warm-up and then all batches that fit, and keeps what came of each.
+// Measure runs a warm-up and then all batches that fit, and stores their results in keep.
 func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 	m, prompts, err := l.open()
 	if err != nil {
@@ -55,7 +55,7 @@ func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 		l.Inputs = []int{longest(prompts)}
 	}
 	var cases []Case
-	seqs, tokens := 0, 0 // that the largest need
+	seqs, tokens := 0, 0 // needed by the largest batch
 	room := Room{Capacity: m.Capacity, ContextLen: m.ContextLen}
 	for _, c := range l.Cases() {
 		if why := room.Skip(c); why != "" {
@@ -105,7 +105,7 @@ func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 	return nil
 }
 
-// firstRank is a file of the first rank, in one stage of a batch.
+// firstRank describes the first rank's trace of one stage of a batch.
 func firstRank(stage string) runs.File {
 	r := trace.NoRank
 	r.TP = 0
@@ -120,8 +120,7 @@ func longest(prompts [][]int32) int {
 	return most
 }
 
-// fill makes prompts fill a batch: the first ones, or the last one again; nil: there
-// are none.
+// fill returns n prompts, repeating the last one as needed, or nil without prompts.
 func fill(prompts [][]int32, n int) [][]int32 {
 	if len(prompts) == 0 {
 		return nil
@@ -133,7 +132,7 @@ func fill(prompts [][]int32, n int) [][]int32 {
 	return out
 }
 
-// Correct is SGLang's --correctness-test, by default with its prompts: see Correct.
+// Correct runs SGLang's --correctness-test, by default with SGLang's prompts. See [Correct].
 func (l *Local) Correct(ctx context.Context, cutLen int) error {
 	if l.Texts == nil {
 		l.Texts = []string{"The capital of France is", "The capital of the United Kindom is", "Today is a sunny day and I like"}

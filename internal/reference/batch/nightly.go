@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// nightly is a result as SGLang's nightly jobs read it.
+// nightly is a result in the format that SGLang's nightly jobs read.
 type nightly struct {
 	ModelPath         string   `json:"model_path"`
 	RunName           string   `json:"run_name"`
@@ -26,7 +26,7 @@ type nightly struct {
 	ServerArgs        []string `json:"server_args"`
 }
 
-// nightly writes all results so.
+// nightly writes all results in that format.
 func (r *Remote) nightly(w io.Writer) error {
 	rows := []nightly{}
 	for _, s := range r.results {
@@ -44,7 +44,7 @@ func (r *Remote) nightly(w io.Writer) error {
 	return enc.Encode(rows)
 }
 
-// firstTrace is the first rank's trace of a stage; nil: there is none.
+// firstTrace returns the first rank's trace of a stage, or nil.
 func firstTrace(dir string, stages ...string) *string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.trace.json*")) // sorted
 	for _, f := range files {

@@ -12,28 +12,27 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Operator sums up the calls of one operation with inputs of the same shapes, as
-// torch.profiler's key_averages does. Times are nanoseconds. A kernel has a row of
-// its own, beside that of the operation that launched it.
+// Operator sums the calls of one operation with inputs of the same shapes, like torch.profiler's key_averages. Times
+// are nanoseconds. A kernel has a row of its own, beside the row of the operation that launched it.
 type Operator struct {
 	Name    string
 	Shapes  string // JSON; "": not recorded
 	Device  bool   // a kernel, a copy or a memset
 	Calls   int
-	SelfCPU int64 // without the operations inside it
+	SelfCPU int64 // excludes nested operations
 	CPU     int64
-	SelfGPU int64 // of what it launched itself
+	SelfGPU int64 // of kernels it launched itself
 	GPU     int64
 }
 
-// OperatorTable is what a trace did, by operation.
+// OperatorTable sums a trace by operation.
 type OperatorTable struct {
-	Rows     []Operator // the most expensive first
-	CPU, GPU int64      // sums of the self times: GPU is that of the kernels alone
+	Rows     []Operator // most expensive first
+	CPU, GPU int64      // sums of self times; GPU sums kernels only
 }
 
-// Operators sums up a trace: by self time on the device, or on the CPU if the
-// device was not recorded.
+// Operators sums a trace by operation. Rows are sorted by self time on the device, or on the CPU if the device was not
+// recorded.
 func Operators(t *trace.Trace, byDevice bool) *OperatorTable {
 	o := &operators{t: t, rows: map[operatorKey]*Operator{}, device: map[int64]int64{}}
 	for i := range t.Spans {
@@ -73,7 +72,7 @@ type operatorKey struct {
 type operators struct {
 	t      *trace.Trace
 	rows   map[operatorKey]*Operator
-	device map[int64]int64 // time on the device by the correlation of the launch
+	device map[int64]int64 // device time by correlation of the launch
 }
 
 func (o *operators) row(s *trace.Span) *Operator {
@@ -89,8 +88,7 @@ func (o *operators) row(s *trace.Span) *Operator {
 	return row
 }
 
-// host walks the threads. Spans come by track and start, the longest first, so
-// those that are open contain the next one.
+// host walks the threads. Spans are sorted by track and start, longest first, so open spans contain the next one.
 func (o *operators) host() {
 	type open struct {
 		row *Operator
@@ -111,7 +109,7 @@ func (o *operators) host() {
 			stack = stack[:len(stack)-1]
 		}
 		end := s.End()
-		if n := len(stack); n > 0 { // a child that sticks out by a few ns is cut
+		if n := len(stack); n > 0 { // cut a child that sticks out by a few ns
 			end = min(end, stack[n-1].end)
 			stack[n-1].row.SelfCPU -= end - s.Start
 			if gpu := o.device[s.Corr]; call && s.Corr != 0 && gpu > 0 {
@@ -129,10 +127,10 @@ func (o *operators) host() {
 	}
 }
 
-// The limits of torch's tables: rows, and letters of a name and of shapes.
+// Limits of torch's tables: rows, and characters of a name and of shapes.
 const mostRows, mostName, mostShapes = 100, 55, 80
 
-// String is the table as torch.profiler prints it.
+// String formats the table as torch.profiler prints it.
 func (t *OperatorTable) String() string {
 	header := []string{"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls"}
 	shapes := slices.ContainsFunc(t.Rows, func(o Operator) bool { return o.Shapes != "" })
@@ -171,7 +169,7 @@ func percent(part, all int64) string {
 	return fmt.Sprintf("%.2f%%", 100*float64(part)/float64(all))
 }
 
-// torchTime is a time as torch.profiler writes it.
+// torchTime formats a time as torch.profiler does.
 func torchTime(ns int64) string {
 	switch us := float64(ns) / 1e3; {
 	case us >= 1e6:

@@ -16,19 +16,19 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Profile says what of a batch is recorded: its prefill, and some decode steps
-// that follow one another. Only the first rank is.
+// Profile selects the steps of a batch to record: its prefill, and some consecutive decode steps. Only the first rank
+// is recorded.
 type Profile struct {
 	Dir, Prefix string
 	Stage       string // api.Prefill, api.Decode, or "all"
 	CPU, GPU    bool
 	Shapes      bool
 	NoStack     bool
-	Start       int // first decode step, from 0; negative: half of the output length
+	Start       int // first decode step, from 0; negative: half the output length
 	Steps       int // decode steps
 }
 
-// Check makes the directory and tries it, before anything is loaded.
+// Check creates the directory and tests that it is writable, before anything is loaded.
 func (p *Profile) Check() error {
 	if err := atomicfile.TryDir(p.Dir); err != nil {
 		return fmt.Errorf("no trace can be written: %w", err)
@@ -38,8 +38,8 @@ func (p *Profile) Check() error {
 
 func (p *Profile) has(stage string) bool { return p != nil && (p.Stage == stage || p.Stage == "all") }
 
-// steps are the decode steps to record, the last one excluded. Half of the output
-// length is no step where there is but one, so then that one is it.
+// steps returns the decode steps to record, as a half-open range. If there is only one decode step, half the output
+// length lies past it, so that step is recorded.
 func (p *Profile) steps(c Case) (from, to int) {
 	if !p.has(api.Decode) {
 		return -1, -1
@@ -51,14 +51,14 @@ func (p *Profile) steps(c Case) (from, to int) {
 	return from, from + p.Steps
 }
 
-// Path is where the trace of a stage goes.
+// Path returns the file of a stage's trace.
 func (p *Profile) Path(c Case, stage string) string {
 	return filepath.Join(p.Dir, fmt.Sprintf("%s_%s_%s.trace.json.gz", p.Prefix, c.Name(), stage))
 }
 
-// window is a stage that is being recorded; nil: none is.
+// window is a stage that is being recorded; nil: none.
 type window struct {
-	ctx   context.Context // reading the trace back ends with it
+	ctx   context.Context // cancels reading the trace back
 	p     *Profile
 	b     *Bench
 	c     Case
@@ -78,8 +78,8 @@ func (p *Profile) begin(ctx context.Context, b *Bench, c Case, stage string) (*w
 	return w, nil
 }
 
-// end writes the trace, says where it is, and prints its operators. A stage that
-// failed leaves none: err is returned as it is.
+// end writes the trace and prints its path and its operators. A stage that failed leaves no trace: end returns err
+// unchanged.
 func (w *window) end(err error) error {
 	if w == nil {
 		return err

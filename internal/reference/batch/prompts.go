@@ -12,29 +12,29 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// Prompts are those of one batch.
+// Prompts are the prompts of one batch.
 type Prompts struct {
 	Case
 	IDs    [][]int32
-	Tokens int      // of all prompts together
-	LoRA   []string // adapter of each; nil: none
+	Tokens int      // of all prompts
+	LoRA   []string // adapter of each prompt; nil: none
 }
 
-// Data says what prompts are made of.
+// Data describes the source of the prompts.
 type Data struct {
 	Dataset string // random, random-ids, generated-shared-prefix
 	Path    string
 	Seed    int64
-	// Step makes the lengths of a batch differ from one to the next by this part of
-	// the input length, around it (random, random-ids).
+	// Step is the difference in length between consecutive prompts of a batch, as a fraction of the input length. The
+	// lengths are centred on the input length (random, random-ids).
 	Step float64
-	// Lens are the lengths that the prompts of a batch have in turn (random, random-ids).
+	// Lens are the lengths of a batch's prompts, used in turn (random, random-ids).
 	Lens []int
 
 	Groups, SystemLen, QuestionLen, OutputLen int // generated-shared-prefix
 
-	File         string // a text that is the prompt of all, instead of a data set
-	ChatTemplate bool   // of File
+	File         string // a text file that replaces the data set: every prompt is its text
+	ChatTemplate bool   // apply the chat template to File
 
 	LoRANames        []string
 	LoRADistribution string
@@ -43,10 +43,10 @@ type Data struct {
 	Tok  workload.Tokenizer
 	Note func(string)
 
-	fixed []int32 // File's
+	fixed []int32 // token ids of File
 }
 
-// Open reads the file, if there is one.
+// Open reads File, if set.
 func (d *Data) Open(ctx context.Context) error {
 	if d.File == "" {
 		return nil
@@ -71,7 +71,7 @@ func (d *Data) Open(ctx context.Context) error {
 		}
 		prompt = rendered[0].Text
 	}
-	// The template has written BOS itself.
+	// The template has already written BOS.
 	ids, err := d.Tok.Encode(ctx, []string{prompt}, !d.ChatTemplate)
 	if err != nil {
 		return fmt.Errorf("--fixed-prompt-file: %w", err)
@@ -83,7 +83,7 @@ func (d *Data) Open(ctx context.Context) error {
 	return nil
 }
 
-// Lengths are those that a case will have: some data sets have their own.
+// Lengths returns the lengths that a case will have: some data sets have their own.
 func (d *Data) Lengths(c Case) Case {
 	switch {
 	case d.fixed != nil:
@@ -100,12 +100,12 @@ func (d *Data) Lengths(c Case) Case {
 	return c
 }
 
-// Prompts makes those of a case.
+// Prompts creates the prompts of a case.
 func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 	p := &Prompts{Case: d.Lengths(c)}
 	of := p.Case
 	if len(d.Lens) > 0 {
-		of.Input = c.Input // of which the others are made
+		of.Input = c.Input // the other prompts derive from prompts of this length
 	}
 	requests, err := d.requests(ctx, of)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 	return p, nil
 }
 
-// length is that of prompt i, as SGLang's tool spreads them.
+// length is the length of prompt i, spread as in SGLang's tool.
 func (d *Data) length(c Case, i int) int {
 	return max(1, int(float64(c.Input)*(1+(float64(i)-float64(c.Batch-1)/2)*d.Step)))
 }
@@ -147,7 +147,7 @@ func (d *Data) requests(ctx context.Context, c Case) ([]workload.Request, error)
 	s.InputLen, s.OutputLen = c.Input, c.Output
 	switch {
 	case d.fixed != nil:
-		s.Dataset, s.Path, s.TokenIDs, s.InputLen, s.Note = "random-ids", "", true, 1, nil // for the adapters alone
+		s.Dataset, s.Path, s.TokenIDs, s.InputLen, s.Note = "random-ids", "", true, 1, nil // only the adapters are used
 	case d.Dataset == "generated-shared-prefix":
 		groups := min(d.Groups, c.Batch)
 		s.Prefix.Groups, s.Prefix.PerGroup = groups, (c.Batch+groups-1)/groups

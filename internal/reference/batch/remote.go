@@ -21,29 +21,29 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Remote is a benchmark of batches, one request each, on a server.
+// Remote is a batch benchmark on a server, with one request per batch.
 type Remote struct {
 	*Server
 	Data
 	How
 	Grid
 	Name          string // in each row of the results
-	ModelPath     string // of a server that was started for this; "": as it says itself
-	TokenizerPath string // directory of a tokenizer.json; "": as the server says
-	Several       bool   // batches may be beyond what the server runs at once
+	ModelPath     string // of a server started for this benchmark; "": as the server reports
+	TokenizerPath string // directory of a tokenizer.json; "": as the server reports
+	Several       bool   // batches may exceed the sequences that the server runs at once
 	SkipWarmup    bool
-	AnyCapacity   bool // batches may be beyond the tokens that the server has room for
+	AnyCapacity   bool // batches may exceed the server's KV cache, in tokens
 
 	Profile        bool                             // record a second pass
-	Window         func(Case) (torch.Window, error) // of it
-	AppendProfiled bool                             // its rows, too
-	Sessions       string                           // as torch.Options has it
+	Window         func(Case) (torch.Window, error) // of the second pass
+	AppendProfiled bool                             // append its rows to the results, too
+	Sessions       string                           // see torch.Options
 
-	ResultName string   // of the file of results, for people
-	Nightly    string   // a file of all results as SGLang's nightly jobs read them; "": none
-	ServerArgs []string // for that
+	ResultName string   // name of the results file, for messages
+	Nightly    string   // file of all results in the format of SGLang's nightly jobs; "": none
+	ServerArgs []string // for Nightly
 	Report     *Report  // to print; nil: none
-	Summary    bool     // append it to the page of a job of GitHub's, where there is one
+	Summary    bool     // append the report to the summary page of a GitHub job, if there is one
 
 	Say *progress.Console
 
@@ -51,8 +51,8 @@ type Remote struct {
 	results []*Served
 }
 
-// Measure runs all batches that fit, keeps what came of each, and tells of those that
-// were when it is interrupted.
+// Measure runs all batches that fit and stores their results in keep. If it is interrupted, it reports the finished
+// batches.
 func (r *Remote) Measure(ctx context.Context, keep *experiment.Batches) error {
 	r.keep = keep
 	if err := r.Look(ctx); err != nil {
@@ -96,7 +96,7 @@ func (r *Remote) Measure(ctx context.Context, keep *experiment.Batches) error {
 	return errors.Join(r.finish(), err)
 }
 
-// openData finds the tokenizer and opens the data.
+// openData finds the tokenizer and opens the data set.
 func (r *Remote) openData(ctx context.Context) error {
 	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: r.TokenizerPath, Server: r.Server.Server, Model: r.Model})
 	if err != nil {
@@ -115,10 +115,11 @@ func (r *Remote) openData(ctx context.Context) error {
 	return r.Open(ctx)
 }
 
-// The warm-up is as long as SGLang's, if what is measured is no shorter.
+// warmupInput and warmupOutput are SGLang's lengths, in tokens. Shorter measured lengths replace them.
 const warmupInput, warmupOutput = 1024, 16
 
-// Its sequences all have them, whatever is measured.
+// warmUp sends a warm-up batch of each batch size. All its sequences have the warm-up's lengths, regardless of the
+// measured settings.
 func (r *Remote) warmUp(ctx context.Context) error {
 	how, data := r.How, r.Data
 	how.CacheHitRate, how.StopAtEOS, data.Lens = 0, false, nil
@@ -163,8 +164,7 @@ func (r *Remote) measure(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// profile runs all batches again, with a window of the profiler open. What goes
-// wrong with one leaves the others as they are.
+// profile runs all batches again with a profiling window open. A failure in one batch does not affect the others.
 func (r *Remote) profile(ctx context.Context, cases []Case) error {
 	for i, c := range cases {
 		s, err := r.profileOne(ctx, c, r.results[i].reference())
@@ -190,8 +190,7 @@ func (r *Remote) profile(ctx context.Context, cases []Case) error {
 	return nil
 }
 
-// profileOne records one batch. ref is what its steps took that were not recorded; nil: it
-// is not known.
+// profileOne records one batch. ref holds the step times without a profiler; nil: unknown.
 func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (*Served, error) {
 	p, err := r.Prompts(ctx, c)
 	if err != nil {
@@ -217,7 +216,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		_, err := session.Collect(ctx, dir) // leaves no profiler on
+		_, err := session.Collect(ctx, dir) // leaves no profiler running
 		return nil, err
 	}
 	// A batch may have fewer steps than the window.
@@ -246,7 +245,7 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 	return s, nil
 }
 
-// finish tells what was measured.
+// finish reports the results.
 func (r *Remote) finish() error {
 	if err := r.keep.Rows.Close(); err != nil {
 		return err
@@ -279,7 +278,7 @@ func (r *Remote) finish() error {
 	return errors.Join(err, f.Close())
 }
 
-// model is its path, or the name that the server has for it.
+// model is the model's path, or the server's name for it.
 func (r *Remote) model() string {
 	told, _ := r.Told["model_path"].(string)
 	return cmp.Or(r.ModelPath, r.Model, told)

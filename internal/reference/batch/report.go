@@ -10,19 +10,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// Report is SGLang's table of results for GitHub.
+// Report is SGLang's result table for GitHub.
 type Report struct {
 	Inputs, Outputs []int
-	CacheHitRate    float64 // that was asked for
+	CacheHitRate    float64 // as requested
 	HourlyCost      float64 // USD, of all GPUs
 	StopAtEOS       bool
 	Profile         bool
 }
 
-// inputUtil is the part of its speed that a GPU is used with for prompts.
+// inputUtil is the fraction of a GPU's speed that prefill is assumed to use.
 const inputUtil = 0.7
 
-// Text writes it.
+// Text formats the report.
 func (r Report) Text(results []*Served) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nInput lens: %v. Output lens: %v.", r.Inputs, r.Outputs)
@@ -82,7 +82,7 @@ func known(ok bool, v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// over is a quotient that is not known when nothing was measured.
+// over formats a/b, or "n/a" if b was not measured.
 func over(a, b float64) string {
 	if b <= 0 {
 		return "n/a"

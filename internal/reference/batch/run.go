@@ -1,11 +1,9 @@
-// Package batch measures one batch of sequences of equal lengths: how long its
-// prefill takes, and each step of its decode.
+// Package batch measures one batch of sequences of equal lengths: the latency of its prefill and of each decode step.
 //
-// A [Bench] runs batches on the ranks of this process, without a scheduler and
-// without a server, as SGLang's bench_one_batch does; a [Server] sends a batch to a
-// running server in one request, as bench_one_batch_server does. Printed lines,
-// keys of results and names of traces are theirs (sections 5.1 and 5.2 of SGLang's
-// contract). Lengths are tokens, latencies seconds.
+// A [Bench] runs batches on the ranks of this process, without a scheduler and without a server, as SGLang's
+// bench_one_batch does. A [Server] sends a batch to a running server in one request, as bench_one_batch_server does.
+// Printed lines, result keys and trace names match those tools (sections 5.1 and 5.2 of SGLang's contract). Lengths are
+// in tokens, latencies in seconds.
 package batch
 
 import (
@@ -26,15 +24,15 @@ import (
 // Case is one batch.
 type Case struct{ Batch, Input, Output int }
 
-// Name is that of the window that a batch is recorded in, as SGLang names its files.
+// Name is the name of the batch's window, as SGLang names its files.
 func (c Case) Name() string {
 	return fmt.Sprintf("batch%d_input%d_output%d", c.Batch, c.Input, c.Output)
 }
 
-// Grid is the lengths of batches.
+// Grid lists the lengths of the batches to run.
 type Grid struct{ Batches, Inputs, Outputs []int }
 
-// Cases are all combinations, in the order of SGLang's tools.
+// Cases returns all combinations, in the order of SGLang's tools.
 func (g Grid) Cases() []Case {
 	var out []Case
 	for _, b := range g.Batches {
@@ -47,16 +45,16 @@ func (g Grid) Cases() []Case {
 	return out
 }
 
-// Tokens is how many a batch has in the end.
+// Tokens is the number of tokens a batch has at its end.
 func (c Case) Tokens() int { return c.Batch * (c.Input + c.Output) }
 
-// Room is what a batch has to fit into.
+// Room limits the size of a batch.
 type Room struct {
 	Capacity   int // positions of the KV cache, max_total_num_tokens
 	ContextLen int // positions of a sequence
 }
 
-// Skip tells why a case cannot run, in SGLang's words; "" when it can.
+// Skip returns why a case cannot run, in SGLang's words, or "".
 func (r Room) Skip(c Case) string {
 	what := fmt.Sprintf("skipping (%d, %d, %d) due to ", c.Batch, c.Input, c.Output)
 	switch n := c.Input + c.Output; {
@@ -70,33 +68,33 @@ func (r Room) Skip(c Case) string {
 	return ""
 }
 
-// blocks of the cache that a sequence needs. Its last token is never computed.
+// blocks is the number of cache blocks that a sequence needs. Its last token is never computed.
 func blocks(c Case) int {
 	return (c.Input+c.Output-2)/model.BlockLen + 1
 }
 
-// Ranks are the ranks of one replica, see engine.Ranks.
+// Ranks are the ranks of one replica. See engine.Ranks.
 type Ranks interface {
-	Forward(sched.Step) ([][]float32, error) // returns when all ranks have ended the step
+	Forward(sched.Step) ([][]float32, error) // returns when all ranks have finished the step
 	Ranks() []engine.Rank
 }
 
-// Bench runs batches on ranks.
+// Bench runs batches on the ranks.
 type Bench struct {
 	Ranks         Ranks
 	Vocab         int
 	Seed          uint64
-	LogDecodeStep int      // print every so many decode steps, beside the first ones; 0: none
+	LogDecodeStep int      // also print every LogDecodeStep-th decode step, besides the first ones; 0: none
 	Profile       *Profile // nil: none
 	Out           io.Writer
 	Warn          func(format string, args ...any)
-	Saved         func(c Case, stage, path string) // is told of each trace; may be nil
+	Saved         func(c Case, stage, path string) // called for each trace; may be nil
 
 	count   int64 // steps so far
 	sampler sample.Sampler
 }
 
-// Result is a row of the results file.
+// Result is one row of the results file.
 type Result struct {
 	RunName                string   `json:"run_name"`
 	BatchSize              int      `json:"batch_size"`
@@ -109,14 +107,14 @@ type Result struct {
 	TotalLatency           float64  `json:"total_latency"`
 	OverallThroughput      float64  `json:"overall_throughput"`
 
-	Tokens [][]int32 `json:"-"` // generated, of each sequence
-	Steps  []float64 `json:"-"` // latencies of the decode steps
+	Tokens [][]int32 `json:"-"` // generated tokens of each sequence
+	Steps  []float64 `json:"-"` // latencies of the decode steps, s
 }
 
 // someIDs bounds random token ids, as in SGLang's tool.
 const someIDs = 10000
 
-// Random makes the prompts of a case: the same for the same seed.
+// Random creates the prompts of a case, reproducible for a seed.
 func (b *Bench) Random(c Case) [][]int32 {
 	rnd := rand.New(rand.NewPCG(b.Seed, uint64(c.Input)))
 	out := make([][]int32, c.Batch)
@@ -128,13 +126,13 @@ func (b *Bench) Random(c Case) [][]int32 {
 	return out
 }
 
-// batch is a case under way.
+// batch is a case in progress.
 type batch struct {
 	*Bench
 	Case
 	prompts [][]int32
 	tokens  [][]int32 // generated
-	blocks  [][]int32 // of the cache, of each sequence
+	blocks  [][]int32 // cache blocks of each sequence
 }
 
 func (b *Bench) start(c Case, prompts [][]int32) *batch {
@@ -148,7 +146,7 @@ func (b *Bench) start(c Case, prompts [][]int32) *batch {
 	return u
 }
 
-// forward runs a step: next gives the new tokens of a sequence and their place.
+// forward runs a step. next returns the new tokens of a sequence and their position.
 func (u *batch) forward(mode model.Mode, next func(i int) (tokens []int32, at int)) ([][]float32, error) {
 	b := &model.Batch{Mode: mode, Seqs: make([]model.Seq, u.Batch)}
 	for i := range b.Seqs {
@@ -175,8 +173,7 @@ func (u *batch) take(rows [][]float32) error {
 	return nil
 }
 
-// prefill computes the prompts from a place on, which is what lies before it in
-// the cache, and takes the first token.
+// prefill computes the prompts from position from on, on top of the cached prefix, and takes the first token.
 func (u *batch) prefill(from int) (rows [][]float32, err error) {
 	rows, err = u.forward(model.Extend, func(i int) ([]int32, int) { return u.prompts[i][from:], from })
 	if err == nil {
@@ -185,7 +182,7 @@ func (u *batch) prefill(from int) (rows [][]float32, err error) {
 	return rows, err
 }
 
-// decode computes the token taken last and takes the next.
+// decode computes the last token and takes the next.
 func (u *batch) decode() (rows [][]float32, err error) {
 	rows, err = u.forward(model.Decode, func(i int) ([]int32, int) {
 		n := len(u.tokens[i])
@@ -197,17 +194,17 @@ func (u *batch) decode() (rows [][]float32, err error) {
 	return rows, err
 }
 
-// printed decode steps at the start of each case.
+// printed is the number of decode steps printed at the start of each case.
 const printed = 5
 
-// Run measures a case that fits; prompts nil: random ones. A phase begins and ends
-// with all devices idle, for a step returns when all ranks have ended it. When ctx
-// ends what was measured until then is printed.
+// Run measures a case that fits. With prompts nil, it uses random ones. Each phase begins and ends with all devices
+// idle, because a step returns only when all ranks have finished it. If ctx ends, Run still prints the figures measured
+// so far.
 func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32) (*Result, error) {
 	if prompts == nil {
 		prompts = b.Random(c)
 	}
-	inputs := 0 // prompts of a file have lengths of their own
+	inputs := 0 // prompts of a file differ in length
 	for _, p := range prompts {
 		inputs += len(p)
 	}
@@ -249,7 +246,7 @@ func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32)
 	return res, nil
 }
 
-// decodes runs all decode steps; with an error come those that were done.
+// decodes runs all decode steps. On error it also returns the latencies of the finished steps.
 func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
 	steps := u.Output - 1
 	from, to := u.Profile.steps(u.Case)
@@ -257,7 +254,7 @@ func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
 		u.Warn("decode steps %d to %d are to be profiled: the batch of output length %d has %d, counted from 0", from, to-1, u.Output, steps)
 	}
 	var w *window
-	defer func() { err = w.end(err) }() // the batch may end before the window does
+	defer func() { err = w.end(err) }() // the batch may end before the window
 	for i := range steps {
 		if ctx.Err() != nil {
 			return latencies, ctx.Err()
@@ -286,7 +283,7 @@ func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
 	return latencies, nil
 }
 
-// timed is how long f took, in seconds.
+// timed returns the duration of f in seconds.
 func timed(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()

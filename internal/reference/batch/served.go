@@ -15,19 +15,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// How is what all batches of a benchmark have in common.
+// How holds the settings that all batches of a benchmark share.
 type How struct {
 	Temperature    float64
 	ReturnLogprob  bool
-	StreamInterval int // tokens of a chunk
+	StreamInterval int // tokens per chunk
 	ParallelBatch  bool
-	FakePrefill    bool    // of a decode server alone, without a prefill server
-	CacheHitRate   float64 // part of each prompt that is sent before, to be in the cache
-	StopAtEOS      bool    // sequences may end before their length
-	FlushStorage   bool    // empty the storage tier of a hierarchical cache before each batch, too
+	FakePrefill    bool    // benchmark a decode server alone, without a prefill server
+	CacheHitRate   float64 // fraction of each prompt sent beforehand, so that it is cached
+	StopAtEOS      bool    // sequences may end before their requested length
+	FlushStorage   bool    // also empty the storage tier of a hierarchical cache before each batch
 }
 
-// Served is what one batch took.
+// Served is the result of one batch.
 type Served struct {
 	RunName           string
 	BatchSize         int
@@ -35,32 +35,31 @@ type Served struct {
 	OutputLen         int
 	Latency           float64
 	InputThroughput   float64
-	OutputThroughput  float64 // 0: there was no time after the first tokens
+	OutputThroughput  float64 // 0: no time passed after the first tokens
 	OverallThroughput float64
 	LastTTFT          float64
-	LastGenThroughput float64 // -1: the server does not tell
+	LastGenThroughput float64 // -1: the server does not report it
 	AccLength         float64 // -1: no speculation
-	StopAtEOS         bool    // sequences could end before their length
+	StopAtEOS         bool    // sequences could end before their requested length
 	OutputTokens      *int    // nil: the server does not count them (vLLM)
 	EarlyStopped      *int
-	SteadyThroughput  *float64 // output tokens/s while all sequences decoded; nil: they never did
+	SteadyThroughput  *float64 // output tokens/s while all sequences decoded; nil: they never all did
 	SteadyWindow      *float64 // s
-	CacheHitRate      *float64 // nil: the server shows no metrics
-	ProfileDir        string   // of the pass that was recorded
-	// Steps are the times between the last sequence's tokens as they came here, the
-	// decode steps as a client sees them; nil: some events had several tokens.
+	CacheHitRate      *float64 // nil: the server exposes no metrics
+	ProfileDir        string   // of the recorded pass
+	// Steps are the decode steps as a client sees them, in seconds: the times between the arrivals of the last
+	// sequence's tokens. nil: some events carried several tokens.
 	Steps []float64
 }
 
-// reference is what decode steps of the batch took, for a window of the same; nil: it is
-// not known.
+// reference returns the batch's decode step times without a profiler, for a window of the same batch; nil: unknown.
 func (s *Served) reference() *trace.Reference {
 	if s.AccLength > 0 {
 		return nil
 	}
 	var took []int64
 	for _, t := range s.Steps {
-		if t > 0 { // else it came in one read with the token before
+		if t > 0 { // otherwise it came in one read with the previous token
 			took = append(took, int64(math.Round(t*1e9)))
 		}
 	}
@@ -71,7 +70,7 @@ func (s *Served) reference() *trace.Reference {
 	return &trace.Reference{From: trace.FromTokens, Batch: s.BatchSize, Paces: []trace.StepTime{p}}
 }
 
-// MarshalJSON writes a row as SGLang's tool does: keys, order and decimals.
+// MarshalJSON writes a row with the keys, the order and the rounding of SGLang's tool.
 func (s *Served) MarshalJSON() ([]byte, error) {
 	round := func(v float64, decimals int) float64 {
 		p := math.Pow10(decimals)
@@ -107,18 +106,17 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// flight is a request under way: when each sequence had its first token, and how
-// many it has.
+// flight is a request in progress: the time of each sequence's first token and its number of tokens.
 type flight struct {
 	first   []time.Time
 	tokens  []int
-	stopped []bool        // it ended where the model ended it
+	stopped []bool        // the model ended the sequence
 	merged  bool          // a first chunk had more than one token
-	nth     map[int]*came // by the number of tokens: when sequences had so many
+	nth     map[int]*came // by number of tokens: when sequences reached it
 	steady  steady
 }
 
-// came is when the last of so many sequences had as many tokens.
+// came counts the sequences that reached a number of tokens, and when the last of them did.
 type came struct {
 	sequences int
 	last      time.Time
@@ -128,7 +126,7 @@ func newFlight(batch int) *flight {
 	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), stopped: make([]bool, batch), nth: map[int]*came{}, steady: steady{last: make([]seen, batch)}}
 }
 
-// event takes one of a sequence, which has so many tokens now and may have ended.
+// event records an event of a sequence: its number of tokens and whether it ended.
 func (f *flight) event(index, tokens int, ended bool, at time.Time) error {
 	if index < 0 || index >= len(f.first) {
 		return fmt.Errorf("the server sent sequence %d of %d", index, len(f.first))
@@ -150,8 +148,8 @@ func (f *flight) event(index, tokens int, ended bool, at time.Time) error {
 	return nil
 }
 
-// steps are the times between the moments when all sequences had one token more;
-// nil: events did not bring every sequence's tokens one at a time.
+// steps returns the times between the moments when all sequences had one more token, or nil if some event carried more
+// than one token of a sequence.
 func (f *flight) steps(output int) (out []float64) {
 	for n := 1; n <= output; n++ {
 		here := f.nth[n]
@@ -165,7 +163,7 @@ func (f *flight) steps(output int) (out []float64) {
 	return out
 }
 
-// lastFirst is when the last sequence had its first token.
+// lastFirst is the time when the last sequence got its first token.
 func (f *flight) lastFirst() (last time.Time, err error) {
 	for i, at := range f.first {
 		if at.IsZero() {
@@ -178,7 +176,7 @@ func (f *flight) lastFirst() (last time.Time, err error) {
 	return last, nil
 }
 
-// output is how many tokens all sequences have, and how many of them were stopped before their length.
+// output returns the number of tokens of all sequences, and how many sequences stopped before their requested length.
 func (f *flight) output(length int) (tokens, stopped int, err error) {
 	for i, n := range f.tokens {
 		tokens += n
@@ -192,8 +190,7 @@ func (f *flight) output(length int) (tokens, stopped int, err error) {
 	return tokens, stopped, nil
 }
 
-// Run sends a batch and prints what it took. before, if there is one, is called
-// when all is ready, to start a profiler.
+// Run sends a batch and prints its result. Run calls before, if set, when all is ready, to start a profiler.
 func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before func() error) (*Served, error) {
 	if err := s.flush(ctx, h); err != nil {
 		return nil, err
@@ -232,7 +229,7 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 		LastGenThroughput: -1, AccLength: -1, StopAtEOS: h.StopAtEOS, Steps: f.steps(p.Output),
 	}
 	decoded := float64(tokens)
-	if h.StopAtEOS { // SGLang's tool counts what came in this time alone here, and all otherwise
+	if h.StopAtEOS { // then SGLang's tool counts only the tokens of this interval, otherwise all
 		decoded -= f.steady.begin.tokens()
 	}
 	if p.Output > 1 {
@@ -250,7 +247,7 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 	return r, nil
 }
 
-// perSecond is 0 where there was no time.
+// perSecond returns n/seconds, or 0 if no time passed.
 func perSecond(n, seconds float64) float64 {
 	if seconds <= 0 {
 		return 0
@@ -258,7 +255,7 @@ func perSecond(n, seconds float64) float64 {
 	return n / seconds
 }
 
-// told adds what the server says of its work.
+// told adds the server's own figures.
 func (s *Server) told(ctx context.Context, r *Served) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -332,7 +329,7 @@ func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
 	return nil
 }
 
-// errSilent ends a request whose server says nothing for too long.
+// errSilent is the cause of ending a request whose server has been silent for too long.
 var errSilent = errors.New("the server has said nothing for 10 minutes")
 
 // generate sends the batch to /generate.
@@ -367,7 +364,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 			f.stopped[ev.Index] = true
 		}
 		if wrong != nil {
-			stop() // the rest is of no use
+			stop() // the rest is not needed
 		}
 	})
 	if wrong != nil {
@@ -376,7 +373,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 	return silent(ctx, err)
 }
 
-// finished refuses ends that make a batch's figures worth nothing.
+// finished rejects finish reasons that invalidate a batch's figures.
 func finished(ev *client.Event, h How) error {
 	reason := bytes.TrimSpace(ev.Meta.FinishReason)
 	switch kind := ev.Meta.Finish(); {
@@ -384,7 +381,7 @@ func finished(ev *client.Event, h How) error {
 		return nil
 	case kind == "stop" && h.StopAtEOS:
 		var stop struct{ Matched any }
-		if json.Unmarshal(reason, &stop) == nil && stop.Matched != "NaN happened" { // how SGLang tells of it
+		if json.Unmarshal(reason, &stop) == nil && stop.Matched != "NaN happened" { // SGLang's mark of NaN logits
 			return nil
 		}
 		return fmt.Errorf("sequence %d ended with finish reason %s", ev.Index, reason)
@@ -392,14 +389,14 @@ func finished(ev *client.Event, h How) error {
 	return fmt.Errorf("sequence %d ended with finish reason %s, not length", ev.Index, reason)
 }
 
-// listen gives a context that ends when heard has not been called for long.
+// listen returns a context that ends when heard has not been called for patience.
 func listen(parent context.Context) (ctx context.Context, heard func(), stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	t := time.AfterFunc(patience, func() { cancel(errSilent) })
 	return ctx, func() { t.Reset(patience) }, func() { t.Stop(); cancel(nil) }
 }
 
-// silent names the reason why a request was ended.
+// silent replaces err by errSilent if that ended the request.
 func silent(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent

@@ -15,30 +15,30 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// Server is a running server that is given batches.
+// Server is a running server that batches are sent to.
 type Server struct {
 	*client.Server
-	VLLM  bool           // its API is vLLM's, not SGLang's
-	Model string         // its name there
+	VLLM  bool           // the server speaks vLLM's API, not SGLang's
+	Model string         // as the server names it
 	Told  map[string]any // its server_info; vLLM has none
 	Limits
 	Out   io.Writer
-	Pause time.Duration // between tries to flush; default 2 s
+	Pause time.Duration // between attempts to flush; default 2 s
 }
 
-// Limits are what a server says of itself; vLLM says nothing.
+// Limits are the limits that a server reports. vLLM reports none.
 type Limits struct {
 	DP         int
 	TP         int
-	MaxRunning int // sequences that run at once, on each data-parallel rank
+	MaxRunning int // concurrent sequences per data-parallel rank
 	Capacity   int // tokens of all data-parallel ranks together
-	ContextLen int // 0: not known
+	ContextLen int // 0: unknown
 }
 
-// patience is how long a server may say nothing at all, as in SGLang's tool.
+// patience is how long a server may be silent, as in SGLang's tool.
 const patience = 10 * time.Minute
 
-// Look asks the server for its limits, or vLLM for its model.
+// Look asks an SGLang server for its limits, or vLLM for its model.
 func (s *Server) Look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -69,7 +69,7 @@ func (s *Server) Look(ctx context.Context) error {
 	for _, state := range states {
 		memory, _ := state["memory_usage"].(map[string]any)
 		n := number(memory, "token_capacity")
-		if n <= 0 { // some do not tell; SGLang's tool takes as much
+		if n <= 0 { // some servers report none; SGLang's tool assumes this value
 			n = 1e9
 		}
 		s.Capacity += n
@@ -94,9 +94,8 @@ func number(from map[string]any, key string) int {
 	return int(v)
 }
 
-// Skip tells why a case is left out, in SGLang's words; "" when it can run. With
-// several batches in one request only what runs at once has to fit. lens are the
-// lengths that prompts have in turn, where they differ.
+// Skip returns why a case is skipped, in SGLang's words, or "". With several batches in one request, only the
+// concurrent sequences must fit. lens are the prompt lengths used in turn, if they differ.
 func (s *Server) Skip(c Case, several bool, lens ...int) string {
 	running, n := s.MaxRunning*s.DP, c.Batch
 	if several {
@@ -126,7 +125,7 @@ func (s *Server) Skip(c Case, several bool, lens ...int) string {
 	return bar + "Skip benchmark " + text + bar
 }
 
-// flushes is how often a flush is tried, for the server may not be idle yet.
+// flushes is the number of attempts to flush; the server may not be idle yet.
 const flushes = 3
 
 // flush empties the prefix cache.
@@ -161,10 +160,10 @@ func (s *Server) flushBy(ctx context.Context, route string) error {
 	}
 }
 
-// counters are the tokens of prompts that a server has counted; nil: it shows none.
+// counters are a server's counters of prompt tokens; nil: it exposes none.
 type counters struct{ cached, prompt float64 }
 
-// metrics reads them, summed over the sets of labels.
+// metrics reads the counters, summed over all label sets.
 func (s *Server) metrics(ctx context.Context) *counters {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -184,7 +183,7 @@ func (s *Server) metrics(ctx context.Context) *counters {
 	return &c
 }
 
-// hitRate is the part of the prompts' tokens that were cached; nil: not known.
+// hitRate is the fraction of prompt tokens that were cached; nil: unknown.
 func hitRate(before, after *counters) *float64 {
 	if before == nil || after == nil || after.prompt <= before.prompt {
 		return nil

@@ -271,7 +271,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		`{}`: "has no internal_states", `{"internal_states":[{}]}`: "does not tell effective_max_running_requests_per_dp", `[`: "/server_info: the reply is not what it should be: no JSON",
+		`{}`: "has no internal_states", `{"internal_states":[{}]}`: "does not tell effective_max_running_requests_per_dp", `[`: "/server_info: unexpected reply: not JSON",
 	} {
 		s, _ := (&fake{info: text}).serve(t, false)
 		if err := s.Look(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

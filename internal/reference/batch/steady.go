@@ -2,14 +2,14 @@ package batch
 
 import "time"
 
-// seen is how many tokens a sequence had when an event of it came.
+// seen is the number of tokens a sequence had when one of its events arrived.
 type seen struct {
 	at     time.Time
 	tokens int
 }
 
-// boundary is a moment, with what each sequence's last event before it and first event after it said. Tokens at the
-// moment lie between these in proportion, for the events of one step come one after the other.
+// boundary is a moment, with each sequence's last event before it and first event after it. The token count at the
+// moment is interpolated between the two, because the events of one step arrive one after the other.
 type boundary struct {
 	at            time.Time
 	before, after []seen
@@ -41,8 +41,9 @@ func (b *boundary) tokens() (sum float64) {
 	return sum
 }
 
-// steady is what SGLang's tool calls the steady state: from the last sequence's first token to the first sequence's end,
-// all of them decode. It gives the output tokens a second and the seconds; nothing where there was no such time.
+// steady finds the steady state of SGLang's tool, in which all sequences decode: from the last sequence's first token
+// to the first sequence's end. It yields output tokens per second and the duration in seconds, or nothing if there was
+// no such time.
 type steady struct {
 	last       []seen // of each sequence
 	started    int

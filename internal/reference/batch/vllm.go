@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// complete sends the batch to vLLM's /v1/completions. Its chunks do not tell how
-// many tokens a sequence has, so each counts as one and the last as all of them.
+// complete sends the batch to vLLM's /v1/completions. Its chunks do not carry a token count, so each counts as one
+// token, and the last one as the whole output.
 func (s *Server) complete(ctx context.Context, p *Prompts, h How, f *flight) error {
 	body := map[string]any{
 		"model": s.Model, "prompt": p.IDs, "max_tokens": p.Output, "temperature": h.Temperature, "stream": true, "ignore_eos": true,

@@ -1,5 +1,5 @@
-// Package demo shows the whole workflow on one machine: a tiny model is served on four
-// ranks and loaded, ten of its forward steps are recorded, merged and explained.
+// Package demo shows the whole workflow on one machine: it serves a tiny model on four ranks under load, records ten
+// forward steps, merges the traces and explains them.
 package demo
 
 import (
@@ -27,34 +27,33 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// The demo's window: ten steps, in the middle of the load. A fault begins four
-// steps into it.
+// The demo's window: ten steps in the middle of the load. A fault begins at its fifth step.
 const (
 	start = 60 // forward count
 	steps = 10
 	fault = 4
 )
 
-// Demo is one of them.
+// Demo is one run of the demo.
 type Demo struct {
-	SlowRank int       // that is made late, from 0; -1: none
-	Cause    string    // why: work (default), device, host
-	Run      *runs.Run // keeps all
-	Gone     bool      // the run will be: nothing of it is shown
-	Program  string    // how this program is called, for what to type next
+	SlowRank int       // rank to slow down, from 0; -1: none
+	Cause    string    // of the slowness: work (default), device, host
+	Run      *runs.Run // stores all results
+	Gone     bool      // the run will be deleted: print no paths into it
+	Program  string    // name of this program, for the printed next commands
 
 	Version string
 	Out     io.Writer
 	Say     *progress.Console
 	Show    report.Options       // of the findings
-	Watch   func() (done func()) // bounds the memory of the analysis, until done
+	Watch   func() (done func()) // bounds the memory of the analysis until done is called
 }
 
-// Do shows what stepscope does.
+// Do runs the demo.
 func (d *Demo) Do(ctx context.Context) error {
 	a := launch.DefaultArgs("builtin:llama-tiny")
 	a.TP, a.DP, a.MaxTotalTokens = 2, 2, 16384
-	// Large enough that its steps take longer than a busy machine's hiccups.
+	// Large enough that steps take longer than the hiccups of a busy machine.
 	a.Overrides = `{"hidden_size": 512, "num_hidden_layers": 6, "intermediate_size": 1536, "head_dim": 64}`
 	if d.SlowRank >= 0 {
 		how := map[string]string{
@@ -94,9 +93,9 @@ func (d *Demo) Do(ctx context.Context) error {
 	return d.Run.Finish(runs.Complete, nil)
 }
 
-// measure loads the server and takes the window meanwhile.
+// measure loads the server and records the window meanwhile.
 func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Outcome, error) {
-	scratch, err := os.MkdirTemp("", "stepscope-demo-") // where the server writes
+	scratch, err := os.MkdirTemp("", "stepscope-demo-") // the server writes here
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +120,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 	return x.Do(ctx)
 }
 
-// explain analyses the window, writes the pages and says what to look at.
+// explain analyses the window, writes the pages and prints where to look.
 func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 	defer d.Watch()()
 	sr := out.Capture.Servers[0]

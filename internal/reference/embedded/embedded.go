@@ -1,5 +1,4 @@
-// Package embedded serves a model in this process, on a port of its own, for those who
-// measure it as they would any server.
+// Package embedded serves a model in this process on a port of its own, for benchmarks that measure it like any server.
 package embedded
 
 import (
@@ -19,11 +18,11 @@ type Server struct {
 	*client.Server
 	Engine *launch.Engine
 	cancel context.CancelFunc
-	done   chan error // 1 deep: what Serve returned
+	done   chan error // 1 deep: result of Serve
 }
 
-// Start loads the model and serves it on loopback, for inFlight sequences at once, under
-// the version of the program. log takes lines about the model. Close it.
+// Start loads the model and serves up to inFlight concurrent sequences on loopback, reporting version as the program's
+// version. log receives lines about the model. The caller must close the server.
 func Start(ctx context.Context, a launch.ModelArgs, inFlight int, version string, log func(string)) (*Server, error) {
 	ln, err := httpguard.Listen("127.0.0.1", 0, "", false)
 	if err != nil {
@@ -37,14 +36,14 @@ func Start(ctx context.Context, a launch.ModelArgs, inFlight int, version string
 		Version: version, Args: a.Map(), EnableMetrics: true,
 		DrainTimeout: time.Second, MaxInFlight: max(4096, inFlight), MaxBodyBytes: 1 << 30,
 	})
-	// It outlives ctx: clients that are interrupted still stop their profilers.
+	// It outlives ctx: interrupted clients still have to stop their profilers.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Server{&client.Server{URL: "http://" + ln.Addr().String(), Header: http.Header{}}, en, cancel, make(chan error, 1)}
 	go func() { m.done <- s.Serve(serving, ln) }()
 	return m, nil
 }
 
-// Close ends the server and the engine.
+// Close stops the server and the engine.
 func (m *Server) Close() error {
 	m.cancel()
 	err := <-m.done

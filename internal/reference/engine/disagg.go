@@ -17,16 +17,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Disagg makes an engine one of two that share the work on a request.
+// Disagg gives an engine its role, prefill or decode. One engine of each role shares the work on a request.
 type Disagg struct {
-	Role     string       // api.Prefill, api.Decode; nothing: the engine works alone
+	Role     string       // api.Prefill, api.Decode; "": the engine works alone
 	Listener net.Listener // prefill: the bootstrap port; the engine closes it
 	Transfer kvtransfer.Options
-	// Model says what must be equal on both sides for keys and values to be.
+	// Model identifies the model. Both sides must agree on it, because their keys and values must be equal.
 	Model string
 }
 
-// transfers is the engine's end of the links to others; nil: it has none.
+// transfers is the engine's end of its links to other engines; nil: none.
 type transfers struct {
 	role    string
 	source  *kvtransfer.Source
@@ -35,7 +35,7 @@ type transfers struct {
 	serving sync.WaitGroup
 }
 
-// Join gives the engine its role. It is called once, before any request.
+// Join sets the engine's role. It must be called once, before any request.
 func (e *Engine) Join(d Disagg) error {
 	if d.Role == "" {
 		return nil
@@ -77,7 +77,7 @@ func (t *transfers) close() {
 	}
 }
 
-// memory is the KV cache of each rank, for transfers.
+// memory returns the KV cache of each rank, for transfers.
 func (r *Ranks) memory() (kvtransfer.Layout, []kvtransfer.Rank) {
 	var l kvtransfer.Layout
 	ranks := make([]kvtransfer.Rank, len(r.list))
@@ -104,7 +104,7 @@ func (r *Ranks) memory() (kvtransfer.Layout, []kvtransfer.Rank) {
 	return l, ranks
 }
 
-// Keep copies what blocks hold on all ranks.
+// Keep copies the contents of blocks on all ranks. restore writes them to other blocks.
 func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 	layout, ranks := r.memory()
 	var kept [][]byte
@@ -130,8 +130,7 @@ func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 	}
 }
 
-// sending is the batch of rank i, and has the blocks that it computes sent as its
-// layers end.
+// sending returns the batch of rank i, which sends its computed blocks as each layer ends.
 func (r *Ranks) sending(s sched.Step, sends []sched.Send, rank int) *model.Batch {
 	if len(sends) == 0 {
 		return s.Batch
@@ -153,7 +152,7 @@ func (t *transfers) attach(dp int, r *sched.Request) {
 		return
 	}
 	b := r.Bootstrap
-	fake := b == nil || b.Host == api.FakeHost // a health check brings none
+	fake := b == nil || b.Host == api.FakeHost // a health check has no bootstrap
 	switch {
 	case t.role == api.Prefill && fake:
 		r.Send = &fakeSender{}
@@ -167,7 +166,7 @@ func (t *transfers) attach(dp int, r *sched.Request) {
 	}
 }
 
-// refuse tells the other engine that a request was not taken here.
+// refuse notifies the other engine that this one rejected the request.
 func (t *transfers) refuse(dp int, r *api.Request, reason error) {
 	if t == nil || r.Bootstrap == nil || r.Bootstrap.Host == api.FakeHost {
 		return
@@ -179,7 +178,7 @@ func (t *transfers) refuse(dp int, r *api.Request, reason error) {
 	t.sink.Refuse(dp, net.JoinHostPort(r.Bootstrap.Host, strconv.Itoa(r.Bootstrap.Port)), r.Bootstrap.Room, reason.Error())
 }
 
-// reason gives a transfer's error the scheduler's sentinel.
+// reason adds the scheduler's sentinel to a transfer's error.
 func reason(err error) error {
 	if errors.Is(err, kvtransfer.ErrBootstrap) {
 		return fmt.Errorf("%w: %w", sched.ErrBootstrap, err)
@@ -187,7 +186,7 @@ func reason(err error) error {
 	return err
 }
 
-// sender is a room of a source. Its methods belong to the scheduler.
+// sender is a room of a source. Only the scheduler calls its methods.
 type sender struct {
 	t      *transfers
 	dp     int
@@ -212,7 +211,7 @@ func (s *sender) Finish(first api.Event) {
 
 func (s *sender) Abort(reason error) { s.out.Abort(reason) }
 
-// receiver is a room of a sink. It belongs to the scheduler.
+// receiver is a room of a sink. Only the scheduler calls its methods.
 type receiver struct {
 	t    *transfers
 	dp   int
@@ -240,7 +239,7 @@ func (r *receiver) Abort(reason error) {
 	r.t.sink.Refuse(r.dp, r.addr, r.room, reason.Error())
 }
 
-// fakeSender and fakeReceiver have nobody at the other end.
+// fakeSender and fakeReceiver have no peer.
 type fakeSender struct {
 	ended func(error)
 	once  sync.Once
@@ -258,8 +257,7 @@ type fakeReceiver struct{}
 func (fakeReceiver) Receive(_ []int32, ended func(api.Event, error)) { ended(api.Event{}, nil) }
 func (fakeReceiver) Abort(error)                                     {}
 
-// record is the first token on its way. Log probabilities are the bits of float32,
-// since JSON has no NaN.
+// record is the first token in transit. Log probabilities are the bits of a float32, since JSON has no NaN.
 type record struct {
 	Token     int32         `json:"token"`
 	Logprob   uint32        `json:"logprob"`

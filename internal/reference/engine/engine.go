@@ -1,14 +1,12 @@
-// Package engine serves an LLM on the software GPU: requests of tokens in, streams
-// of tokens out, and profiling windows over all ranks.
+// Package engine serves an LLM on the software GPU: token requests in, token streams out, and profiling windows over
+// all ranks.
 //
-// An [Engine] has one scheduler (package sched) for each data-parallel rank, and
-// each has a [Group]: the tensor and pipeline parallel ranks that run its batches
-// ([NewRanks] makes a real one). Requests are spread over the data-parallel ranks
-// when they come in. Profiling follows section 1 of SGLang's contract: windows are
-// counted in forward steps, every rank writes a file of its own, and writing them
-// goes on beside serving.
+// An [Engine] has one scheduler (package sched) per data-parallel rank. Each scheduler has a [Group]: the tensor- and
+// pipeline-parallel ranks that run its batches ([NewRanks] creates a real one). Incoming requests are spread over the
+// data-parallel ranks. Profiling follows section 1 of SGLang's contract: windows are counted in forward steps, every
+// rank writes a file of its own, and the files are written while the engine serves.
 //
-// Lengths are tokens, latencies time.Duration.
+// Lengths are in tokens, latencies are time.Duration.
 package engine
 
 import (
@@ -26,58 +24,53 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Group is the ranks that run the batches of one scheduler.
+// Group is the set of ranks that run the batches of one scheduler.
 type Group interface {
 	sched.Model
-	// Ranks lists them; the list does not change.
+	// Ranks lists the ranks. The list does not change.
 	Ranks() []Rank
 	Close() error
 }
 
-// Balance says which data-parallel rank gets a request.
+// Balance selects the data-parallel rank of a request.
 type Balance string
 
-// The ways to choose (--load-balance-method).
+// Balancing methods (--load-balance-method).
 const (
 	RoundRobin    Balance = "round_robin"
 	ShortestQueue Balance = "shortest_queue" // fewest requests
-	TotalTokens   Balance = "total_tokens"   // fewest tokens held and waiting
+	TotalTokens   Balance = "total_tokens"   // fewest tokens, held and waiting
 )
 
-// Options of an engine.
+// Options configure an engine.
 type Options struct {
-	// Sched configures each scheduler; Blocks and Vocab are needed. Hooks and
-	// Report are the engine's own.
+	// Sched configures each scheduler. Blocks and Vocab are required. The engine sets Hooks and Report.
 	Sched      sched.Options
-	ContextLen int     // most tokens of one sequence
-	EOS        []int32 // end a sequence
+	ContextLen int     // maximum tokens of a sequence
+	EOS        []int32 // tokens that end a sequence
 	Balance    Balance // default RoundRobin
 	Sizes      Sizes   // of the parallel layout
-	Seed       uint64  // for requests that bring none; 0: random
+	Seed       uint64  // for requests without a seed; 0: random
 
-	// OnStep is told of each step of each data-parallel rank, by the goroutine that
-	// schedules it: it must not block.
+	// OnStep is called for each step of each data-parallel rank, by the goroutine that schedules it. It must not block.
 	OnStep func(dp int, st api.Step)
-	// Log takes lines about profiling, without time. Any goroutine calls it.
+	// Log receives lines about profiling, without a time. Any goroutine may call it.
 	Log func(line string)
-	// CUDAProfiler starts and stops the profiler of an outer tool, for windows
-	// with that activity.
+	// CUDAProfiler starts and stops the profiler of an external tool, for windows with that activity.
 	CUDAProfiler func(on bool)
-	// ProfileIdle closes a window of so many steps that stands open after the
-	// traffic stopped; default 60 s.
+	// ProfileIdle is the idle time after which an open window with a step count is closed; default 60 s.
 	ProfileIdle time.Duration
 }
 
-// Engine is a running LLM server without its HTTP. All methods may be called
-// from many goroutines.
+// Engine is a running LLM server without its HTTP API. All methods are safe for concurrent use.
 type Engine struct {
 	opt   Options
 	ranks []*dpRank
 	turn  atomic.Uint64 // round robin
 	seed  uint64
-	seeds atomic.Uint64 // given out
+	seeds atomic.Uint64 // handed out
 
-	life     sync.RWMutex // held for reading while something is started, for writing by Close
+	life     sync.RWMutex // held for reading while something starts, for writing by Close
 	draining atomic.Bool
 	loops    sync.WaitGroup // of the schedulers
 	pumps    sync.WaitGroup // of the streams
@@ -85,8 +78,8 @@ type Engine struct {
 	close    sync.Once
 	closeErr error
 
-	session atomic.Pointer[session] // the profiling window that is armed or open
-	closed  atomic.Pointer[session] // the one before, whose files may still be written
+	session atomic.Pointer[session] // profiling window that is armed or open
+	closed  atomic.Pointer[session] // previous window, whose files may still be written
 	writing sync.Mutex              // one trace file at a time: serving needs the cores
 	exports sync.WaitGroup
 
@@ -97,10 +90,10 @@ type Engine struct {
 type dpRank struct {
 	*sched.Scheduler
 	group  Group
-	window *window // of its scheduler's goroutine
+	window *window // owned by its scheduler's goroutine
 }
 
-// New starts an engine on the groups, one for each data-parallel rank. Close it.
+// New starts an engine on the groups, one per data-parallel rank. The caller must close it.
 func New(groups []Group, opt Options) *Engine {
 	if opt.ProfileIdle <= 0 {
 		opt.ProfileIdle = time.Minute
@@ -138,11 +131,10 @@ func (e *Engine) Stats() []api.Stats {
 // index is the number of a data-parallel rank.
 func (e *Engine) index(r *dpRank) int { return slices.Index(e.ranks, r) }
 
-// Capacity is the number of tokens that the KV cache of each data-parallel rank
-// holds.
+// Capacity is the KV cache size of each data-parallel rank, in tokens.
 func (e *Engine) Capacity() int { return e.ranks[0].Capacity() }
 
-// Healthy returns nil while requests can be served, else the reason.
+// Healthy returns nil while requests can be served, else the reason why not.
 func (e *Engine) Healthy() error {
 	if e.draining.Load() {
 		return api.ErrUnavailable
@@ -155,8 +147,8 @@ func (e *Engine) Healthy() error {
 	return nil
 }
 
-// FlushCache empties the prefix caches. It waits until no request is queued or
-// running, or ctx ends; then it returns api.ErrNotIdle and some ranks may be flushed.
+// FlushCache empties the prefix caches. It waits until no request is queued or running. If ctx ends first, it returns
+// api.ErrNotIdle, and some ranks may be flushed.
 func (e *Engine) FlushCache(ctx context.Context) error {
 	for _, r := range e.ranks {
 		for !r.Flush() {
@@ -171,7 +163,7 @@ func (e *Engine) FlushCache(ctx context.Context) error {
 	return nil
 }
 
-// Drain refuses new requests and waits for those under way, or until ctx ends.
+// Drain rejects new requests and waits until the current ones finish or ctx ends.
 func (e *Engine) Drain(ctx context.Context) error {
 	e.draining.Store(true)
 	for _, r := range e.ranks {
@@ -182,11 +174,10 @@ func (e *Engine) Drain(ctx context.Context) error {
 	return nil
 }
 
-// closeGrace is how long Close waits for readers of streams to take what is left.
+// closeGrace is how long Close waits for readers of streams to take the remaining tokens.
 const closeGrace = 2 * time.Second
 
-// Close aborts what runs, writes what a profiling window has so far, and stops
-// everything the engine started.
+// Close aborts running requests, writes the data of an open profiling window, and stops everything the engine started.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		e.life.Lock()

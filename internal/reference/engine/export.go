@@ -20,34 +20,32 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Rank is one rank of a group as profiling sees it.
+// Rank is one rank of a group as seen by profiling.
 type Rank struct {
-	TP, DP, PP, EP int // its place
+	TP, DP, PP, EP int // its coordinates
 	Recorder       Recorder
-	Meta           device.Meta // what a trace says of it; Name is filled in
+	Meta           device.Meta // of its traces; Name is filled in
 }
 
-// Recorder records what a rank does. It is called between steps.
+// Recorder records a rank's activity. It is called between steps.
 type Recorder interface {
 	StartRecording(device.RecordOptions) error
-	// StopRecording returns at once; nil: nothing was recorded.
+	// StopRecording returns at once, with nil if nothing was recorded.
 	StopRecording() Recording
-	// PauseRecording leaves what follows out of the window, until it is called
-	// with false.
+	// PauseRecording excludes subsequent work from the window if its argument is true, and includes it again if false.
 	PauseRecording(bool)
 }
 
-// Recording is what a rank did in a window.
+// Recording is a rank's activity in a window.
 type Recording interface {
 	WriteKineto(io.Writer, device.Meta) error
-	// DeviceMemory hands out allocations (bytes > 0) and frees of device memory,
-	// by time: ns since 1970.
+	// DeviceMemory calls f with the allocations (bytes > 0) and frees of device memory in time order, ns since 1970.
 	DeviceMemory(f func(at int64, addr uint64, bytes int64)) error
-	// Lost counts what found no room in memory, after all else that is asked.
+	// Lost counts the records that did not fit in memory. Call it last.
 	Lost() int64
 }
 
-// Zipped is a Recording that comes compressed, from where it was made.
+// Zipped is a Recording that is already compressed where it was made.
 type Zipped interface {
 	WriteZipped(io.Writer, device.Meta) error
 }
@@ -64,7 +62,7 @@ func WriteTrace(w io.Writer, rec Recording, meta device.Meta) error {
 	return z.Close()
 }
 
-// rankFile is what a rank did in a window, to be written.
+// rankFile is a rank's recording of a window, ready to be written.
 type rankFile struct {
 	rank     Rank
 	rec      Recording
@@ -73,10 +71,10 @@ type rankFile struct {
 	reserved []memsnap.Block
 }
 
-// traceLevel of gzip: files are written beside serving, so cheaply.
+// traceLevel is the gzip level: files are written while the engine serves, so cheaply.
 const traceLevel = gzip.BestSpeed
 
-// export writes files beside serving.
+// export writes files in the background.
 func (s *session) export(files []rankFile) {
 	s.writing.Add(1)
 	s.e.exports.Go(func() {
@@ -95,7 +93,7 @@ func (s *session) export(files []rankFile) {
 	})
 }
 
-// writeFile writes a file, whole or not at all. Files take turns.
+// writeFile writes a file atomically. Files are written one at a time.
 func (s *session) writeFile(path, what string, fill func(io.Writer) error) bool {
 	s.e.writing.Lock()
 	defer s.e.writing.Unlock()
@@ -124,8 +122,8 @@ func (s *session) writeTrace(f rankFile) {
 	}
 }
 
-// fileName is the name SGLang gives the trace of a rank (section 1.6 of the
-// contract): coordinates of dimensions of size 1 are left out, but for TP.
+// fileName is SGLang's name for the trace of a rank (section 1.6 of the contract). It omits coordinates of dimensions
+// of size 1, except TP.
 func (s *session) fileName(r Rank, stage string) string {
 	name := s.req.Stem() + "-" + s.place(r)
 	if stage != "" {
@@ -136,7 +134,7 @@ func (s *session) fileName(r Rank, stage string) string {
 
 const traceSuffix = ".trace.json.gz"
 
-// place names a rank as its file is: "TP-0-DP-1".
+// place is the rank's part of its file name: "TP-0-DP-1".
 func (s *session) place(r Rank) string {
 	z := s.e.opt.Sizes
 	name := fmt.Sprintf("TP-%d", r.TP)
@@ -151,7 +149,7 @@ func (s *session) place(r Rank) string {
 	return name
 }
 
-// conclude merges the files if that was asked for, and sets the result.
+// conclude merges the files if requested, and sets the result.
 func (s *session) conclude() {
 	slices.Sort(s.files)
 	res := api.ProfileResult{Dir: s.req.OutputDir, ID: s.req.ID, Steps: s.steps}
@@ -179,7 +177,7 @@ func (s *session) conclude() {
 	s.e.opt.Log(text)
 }
 
-// merge joins the files of the session and of nothing else.
+// merge merges exactly the files of the session.
 func (s *session) merge() (path, message string) {
 	s.e.writing.Lock()
 	defer s.e.writing.Unlock()
@@ -190,8 +188,8 @@ func (s *session) merge() (path, message string) {
 	if err != nil {
 		return "", "Merge failed: " + err.Error()
 	}
-	// SGLang's name has no prefix. Where another window's file has it, which may be that of the same id
-	// under another prefix, the prefix tells them apart.
+	// SGLang's name has no prefix. If another window's file has that name, perhaps with the same id under another
+	// prefix, the prefix is added.
 	path = filepath.Join(s.req.OutputDir, set.OutputName(s.req.ID, traceSuffix))
 	if _, err := os.Lstat(path); err == nil {
 		path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))

@@ -10,16 +10,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// What a software device reserves has no addresses of its own. It is shown from
-// here on, far from what Go hands out.
+// Memory reserved by a software device has no addresses of its own. It is shown from here on, far from addresses that
+// Go allocates.
 const (
 	firstAddr = 1 << 44
 	addrStep  = 2 << 20 // CUDA's own granularity
 )
 
-// reserved tells for each rank of a group what it holds from its start on: the
-// weights, and the KV cache of so many blocks and a zero one. No step may be
-// running. A group that cannot tell has nothing.
+// reserved returns for each rank of a group the memory it holds from its start: the weights, and a KV cache of that
+// many blocks plus a zero block. No step may be running. A group that cannot report it has none.
 func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 	out := make([][]memsnap.Block, len(g.Ranks()))
 	r, ok := g.(*Ranks)
@@ -44,8 +43,7 @@ func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 	return out, err
 }
 
-// writeMemory writes the snapshot of a rank's memory that SGLang has torch dump
-// for the activity MEM.
+// writeMemory writes a snapshot of a rank's memory, as SGLang makes torch do for the activity MEM.
 func (s *session) writeMemory(f rankFile) {
 	snap := memsnap.Snapshot{Device: f.rank.Meta.Device.Index, Before: f.reserved, MaxEntries: s.req.MemEntries}
 	err := f.rec.DeviceMemory(func(at int64, addr uint64, bytes int64) {
@@ -65,9 +63,9 @@ func (s *session) writeMemory(f rankFile) {
 	}
 }
 
-// memoryName is SGLang's, which has neither prefix nor id but the time, one for
-// all ranks of a window here. Its own has no rank but TP's: with DP or PP files
-// would overwrite each other, so those stand in it as in names of traces.
+// memoryName is SGLang's file name, which has the time instead of prefix and id. Here all ranks of a window share one
+// time. SGLang's name has the TP rank only, so with DP or PP files would overwrite each other. Here it has the same
+// coordinates as a trace's name.
 func (s *session) memoryName(f rankFile) string {
 	name := fmt.Sprintf("%s-%s-memory", api.PythonTime(f.stopped), s.place(f.rank))
 	if f.stage != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// outbox holds the events of one request between the scheduler, which must never
-// wait, and the reader, who may be slow.
+// outbox holds the events of one request between the scheduler, which must never wait, and the reader, which may be
+// slow.
 type outbox struct {
 	mu     sync.Mutex
 	events []api.Event
@@ -28,8 +28,7 @@ func (o *outbox) put(e api.Event) {
 	}
 }
 
-// take returns what there is, waiting for something. It returns nil when ctx ends
-// or dead is closed.
+// take returns all events, after waiting for at least one. It returns nil when ctx ends or dead is closed.
 func (o *outbox) take(ctx context.Context, dead <-chan struct{}) []api.Event {
 	for {
 		o.mu.Lock()

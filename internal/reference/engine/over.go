@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A replica without requests makes no steps, so a window of so many steps would stay open
-// for it: it would hold out whoever wants the next one, and keep the others' files waiting.
+// A replica without requests makes no steps, so its part of a window with a step count would stay open. It would block
+// the next window and delay the other replicas' files.
 const (
-	replicaIdle = 3 * time.Second // without a request, after another replica's part is over
+	replicaIdle = 3 * time.Second // idle time of a replica, after another replica's part is over
 	replicaLook = 250 * time.Millisecond
 )
 
-// over says that the part of one data-parallel rank is. After the last one the
-// engine can record again, and what is left to do goes on beside.
+// over ends the part of one data-parallel rank. After the last one the engine can record again, and the remaining work
+// continues in the background.
 func (s *session) over(r *dpRank) {
 	s.mu.Lock()
 	delete(s.open, r)
@@ -45,8 +45,7 @@ func (s *session) over(r *dpRank) {
 	})
 }
 
-// lonely closes the parts of replicas that have had no request for a while, once another
-// replica has made all of its steps.
+// lonely closes the parts of replicas that have been idle for a while, once another replica has made all of its steps.
 func (s *session) lonely() {
 	for _, r := range s.e.ranks {
 		st := r.Stats()

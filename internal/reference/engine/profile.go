@@ -16,21 +16,20 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// session is one window over all ranks, from StartProfile until its files are
-// written.
+// session is one window over all ranks, from StartProfile until its files are written.
 type session struct {
 	e    *Engine
 	req  api.ProfileRequest
 	opts device.RecordOptions
-	done chan struct{} // closed when result is there
+	done chan struct{} // closed when result is set
 
 	mu       sync.Mutex
-	open     map[*dpRank]time.Time // ranks whose part is not over, and when each had a request last, see lonely
+	open     map[*dpRank]time.Time // ranks whose part is open, and when each last had a request; see lonely
 	stopping bool
 	steps    int
 	last     time.Time // of the last recorded step
 	idle     *time.Timer
-	alone    *time.Timer // runs lonely; nil: no rank's part is over
+	alone    *time.Timer // runs lonely; nil: all ranks' parts are open
 	files    []string    // traces, paths
 	problems []string
 
@@ -39,11 +38,10 @@ type session struct {
 	writing sync.WaitGroup
 	pace    throttle
 	result  api.ProfileResult
-	err     error // why files are missing
+	err     error // reason for missing files
 }
 
-// StartProfile arms or starts a window on all ranks and returns; it waits for
-// neither steps nor files.
+// StartProfile arms or starts a window on all ranks. It waits for neither steps nor files.
 func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error {
 	e.life.RLock()
 	defer e.life.RUnlock()
@@ -61,7 +59,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
 		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
 	}
-	if e.session.Load() != nil { // before anything is said of its directory
+	if e.session.Load() != nil { // before checking its directory
 		return api.ErrProfileRunning
 	}
 	if s.records() {
@@ -108,13 +106,12 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 	return nil
 }
 
-// StopProfile ends the window, armed or open, and waits for its files or for ctx;
-// they are written in either case. It returns an error, with the result, when one
-// of them could not be.
+// StopProfile ends the window, armed or open, and waits for its files or for ctx. The files are written in either case.
+// If some could not be written, it returns an error along with the result.
 func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 	s := e.session.Load()
 	if s == nil {
-		// A client that asks after the last step wants the files there.
+		// A client that calls StopProfile after the last step expects the files to exist.
 		if was := e.closed.Load(); was != nil {
 			select {
 			case <-was.done:
@@ -132,10 +129,10 @@ func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 	}
 }
 
-// Profiling tells whether a window is armed or open.
+// Profiling reports whether a window is armed or open.
 func (e *Engine) Profiling() bool { return e.session.Load() != nil }
 
-// taken is a trace that another window of that name has left; "": there is none.
+// taken returns a trace of an earlier window with the same name, or "".
 func taken(r *api.ProfileRequest) string {
 	entries, _ := os.ReadDir(r.OutputDir)
 	for _, e := range entries {
@@ -146,7 +143,7 @@ func taken(r *api.ProfileRequest) string {
 	return ""
 }
 
-// checkProfile refuses what can leave no trace.
+// checkProfile rejects requests that cannot leave a trace.
 func checkProfile(r *api.ProfileRequest) error {
 	for name, part := range map[string]string{"profile_id": r.ID, "profile_prefix": r.Prefix} {
 		if strings.ContainsAny(part, `/\`) || part != filepath.Base(part) && part != "" {
@@ -169,21 +166,19 @@ func checkProfile(r *api.ProfileRequest) error {
 	return nil
 }
 
-// traces tells whether there are traces to write. As in SGLang, api.ActivityMem alone
-// leaves none but its snapshots.
+// traces reports whether there are traces to write. As in SGLang, api.ActivityMem alone leaves only its snapshots.
 func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
 
-// records tells whether there is anything to write.
+// records reports whether there is anything to write.
 func (s *session) records() bool { return s.traces() || s.opts.Memory }
 
-// end closes the parts of all ranks, now or when their step is over.
+// end closes the parts of all ranks, now or after their current step.
 func (s *session) end() {
 	s.mu.Lock()
 	s.stopping = true
 	s.mu.Unlock()
 	for _, r := range s.e.ranks {
-		// After Stop of the scheduler nothing is called any more, but a window that
-		// was open then was closed before.
+		// After the scheduler's Stop this is no longer called, but then an open window was already closed.
 		r.Do(func() {
 			if r.window != nil && r.window.s == s {
 				r.window.finish()
@@ -192,7 +187,7 @@ func (s *session) end() {
 	}
 }
 
-// timeout closes a window that has begun and has seen no step for long.
+// timeout closes a window that has begun and has had no step for long.
 func (s *session) timeout() {
 	s.mu.Lock()
 	quiet := time.Since(s.last)
@@ -224,14 +219,14 @@ func (s *session) step() {
 	s.mu.Unlock()
 }
 
-// problem is something that the result must tell.
+// problem adds a message to the result.
 func (s *session) problem(text string) {
 	s.mu.Lock()
 	s.problems = append(s.problems, text)
 	s.mu.Unlock()
 }
 
-// fail is a problem for which files are missing.
+// fail adds a problem that leaves files missing.
 func (s *session) fail(err error) {
 	s.problem(err.Error())
 	s.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// RanksOptions describe the ranks of one data-parallel rank.
+// RanksOptions configure the ranks of one data-parallel rank.
 type RanksOptions struct {
 	TeamOptions
 	Config *model.Config
@@ -19,25 +19,25 @@ type RanksOptions struct {
 	Model  model.Options
 }
 
-// Spread says which process runs which rank. Each makes those of its own.
+// Spread assigns ranks to processes. Each process creates its own ranks.
 type Spread struct {
 	Here int                // this process
-	At   func(rank int) int // the process of a rank of the whole layout
+	At   func(rank int) int // process of a rank, numbered over the whole layout
 	Line func(kind string, index int) device.Line
 }
 
-// here tells whether this process runs a rank.
+// here reports whether this process runs a rank.
 func (s *Spread) here(rank int) bool { return s == nil || s.At(rank) == s.Here }
 
-// Ranks is a Group of model runners. All are given the same batches.
+// Ranks is a Group of model runners. All get the same batches.
 type Ranks struct {
 	*Team[*model.Runner]
 	weights int64 // bytes, of the largest rank
-	logits  int   // index of the rank whose logits are taken; -1: it is not here
+	logits  int   // index of the rank that returns the logits; -1: in another process
 }
 
-// NewRanks loads the model onto new devices, all ranks side by side, and captures
-// decode graphs unless Model.NoGraphs is set.
+// NewRanks loads the model onto new devices, all ranks in parallel, and captures decode graphs unless Model.NoGraphs is
+// set.
 func NewRanks(opt RanksOptions) (*Ranks, error) {
 	z := opt.Sizes.normal()
 	if err := opt.Config.CheckShard(model.Shard{TPSize: z.TP, PPSize: z.PP, EPSize: z.EP}); err != nil {
@@ -62,7 +62,7 @@ func NewRanks(opt RanksOptions) (*Ranks, error) {
 	return r, nil
 }
 
-// Rank is rank i of a data-parallel rank, without a recorder.
+// Rank returns rank i of a data-parallel rank, without a recorder.
 func (z Sizes) Rank(dp, i int, host string, dev device.DeviceInfo) Rank {
 	z = z.normal()
 	t, p, n := i%z.TP, i/z.TP, z.TP*z.PP
@@ -78,14 +78,14 @@ func (z Sizes) Rank(dp, i int, host string, dev device.DeviceInfo) Rank {
 	}
 }
 
-// joiner makes the groups of a replica whose first rank in the layout is first.
+// joiner creates the groups of the replica whose first rank in the layout is first.
 type joiner struct {
 	spread *Spread
 	first  int
 }
 
-// join makes a group of n ranks of the replica, from first on, step apart; nothing
-// for a rank alone, or when none is here.
+// join creates a group of n ranks of the replica, starting at first, step apart. It returns nil for a single rank, and
+// if no rank is in this process.
 func (j joiner) join(kind string, index, n, first, step int) []device.Comm {
 	if n == 1 {
 		return nil
@@ -119,13 +119,13 @@ func (r *Ranks) Forward(s sched.Step) ([][]float32, error) {
 	return r.run(s.Name(), s.Requests, func(i int) *model.Batch { return r.sending(s, sends, i) })
 }
 
-// Run is Forward of a step of that name and those requests. Where the rank with
-// the logits is in another process there are none.
+// Run is Forward for a step with the given name and requests. It returns no rows if the rank with the logits is in
+// another process.
 func (r *Ranks) Run(name string, requests func() string, b *model.Batch) ([][]float32, error) {
 	return r.run(name, requests, func(int) *model.Batch { return b })
 }
 
-// run is Run of what batch gives each rank.
+// run is Run with a separate batch for each rank.
 func (r *Ranks) run(name string, requests func() string, batch func(i int) *model.Batch) ([][]float32, error) {
 	out := make([][][]float32, len(r.list))
 	err := r.Each(func(i int, run *model.Runner, h *device.Host) (err error) {
@@ -150,10 +150,10 @@ func (r *Ranks) measure() int64 {
 	return slices.Max(append(sizes, 0))
 }
 
-// WeightBytes is the memory of the weights of the rank that has the most.
+// WeightBytes is the weight memory of the largest rank, in bytes.
 func (r *Ranks) WeightBytes() int64 { return r.weights }
 
-// recorder is a device's.
+// recorder records a device.
 type recorder struct{ d *device.Device }
 
 func (r recorder) StartRecording(opt device.RecordOptions) error { return r.d.StartRecording(opt) }

@@ -10,12 +10,12 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Submit queues a request. The last event has a Finish; then, or soon after ctx
-// is cancelled, the channel is closed. Cancelling ctx aborts the request. A slow reader
-// holds nobody up: events wait in memory, at most one for each token asked for.
+// Submit queues a request. Its last event has a Finish. The channel is closed after it, or soon after ctx is cancelled.
+// Cancelling ctx aborts the request. A slow reader delays nobody: events wait in memory, at most one per requested
+// token.
 func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, error) {
 	if err := e.check(r); err != nil {
-		return nil, err // by what both engines of a request know: the other refuses it too
+		return nil, err // a fault that both engines see: the other rejects the request too
 	}
 	e.life.RLock()
 	defer e.life.RUnlock()
@@ -41,7 +41,7 @@ func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, 
 	e.pumps.Go(func() {
 		defer close(events)
 		defer func() {
-			// The end of the context may show here before its hook has run, which then never does.
+			// ctx may be seen to end here before its hook has run, which then never runs.
 			if unhook() && ctx.Err() != nil {
 				leave()
 			}
@@ -68,7 +68,7 @@ func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, 
 	return events, nil
 }
 
-// request is the scheduler's form of r.
+// request converts r for the scheduler.
 func (e *Engine) request(r *api.Request) *sched.Request {
 	q := &sched.Request{Request: *r}
 	p := &q.Params
@@ -76,13 +76,13 @@ func (e *Engine) request(r *api.Request) *sched.Request {
 	if p.Seed == nil {
 		p.Seed = &seed
 	}
-	// More than the cache can hold is not refused: nobody knows its size.
+	// A length beyond the cache is not rejected: clients do not know its size.
 	p.MaxNewTokens = min(p.MaxNewTokens, e.Capacity()-len(r.Input))
 	p.StopTokens = slices.Concat(e.opt.EOS, p.StopTokens)
 	return q
 }
 
-// check tells why a request cannot be served.
+// check returns an error if a request cannot be served.
 func (e *Engine) check(r *api.Request) error {
 	n, most, vocab := len(r.Input), e.opt.ContextLen, e.opt.Sched.Vocab
 	switch {
@@ -125,8 +125,8 @@ func (e *Engine) check(r *api.Request) error {
 	return nil
 }
 
-// choose picks the data-parallel rank of a request. That of a prefill engine follows
-// from the room, so that the decode engine knows it.
+// choose picks the data-parallel rank of a request. On a prefill engine it follows from the room, so that the decode
+// engine knows it.
 func (e *Engine) choose(r *api.Request) int {
 	if t := e.transfers; t != nil && t.role == api.Prefill && r.Bootstrap != nil {
 		return int(r.Bootstrap.Room % uint64(len(e.ranks)))
@@ -138,7 +138,7 @@ func (e *Engine) choose(r *api.Request) int {
 	if e.opt.Balance != ShortestQueue && e.opt.Balance != TotalTokens {
 		return first
 	}
-	// Of equals, the next in turn.
+	// Among equals, take the next in turn.
 	best, least := first, -1
 	for i := range e.ranks {
 		at := (first + i) % len(e.ranks)

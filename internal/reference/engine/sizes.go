@@ -7,15 +7,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Sizes are the sizes of the parallel dimensions; 0 counts as 1.
+// Sizes are the sizes of the parallel dimensions. 0 counts as 1.
 type Sizes struct{ TP, DP, PP, EP int }
 
 func (z Sizes) normal() Sizes {
 	return Sizes{max(z.TP, 1), max(z.DP, 1), max(z.PP, 1), max(z.EP, 1)}
 }
 
-// LogPrefix is what SGLang's log lines have behind the time for the first rank of
-// a data-parallel rank, such as " DP1 TP0"; dimensions of size 1 are left out.
+// LogPrefix is the text after the time in SGLang's log lines of the first rank of a data-parallel rank, such as " DP1
+// TP0". Dimensions of size 1 are omitted.
 func (z Sizes) LogPrefix(dp int) string {
 	var b strings.Builder
 	for _, d := range []struct {
@@ -29,8 +29,8 @@ func (z Sizes) LogPrefix(dp int) string {
 	return b.String()
 }
 
-// BatchTokens is the most new tokens that a batch of a scheduler with these
-// options can have: what model.Options.MaxTokens must be.
+// BatchTokens is the maximum number of new tokens in a batch of a scheduler with these options: the value that
+// model.Options.MaxTokens must have.
 func BatchTokens(o sched.Options, contextLen int) int {
 	o = o.WithDefaults()
 	if o.ChunkedPrefill > 0 {
@@ -39,9 +39,8 @@ func BatchTokens(o sched.Options, contextLen int) int {
 	return max(o.MaxPrefill, contextLen, o.MaxRunning)
 }
 
-// KVBlocks is the number of blocks of a KV cache that, with the weights, fills a
-// fraction of a rank's memory (--mem-fraction-static). Sizes are in bytes, of one
-// rank.
+// KVBlocks is the number of KV cache blocks that, together with the weights, fill a fraction of a rank's memory
+// (--mem-fraction-static). Sizes are in bytes of one rank.
 func KVBlocks(memory, weights, perBlock int64, fraction float64) (int, error) {
 	room := int64(float64(memory)*fraction) - weights
 	if n := room / perBlock; n > 0 {

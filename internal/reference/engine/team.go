@@ -8,39 +8,37 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// TeamOptions describe the ranks of one data-parallel rank.
+// TeamOptions configure the ranks of one data-parallel rank.
 type TeamOptions struct {
 	Sizes Sizes  // of the whole layout
-	DP    int    // which data-parallel rank this is
+	DP    int    // index of the data-parallel rank
 	Host  string // host_name of traces
-	// Device gives the options of the device of a rank, numbered over the whole
-	// layout; nil: the defaults.
+	// Device returns the device options of a rank, numbered over the whole layout; nil: the defaults.
 	Device func(rank int) device.Options
-	Spread *Spread // over processes; nil: all ranks are here
+	Spread *Spread // over processes; nil: all ranks are in this one
 	Epoch  int64   // of traces, see device.Meta; 0: this process's own
-	Thread string  // what a rank's thread is called; its place follows
+	Thread string  // name of a rank's thread; its coordinates follow
 }
 
-// Seat is where a rank works.
+// Seat is a rank's coordinates, device and groups.
 type Seat struct {
 	TP, PP  int
 	Device  *device.Device
-	TPGroup device.Comm // nil: alone
-	PPGroup device.Comm // nil: alone
+	TPGroup device.Comm // nil: single rank
+	PPGroup device.Comm // nil: single rank
 }
 
-// Team is the ranks of one data-parallel rank, TP × PP of them, or those of them
-// that this process runs: a device and a thread for each, on which an R works. All
-// are given the same to do, at the same time.
+// Team is the ranks of one data-parallel rank, TP × PP of them, or those that this process runs. Each has a device, a
+// thread and an R. All run the same function at the same time.
 type Team[R any] struct {
 	list    []Rank
 	devices []*device.Device
-	jobs    []chan job[R] // of each rank
+	jobs    []chan job[R] // per rank
 	threads sync.WaitGroup
 	close   sync.Once
 }
 
-// job is one thing for a rank's thread to do.
+// job is a function for a rank's thread.
 type job[R any] struct {
 	do   func(i int, r R, h *device.Host) error
 	done chan<- outcome
@@ -51,14 +49,14 @@ type outcome struct {
 	err  error
 }
 
-// NewTeam makes the devices and has every thread make its R, side by side.
+// NewTeam creates the devices and runs load on every thread, in parallel.
 func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], error) {
 	z := opt.Sizes.normal()
 	n := z.TP * z.PP
 	t := &Team[R]{}
 	first := opt.DP * n
-	// A group's name is its own in the whole layout. Its ranks are numbered within
-	// the replica, which is a job of its own, as SGLang's are.
+	// A group's name is unique in the whole layout. Its ranks are numbered within the replica, which is a separate job,
+	// as in SGLang.
 	groups := joiner{opt.Spread, first}
 	tp := make([][]device.Comm, z.PP)
 	for p := range tp {
@@ -121,8 +119,7 @@ func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], erro
 	return t, nil
 }
 
-// Each has every rank do f at the same time and waits for all. i counts the ranks
-// of this process.
+// Each runs f on every rank at the same time and waits for all. i is the index among this process's ranks.
 func (t *Team[R]) Each(f func(i int, r R, h *device.Host) error) error {
 	done := make(chan outcome, len(t.jobs))
 	for _, jobs := range t.jobs {
@@ -137,7 +134,7 @@ func (t *Team[R]) Each(f func(i int, r R, h *device.Host) error) error {
 	return err
 }
 
-// Err is the error that stopped a device, or nil.
+// Err returns the error that stopped a device, or nil.
 func (t *Team[R]) Err() error {
 	for i, d := range t.devices {
 		if err := d.Err(); err != nil {
@@ -150,7 +147,7 @@ func (t *Team[R]) Err() error {
 // Ranks lists the ranks.
 func (t *Team[R]) Ranks() []Rank { return t.list }
 
-// Close ends the threads and the devices. Nothing may be under way.
+// Close stops the threads and the devices. Nothing may be running.
 func (t *Team[R]) Close() error {
 	var err error
 	t.close.Do(func() {

@@ -7,27 +7,25 @@ import (
 	"time"
 )
 
-// pace keeps the writing of traces from holding up what is served meanwhile. The
-// work comes in pieces of a fraction of a millisecond; behind each its goroutine
-// sleeps, so that all of them together take one part of one core in restShare + 1.
-// Lower priority for their threads would not do: a thread of low priority that runs
-// Go holds one of the places to run Go (GOMAXPROCS) also while the kernel keeps it
-// waiting.
+// throttle keeps the writing of traces from delaying requests. The work comes in pieces of a fraction of a millisecond.
+// After each piece its goroutine sleeps, so that all of them together use one part in restShare + 1 of one core. A
+// lower thread priority would not help: a low-priority thread that runs Go holds one of the GOMAXPROCS slots even while
+// the kernel keeps it waiting.
 type throttle struct {
-	busy  func() bool // whether anything is served
+	busy  func() bool // reports whether requests are running
 	mu    sync.Mutex
-	until time.Time // when what was worked so far is rested
+	until time.Time // when the work done so far has been paid for with idle time
 }
 
 const (
 	restShare = 4
-	// shortRest is the least rest: timers are no more exact.
+	// shortRest is the shortest sleep: timers are not more precise.
 	shortRest = 200 * time.Microsecond
-	// longPiece bounds what counts as work: what took longer waited for a core.
+	// longPiece bounds the time counted as work: a longer piece waited for a core.
 	longPiece = 2 * time.Millisecond
 )
 
-// rest follows a piece of work. Any goroutine may call it.
+// rest sleeps after a piece of work. Any goroutine may call it.
 func (p *throttle) rest(worked time.Duration) {
 	if !p.busy() {
 		runtime.Gosched()
@@ -46,7 +44,7 @@ func (p *throttle) rest(worked time.Duration) {
 	}
 }
 
-// serving tells whether requests run that a stall would hold up.
+// serving reports whether requests are running that a stall would delay.
 func (e *Engine) serving() bool {
 	return !e.draining.Load() && slices.ContainsFunc(e.ranks, func(r *dpRank) bool { return r.Stats().Running > 0 })
 }

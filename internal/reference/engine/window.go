@@ -10,30 +10,28 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// window is the part that one data-parallel rank has in a session: which of its
-// steps are recorded. It belongs to the goroutine of the rank's scheduler.
+// window is one data-parallel rank's part of a session: it selects the steps to record. It belongs to the goroutine of
+// the rank's scheduler.
 //
-// Not by stage, steps from … from+NumSteps-1 are recorded, from being the next
-// step or StartStep, whichever is later. The window closes with its last step;
-// SGLang closes it when the next one comes, which records the same but may write
-// the files much later.
+// Without stages, steps from … from+NumSteps-1 are recorded, where from is the next step or StartStep, whichever is
+// later. The window closes with its last step. SGLang closes it when the next step arrives, which records the same
+// steps but may write the files much later.
 //
-// By stage, each stage has one window of NumSteps of its own kind. The first
-// prefill step opens that of prefill, which a decode step closes before its time.
-// The first decode step (of enough requests) opens that of decode. Prefill steps
-// that come while it is open are left out.
+// By stage, each stage has one window of NumSteps steps of its own kind. The first prefill step opens the prefill
+// window; a decode step closes it early. The first decode step (with enough requests) opens the decode window. Prefill
+// steps that occur while it is open are left out.
 type window struct {
 	s *session
 	r *dpRank
 
-	from int64 // step that opens it; 0: it opens at once, or by stage
+	from int64 // step that opens it; 0: at once, or by stage
 
 	open  bool
-	stage stage // by stage: which is open
+	stage stage // by stage: the open stage
 	count int   // recorded steps of the open window
 	done  [2]bool
 
-	reserved [][]memsnap.Block // ActivityMem: of each rank
+	reserved [][]memsnap.Block // ActivityMem: per rank
 }
 
 // stage is a kind of step.
@@ -63,7 +61,7 @@ func (r *dpRank) arm(s *session) error {
 	return nil
 }
 
-// BeforeStep opens windows, see sched.Hooks.
+// BeforeStep opens windows. See sched.Hooks.
 func (r *dpRank) BeforeStep(st sched.Step) (detailed bool) {
 	if r.window == nil {
 		return false
@@ -72,7 +70,7 @@ func (r *dpRank) BeforeStep(st sched.Step) (detailed bool) {
 	return r.window != nil && r.window.open && r.window.s.req.Detailed
 }
 
-// AfterStep closes windows, see sched.Hooks.
+// AfterStep closes windows. See sched.Hooks.
 func (r *dpRank) AfterStep(st sched.Step) {
 	if r.window != nil {
 		r.window.after(st)
@@ -91,7 +89,7 @@ func (w *window) before(st sched.Step) {
 	if w.open && w.stage == model.Extend && mode == model.Decode {
 		w.closeStage()
 	}
-	if w.open && mode != w.stage { // prefill while the window of decode is open
+	if w.open && mode != w.stage { // prefill while the decode window is open
 		w.pause(true)
 	}
 	few := mode == model.Decode && len(st.Batch.Seqs) < req.DecodeMinBS
@@ -127,7 +125,7 @@ func (w *window) pause(on bool) {
 	}
 }
 
-// start has all ranks of the group record.
+// start starts recording on all ranks of the group.
 func (w *window) start() error {
 	ranks := w.r.group.Ranks()
 	if w.s.opts.Memory && w.reserved == nil {
@@ -141,7 +139,7 @@ func (w *window) start() error {
 			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
 				for _, begun := range ranks[:i] {
 					if rec := begun.Recorder.StopRecording(); rec != nil {
-						rec.Lost() // nobody asks more of it: who has it lets go
+						rec.Lost() // not needed any more: lets its owner release it
 					}
 				}
 				return fmt.Errorf("start recording on %s: %w", w.s.place(rank), err)
@@ -154,7 +152,7 @@ func (w *window) start() error {
 	return nil
 }
 
-// startLate is start when nobody waits for the answer any more.
+// startLate is start when the request for the window has already been answered.
 func (w *window) startLate() {
 	if err := w.start(); err != nil {
 		w.s.fail(err)
@@ -185,8 +183,8 @@ func (w *window) stop() {
 	w.s.export(files)
 }
 
-// outerProfiler switches the profiler of an outer tool. That is one for the whole
-// process, so only the first rank does, as in SGLang.
+// outerProfiler switches the profiler of an external tool. The tool profiles the whole process, so only the first rank
+// switches it, as in SGLang.
 func (w *window) outerProfiler(on bool) {
 	f := w.s.e.opt.CUDAProfiler
 	if f == nil || w.s.req.Activities&api.ActivityCUDAProfiler == 0 || w.r != w.s.e.ranks[0] {
@@ -196,7 +194,7 @@ func (w *window) outerProfiler(on bool) {
 	f(on)
 }
 
-// closeStage ends the window of a stage, and the whole when there is no other.
+// closeStage ends the window of a stage, and the rank's part if no other stage is left.
 func (w *window) closeStage() {
 	w.done[w.stage] = true
 	w.stop()
@@ -214,7 +212,7 @@ func (w *window) finish() {
 	w.s.over(w.r)
 }
 
-// suffix is the name of the open stage after sep; nothing when not by stage.
+// suffix is sep and the name of the open stage, or "" if not by stage.
 func (w *window) suffix(sep string) string {
 	switch {
 	case !w.s.req.ByStage:

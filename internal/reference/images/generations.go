@@ -29,7 +29,7 @@ const (
 	defaultSeed   = 42
 )
 
-// task is a request that was checked: all that can be wrong with it is found before it waits.
+// task is a checked request: all its errors are found before it waits.
 type task struct {
 	id, prompt string
 	jobs       []*diffusion.Job
@@ -62,7 +62,7 @@ func (s *Server) generations(w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.finished(outcome, time.Since(came))
 	switch {
-	case r.Context().Err() != nil: // nobody listens any more
+	case r.Context().Err() != nil: // the client has gone
 		s.o.Log.Info("the client is gone", "id", t.id)
 	case err != nil:
 		s.refuse(w, err)
@@ -115,7 +115,7 @@ func (s *Server) task(req *wire.ImageRequest) (*task, error) {
 	return t, err
 }
 
-// request is what the pipeline is asked, checked.
+// request converts and checks the pipeline's part of a request.
 func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
 	negative := ""
 	if req.NegativePrompt != nil {
@@ -159,7 +159,7 @@ func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
 	return q, nil
 }
 
-// profile is what is to be recorded; nil: nothing.
+// profile returns the recording that a request asks for, or nil.
 func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 	if !req.Profile {
 		if req.ProfileAllStages {
@@ -183,7 +183,7 @@ func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 	}, nil
 }
 
-// make waits for the turn of a task and makes its pictures.
+// make waits for the task's turn and generates its images.
 func (s *Server) make(ctx context.Context, t *task) (*wire.ImageResponse, error) {
 	came := time.Now()
 	leave, err := s.queue.enter(ctx)
@@ -235,7 +235,7 @@ func (s *Server) writeDump(t *task, res *diffusion.Result) error {
 	return nil
 }
 
-// picture is a picture as it is sent, which may be written as well.
+// picture encodes an image for the reply and optionally writes it to a file.
 func (s *Server) picture(t *task, job *diffusion.Job, res *diffusion.Result) (*wire.ImageData, error) {
 	var buf bytes.Buffer
 	if err := res.Picture.PNG(&buf); err != nil {
@@ -261,7 +261,7 @@ func (s *Server) picture(t *task, job *diffusion.Job, res *diffusion.Result) (*w
 	return out, nil
 }
 
-// peakMemory is the most memory that this process has had, in bytes: a CPU's devices have no other.
+// peakMemory is this process's peak memory in bytes: devices on the CPU have no other memory.
 func peakMemory() (int64, bool) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// status is the reply of probes.
+// status is the reply to probes.
 type status struct {
 	Status string `json:"status"`
 }
 
-// health is GET /health and /health_generate. A picture takes too long for a probe, so none is made.
+// health is GET /health and /health_generate. Generating an image takes too long for a probe, so it generates none.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	err := s.engine.Err()
 	if err == nil && s.queue.isClosed() {
@@ -27,11 +27,11 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	text, _ := json.Marshal(struct {
 		Status string `json:"status"`
 		Error  string `json:"error"`
-	}{"unhealthy", err.Error()}) // strings only
+	}{"unhealthy", err.Error()}) // only strings
 	httpguard.WriteJSON(w, http.StatusServiceUnavailable, text)
 }
 
-// precisions are SGLang's names of types.
+// precisions are SGLang's names of data types.
 var precisions = map[string]string{"bfloat16": "bf16", "float32": "fp32"}
 
 func (s *Server) card() wire.DiffusionCard {
@@ -70,7 +70,7 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	s.reply(w, map[string]any{"model_path": s.info.ModelPath})
 }
 
-// serverInfo is GET /server_info: the launch arguments without the secrets.
+// serverInfo is GET /server_info: the launch arguments without secrets.
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	out := map[string]any{"model_path": s.info.ModelPath, "served_model_name": s.name, "tp_size": s.info.TP, "num_gpus": s.info.TP}
 	maps.Copy(out, s.o.Args)
@@ -79,13 +79,13 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 			delete(out, key)
 		}
 	}
-	// What capture looks for: how many ranks there are, and whether they work.
+	// Fields that capture needs: the number of ranks, and whether they are working.
 	out["dp_size"], out["internal_states"] = 1, []map[string]any{{"dp_rank": 0, "forward_ct": s.steps.Load()}}
 	out["task_type"], out["pipeline_class_name"], out["version"] = "T2I", s.info.Config.Pipeline, s.o.Version
 	s.reply(w, out)
 }
 
-// loads is GET /v1/loads, as the LLM server has it, of which a pipeline knows no more than the queue.
+// loads is GET /v1/loads, like the LLM server's. A pipeline only reports its queue.
 func (s *Server) loads(w http.ResponseWriter, _ *http.Request) {
 	waiting, running := s.queue.sizes()
 	s.reply(w, map[string]any{

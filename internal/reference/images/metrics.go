@@ -13,22 +13,22 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// bounds of the histograms, s; those of SGLang are not known.
+// bounds are the bounds of the histograms, in s. SGLang's are not known.
 var bounds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500}
 
-// The outcomes of requests, by SGLang's label status.
+// Outcomes of requests, in SGLang's label status.
 const (
 	succeeded = "success"
 	failed    = "error"
 )
 
-// metrics are SGLang's of a diffusion server. Warm-ups are made before it serves, and are none of its requests.
+// metrics are the metrics of SGLang's diffusion server. Warm-ups run before it serves and are not counted.
 type metrics struct {
 	mu      sync.Mutex
 	total   map[string]int // by status
 	latency map[string]*prom.Histogram
 	queued  *prom.Histogram
-	stages  map[string]*prom.Histogram // by name; steps have one together
+	stages  map[string]*prom.Histogram // by name; all steps share one
 }
 
 func newMetrics() *metrics {
@@ -46,7 +46,7 @@ func (m *metrics) finished(status string, took time.Duration) {
 	m.latency[status].Observe(took.Seconds())
 }
 
-// made counts the stages and steps of a picture.
+// made counts the stages and steps of an image.
 func (m *metrics) made(res *diffusion.Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

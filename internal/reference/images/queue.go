@@ -10,22 +10,22 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// queue lets one in at a time, in the order in which they came.
+// queue admits one request at a time, in order of arrival.
 type queue struct {
 	slot chan struct{}
-	most int // that wait
+	most int // waiting requests
 
 	mu               sync.Mutex
 	waiting, running int
 	closed           bool
-	empty            chan struct{} // closed when it is closed and nobody is left
+	empty            chan struct{} // closed when the queue is closed and no request is left
 }
 
 func newQueue(most int) *queue {
 	return &queue{slot: make(chan struct{}, 1), most: most, empty: make(chan struct{})}
 }
 
-// enter waits for the turn of a request, which ends with leave.
+// enter waits for the request's turn. leave ends the turn.
 func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	q.mu.Lock()
 	switch {
@@ -61,7 +61,7 @@ func (q *queue) count(waiting, running int) {
 	q.settle()
 }
 
-// settle tells those who wait for the end; mu is held.
+// settle signals that the queue is closed and empty. The caller holds mu.
 func (q *queue) settle() {
 	if q.closed && q.waiting+q.running == 0 {
 		select {
@@ -85,7 +85,7 @@ func (q *queue) isClosed() bool {
 	return q.closed
 }
 
-// close lets nobody in any more.
+// close stops admitting requests.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -93,7 +93,7 @@ func (q *queue) close() {
 	q.settle()
 }
 
-// wait returns true when nobody is left after close, false when the time is over first. Without a limit it waits.
+// wait returns true when no request is left after close, or false if limit fires first. A nil limit never fires.
 func (q *queue) wait(limit <-chan time.Time) bool {
 	select {
 	case <-q.empty:

@@ -18,8 +18,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// recorder is the windows of /start_profile: whatever the ranks do from one moment to another, or for so many denoising
-// steps. Its steps are denoising steps. Files have the names that the LLM server gives them.
+// recorder implements the windows of /start_profile: all work of the ranks between two moments, or a number of
+// denoising steps. Files have the names that the LLM server gives them.
 type recorder struct {
 	engine Engine
 	log    func(line string)
@@ -28,12 +28,12 @@ type recorder struct {
 	open *session // nil: none
 }
 
-// session is a window under way, or being written.
+// session is a window that is open or being written.
 type session struct {
 	span   *diffusion.Span
-	over   chan struct{} // closed when all is written
+	over   chan struct{} // closed when everything is written
 	result api.ProfileResult
-	err    error // why files are missing
+	err    error // reason for missing files
 }
 
 // StartProfile implements windows.Recorder.
@@ -117,14 +117,14 @@ func (r *recorder) StopProfile(context.Context) (api.ProfileResult, error) {
 	return s.result, s.err
 }
 
-// Profiling tells whether a window is armed, open or being written.
+// Profiling reports whether a window is armed, open or being written.
 func (r *recorder) Profiling() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.open != nil
 }
 
-// close ends a window at shutdown, so that nothing that was recorded is lost.
+// close ends an open window at shutdown, so that its recording is not lost.
 func (r *recorder) close() {
 	r.StopProfile(context.Background())
 }

@@ -1,6 +1,6 @@
-// Package images puts the HTTP API of SGLang's diffusion server in front of a pipeline: pictures by OpenAI's route, with
-// a profile or a report of times where the request asks for them, and stepscope's own routes for a window over several
-// requests. One picture is made at a time; the others wait in a queue with a limit.
+// Package images serves the HTTP API of SGLang's diffusion server for a pipeline: images by OpenAI's route, optionally
+// with a profile or a timing report, and stepscope's own routes for a window over several requests. Images are
+// generated one at a time; other requests wait in a bounded queue.
 package images
 
 import (
@@ -25,21 +25,23 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/windows"
 )
 
-// Engine is what makes the pictures, one at a time.
+// Engine generates images, one at a time.
 type Engine interface {
-	// Request asks for a picture of the model's own size; Check tells what makes one impossible.
+	// Request returns a request for an image of the model's own size. Check returns an error if a request is
+	// impossible.
 	Request(prompt, negative string) (*diffusion.Request, error)
 	Check(q *diffusion.Request) error
 	Generate(ctx context.Context, job *diffusion.Job) (*diffusion.Result, error)
-	// Open has a window over several pictures recorded, Shut ends it, WriteSpan writes what it has and tells what it lacks.
+	// Open starts a window over several images and Shut ends it. WriteSpan writes its traces and returns notes on their
+	// gaps.
 	Open(s *diffusion.Span) error
 	Shut(s *diffusion.Span) error
 	WriteSpan(s *diffusion.Span, path func(engine.Rank) string) (paths, notes []string, err error)
-	// Err is the error that stopped it for good, or nil.
+	// Err returns the error that stopped it for good, or nil.
 	Err() error
 }
 
-// Info describes the pipeline; it does not change.
+// Info describes the pipeline. It does not change.
 type Info struct {
 	ModelPath string
 	Config    *diffusion.Config
@@ -53,25 +55,25 @@ type Options struct {
 	Version         string
 	Args            map[string]any // launch arguments, shown by /server_info
 
-	APIKey      string // wanted as "Authorization: Bearer KEY" when set
-	AdminAPIKey string // wanted by the profile routes when set
-	Insecure    bool   // beyond loopback no key is needed
+	APIKey      string // required as "Authorization: Bearer KEY" if set
+	AdminAPIKey string // required by the profile routes if set
+	Insecure    bool   // no key is required beyond loopback
 
-	OutputDir   string // pictures are written there too; "": nowhere
-	TraceDir    string // of requests that ask for a profile; who runs the server says it, so ProfileRoot does not bind it
-	ProfileRoot string // beyond loopback all files that requests name are below it; see httpguard.Path
+	OutputDir   string // images are also written there; "": not written
+	TraceDir    string // for requests with a profile; set by the operator, so ProfileRoot does not restrict it
+	ProfileRoot string // beyond loopback, all files named in requests must be below it; see httpguard.Path
 
 	EnableMetrics bool
 
-	MaxQueued    int             // requests that wait; default 1024
+	MaxQueued    int             // waiting requests; default 1024
 	MaxBodyBytes int64           // default 1 MiB
 	BodyTimeout  time.Duration   // to read a body; default 60 s
-	DrainTimeout time.Duration   // requests may take so long at shutdown; default 30 s
-	Hurry        <-chan struct{} // closed: no longer than this; nil: never
+	DrainTimeout time.Duration   // time for running requests at shutdown; default 30 s
+	Hurry        <-chan struct{} // closing it ends the drain at once; nil: never
 
-	// Doors to the outside; nil means the real one.
+	// Dependencies that tests replace; nil: the real ones.
 	Log    *slog.Logger
-	Line   func(text string) // takes the lines that SGLang's server logs; nil: Log does
+	Line   func(text string) // receives the lines that SGLang's server logs; nil: they go to Log
 	Getenv func(string) string
 	Now    func() time.Time
 	NewID  func() string // request ids
@@ -109,17 +111,17 @@ type Server struct {
 	front   httpguard.Front
 	mux     http.Handler
 	queue   *queue
-	steps   atomic.Int64 // denoising steps that were made
+	steps   atomic.Int64 // denoising steps done
 	metrics *metrics
 
 	recorder *recorder
 	windows  *windows.Windows
 
-	base     context.Context // ends what still runs after the drain
+	base     context.Context // its end stops requests that outlast the drain
 	abortAll context.CancelCauseFunc
 }
 
-// New returns a server in front of e.
+// New returns a server for e.
 func New(e Engine, info Info, o Options) *Server {
 	s := &Server{o: o.withDefaults(), engine: e, info: info}
 	s.o.Log = loglimit.Log(s.o.Log)
@@ -150,8 +152,8 @@ func New(e Engine, info Info, o Options) *Server {
 	return s
 }
 
-// Serve answers requests on ln until ctx ends. Then it refuses new requests, lets those that it has finish for at most
-// Options.DrainTimeout, ends the rest between two steps, and returns. Beyond loopback it wants an API key.
+// Serve answers requests on ln until ctx ends. Then it rejects new requests, lets current ones finish for at most
+// Options.DrainTimeout, ends the rest between two steps, and returns. Beyond loopback it requires an API key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.drain() })
 	s.queue.close()
@@ -202,7 +204,7 @@ func (s *Server) table() []httpguard.Route {
 	)
 }
 
-// missing refuses what SGLang's servers have and this one has not.
+// missing rejects requests for features of SGLang's servers that this one lacks.
 func (s *Server) missing(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, &httpguard.Error{Status: http.StatusNotImplemented, Message: what})
@@ -219,7 +221,7 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
-// statusOf is the status of an error, and the error as it is told.
+// statusOf returns the HTTP status of an error and the error to send.
 func statusOf(err error) (int, error) {
 	var own *httpguard.Error
 	var big *http.MaxBytesError
@@ -246,6 +248,6 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	case http.StatusInternalServerError:
 		s.o.Log.Error("request failed", "err", err)
 	}
-	text, _ := json.Marshal(wire.Detail{Detail: err.Error()}) // a string only
+	text, _ := json.Marshal(wire.Detail{Detail: err.Error()}) // only a string
 	httpguard.WriteJSON(w, status, text)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// ModelArgs say what is run and on how many ranks. Names and meanings are those
-// of SGLang's ServerArgs; the tags are for the command line and for /server_info.
+// ModelArgs select the model and the number of ranks. Names and meanings are those of SGLang's ServerArgs. The tags are
+// for the command line and for /server_info.
 type ModelArgs struct {
 	ModelPath     string `name:"model-path" required:"" aliases:"model" placeholder:"PATH" help:"Hugging Face directory, or builtin:llama-tiny, builtin:qwen3-moe-tiny." json:"model_path"`
 	TokenizerPath string `name:"tokenizer-path" placeholder:"PATH" help:"Directory of another tokenizer.json. A model without one gets a built-in one, written to the user's cache directory for clients." json:"tokenizer_path,omitempty"`
@@ -52,10 +52,10 @@ type ModelArgs struct {
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`
 }
 
-// What one process is for: threads and memory of each rank are bounded by it.
+// Limits of one process: they bound the threads and memory of each rank.
 const mostRanks, mostCores = 1024, 1024
 
-// Check looks at the values alone; the model is not known yet.
+// Check checks the values on their own, before the model is known.
 func (a *ModelArgs) Check() error {
 	for _, v := range []struct {
 		name      string
@@ -96,7 +96,7 @@ func (a *ModelArgs) sizes() engine.Sizes {
 	return engine.Sizes{TP: a.TP, DP: a.DP, PP: a.PP, EP: a.EP}
 }
 
-// scheduler gives the options of each scheduler but the size of the cache.
+// scheduler returns the options of each scheduler, except for the cache size.
 func (a *ModelArgs) scheduler(decodeInterval int) sched.Options {
 	return sched.Options{
 		DisableRadix: a.DisableRadix, ChunkedPrefill: a.ChunkedPrefill, MaxPrefill: a.MaxPrefillTokens, MaxRunning: a.MaxRunningRequests,
@@ -105,7 +105,7 @@ func (a *ModelArgs) scheduler(decodeInterval int) sched.Options {
 	}
 }
 
-// graphSizes are the batch sizes to capture; nil: the model's own choice.
+// graphSizes are the batch sizes to capture; nil: the model's default.
 func (a *ModelArgs) graphSizes() []int {
 	if a.GraphBS != nil || a.GraphMaxBS == 0 {
 		return a.GraphBS
@@ -118,11 +118,11 @@ func (a *ModelArgs) graphSizes() []int {
 	return append(out, most)
 }
 
-// Map gives the arguments by SGLang's names, for /server_info.
+// Map returns the arguments by SGLang's names, for /server_info.
 func (a *ModelArgs) Map() map[string]any {
 	text, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // strings, numbers and lists of them
+		panic(err) // only strings, numbers and lists of them
 	}
 	var out map[string]any
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -131,8 +131,7 @@ func (a *ModelArgs) Map() map[string]any {
 	return out
 }
 
-// DefaultArgs are the arguments of a model path as the command line has them when
-// no other flag is given.
+// DefaultArgs returns the arguments for a model path with the command line's defaults.
 func DefaultArgs(path string) ModelArgs {
 	return ModelArgs{
 		ModelPath: path, LoadFormat: "auto", Overrides: "{}", DType: "auto", TP: 1, DP: 1, PP: 1, EP: 1, MaxRunningRequests: 64,

@@ -16,18 +16,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/kvtransfer"
 )
 
-// DisaggArgs say whether prompts and the tokens after them are computed by one
-// server or by two. Names and meanings are those of SGLang's ServerArgs.
+// DisaggArgs select whether one server or two compute prompts and output tokens. Names and meanings are those of
+// SGLang's ServerArgs.
 type DisaggArgs struct {
 	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: compute prompts only; decode: generate tokens only; a router sends each request to both." json:"disaggregation_mode"`
 	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port of a prefill server for decode servers; 0: any free one, see the log." json:"disaggregation_bootstrap_port"`
 
-	// KV caches go over TCP whatever is asked for.
+	// KV caches are sent over TCP regardless of these.
 	Backend string `name:"disaggregation-transfer-backend" hidden:"" json:"-"`
 	Device  string `name:"disaggregation-ib-device" hidden:"" json:"-"`
 }
 
-// Check looks at the values alone.
+// Check checks the values on their own.
 func (d *DisaggArgs) Check() error {
 	if d.Port < 0 || d.Port > 65535 {
 		return fmt.Errorf("--disaggregation-bootstrap-port %d: give 0 to 65535", d.Port)
@@ -40,7 +40,7 @@ func (d *DisaggArgs) Check() error {
 	return nil
 }
 
-// SGLang's limits on how long the two servers wait for each other, in seconds.
+// Environment variables of SGLang with the time, in seconds, that the two servers wait for each other.
 const (
 	bootstrapTimeout = "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT"
 	waitingTimeout   = "SGLANG_DISAGGREGATION_WAITING_TIMEOUT"
@@ -58,7 +58,7 @@ func seconds(name string) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-// role is what the server does, see package api.
+// role is the server's role. See package api.
 func (d *DisaggArgs) role() string {
 	if d.Mode == "null" {
 		return ""
@@ -66,8 +66,8 @@ func (d *DisaggArgs) role() string {
 	return d.Mode
 }
 
-// Open opens the bootstrap port, if the role has one, and says so in the log. Both
-// servers must have the same key; beyond loopback there must be one.
+// Open opens the bootstrap port, if the role has one, and logs it. Both servers must have the same key. Beyond loopback
+// a key is required.
 func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, error) {
 	out := engine.Disagg{Role: d.role(), Transfer: kvtransfer.Options{Key: key, Log: log}}
 	out.Transfer.Bootstrap, _ = seconds(bootstrapTimeout) // checked
@@ -87,8 +87,7 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	return out, nil
 }
 
-// identity is what two servers must agree on, besides sizes, for one's keys and
-// values to be the other's.
+// identity describes the properties, besides sizes, that must be equal for two servers to exchange keys and values.
 func (m *Model) identity() string {
 	c := m.cfg
 	return strings.Join([]string{
@@ -97,7 +96,7 @@ func (m *Model) identity() string {
 	}, ", ")
 }
 
-// byteOrder is that of this machine.
+// byteOrder is this machine's byte order.
 func byteOrder() string {
 	if runtime.GOARCH == "s390x" || runtime.GOARCH == "ppc64" || runtime.GOARCH == "mips" || runtime.GOARCH == "mips64" {
 		return "big endian"

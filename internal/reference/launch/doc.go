@@ -1,4 +1,3 @@
-// Package launch starts the embedded engine as its command line describes it:
-// [Args] are SGLang's launch arguments, [Load] makes an engine of them (model,
-// tokenizer, ranks and schedulers), and [Engine] is what package server serves.
+// Package launch starts the embedded engine from its command line: [ModelArgs] are SGLang's launch arguments, [Load]
+// builds an engine from them (model, tokenizer, ranks and schedulers), and package server serves the [Engine].
 package launch

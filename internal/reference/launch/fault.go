@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// parseFaults reads --device-fault: for each rank of the layout (of ranks) what
-// makes it slow, as in "rank=1,from=20,kernel_factor=2". stages are those that there are.
+// parseFaults parses --device-fault: for each rank of the layout (of ranks) the faults that make it slow, as in
+// "rank=1,from=20,kernel_factor=2". stages are the existing stages.
 func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Faults, error) {
 	out := map[int]*device.Faults{}
 	for _, text := range texts {

@@ -9,15 +9,15 @@ import (
 //go:embed foreign.txt
 var foreignText string
 
-// Foreign is a launch flag of SGLang that this server, or a benchmark that starts an engine, has not.
+// Foreign is a launch flag of SGLang that this server, or a benchmark that starts an engine, does not have.
 type Foreign struct {
-	Value, Values bool   // it takes a value, or one and more
-	Refused       string // why a server without it would not be what was asked for; empty: it changes nothing here
-	Same          string // the value with which it is not refused
-	Server        bool   // serve has it, benchmarks in process do not
+	Value, Values bool   // it takes a value; one or more values
+	Refused       string // why a server that ignored it would be wrong; "": it has no effect here
+	Same          string // value with which it is not refused
+	Server        bool   // serve supports it, in-process benchmarks do not
 }
 
-// ForeignFlag finds one by its name.
+// ForeignFlag returns the flag with the given name.
 func ForeignFlag(name string) (Foreign, bool) {
 	f, ok := foreignFlags()[name]
 	return f, ok

@@ -18,32 +18,32 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// Options are what a loaded engine tells the world.
+// Options are the callbacks and the environment of a loaded engine.
 type Options struct {
-	OnStep         func(api.Step)    // is told of each step; it must not block
-	Log            func(line string) // about loading and profiling; any goroutine calls it
+	OnStep         func(api.Step)    // called for each step; must not block
+	Log            func(line string) // receives lines about loading and profiling; any goroutine may call it
 	DecodeInterval int               // --decode-log-interval
-	Disagg         engine.Disagg     // the zero one: the engine works alone
-	Nodes          NodeArgs          // this is node 0 of them; zero: the only one
+	Disagg         engine.Disagg     // zero: the engine works alone
+	Nodes          NodeArgs          // this is node 0 of them; zero: the only node
 }
 
-// Engine is a loaded model that serves.
+// Engine is a loaded model that serves requests.
 type Engine struct {
 	*engine.Engine
 	tok  server.Tokenizer
 	info server.Info
-	mesh *mesh.Mesh // nil: there is one node
+	mesh *mesh.Mesh // nil: a single node
 	here int        // ranks of this process
 }
 
-// Info describes the model and the ranks, see server.Engine.
+// Info describes the model and the ranks. See server.Engine.
 func (e *Engine) Info() server.Info { return e.info }
 
-// Tokenizer is the model's, as the server wants it.
+// Tokenizer returns the model's tokenizer for the server.
 func (e *Engine) Tokenizer() server.Tokenizer { return e.tok }
 
-// Lost is closed when the engine has lost ranks on another node, for good; LostCause
-// says which. With one node it is nil.
+// Lost returns a channel that is closed when ranks on another node are lost for good; LostCause names them. With one
+// node it returns nil.
 func (e *Engine) Lost() <-chan struct{} {
 	if e.mesh == nil {
 		return nil
@@ -51,7 +51,7 @@ func (e *Engine) Lost() <-chan struct{} {
 	return e.mesh.Lost()
 }
 
-// LostCause is why Lost is closed; nil: it is not.
+// LostCause returns the reason why Lost is closed, or nil.
 func (e *Engine) LostCause() error {
 	if e.mesh == nil {
 		return nil
@@ -59,7 +59,7 @@ func (e *Engine) LostCause() error {
 	return e.mesh.Err()
 }
 
-// Close ends the engine, and then the other nodes.
+// Close stops the engine, and then the other nodes.
 func (e *Engine) Close() error {
 	err := e.Engine.Close()
 	if e.mesh != nil {
@@ -68,8 +68,7 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// PlainTokenizer is the model's tokenizer without the server's view of it; nil: it
-// has none.
+// PlainTokenizer returns the model's tokenizer without the server's wrapper, or nil.
 func (e *Engine) PlainTokenizer() *tokenizer.Tokenizer { return plain(e.tok) }
 
 func plain(t server.Tokenizer) *tokenizer.Tokenizer {
@@ -79,7 +78,7 @@ func plain(t server.Tokenizer) *tokenizer.Tokenizer {
 	return nil
 }
 
-// Load reads the model and starts its ranks. Close the engine.
+// Load reads the model and starts its ranks. The caller must close the engine.
 func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) {
 	if opt.Log == nil {
 		opt.Log = func(string) {}
@@ -108,12 +107,12 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 		}
 		e.mesh = j.mesh
 	}
-	// Each running request holds a block or more.
+	// Each running request holds at least one block.
 	m.args.MaxRunningRequests = min(a.MaxRunningRequests, m.blocks)
 	so := m.args.scheduler(opt.DecodeInterval)
 	so.Blocks, so.Vocab = m.blocks, m.Vocab
 	if opt.Disagg.Role == api.Decode {
-		so.DisableRadix = true // prompts are not computed here, so none is looked up; as SGLang
+		so.DisableRadix = true // prompts are not computed here, so no prefix is looked up; as in SGLang
 	}
 
 	seqs, tokens := m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity)
@@ -154,7 +153,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 	return e, nil
 }
 
-// groups makes the ranks of all replicas; j is nil when they are all here.
+// groups creates the ranks of all replicas. j is nil if all are in this process.
 func (m *Model) groups(ctx context.Context, j *job, seqs, tokens int) (groups []engine.Group, weights int64, err error) {
 	if j != nil {
 		return j.groups(ctx, seqs, tokens)
@@ -182,7 +181,7 @@ func closeAll(groups []engine.Group) (err error) {
 	return err
 }
 
-// formatOf is how weights are kept for a --dtype.
+// formatOf is the weight format for a --dtype.
 func formatOf(dtype string) tensor.Format {
 	switch dtype {
 	case "float":
@@ -193,8 +192,7 @@ func formatOf(dtype string) tensor.Format {
 	return model.FormatFor(dtype)
 }
 
-// samplingDefaults reads what generation_config.json says of sampling, as far as
-// it does.
+// samplingDefaults reads the sampling parameters in generation_config.json.
 func samplingDefaults(dir string) (temperature, topP *float64, topK *int) {
 	f, err := os.Open(filepath.Join(dir, "generation_config.json"))
 	if err != nil {

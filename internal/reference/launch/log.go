@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// Log writes lines in the form of SGLang's: "[2026-01-02 15:04:05] text". It is
-// for many goroutines.
+// Log writes lines in SGLang's format: "[2026-01-02 15:04:05] text". It is safe for concurrent use.
 type Log struct {
 	mu     sync.Mutex
 	w      io.Writer
 	layout string // of the time
 }
 
-// NewLog writes to w.
+// NewLog returns a log that writes to w.
 func NewLog(w io.Writer) *Log { return &Log{w: w, layout: "[2006-01-02 15:04:05] "} }
 
-// NewShortLog writes the time as SGLang's diffusion programs do, without the year.
+// NewShortLog returns a log with the time format of SGLang's diffusion programs, without the year.
 func NewShortLog(w io.Writer) *Log { return &Log{w: w, layout: "[01-02 15:04:05] "} }
 
 // Line writes one line.
 func (l *Log) Line(text string) { l.Write([]byte(text + "\n")) }
 
-// Write writes p, which is whole lines, behind the time.
+// Write writes p, which must be whole lines, after the time.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(append(time.Now().AppendFormat(nil, l.layout), p...))
 }
 
-// Raw gives a writer for lines that have their time.
+// Raw returns a writer for lines that already have their time.
 func (l *Log) Raw() io.Writer { return raw{l} }
 
 type raw struct{ l *Log }
@@ -42,8 +41,7 @@ func (r raw) Write(p []byte) (int, error) {
 	return r.l.w.Write(p)
 }
 
-// Structured gives a logger of level and above: key=value behind the text, the
-// level only when it is not info.
+// Structured returns a logger for level and above. It writes key=value after the text, and the level unless it is info.
 func (l *Log) Structured(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo) {

@@ -12,18 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Without --max-total-tokens and --mem-fraction-static the KV cache takes what
-// the fraction leaves, but not more than any test of a server needs.
+// Without --max-total-tokens and --mem-fraction-static, the KV cache takes the rest of this fraction, but at most the
+// memory that tests of a server need.
 const (
 	defaultFraction = 0.5
-	defaultMostKV   = 1 << 30 // bytes for each rank
+	defaultMostKV   = 1 << 30 // bytes per rank
 )
 
-// unknownMemory is assumed where the system does not tell.
+// unknownMemory is assumed, in bytes, if the system does not report its memory.
 const unknownMemory = 8 << 30
 
-// freeMemory is what this process may still take, in bytes: what Linux says is
-// available, less where a control group has a lower limit.
+// freeMemory is the memory that this process may still use, in bytes: Linux's available memory, or less if a control
+// group has a lower limit.
 func freeMemory() int64 {
 	free := int64(unknownMemory)
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
@@ -44,7 +44,7 @@ func freeMemory() int64 {
 	return free
 }
 
-// blocks is the number of blocks in the KV cache of each rank.
+// blocks is the number of KV cache blocks of each rank.
 func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) (int, error) {
 	perBlock, err := c.KVBytesPerBlock(model.Shard{TPSize: a.TP, PPSize: a.PP, EPSize: a.EP})
 	if err != nil {
@@ -74,12 +74,12 @@ func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) 
 	return int(min(int64(n), most/perBlock)), nil
 }
 
-// mostGarbage is about how much garbage may lie about, in bytes.
+// mostGarbage is the approximate limit of uncollected garbage, in bytes.
 const mostGarbage = 256 << 20
 
-// GCPercent is what GOGC should be while the engine serves. By itself the collector
-// lets garbage grow to the size of what is in use, and of that nearly all is weights
-// and KV cache: a cache of half of the machine's memory would come to take all of it.
+// GCPercent is the value for GOGC while the engine serves. By default the collector lets garbage grow to the size of
+// live memory. Nearly all of that is weights and KV cache: a cache of half the machine's memory would grow to take all
+// of it.
 func (e *Engine) GCPercent() int {
 	return gcPercent((e.info.WeightBytes + e.info.KVBytes) * int64(e.here))
 }

@@ -14,17 +14,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// Model is a model that was read so far that its sizes are known: no rank has its
-// weights yet. Close it when its ranks are made.
+// Model is a model whose sizes are known, before any rank has loaded its weights. Close it when its ranks are created.
 type Model struct {
-	ContextLen int // most tokens of a sequence
+	ContextLen int // maximum tokens of a sequence
 	Vocab      int
-	Capacity   int // tokens that the KV cache of a rank holds, SGLang's max_total_num_tokens
+	Capacity   int // tokens that fit in a rank's KV cache, SGLang's max_total_num_tokens
 
 	args    ModelArgs
 	nodes   NodeArgs
-	spread  *engine.Spread // nil: all ranks are here
-	ahead   atomic.Int64   // by how much the clock of traces is ahead of this process's own, ns
+	spread  *engine.Spread // nil: all ranks are in this process
+	ahead   atomic.Int64   // lead of the traces' clock over this process's own, ns
 	z       engine.Sizes
 	faults  map[int]*device.Faults
 	cfg     *model.Config
@@ -34,12 +33,11 @@ type Model struct {
 	tokPath string
 	tokEOS  []int32
 	format  tensor.Format
-	memory  int64 // bytes of each rank
+	memory  int64 // bytes per rank
 	blocks  int
 }
 
-// Open reads what the arguments name and decides how large everything is. log
-// takes lines about it.
+// Open reads the model that the arguments name and computes all sizes. log receives lines about it.
 func Open(a ModelArgs, log func(line string)) (*Model, error) {
 	return open(a, NodeArgs{NNodes: 1, Timeout: 1}, log)
 }
@@ -101,17 +99,16 @@ func (m *Model) shard() model.Shard {
 	return model.Shard{TPSize: m.z.TP, PPSize: m.z.PP, EPSize: m.z.EP}
 }
 
-// Close lets go of the model's files.
+// Close closes the model's files.
 func (m *Model) Close() error { return m.close() }
 
-// PlainTokenizer is the model's; nil: it has none.
+// PlainTokenizer returns the model's tokenizer, or nil.
 func (m *Model) PlainTokenizer() *tokenizer.Tokenizer { return plain(m.tok) }
 
-// Ranks loads the ranks of one replica, for batches of so many sequences and new
-// tokens at most. There is no scheduler: whoever runs batches hands out the blocks
-// of the cache. Close them.
+// Ranks loads the ranks of one replica, for batches of at most seqs sequences and tokens new tokens. There is no
+// scheduler: the caller allocates the cache blocks. The caller must close the ranks.
 func (m *Model) Ranks(seqs, tokens int) (*engine.Ranks, error) {
-	m.args.MaxRunningRequests = seqs // bounds the sizes of graphs
+	m.args.MaxRunningRequests = seqs // bounds the graph sizes
 	return m.ranks(0, seqs, min(tokens, m.Capacity))
 }
 
@@ -136,7 +133,7 @@ func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
 	})
 }
 
-// cores of one rank's device.
+// cores is the number of cores of one rank's device.
 func (m *Model) cores() int {
 	if m.args.Cores > 0 {
 		return m.args.Cores
@@ -147,10 +144,10 @@ func (m *Model) cores() int {
 // accelerator names the device in traces and reports.
 func accelerator() string { return "software GPU (" + KernelLevel() + ")" }
 
-// KernelLevel is the CPU level that engines compute at.
+// KernelLevel is the CPU level that engines use.
 func KernelLevel() string { return tensor.Current().String() }
 
-// loaded is the line that says what was made: bytes are those of a rank.
+// loaded returns the log line about the loaded model. Sizes are in bytes per rank.
 func (m *Model) loaded(weights, kv int64) string {
 	return fmt.Sprintf("Load weight end. type=%s, params=%d, weights=%.1f MiB a rank, KV cache: %d tokens, %.1f MiB a rank, graphs: %v, %s, %d cores a rank",
 		m.cfg.Architecture, m.cfg.Params(), mib(weights), m.Capacity, mib(kv), !m.args.DisableGraph, accelerator(), m.cores())

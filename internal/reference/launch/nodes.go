@@ -22,8 +22,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/nodes"
 )
 
-// NodeArgs say over how many processes the ranks are spread, one a node, and which
-// this one is. Names and meanings are SGLang's.
+// NodeArgs select the number of processes that the ranks are spread over, one per node, and the index of this one.
+// Names and meanings are SGLang's.
 type NodeArgs struct {
 	NNodes      int           `name:"nnodes" default:"1" help:"Nodes that the ranks are spread over: each is started with the same command and its --node-rank." json:"nnodes"`
 	NodeRank    int           `name:"node-rank" default:"0" help:"Which of the nodes this one is; node 0 serves." json:"node_rank"`
@@ -33,10 +33,10 @@ type NodeArgs struct {
 	ClockOffset time.Duration `name:"clock-offset" hidden:"" help:"Shift the clock of this node's traces." json:"-"`
 }
 
-// Several tells whether there is more than one node.
+// Several reports whether there is more than one node.
 func (n *NodeArgs) Several() bool { return n.NNodes > 1 }
 
-// Check looks at the values alone.
+// Check checks the values on their own.
 func (n *NodeArgs) Check(a *ModelArgs) error {
 	switch {
 	case n.NNodes < 1:
@@ -61,7 +61,7 @@ func (n *NodeArgs) layout(a *ModelArgs) nodes.Layout {
 // here is the number of ranks of this node.
 func (n *NodeArgs) here(a *ModelArgs) int { return n.layout(a).PerNode() }
 
-// job is a model whose ranks several nodes run.
+// job is a model whose ranks run on several nodes.
 type job struct {
 	m      *Model
 	mesh   *mesh.Mesh
@@ -69,26 +69,26 @@ type job struct {
 	setup  *nodes.Setup
 }
 
-// offer is what a node has room for.
+// offer is a node's capacity.
 type offer struct{ Blocks int }
 
-// plan is what all nodes make: it follows from the offers and node 0's arguments.
+// plan is the configuration of all nodes. It follows from the offers and node 0's arguments.
 type plan struct {
 	Blocks, Seqs, Tokens int
 	NoGraphs             bool
 	GraphSizes           []int
-	Boot                 string // of node 0's host
-	Ahead                int64  // of its clock, see device.HostClock
+	Boot                 string // boot id of node 0's host
+	Ahead                int64  // of node 0's clock; see device.HostClock
 }
 
-// made is what a node has made of the plan.
+// made is a node's result of the plan.
 type made struct {
 	Error   string
 	Ranks   []nodes.About
 	Weights int64 // bytes, of the largest rank
 }
 
-// join meets the other nodes.
+// join connects to the other nodes.
 func (m *Model) join(ctx context.Context, log func(string)) (*job, error) {
 	n := &m.nodes
 	j := &job{m: m, layout: n.layout(&m.args)}
@@ -117,10 +117,10 @@ func (m *Model) join(ctx context.Context, log func(string)) (*job, error) {
 	return j, nil
 }
 
-// shift moves the clock of this node's traces by so many ns.
+// shift moves the clock of this node's traces by by ns.
 func (m *Model) shift(by int64) { m.ahead.Add(by) }
 
-// protocol is the version of all that nodes send each other.
+// protocol is the version of all messages between nodes.
 const protocol = "1"
 
 func hostname() string {
@@ -131,8 +131,8 @@ func hostname() string {
 	return host
 }
 
-// fingerprint tells models apart: it is over the configuration, the names and shapes
-// of all tensors and the first values of each.
+// fingerprint identifies the model: a hash of the configuration, the names and shapes of all tensors and the first
+// values of each.
 func (m *Model) fingerprint() (string, error) {
 	h := sha256.New()
 	e := json.NewEncoder(h)
@@ -154,7 +154,7 @@ func (m *Model) fingerprint() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// agree has all nodes take the smallest offer: as many blocks of the cache on each.
+// agree applies the smallest offer to all nodes: each gets the same number of cache blocks.
 func (j *job) agree(ctx context.Context) error {
 	return hearAll(ctx, j, "told how much memory they have", func(_ int, o offer) error {
 		if o.Blocks < 1 {
@@ -165,8 +165,8 @@ func (j *job) agree(ctx context.Context) error {
 	})
 }
 
-// hearAll takes one message of each of the other nodes, which have --dist-timeout for
-// it from now on; what says what they should have done.
+// hearAll receives one message from each other node, which must arrive within --dist-timeout from now on. what
+// describes the expected action in error messages.
 func hearAll[T any](ctx context.Context, j *job, what string, take func(node int, v T) error) error {
 	limit := time.Duration(j.m.nodes.Timeout) * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -194,7 +194,7 @@ func hearAll[T any](ctx context.Context, j *job, what string, take func(node int
 	return nil
 }
 
-// groups makes the ranks of all nodes, on node 0.
+// groups creates the ranks of all nodes, on node 0.
 func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, weights int64, err error) {
 	m := j.m
 	boot, ahead := device.HostClock()
@@ -230,8 +230,7 @@ func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, w
 	return out, weights, nil
 }
 
-// stopping is a source of which nothing can be read any more once stop says why:
-// loading ends between two tensors, not when it is done.
+// stopping is a source whose reads fail once stop returns an error: it ends loading between two tensors.
 type stopping struct {
 	hf.Source
 	stop func() error
@@ -255,7 +254,7 @@ func (j *job) make(ctx context.Context, p plan) (_ map[int]*engine.Ranks, weight
 		}
 		r, err := j.m.ranks(dp, p.Seqs, p.Tokens)
 		if lost := j.mesh.Err(); lost != nil && err != nil {
-			err = lost // whatever else failed by it
+			err = lost // the cause of all other failures
 		}
 		if err != nil {
 			return nil, 0, errors.Join(err, closeRanks(out))
@@ -272,14 +271,14 @@ func closeRanks(list map[int]*engine.Ranks) (err error) {
 	return err
 }
 
-// FollowOptions steer Follow.
+// FollowOptions configure Follow.
 type FollowOptions struct {
-	Grace  time.Duration     // how long to go on after ctx has ended, so that requests under way can end
-	Log    func(line string) // any goroutine calls it
-	Loaded func(percent int) // told what GOGC should be, see Engine.GCPercent; nil: nobody
+	Grace  time.Duration     // time to continue after ctx has ended, so that current requests can finish
+	Log    func(line string) // any goroutine may call it
+	Loaded func(percent int) // receives the value for GOGC, see Engine.GCPercent; may be nil
 }
 
-// Follow runs the ranks of a node that is not node 0, until the job is over.
+// Follow runs the ranks of a node other than node 0, until the job is over.
 func Follow(ctx context.Context, a ModelArgs, n NodeArgs, opt FollowOptions) (err error) {
 	log := opt.Log
 	m, err := open(a, n, log)
@@ -332,7 +331,7 @@ func Follow(ctx context.Context, a ModelArgs, n NodeArgs, opt FollowOptions) (er
 	return nil
 }
 
-// follow is the talk with node 0 on another node; inUse are the bytes of its ranks.
+// follow is the exchange with node 0, on another node. inUse is the memory of its ranks in bytes.
 func (j *job) follow(ctx context.Context) (_ map[int]*engine.Ranks, inUse int64, err error) {
 	if err := j.setup.Tell(0, offer{j.m.blocks}); err != nil {
 		return nil, 0, err
@@ -342,7 +341,7 @@ func (j *job) follow(ctx context.Context) (_ map[int]*engine.Ranks, inUse int64,
 		return nil, 0, err
 	}
 	j.m.setBlocks(p.Blocks)
-	// Nodes of one host have one time line: files of one host are not aligned.
+	// Nodes of one host share one time line: files of one host are not aligned.
 	if boot, ahead := device.HostClock(); boot != "" && boot == p.Boot {
 		j.m.shift(p.Ahead - ahead)
 	}

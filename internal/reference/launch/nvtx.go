@@ -7,7 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// marks shows the annotations of a rank to a tool of NVIDIA's; nil: there is none, or they are not asked for.
+// marks returns a marker that shows a rank's annotations to an NVIDIA tool, or nil if there is no tool or markers are
+// off.
 func marks(markers bool) device.Marker {
 	if markers {
 		if t := nvtx.NewThread(); t != nil {
@@ -17,7 +18,7 @@ func marks(markers bool) device.Marker {
 	return nil
 }
 
-// logMarks tells what becomes of NVTX ranges, where graphs may be replayed and where not.
+// logMarks logs whether NVTX ranges are emitted, and their limits when graphs are replayed.
 func logMarks(markers, graphs bool, log func(string)) {
 	there, err := nvtx.Attached()
 	switch {
@@ -34,8 +35,8 @@ func logMarks(markers, graphs bool, log func(string)) {
 	}
 }
 
-// outerProfiler opens and closes the range that nsys profile -c nvtx -p cudaProfilerApi@stepscope records, in the place
-// of cudaProfilerStart and cudaProfilerStop; nil: no tool is there.
+// outerProfiler returns a function that opens and closes the range recorded by nsys profile -c nvtx -p
+// cudaProfilerApi@stepscope. The range replaces cudaProfilerStart and cudaProfilerStop. nil: no tool is attached.
 func outerProfiler() func(on bool) {
 	r := nvtx.NewRange("stepscope", "cudaProfilerApi")
 	if r == nil {

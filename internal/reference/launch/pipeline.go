@@ -17,8 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// PipelineArgs say which diffusion pipeline is run and on how many ranks. Names are those of SGLang's diffusion
-// ServerArgs.
+// PipelineArgs select the diffusion pipeline and the number of ranks. Names are those of SGLang's diffusion ServerArgs.
 type PipelineArgs struct {
 	ModelPath  string   `name:"model-path" placeholder:"PATH" help:"Directory of a Diffusers pipeline (ZImagePipeline), or builtin:z-image-tiny, builtin:z-image-small."`
 	LoadFormat string   `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only configurations are read."`
@@ -30,7 +29,7 @@ type PipelineArgs struct {
 	Faults     []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2, or rank=0,stage=decoding_stage,kernel_factor=2."`
 }
 
-// Pipeline is a diffusion pipeline, and how its prompts become tokens. Its ranks are there after Load.
+// Pipeline is a diffusion pipeline with its tokenizer. Its ranks exist after Load.
 type Pipeline struct {
 	*diffusion.Pipeline
 	Config   *diffusion.Config
@@ -38,17 +37,17 @@ type Pipeline struct {
 	DType    string // of encoder and transformer
 
 	args   PipelineArgs
-	memory int64 // of a rank, bytes
+	memory int64 // bytes per rank
 	faults map[int]*device.Faults
 	src    *diffusion.Sources
 	tok    *tokenizer.Tokenizer
 	log    func(line string)
 }
 
-// IsPipeline tells whether a model path is a diffusion pipeline's.
+// IsPipeline reports whether a model path names a diffusion pipeline.
 func IsPipeline(path string) bool { return diffusion.Is(path) }
 
-// CheckServed returns what is wrong with a model path that names neither a language model nor a pipeline.
+// CheckServed returns an error for a model path that names neither a language model nor a pipeline.
 func CheckServed(path string) error {
 	names := append(model.Builtins(), diffusion.Builtins()...)
 	if name, ok := strings.CutPrefix(path, model.BuiltinPrefix); ok {
@@ -64,7 +63,7 @@ func CheckServed(path string) error {
 	return nil
 }
 
-// Request asks for a picture of the model's size, with its steps and its guidance.
+// Request returns a request for an image with the model's size, steps and guidance.
 func (p *Pipeline) Request(prompt, negative string) (*diffusion.Request, error) {
 	def := p.Config.Default
 	q := &diffusion.Request{Width: def.Width, Height: def.Height, Steps: def.Steps, Guidance: def.Guidance, Schedule: p.Schedule}
@@ -84,10 +83,11 @@ func (p *Pipeline) Request(prompt, negative string) (*diffusion.Request, error) 
 	return q, nil
 }
 
-// Check returns what makes a request impossible here. It can be asked before Load.
+// Check returns an error if a request is impossible here. It may be called before Load.
 func (p *Pipeline) Check(q *diffusion.Request) error { return p.Config.Check(q, p.memory) }
 
-// OpenPipeline reads what the arguments name, and no weights yet. Close it. log takes lines about it.
+// OpenPipeline reads the model that the arguments name, without its weights. The caller must close it. log receives
+// lines about it.
 func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
 	p := &Pipeline{args: a, log: log, memory: freeMemory() / int64(a.TP)}
 	var err error
@@ -113,7 +113,7 @@ func OpenPipeline(a PipelineArgs, log func(line string)) (*Pipeline, error) {
 	return p, nil
 }
 
-// Load makes the ranks.
+// Load creates the ranks.
 func (p *Pipeline) Load() error {
 	a := &p.args
 	logMarks(a.Markers, false, p.log)
@@ -135,7 +135,7 @@ func (p *Pipeline) Load() error {
 	return err
 }
 
-// Warmup makes a picture that nobody gets.
+// Warmup generates an image and discards it.
 func (p *Pipeline) Warmup(ctx context.Context, q *diffusion.Request) error {
 	begun := time.Now()
 	if _, err := p.Generate(ctx, &diffusion.Job{Request: *q, Quiet: true}); err != nil {
@@ -145,7 +145,7 @@ func (p *Pipeline) Warmup(ctx context.Context, q *diffusion.Request) error {
 	return nil
 }
 
-// Close ends the ranks and lets go of the files.
+// Close stops the ranks and closes the files.
 func (p *Pipeline) Close() error {
 	err := p.src.Close()
 	if p.Pipeline != nil {

@@ -12,10 +12,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// openTokenizer finds the model's tokenizer: that of --tokenizer-path if it is
-// given, else of the model's directory, else the built-in one of bytes. The
-// built-in one is written where clients of this machine can load it, since
-// SGLang's do; dir is where the tokenizer lies.
+// openTokenizer finds the model's tokenizer: the one of --tokenizer-path, of the model's directory, or the built-in
+// byte tokenizer, in this order. The built-in one is written to a directory where clients on this machine can load it,
+// as SGLang's clients do. dir is the tokenizer's directory.
 func (a *ModelArgs) openTokenizer(vocab int, log func(string)) (_ server.Tokenizer, dir string, eos []int32, err error) {
 	if a.SkipTokenizer {
 		return noText{}, "", nil, nil
@@ -60,7 +59,7 @@ func publish(t *tokenizer.Tokenizer, vocab int, log func(string)) (dir string) {
 	return dir
 }
 
-// noText stands for the tokenizer of a server that has none.
+// noText replaces the tokenizer of a server that has none.
 type noText struct{}
 
 var errNoText = wire.Refuse("text", "this server has no tokenizer (--skip-tokenizer-init): give input_ids")
@@ -75,7 +74,7 @@ func (noText) ChatPrompt([]wire.Message, server.ChatOptions) (string, error) {
 	return "", errNoText
 }
 
-// text is a tokenizer as the server wants it.
+// text adapts a tokenizer to the server.
 type text struct{ *tokenizer.Tokenizer }
 
 func (t text) Encode(s string, special bool) ([]int32, error) {
@@ -105,7 +104,7 @@ func (t text) ChatPrompt(messages []wire.Message, o server.ChatOptions) (string,
 		return "", wire.Refuse("messages", "%v", err)
 	}
 	if o.Continue {
-		// What follows the last message ends its turn.
+		// The text after the last message ends its turn, so cut it off.
 		last := strings.TrimSpace(messages[len(messages)-1].Content)
 		if at := strings.LastIndex(prompt, last); at >= 0 {
 			prompt = prompt[:at+len(last)]

@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// open loads the engine, for so many sequences, and serves it if requests go over HTTP.
+// open loads the engine for the given number of sequences, and serves it if requests go over HTTP.
 func (b *Benchmark) open(ctx context.Context, sequences int) (err error) {
 	if b.Backend == Runtime {
 		if b.server, err = embedded.Start(ctx, b.Model, sequences, b.Version, b.Say.Line); err == nil {
@@ -45,8 +45,7 @@ func (b *Benchmark) params(r *workload.Request) map[string]any {
 	return p
 }
 
-// run measures. When ctx ends there is a result of the requests that had ended
-// until then, beside the error.
+// run runs the measurement. If ctx ends, it returns the error along with a result of the requests finished so far.
 func (b *Benchmark) run(ctx context.Context, requests []workload.Request) (*Result, error) {
 	b.failed = map[string]int{}
 	res := &Result{}
@@ -69,10 +68,9 @@ func (b *Benchmark) run(ctx context.Context, requests []workload.Request) (*Resu
 	return res, err
 }
 
-// direct submits to the engine. Tokenising is part of the work, as it is in
-// SGLang's engine.
+// direct submits to the engine. Tokenizing is part of the work, as in SGLang's engine.
 func (b *Benchmark) direct(ctx context.Context, requests []workload.Request, res *Result) error {
-	ctx, cancel := context.WithCancel(ctx) // an error ends what was submitted
+	ctx, cancel := context.WithCancel(ctx) // an error aborts submitted requests
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
@@ -123,7 +121,7 @@ func (b *Benchmark) direct(ctx context.Context, requests []workload.Request, res
 	return ctx.Err()
 }
 
-// request is one for the engine.
+// request converts a request for the engine.
 func (b *Benchmark) request(r *workload.Request, i int) (*api.Request, error) {
 	out := &api.Request{ID: strconv.Itoa(i), Input: r.Tokens, DPRank: -1, LogprobStart: -1, ReturnLogprob: b.Logprob}
 	if b.Logprob {
@@ -147,7 +145,7 @@ func (b *Benchmark) request(r *workload.Request, i int) (*api.Request, error) {
 	return out, nil
 }
 
-// overHTTP sends one request with all sequences.
+// overHTTP sends all sequences in one request.
 func (b *Benchmark) overHTTP(ctx context.Context, requests []workload.Request, res *Result) error {
 	var texts []string
 	var ids [][]int32

@@ -1,5 +1,5 @@
-// Package offline measures the throughput of an engine that is given all requests of a
-// data set at once, as SGLang's bench_offline_throughput does.
+// Package offline measures the throughput of an engine that gets all requests of a data set at once, like SGLang's
+// bench_offline_throughput.
 package offline
 
 import (
@@ -27,36 +27,36 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Benchmark is one of the engine in this process.
+// Benchmark is a throughput benchmark of the engine in this process.
 type Benchmark struct {
 	Model             launch.ModelArgs
 	Backend           string // Engine or Runtime
 	Spec              workload.Spec
 	SkipWarmup        bool
 	IgnoreEOS         bool
-	Sampling          map[string]json.RawMessage // over the requests' own
+	Sampling          map[string]json.RawMessage // overrides the requests' own parameters
 	Logprob           bool
 	LogprobStart      int
-	ProfileDir        string // record all ranks while it runs, into this; "": do not
+	ProfileDir        string // directory for a recording of all ranks; "": none
 	Activities        api.Activity
-	NoStack, NoShapes bool // what the window leaves out
+	NoStack, NoShapes bool // options of the window
 
 	Version string
 	Out     io.Writer
 	Say     *progress.Console
 
 	engine *launch.Engine
-	server *embedded.Server // nil: requests go to the engine itself
+	server *embedded.Server // nil: requests go directly to the engine
 	failed map[string]int   // requests of the last run, by reason
 }
 
-// Requests go to the engine itself, or over HTTP to a server of this process.
+// Backends: requests go directly to the engine, or over HTTP to a server in this process.
 const (
 	Engine  = "engine"
 	Runtime = "runtime"
 )
 
-// Result is a row of the results file.
+// Result is one row of the results file.
 type Result struct {
 	Backend           string  `json:"backend"`
 	Successful        int     `json:"successful_requests"`
@@ -70,7 +70,7 @@ type Result struct {
 	LastGenThroughput float64 `json:"last_gen_throughput"`
 }
 
-// rates fills in what follows from the counts.
+// rates computes the rates from the counts.
 func (r *Result) rates(took time.Duration, lastGen float64) {
 	r.Latency = took.Seconds()
 	r.RequestThroughput = float64(r.Successful) / r.Latency
@@ -106,8 +106,8 @@ func (r *Result) print(w io.Writer) error {
 	return err
 }
 
-// batch is the result for a run. It has no batch size: the requests are of all
-// lengths, and as many as ended.
+// batch returns the result in the form that a run keeps. It has no batch size: the requests differ in length, and any
+// number may have finished.
 func (r *Result) batch(profiled bool) (b bench.Batch, err error) {
 	b.Profiled = profiled
 	b.Row, err = json.Marshal(r)
@@ -122,7 +122,7 @@ func (r *Result) batch(profiled bool) (b bench.Batch, err error) {
 	return b, err
 }
 
-// Measure runs a warm-up and then all requests, and keeps what came of them.
+// Measure runs a warm-up and then all requests, and stores their results in keep.
 func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error {
 	requests, warmup, err := b.plan(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	}
 	keep.Server(b.Model.Map())
 	keep.About(func(m *runs.Manifest) { m.PlanHash = workload.Hash(requests, nil) })
-	// All requests come at once.
+	// All requests arrive at once.
 	b.Model.MaxQueuedRequests = max(b.Model.MaxQueuedRequests, len(requests))
 	if err := b.open(ctx, len(requests)); err != nil {
 		return err
@@ -170,10 +170,10 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	return errors.Join(res.print(b.Out), runErr, err)
 }
 
-// The warm-up is SGLang's, but its prompts come from no file.
+// The warm-up is SGLang's, except that its prompts do not come from a file.
 const warmPrompts, warmInput, warmOutput = 16, 256, 16
 
-// plan makes the requests, before ranks are loaded for nothing.
+// plan creates the requests, before any ranks are loaded.
 func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Request, err error) {
 	m, err := launch.Open(b.Model, func(string) {})
 	if err != nil {
@@ -203,7 +203,7 @@ func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Reque
 	return requests, warmup, err
 }
 
-// startProfile records from here on.
+// startProfile starts recording.
 func (b *Benchmark) startProfile(ctx context.Context) (id string, err error) {
 	id = strconv.FormatFloat(float64(time.Now().UnixNano())/1e9, 'f', -1, 64)
 	return id, b.engine.StartProfile(ctx, api.ProfileRequest{
@@ -211,10 +211,10 @@ func (b *Benchmark) startProfile(ctx context.Context) (id string, err error) {
 	})
 }
 
-// stopProfile ends the window and returns when its files are whole.
+// stopProfile ends the window and returns when its files are complete.
 func (b *Benchmark) stopProfile(id string, keep *experiment.Batches) error {
 	fmt.Fprintf(b.Out, "Monitoring %s for new trace files...\n", b.ProfileDir)
-	res, err := b.engine.StopProfile(context.Background()) // an interrupt does not lose them
+	res, err := b.engine.StopProfile(context.Background()) // an interrupt must not lose them
 	if err != nil {
 		return fmt.Errorf("profile %s: %w", id, err)
 	}

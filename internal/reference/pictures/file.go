@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Limits of names that SGLang makes.
+// Limits of SGLang's file names.
 const (
 	promptPart = 100
 	longest    = 150
@@ -20,7 +20,8 @@ const (
 
 var odd, runs = regexp.MustCompile(`[^A-Za-z0-9._-]`), regexp.MustCompile(`_+`)
 
-// fileName is what SGLang calls a picture: the beginning of the prompt, the time, eight digits of a hash of the parameters.
+// fileName is SGLang's name for an image: the beginning of the prompt, the time, and eight digits of a hash of the
+// parameters.
 func fileName(job *Job, p *planned, i int) string {
 	name := job.Name
 	if name == "" {
@@ -38,7 +39,7 @@ func fileName(job *Job, p *planned, i int) string {
 	return name
 }
 
-// plain leaves of a text what any file system takes.
+// plain removes the characters of a name that some file systems reject.
 func plain(name string) string {
 	ascii := strings.Map(func(r rune) rune {
 		if r > 127 {
@@ -53,7 +54,7 @@ func plain(name string) string {
 	return name
 }
 
-// numbered is the name of the i-th of several files: the first has it as it is.
+// numbered is the name of the i-th of several files. The first keeps its name.
 func numbered(name string, i int) string {
 	if i == 0 {
 		return name

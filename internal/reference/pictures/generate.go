@@ -1,5 +1,5 @@
-// Package pictures makes pictures of prompts with the embedded pipeline, as SGLang's sglang generate does: it loads, warms
-// up, generates one picture after the other, and leaves pictures, traces and reports of times.
+// Package pictures generates images from prompts with the embedded pipeline, like SGLang's sglang generate: it loads
+// the pipeline, warms up, generates one image after the other, and writes images, traces and timing reports.
 package pictures
 
 import (
@@ -17,40 +17,40 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// Job is what is to be generated: each prompt in each size, so many times.
+// Job describes the images to generate: each prompt in each size, Outputs times.
 type Job struct {
 	Pipeline    launch.PipelineArgs
 	Prompts     []string
 	Negative    string
 	Seed        uint64
-	Sizes       []Size   // none: the model's
+	Sizes       []Size   // nil: the model's
 	Steps       *int     // nil: the model's
 	Guidance    *float64 // nil: the model's
-	Outputs     int      // of each prompt and size
-	Dir, Name   string   // of pictures; Dir "": none is written, Name "": it is made
+	Outputs     int      // per prompt and size
+	Dir, Name   string   // of images; Dir "": not written, Name "": generated
 	WarmupSteps int      // 0: no warm-up
-	WarmupSizes []Size   // none: the first picture's
+	WarmupSizes []Size   // nil: the first image's
 	PerfDump    string   // "": none
 	Profile     *Profile // nil: none
 }
 
-// Size is that of a picture, in pixels.
+// Size is the size of an image in pixels.
 type Size struct{ Width, Height int }
 
-// Profile says what is recorded of each picture, see diffusion.Profile.
+// Profile selects the recorded part of each image. See diffusion.Profile.
 type Profile struct {
 	Steps     int
 	AllStages bool
 	Dir       string
 }
 
-// Show is where a run tells how it is going.
+// Show is the output of a run's progress.
 type Show struct {
 	Log     func(line string)
 	Console *progress.Console
 }
 
-// Picture is one that was made.
+// Picture is a generated image.
 type Picture struct {
 	Prompt string
 	Size   Size
@@ -60,7 +60,7 @@ type Picture struct {
 	Dump   string // path; "": none
 }
 
-// Run makes the pictures. What is wrong with the request is found before the first one.
+// Run generates the images. It finds errors of the job before the first one.
 func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 	p, err := launch.OpenPipeline(job.Pipeline, show.Log)
 	if err != nil {
@@ -92,13 +92,13 @@ func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 	return out, nil
 }
 
-// planned is a picture to be made.
+// planned is an image to generate.
 type planned struct {
 	Picture
 	job *diffusion.Job
 }
 
-// plan gives all pictures, and those that warm up for them, each checked.
+// plan returns all images and the warm-ups for them, all checked.
 func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Request, err error) {
 	for _, prompt := range job.Prompts {
 		q, err := p.Request(prompt, job.Negative)
@@ -137,7 +137,7 @@ func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Requ
 	return all, warmups, err
 }
 
-// warm gives pictures like the first one that nobody counts, in each size that was asked for.
+// warm returns warm-up requests like the first image, in each requested size.
 func warm(job *Job, p *launch.Pipeline, q diffusion.Request) (out []diffusion.Request, err error) {
 	if job.WarmupSteps == 0 {
 		return nil, nil
@@ -157,7 +157,7 @@ func warm(job *Job, p *launch.Pipeline, q diffusion.Request) (out []diffusion.Re
 	return out, nil
 }
 
-// one makes picture i and writes what is wanted of it.
+// one generates image i and writes its files.
 func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int, show Show) error {
 	bar := show.Console.Steps("Denoising")
 	defer bar.Close()
@@ -188,14 +188,14 @@ func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int,
 	return nil
 }
 
-// writeDump writes the report of a picture's times, whole or not at all.
+// writeDump writes an image's timing report atomically.
 func writeDump(path string, job *Job, pic *planned) error {
 	d := pic.Result.Dump(pic.job.ID, api.DumpGenerate, job.Pipeline.ModelPath)
 	d.Meta["prompt"] = []string{pic.Prompt}
 	return diffusion.WriteDump(path, d)
 }
 
-// writable makes the directories and tries what is to be written.
+// writable creates the directories and checks that the files can be written.
 func writable(job *Job, all []planned) error {
 	for i := range all {
 		for _, f := range []struct {

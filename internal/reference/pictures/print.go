@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Print writes what was made and how long it took: of one picture the stages, of several a line for each workload, which
-// is a prompt in a size with a number of steps.
+// Print writes the results and times. For one image it lists the stages; for several, it prints a line for each
+// workload, a prompt in a size with a number of steps.
 func Print(w io.Writer, all []Picture) error {
 	if len(all) == 1 {
 		return printOne(w, &all[0])
@@ -85,7 +85,7 @@ func printWorkloads(w io.Writer, all []Picture) error {
 
 func median(d []time.Duration) time.Duration { return time.Duration(metric.Median(d)) }
 
-// shorten is what of a prompt stands in a table.
+// shorten returns the part of a prompt shown in a table.
 func shorten(prompt string) string {
 	const most = 40
 	if r := []rune(prompt); len(r) > most {

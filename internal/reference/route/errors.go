@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// failure is an error of the router's own, with its HTTP status.
+// failure is one of the router's own errors, with its HTTP status.
 type failure struct {
 	status  int
 	message string
@@ -16,7 +16,7 @@ type failure struct {
 
 func (e *failure) Error() string { return e.message }
 
-// value is the error object in the dialect of a route.
+// value is the error object in the format of a route.
 func (e *failure) value(native bool) any {
 	typ := http.StatusText(e.status)
 	if native {
@@ -31,11 +31,11 @@ func (e *failure) event(native bool) []byte {
 	if !native {
 		v = map[string]any{"error": v}
 	}
-	text, _ := json.Marshal(v) // strings and numbers only
+	text, _ := json.Marshal(v) // only strings and numbers
 	return append(wire.AppendEvent(nil, text), wire.Done...)
 }
 
-// native tells whether a path is of SGLang's own API, whose errors look different.
+// native reports whether a path belongs to SGLang's own API, whose errors have a different format.
 func native(path string) bool { return path == "/generate" }
 
 // refuse writes the error as the reply.
@@ -49,13 +49,13 @@ func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
 
 func writeJSON(rw http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // a worker's odd value
+	if err != nil { // an unexpected value from a worker
 		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be passed on"}`)
 	}
 	httpguard.WriteJSON(rw, status, text)
 }
 
-// passWhole gives a client a worker's whole reply.
+// passWhole sends a worker's whole reply to the client.
 func passWhole(rw http.ResponseWriter, status int, header http.Header, body []byte) {
 	copyHeader(rw.Header(), header)
 	httpguard.WriteWhole(rw, status, body)

@@ -15,32 +15,32 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// outcome is what became of a request on one worker.
+// outcome is the result of a request to one worker.
 type outcome struct {
 	Worker    string `json:"worker"`
 	URL       string `json:"url"`
 	Role      string `json:"role,omitempty"`
 	Success   bool   `json:"success"`
-	Status    int    `json:"status"`  // of its reply; 0: there was none
-	Message   string `json:"message"` // the reply, or why there is none
+	Status    int    `json:"status"`  // of its reply; 0: no reply
+	Message   string `json:"message"` // the reply, or the reason for its absence
 	OutputDir string `json:"output_dir,omitempty"`
 
 	header http.Header
 	body   []byte
 }
 
-// pass gives a client the worker's whole reply.
+// pass sends the worker's whole reply to the client.
 func (o *outcome) pass(rw http.ResponseWriter) { passWhole(rw, o.Status, o.header, o.body) }
 
-// outcomes is one reply for all workers.
+// outcomes is a combined reply of several workers.
 type outcomes struct {
 	Success bool      `json:"success"`
 	Message string    `json:"message"`
 	Workers []outcome `json:"workers"`
 }
 
-// chosen are the workers that a request is for: all, or those of ?role= and ?worker=,
-// which is an id or a URL and may be repeated.
+// chosen returns the workers that a request addresses: all, or those selected by ?role= and ?worker=, which is an id or
+// a URL and may be repeated.
 func (rt *Router) chosen(r *http.Request) ([]*worker, *failure) {
 	query := r.URL.Query()
 	role := query.Get("role")
@@ -68,7 +68,7 @@ func (rt *Router) chosen(r *http.Request) ([]*worker, *failure) {
 	return out, nil
 }
 
-// find is a worker by its id or URL; nil: there is none.
+// find returns a worker by its id or URL, or nil.
 func (rt *Router) find(name string) *worker {
 	for _, w := range rt.workers {
 		if w.id == name || w.url == strings.TrimRight(name, "/") {
@@ -78,8 +78,7 @@ func (rt *Router) find(name string) *worker {
 	return nil
 }
 
-// fan sends a request to many workers, side by side, those that are down too: they
-// may be slow only.
+// fan sends a request to many workers in parallel, including those that are down: they may only be slow.
 func (rt *Router) fan(ctx context.Context, to []*worker, q *request, body func(w *worker) []byte, patience time.Duration) []outcome {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -122,8 +121,7 @@ func (rt *Router) fan(ctx context.Context, to []*worker, q *request, body func(w
 	return out
 }
 
-// status is that of one reply for all: theirs where they agree, else that of the
-// router, whose workers did not do as they were asked.
+// status is the HTTP status of a combined reply: the workers' status if they agree, else Bad Gateway.
 func status(all []outcome) int {
 	for _, o := range all {
 		if o.Status == 0 || o.Status != all[0].Status {
@@ -133,7 +131,7 @@ func status(all []outcome) int {
 	return all[0].Status
 }
 
-// sum makes one reply of many; done is what the successful did.
+// sum combines outcomes into one reply. done describes the successful action.
 func sum(all []outcome, done string) outcomes {
 	s := outcomes{Workers: all}
 	n := 0
@@ -147,7 +145,7 @@ func sum(all []outcome, done string) outcomes {
 	return s
 }
 
-// takeFan is the start of all routes that reach many workers by POST.
+// takeFan begins every POST route that addresses many workers.
 func (rt *Router) takeFan(rw http.ResponseWriter, r *http.Request) (*request, []*worker, bool) {
 	to, bad := rt.chosen(r)
 	var q *request
@@ -162,8 +160,7 @@ func (rt *Router) takeFan(rw http.ResponseWriter, r *http.Request) (*request, []
 	return q, to, true
 }
 
-// flushCache is /flush_cache for the chosen workers; the reply is that of one where
-// all agree.
+// flushCache is /flush_cache for the chosen workers. If all agree, it returns one worker's reply.
 func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -171,7 +168,7 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	}
 	patience := startPatience
 	if v := r.URL.Query().Get("timeout"); v != "" {
-		// A worker waits so long until it is idle.
+		// A worker waits that long until it is idle.
 		q.path += "?timeout=" + url.QueryEscape(v)
 		if d, err := time.ParseDuration(v + "s"); err == nil && d > 0 {
 			patience += d
@@ -191,7 +188,7 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	all[0].pass(rw)
 }
 
-// abortRequest tells all workers: one of them has the request.
+// abortRequest forwards to all chosen workers: one of them has the request.
 func (rt *Router) abortRequest(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -201,7 +198,7 @@ func (rt *Router) abortRequest(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, status(all), sum(all, "were told"))
 }
 
-// healthGenerate asks each worker for a token. 200: requests can be served.
+// healthGenerate makes each worker generate a token. Status 200 means that requests can be served.
 func (rt *Router) healthGenerate(rw http.ResponseWriter, r *http.Request) {
 	q := &request{method: http.MethodGet, path: "/health_generate"}
 	well := map[string]bool{}
@@ -224,8 +221,7 @@ func (rt *Router) oneWorker(rw http.ResponseWriter, r *http.Request) {
 	rt.refuse(rw, r.URL.Path, &failure{http.StatusNotFound, fmt.Sprintf("no worker %q: GET /workers lists them", r.PathValue("id"))})
 }
 
-// ofWorker is /workers/{id}/…: the API of one worker as it is, for those who cannot
-// reach it.
+// ofWorker is /workers/{id}/…: the unchanged API of one worker, for clients that cannot reach it.
 func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level httpguard.Auth) {
 	w := rt.find(r.PathValue("id"))
 	if w == nil {
@@ -237,7 +233,7 @@ func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level httpgu
 		rt.refuse(rw, r.URL.Path, bad)
 		return
 	}
-	// From "/workers/ID" on, as the client escaped it.
+	// The path from "/workers/ID" on, as escaped by the client.
 	_, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/workers/"), "/")
 	q.path, q.admin, q.native = "/"+rest, level == httpguard.Admin, native("/"+rest)
 	if r.URL.RawQuery != "" {

@@ -15,15 +15,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// request is what a client asked.
+// request is a client's request.
 type request struct {
 	method string
-	path   string // with the query
+	path   string // including the query
 	header http.Header
 	body   []byte
 	native bool
-	admin  bool // goes with the admin key
-	// rewrite may put another body in the place of a reply's; nil: replies are as they are.
+	admin  bool // sent with the admin key
+	// rewrite may replace the body of a reply; nil: replies are passed unchanged.
 	rewrite func(*http.Response)
 }
 
@@ -50,7 +50,7 @@ func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *fail
 	return q, nil
 }
 
-// hop are headers of one connection. Host and Content-Length are set anew.
+// hop are headers of a single connection. Host and Content-Length are set anew.
 var hop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Content-Length"}
 
 func copyHeader(dst, src http.Header) {
@@ -66,8 +66,7 @@ func copyHeader(dst, src http.Header) {
 	}
 }
 
-// send sends one request to a worker, with the worker's key if the router has one, else
-// with the client's.
+// send sends one request to a worker, with the worker's key if the router has one, else with the client's.
 func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Response, error) {
 	var body io.Reader
 	if q.body != nil {
@@ -91,21 +90,21 @@ func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Respon
 	if _, ok := req.Header["User-Agent"]; !ok {
 		req.Header.Set("User-Agent", "stepscope-route")
 	}
-	// Without a value it is not sent, but tells the transport that it may send the
-	// request again when an idle connection turns out to be closed.
+	// Without a value it is not sent, but it lets the transport repeat the request if an idle connection turns out to
+	// be closed.
 	req.Header["Idempotency-Key"] = nil
 	return rt.transport.RoundTrip(req)
 }
 
-// context is that of a client's request: it ends with the client, and when the router
-// gives up at shutdown.
+// context returns the context of a client's request. It ends with the client, and when the router stops waiting at
+// shutdown.
 func (rt *Router) context(r *http.Request) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(rt.base, func() { cancel(context.Cause(rt.base)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// any sends a request to any worker; with prefill and decode apart to a prefill worker.
+// any sends a request to any worker; in PD mode, to a prefill worker.
 func (rt *Router) any(rw http.ResponseWriter, r *http.Request) {
 	p := rt.plain
 	if p == nil {
@@ -171,14 +170,14 @@ func (rt *Router) plainRequest(rw http.ResponseWriter, r *http.Request, from *po
 	rt.refuse(rw, r.URL.Path, exhausted(last))
 }
 
-// more tells whether a request may be tried on one more worker.
+// more reports whether a request may be tried on another worker.
 func (rt *Router) more(from *pool, tried []*worker) bool {
 	return len(tried) <= rt.o.MaxRetries && slices.ContainsFunc(from.workers, func(w *worker) bool {
 		return w.up.Load() && !slices.Contains(tried, w)
 	})
 }
 
-// gone ends a request whose client has left, or that the router gives up.
+// gone ends a request whose client has left or that the router aborts.
 func (rt *Router) gone(rw http.ResponseWriter, r *http.Request, ctx context.Context) {
 	if errors.Is(context.Cause(ctx), errShutdown) {
 		rt.refuse(rw, r.URL.Path, &failure{http.StatusServiceUnavailable, errShutdown.Error()})

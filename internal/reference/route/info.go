@@ -7,20 +7,19 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// WorkerInfo is a worker in the reply of GET /workers. The fields are those of
-// SGLang's gateway.
+// WorkerInfo is a worker in the reply of GET /workers. The fields are those of SGLang's gateway.
 type WorkerInfo struct {
-	ID            string `json:"id"` // ROUTER/workers/ID is its API
+	ID            string `json:"id"` // its API is at ROUTER/workers/ID
 	URL           string `json:"url"`
 	Type          string `json:"worker_type"` // regular, prefill or decode
 	Healthy       bool   `json:"is_healthy"`
-	Load          int64  `json:"load"` // requests it has
+	Load          int64  `json:"load"` // its requests
 	BootstrapPort int64  `json:"bootstrap_port,omitempty"`
 }
 
 // WorkerList is the reply of GET /workers.
 type WorkerList struct {
-	Router  string         `json:"router"` // stepscope: /workers/{id}/… leads to each
+	Router  string         `json:"router"` // stepscope: /workers/{id}/… leads to each worker
 	Workers []WorkerInfo   `json:"workers"`
 	Total   int            `json:"total"`
 	Stats   map[string]int `json:"stats"`
@@ -49,14 +48,14 @@ func (rt *Router) listWorkers(rw http.ResponseWriter, _ *http.Request) {
 	writeJSON(rw, http.StatusOK, l)
 }
 
-// health is 200 when requests can be served.
+// health returns 200 if requests can be served.
 func (rt *Router) health(rw http.ResponseWriter, _ *http.Request) {
 	if rt.draining.Load() || !rt.canServe() {
 		rw.WriteHeader(http.StatusServiceUnavailable)
 	}
 }
 
-// ups are the workers that are up.
+// ups returns the workers that are up.
 func (rt *Router) ups() (out []*worker) {
 	for _, w := range rt.workers {
 		if w.up.Load() {
@@ -66,7 +65,7 @@ func (rt *Router) ups() (out []*worker) {
 	return out
 }
 
-// gather asks the workers that are up for something of their own.
+// gather sends the request to all workers that are up.
 func (rt *Router) gather(rw http.ResponseWriter, r *http.Request) ([]outcome, bool) {
 	to := rt.ups()
 	if len(to) == 0 {
@@ -88,9 +87,8 @@ func (rt *Router) gather(rw http.ResponseWriter, r *http.Request) ([]outcome, bo
 	return nil, false
 }
 
-// serverInfo is GET /server_info. In front of plain workers: the first one's, with the
-// internal states of all. With prefill and decode apart, as SGLang's balancer has it:
-// what each says of itself, and the states of the decode workers.
+// serverInfo is GET /server_info. For plain workers it is the first one's reply, with the internal states of all. In PD
+// mode, like SGLang's balancer, it has each worker's own information and the states of the decode workers.
 func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {
@@ -119,7 +117,7 @@ func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, out)
 }
 
-// loads is GET /v1/loads: the first worker's, with the ranks of all.
+// loads is GET /v1/loads: the first worker's reply, with the ranks of all workers.
 func (rt *Router) loads(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {
@@ -138,7 +136,7 @@ func (rt *Router) loads(rw http.ResponseWriter, r *http.Request) {
 		ranks, _ := one["loads"].([]any)
 		list = append(list, named(ranks, o.Worker)...)
 	}
-	if out == nil { // ?format=prometheus is no JSON
+	if out == nil { // ?format=prometheus is not JSON
 		rw.Header().Set("Content-Type", all[0].header.Get("Content-Type"))
 		rw.Write(all[0].body)
 		return
@@ -163,7 +161,7 @@ func (rt *Router) oldLoad(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, list)
 }
 
-// named says of each rank whose it is.
+// named adds the worker's name to each rank.
 func named(ranks []any, worker string) []any {
 	for _, rank := range ranks {
 		if fields, ok := rank.(map[string]any); ok {

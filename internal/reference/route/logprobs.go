@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// A decode worker tells no log probabilities of the prompt: its prefill worker has
-// computed it. As SGLang's balancer does, the router puts those of the prefill
-// worker's reply into the decode worker's, whose are empty.
+// A decode worker returns no log probabilities of the prompt, because its prefill worker has computed it. Like SGLang's
+// balancer, the router copies them from the prefill worker's reply into the decode worker's, where they are empty.
 
-// logprobKeys are the members of meta_info that are about the prompt.
+// logprobKeys are the members of meta_info about the prompt.
 var logprobKeys = []string{"input_token_logprobs", "input_top_logprobs", "input_token_ids_logprobs"}
 
-// wantsLogprobs tells whether a body of /generate asks for log probabilities, for one
-// prompt or some of a batch.
+// wantsLogprobs reports whether a body of /generate asks for log probabilities, for its prompt or for some of a batch.
 func wantsLogprobs(body []byte) (wants bool) {
 	scanObject(body, func(key, value []byte) {
 		if string(key) == "return_logprob" {
@@ -28,10 +26,10 @@ func wantsLogprobs(body []byte) (wants bool) {
 	return wants
 }
 
-// ofPrompt are those members of the replies to a batch, by index.
+// ofPrompt holds the members logprobKeys of the replies to a batch, by index.
 type ofPrompt map[int]map[string]json.RawMessage
 
-// generated is a reply of /generate, or an event of it, with all its members.
+// generated is a reply of /generate, or an event of one, with all its members.
 type generated map[string]json.RawMessage
 
 func (g generated) index(n int) int {
@@ -41,7 +39,7 @@ func (g generated) index(n int) int {
 	return n
 }
 
-// replies reads an object or a list of them; nil: it is neither.
+// replies parses an object or a list of objects. nil: it is neither.
 func replies(text []byte) (list []generated, single bool) {
 	var one generated
 	if json.Unmarshal(text, &one) == nil && one != nil {
@@ -53,7 +51,7 @@ func replies(text []byte) (list []generated, single bool) {
 	return list, false
 }
 
-// promptLogprobs reads them of a prefill worker's reply.
+// promptLogprobs reads the prompt's log probabilities from a prefill worker's reply.
 func promptLogprobs(body []byte) ofPrompt {
 	out := ofPrompt{}
 	add := func(text []byte) {
@@ -77,8 +75,7 @@ func promptLogprobs(body []byte) ofPrompt {
 	return out
 }
 
-// into puts them into a decode worker's reply where that has none; the text stays as it
-// is where nothing is to be done.
+// into adds them to a decode worker's reply if it has none. Otherwise it returns the text unchanged.
 func (o ofPrompt) into(text []byte) []byte {
 	list, single := replies(text)
 	changed := false
@@ -95,7 +92,7 @@ func (o ofPrompt) into(text []byte) []byte {
 			}
 		}
 		if mine {
-			g["meta_info"], _ = json.Marshal(meta) // it was JSON before
+			g["meta_info"], _ = json.Marshal(meta) // it was parsed from JSON
 			changed = true
 		}
 	}
@@ -111,13 +108,13 @@ func (o ofPrompt) into(text []byte) []byte {
 	return out
 }
 
-// none tells an empty list, null or nothing.
+// none reports whether v is an empty list, null or missing.
 func none(v json.RawMessage) bool {
 	s := strings.Join(strings.Fields(string(v[:min(len(v), 16)])), "")
 	return s == "" || s == "null" || s == "[]"
 }
 
-// addLogprobs has a decode worker's reply read through a merger.
+// addLogprobs passes a decode worker's reply through a merger.
 func addLogprobs(ctx context.Context, res *http.Response, prefill *prefillSide) {
 	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Encoding") != "" {
 		return
@@ -127,21 +124,21 @@ func addLogprobs(ctx context.Context, res *http.Response, prefill *prefillSide) 
 	res.Header.Del("Content-Length")
 }
 
-// merger gives a reply whose events, or which as a whole, have what is missing.
+// merger adds the missing log probabilities to a reply: to its events, or to the whole.
 type merger struct {
 	io.Reader
 	io.Closer
-	ctx     context.Context // of the request: nobody else's call waits in Read
+	ctx     context.Context // of the request; no other call waits in Read
 	prefill *prefillSide
 	events  bool
 	of      ofPrompt
-	raw     []byte // read, not looked at yet
-	out     []byte // to be given
+	raw     []byte // read, not yet processed
+	out     []byte // ready to be returned
 	err     error
 	buf     [4096]byte
 }
 
-// Read gives what is ready, as soon as there is something.
+// Read returns data as soon as some is ready.
 func (m *merger) Read(p []byte) (int, error) {
 	for len(m.out) == 0 && m.err == nil {
 		var n int
@@ -157,13 +154,13 @@ func (m *merger) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take moves what is whole from raw to out.
+// take moves complete events from raw to out.
 func (m *merger) take() {
 	if !m.events {
 		if m.err == io.EOF {
 			m.raw = m.merged(m.raw)
 		}
-		if m.err != nil || len(m.raw) > maxReply { // larger than anybody's: as it is
+		if m.err != nil || len(m.raw) > maxReply { // larger than any real reply: passed unchanged
 			m.out, m.raw = m.raw, nil
 		}
 		return
@@ -185,8 +182,7 @@ func (m *merger) take() {
 	}
 }
 
-// logprobGrace is how long a decode worker's reply waits for its prefill worker's,
-// which ends before it mostly.
+// logprobGrace is how long a decode worker's reply waits for its prefill worker's, which usually ends first.
 const logprobGrace = 5 * time.Second
 
 func (m *merger) merged(text []byte) []byte {

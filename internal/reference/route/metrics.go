@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// metrics counts what is not counted by worker.
+// metrics are the counters that are not per worker.
 type metrics struct {
 	requests atomic.Int64
 	retries  atomic.Int64
 	refused  atomic.Int64
 }
 
-// Metrics serves GET /metrics, to anybody: Prometheus text (exposition format 0.0.4).
+// Metrics serves GET /metrics without a key, as Prometheus text (exposition format 0.0.4).
 func (rt *Router) Metrics(rw http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder
 	family := func(name, kind, help string, samples func(sample func(labels string, v int64))) {
@@ -25,7 +25,7 @@ func (rt *Router) Metrics(rw http.ResponseWriter, _ *http.Request) {
 	each := func(v func(*worker) int64) func(func(string, int64)) {
 		return func(sample func(string, int64)) {
 			for _, w := range rt.workers {
-				// Neither a URL nor an id has what a label must escape.
+				// Neither URLs nor ids contain characters that a label must escape.
 				sample(fmt.Sprintf("{worker=%q,worker_type=%q}", w.url, w.kind()), v(w))
 			}
 		}

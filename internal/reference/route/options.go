@@ -13,60 +13,60 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// Backend is a worker.
+// Backend describes a worker.
 type Backend struct {
 	URL           string
-	Role          string // api.Prefill, api.Decode, or nothing: it serves whole requests
-	BootstrapPort int    // of a prefill worker; 0: what it says itself, if it does
+	Role          string // api.Prefill, api.Decode, or "": it serves whole requests
+	BootstrapPort int    // of a prefill worker; 0: as reported by the worker, if it does
 }
 
-// Options configure a Router. Times and counts of zero mean their defaults.
+// Options configure a Router. Zero times and counts mean their defaults.
 type Options struct {
 	Workers []Backend
 
-	// Policy of plain workers, and of those of a role that has none of its own; one
-	// of Policies. Default: cache_aware.
+	// Policy of plain workers, and of workers whose role has no policy of its own; one of Policies. Default:
+	// cache_aware.
 	Policy, PrefillPolicy, DecodePolicy string
 	Cache                               CacheOptions
 
-	APIKey      string // clients must bring it, workers get it
-	AdminAPIKey string // instead, for profile, flush and abort routes
-	Insecure    bool   // beyond loopback no key is needed
-	WorkerKey   string // workers get it instead of both
-	// AllowedHosts are names, besides those of loopback, by which a router that
-	// listens on loopback without a key may be addressed.
+	APIKey      string // required from clients, sent to workers
+	AdminAPIKey string // replaces APIKey on profile, flush and abort routes
+	Insecure    bool   // no key is required beyond loopback
+	WorkerKey   string // sent to workers instead of both
+	// AllowedHosts are host names, besides those of loopback, that clients may use to address a router that listens on
+	// loopback without a key.
 	AllowedHosts []string
 
 	ConnectTimeout time.Duration // default 5 s
-	RequestTimeout time.Duration // to the first byte of a reply, and from one to the next; default 30 min
-	WriteTimeout   time.Duration // a client may take nothing for so long; default 60 s
+	RequestTimeout time.Duration // to the first byte of a reply, and between further bytes; default 30 min
+	WriteTimeout   time.Duration // longest stall of a client that does not read; default 60 s
 	BodyTimeout    time.Duration // to read a request's body; default 60 s
-	DrainTimeout   time.Duration // running requests may take so long at shutdown; default 30 s
-	StartTimeout   time.Duration // until the first workers must have come up; default 30 min
-	MaxRetries     int           // further workers that a request is tried on; below 0: none; default 5
+	DrainTimeout   time.Duration // time for running requests at shutdown; default 30 s
+	StartTimeout   time.Duration // until the first workers must be up; default 30 min
+	MaxRetries     int           // further workers on which a request is tried; below 0: none; default 5
 	MaxBodyBytes   int64         // default 512 MiB
 
 	HealthPath      string        // default /health
-	HealthInterval  time.Duration // between probes of a worker that is up and answers nothing else; default 10 s
+	HealthInterval  time.Duration // between probes of a worker that is up and sends no other replies; default 10 s
 	HealthTimeout   time.Duration // default 5 s
-	HealthFailures  int           // in a row until a worker is down; default 3
-	HealthSuccesses int           // in a row until it is up again; default 2
+	HealthFailures  int           // consecutive failures until a worker is down; default 3
+	HealthSuccesses int           // consecutive successes until it is up again; default 2
 
 	Log *slog.Logger // nil: none
 
-	// retryHealth is the pause between probes of a worker that is not well.
+	// retryHealth is the pause between probes of an unhealthy worker.
 	retryHealth time.Duration
 }
 
-// CacheOptions are those of the policy cache_aware. All zero: 0.3, 64, 1.5, 64 MiB.
+// CacheOptions configure the policy cache_aware. All zero: 0.3, 64, 1.5, 64 MiB.
 type CacheOptions struct {
-	Threshold   float64 // part of a prompt that a worker must know
+	Threshold   float64 // fraction of a prompt that a worker must know
 	BalanceAbs  int     // requests
 	BalanceRel  float64
-	MaxTreeSize int // bytes of prompts remembered for each worker
+	MaxTreeSize int // bytes of prompts remembered per worker
 }
 
-// Policies are the ways to choose a worker.
+// Policies are the policies for choosing a worker.
 var Policies = []string{"random", "round_robin", "power_of_two", "cache_aware"}
 
 func (o Options) withDefaults() Options {
@@ -94,7 +94,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check looks at values that no default mends.
+// check returns an error for invalid values without a default.
 func (o *Options) check() error {
 	roles := map[string]int{}
 	urls := map[string]bool{}

@@ -19,9 +19,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// bootstrap returns the body with the fields by which a prefill worker and a decode
-// worker find each other: where the prefill worker's bootstrap server is, and a room,
-// random in 63 bits; for a batch, lists of as many.
+// bootstrap adds the fields by which a prefill worker and a decode worker find each other: the address of the prefill
+// worker's bootstrap server, and a room, random in 63 bits. For a batch they are lists of its length.
 func bootstrap(body []byte, w *worker) ([]byte, error) {
 	end, members, ok := scanObject(body, func(_, _ []byte) {})
 	if !ok {
@@ -47,7 +46,7 @@ func bootstrap(body []byte, w *worker) ([]byte, error) {
 		return append(out, ']')
 	}
 	out := make([]byte, 0, len(body)+(len(host)+len(port)+32)*max(1, n)+80)
-	// Behind the members that are there: of two with one name the last counts.
+	// Append them after the existing members: if a name occurs twice, the last counts.
 	out = append(out, body[:end]...)
 	if members > 0 {
 		out = append(out, ',')
@@ -58,38 +57,38 @@ func bootstrap(body []byte, w *worker) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// prefillFailure is what went wrong on the prefill side.
+// prefillFailure is an error of the prefill side.
 type prefillFailure struct {
 	error
 	w     *worker
 	reply *answer // if it answered
 }
 
-// answer is a whole reply of a worker.
+// answer is a worker's whole reply.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	again  bool // another worker may do better
+	again  bool // another worker may succeed
 }
 
-// prefillGrace is how long a prefill may go on when its client has all tokens.
+// prefillGrace is how long a prefill may continue after its client has all tokens.
 const prefillGrace = 10 * time.Second
 
-// peerGrace is how long the other worker of a pair is waited for, when one says that
-// it failed: of a transfer that broke off both tell, and one of them knows why.
+// peerGrace is how long to wait for the other worker of a pair after one has failed: when a transfer breaks, both fail,
+// and one of them knows the cause.
 const peerGrace = time.Second
 
-// prefillSide is a request on its prefill worker.
+// prefillSide is a request in progress on its prefill worker.
 type prefillSide struct {
 	cancel func()
 	done   chan struct{} // closed when it is over
-	// Of one that is over.
-	failure *prefillFailure // nil: it went well
-	body    []byte          // of its reply, if it is wanted
+	// Set when it is over.
+	failure *prefillFailure // nil: success
+	body    []byte          // of its reply, if requested
 }
 
-// over tells whether it is, waiting for that no longer than d.
+// over waits for the end, for at most d, and reports whether it came.
 func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -107,9 +106,9 @@ func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// sendPrefill sends a request to a prefill worker and reads its reply, which nobody
-// wants but for its failure and its log probabilities. A failure ends the decode side,
-// by fail. The request ends when cancel is called, at the latest at the router's own end.
+// sendPrefill sends a request to a prefill worker and reads its reply. Only a failure and the log probabilities of the
+// reply are used. A failure ends the decode side through fail. The request ends when cancel is called, or when the
+// router does.
 func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)) *prefillSide {
 	ctx, stop := context.WithCancelCause(rt.base)
 	s := &prefillSide{cancel: func() { stop(context.Canceled) }, done: make(chan struct{})}
@@ -128,7 +127,7 @@ func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)
 	return s
 }
 
-// readPrefill is sendPrefill's work.
+// readPrefill does the work of sendPrefill.
 func (rt *Router) readPrefill(ctx context.Context, w *worker, q *request, keep bool) (*prefillFailure, []byte) {
 	p, err := rt.open(ctx, w, q)
 	if err != nil {
@@ -166,21 +165,21 @@ func (p *reply) answer() *answer {
 	return &answer{p.res.StatusCode, p.res.Header, p.rest(), again}
 }
 
-// pass gives a client a worker's whole answer.
+// pass sends a worker's whole answer to the client.
 func (a *answer) pass(rw http.ResponseWriter) { passWhole(rw, a.status, a.header, a.body) }
 
-// secondhand tells whether a decode worker's reply may be about its prefill worker.
+// secondhand reports whether a decode worker's reply may describe a failure of its prefill worker.
 func secondhand(p *reply) bool {
 	return p.res.StatusCode == http.StatusInternalServerError ||
 		p.res.StatusCode == http.StatusOK && isEvents(p.res.Header) && bytes.HasPrefix(p.buf[:p.n], []byte(`data: {"error"`))
 }
 
-// parted is how SGLang's workers and stepscope's say that keys and values did not come
-// from the one to the other. Neither need be at fault: another pair may do better.
+// parted matches the messages of SGLang's and stepscope's workers about a failed transfer of keys and values. Neither
+// side need be at fault: another pair may succeed.
 var parted = regexp.MustCompile(`(?i)(bootstrap|handshake|transfer) failed`)
 
-// pair sends a request to a prefill and a decode worker, and on to another pair where
-// one of the two fails before the decode worker's first byte.
+// pair sends a request to a prefill and a decode worker, and to another pair if either fails before the decode worker's
+// first byte.
 func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 	q, bad := rt.take(rw, r)
 	if bad != nil {
@@ -236,11 +235,11 @@ func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 // triedPairs are the workers on which a request has failed.
 type triedPairs struct{ prefill, decode []*worker }
 
-// and is the list with one more.
+// and returns the list with w appended.
 func and(list []*worker, w *worker) []*worker { return append(slices.Clone(list), w) }
 
-// add notes who failed; false: no other is left. Where either of a pair may have, both
-// are left out as far as there are others.
+// add records failed workers and reports whether others are left. If either of a pair may have failed, both are
+// excluded as far as there are others.
 func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
 	for _, w := range blame {
 		list := &t.prefill
@@ -254,8 +253,8 @@ func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
 	return more
 }
 
-// tryPair sends a request to a pair. Without an error the client has a reply, or has
-// gone. Else blame are those of the two that may have failed before there was one.
+// tryPair sends a request to a pair. Without an error, the client has a reply or has gone. With one, no reply was sent,
+// and blame are the workers of the pair that may have failed.
 func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *request, pw, dw *worker, tried *triedPairs) (blame []*worker, err error) {
 	dctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
@@ -263,14 +262,14 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 	prefill := rt.sendPrefill(pw, q, merge, failed)
 	whole := false
 	defer func() {
-		if whole { // its last bytes may still be on the way
+		if whole { // its last bytes may still be in flight
 			time.AfterFunc(prefillGrace, prefill.cancel)
 			return
 		}
 		prefill.cancel()
 	}()
 	others := rt.more(rt.prefill, and(tried.prefill, pw)) || rt.more(rt.decode, and(tried.decode, dw))
-	// refused passes a prefill worker's refusal on, or gives it to another pair.
+	// refused passes on a prefill worker's refusal, or lets another pair try.
 	refused := func(f *prefillFailure) ([]*worker, error) {
 		if f.reply != nil && others && parted.Match(f.reply.body) {
 			return []*worker{pw, dw}, f.error

@@ -7,13 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// policy chooses a worker. All methods are for many goroutines.
+// policy chooses a worker. All methods are safe for concurrent use.
 type policy interface {
-	// pick chooses from workers that are up, at least one. key is the raw prompt,
-	// where wantsKey says that it matters.
+	// pick chooses from workers that are up, at least one. key is the raw prompt if wantsKey returns true.
 	pick(from []*worker, key []byte) *worker
 	wantsKey() bool
-	// forget drops what is remembered of a worker.
+	// forget removes everything remembered about a worker.
 	forget(w *worker)
 }
 
@@ -29,7 +28,7 @@ func newPolicy(name string, o CacheOptions) policy {
 	return newCacheAware(o)
 }
 
-// keyless is what policies that look at no prompt have in common.
+// keyless is the common part of policies that ignore the prompt.
 type keyless struct{}
 
 func (keyless) wantsKey() bool { return false }
@@ -48,7 +47,7 @@ func (p *roundRobin) pick(from []*worker, _ []byte) *worker {
 	return from[(p.next.Add(1)-1)%uint64(len(from))]
 }
 
-// powerOfTwo takes the one with fewer requests of two that are drawn.
+// powerOfTwo draws two workers and picks the one with fewer requests.
 type powerOfTwo struct{ keyless }
 
 func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
@@ -63,14 +62,13 @@ func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
 	return from[a]
 }
 
-// cacheAware sends a prompt to the worker that has seen the most of its beginning,
-// and so may have it in its prefix cache. It is the policy of SGLang's router: where
-// loads differ by more than BalanceAbs requests and a factor of BalanceRel, or no
-// worker knows more than Threshold of the prompt, the least loaded gets it.
+// cacheAware sends a prompt to the worker that has seen the longest prefix of it and so may have it in its prefix
+// cache. It is the policy of SGLang's router: if loads differ by more than BalanceAbs requests and a factor of
+// BalanceRel, or if no worker knows more than Threshold of the prompt, the least loaded worker gets it.
 type cacheAware struct {
 	o  CacheOptions
 	mu sync.Mutex
-	// seen has what was sent to each worker.
+	// seen holds the prompts sent to each worker.
 	seen  map[*worker]*prefixes
 	chain []uint64
 }
@@ -103,7 +101,7 @@ func (p *cacheAware) pick(from []*worker, key []byte) *worker {
 		}
 	}
 	if best == nil {
-		// Of equally loaded ones that with the most room.
+		// Among equally loaded workers, pick the one with the most room.
 		best = slices.MinFunc(from, func(a, b *worker) int {
 			if d := a.running.Load() - b.running.Load(); d != 0 {
 				return int(d)
@@ -115,7 +113,7 @@ func (p *cacheAware) pick(from []*worker, key []byte) *worker {
 	return best
 }
 
-// of is called with mu held.
+// of returns a worker's prefixes. The caller holds mu.
 func (p *cacheAware) of(w *worker) *prefixes {
 	t := p.seen[w]
 	if t == nil {

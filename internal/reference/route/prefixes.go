@@ -7,8 +7,8 @@ const blockBytes = 64
 
 var seed = maphash.MakeSeed()
 
-// appendChain cuts a prompt into blocks, the last of which may be short, and appends
-// for each the hash of all up to it: equal hashes stand for equal prefixes.
+// appendChain splits a prompt into blocks (the last may be short) and appends for each block the hash of the prompt up
+// to its end: equal hashes mean equal prefixes.
 func appendChain(dst []uint64, key []byte, most int) []uint64 {
 	var h uint64
 	for ; len(key) > 0 && len(dst) < most; key = key[min(len(key), blockBytes):] {
@@ -19,13 +19,12 @@ func appendChain(dst []uint64, key []byte, most int) []uint64 {
 	return dst
 }
 
-// prefixes is an approximate tree of prompts: the set of the hashes of their prefixes,
-// each of which is a node. It holds a bounded number of nodes and lets go of those that
-// were not used for longest. A node is used later than the nodes below it, so leaves go
-// first and what is left is still a tree.
+// prefixes is an approximate tree of prompts: the set of the hashes of their prefixes. Each hash is a node. The tree
+// holds a bounded number of nodes and drops the least recently used. A node's last use is later than that of its
+// descendants, so leaves are dropped first, and the rest is still a tree.
 type prefixes struct {
 	at    map[uint64]int32
-	nodes []prefix // [0] is the head of the ring, from the newest to the oldest
+	nodes []prefix // [0] is the head of the ring, from newest to oldest
 	most  int
 }
 
@@ -40,9 +39,9 @@ func newPrefixes(most int) *prefixes {
 
 func (t *prefixes) len() int { return len(t.at) }
 
-// match returns how many of a chain's blocks are known, from its start.
+// match returns the number of leading blocks of a chain that are known.
 func (t *prefixes) match(chain []uint64) int {
-	// Known blocks come before unknown ones: search the border.
+	// Known blocks precede unknown ones: find the border by binary search.
 	lo, hi := 0, len(chain)
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -55,7 +54,7 @@ func (t *prefixes) match(chain []uint64) int {
 	return lo
 }
 
-// add makes all blocks of a chain known.
+// add adds all blocks of a chain.
 func (t *prefixes) add(chain []uint64) {
 	for k := min(len(chain), t.most) - 1; k >= 0; k-- {
 		h := chain[k]

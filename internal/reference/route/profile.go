@@ -16,14 +16,13 @@ import (
 
 const (
 	startPatience = 30 * time.Second
-	// stopPatience bounds a stop: SGLang answers when the traces are written, which
-	// has taken minutes.
+	// stopPatience limits a stop: SGLang answers when the traces are written, which can take minutes.
 	stopPatience = 30 * time.Minute
 )
 
-// startProfile is /start_profile for the chosen workers. Where there are several, each
-// gets a directory of its own below output_dir, by its id, so that files of the same
-// name cannot meet; without output_dir, the ids are part of the names.
+// startProfile is /start_profile for the chosen workers. If there are several, each gets a directory of its own below
+// output_dir, named by its id, so that files of the same name cannot collide. Without output_dir, the ids become part
+// of the file names.
 func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -37,7 +36,7 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var root, prefix string
-	json.Unmarshal(fields["output_dir"], &root) // what is no string the worker refuses
+	json.Unmarshal(fields["output_dir"], &root) // the worker rejects a value that is not a string
 	json.Unmarshal(fields["profile_prefix"], &prefix)
 	dir := func(w *worker) string {
 		if len(to) > 1 && root != "" {
@@ -56,7 +55,7 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 		own := map[string]json.RawMessage{}
 		maps.Copy(own, fields)
 		own[name], _ = json.Marshal(value) // a string
-		text, _ := json.Marshal(own)       // it was JSON before
+		text, _ := json.Marshal(own)       // it was parsed from JSON
 		return text
 	}, startPatience)
 	for i, w := range to {
@@ -68,15 +67,15 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, status(all), sum(all, "started profiling"))
 }
 
-// stopProfile is /stop_profile for the chosen workers. That some have nothing to stop
-// is no failure if others have: windows of so many steps close by themselves.
+// stopProfile is /stop_profile for the chosen workers. If only some have nothing to stop, that is no failure: windows
+// with a step count close by themselves.
 func (rt *Router) stopProfile(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
 		return
 	}
 	q.path = "/stop_profile"
-	// A client that gives up must not lose the windows.
+	// A client that disconnects must not lose the windows.
 	all := rt.fan(context.WithoutCancel(r.Context()), to, q, nil, stopPatience)
 	stopped, idle := 0, 0
 	for i, w := range to {
@@ -99,8 +98,7 @@ func (rt *Router) stopProfile(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, code, s)
 }
 
-// profileFiles is GET /profile_files: that of the one worker that is chosen, or a list
-// of them.
+// profileFiles is GET /profile_files: the reply of the chosen worker, or the combined list of several.
 func (rt *Router) profileFiles(rw http.ResponseWriter, r *http.Request) {
 	to, bad := rt.chosen(r)
 	if bad != nil {
@@ -131,8 +129,7 @@ func (rt *Router) profileFiles(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, map[string]any{"workers": list})
 }
 
-// profileFile is GET /profile_files/{window}/{name}: from the chosen worker, or the
-// first that has it.
+// profileFile is GET /profile_files/{window}/{name}: from the chosen worker, or from the first that has the file.
 func (rt *Router) profileFile(rw http.ResponseWriter, r *http.Request) {
 	to, bad := rt.chosen(r)
 	if bad != nil {

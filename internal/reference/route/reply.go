@@ -17,13 +17,13 @@ var errSlow = errors.New("no byte of the reply came in time (--request-timeout-s
 
 var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// reply is one that has begun: its first bytes are there, or its end.
+// reply is a reply that has begun: its first bytes, or its end, have arrived.
 type reply struct {
 	res    *http.Response
 	w      *worker
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // ends a reply that stands still
+	timer  *time.Timer // ends a reply that stalls
 	armed  time.Time
 	limit  time.Duration
 	buf    *[16 << 10]byte
@@ -31,8 +31,7 @@ type reply struct {
 	err    error // of the last read
 }
 
-// open sends a request and waits for the first bytes of the reply's body. The reply
-// must be closed.
+// open sends a request and waits for the first bytes of the reply's body. The reply must be closed.
 func (rt *Router) open(ctx context.Context, w *worker, q *request) (*reply, error) {
 	p := &reply{w: w, limit: rt.o.RequestTimeout, armed: time.Now()}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
@@ -64,7 +63,7 @@ func (rt *Router) open(ctx context.Context, w *worker, q *request) (*reply, erro
 	return nil, fmt.Errorf("%s: %w", w.url, err)
 }
 
-// why is the reason behind an error of a reply.
+// why returns the cause of a reply's error.
 func (p *reply) why(err error) error {
 	if p.ctx.Err() != nil {
 		return context.Cause(p.ctx)
@@ -75,9 +74,9 @@ func (p *reply) why(err error) error {
 	return err
 }
 
-// read reads what there is, at least a byte.
+// read reads the available bytes, at least one.
 func (p *reply) read() {
-	// The timer is not set anew for each event: a second more or less is no matter.
+	// The timer is not reset for each event: it may be off by a second.
 	if now := time.Now(); now.Sub(p.armed) >= min(time.Second, p.limit/8) {
 		p.armed = now
 		p.timer.Reset(p.limit)
@@ -101,7 +100,7 @@ func (p *reply) close() {
 	}
 }
 
-// rest reads all of a short reply.
+// rest reads the rest of a short reply.
 func (p *reply) rest() []byte {
 	var out []byte
 	for {
@@ -113,11 +112,11 @@ func (p *reply) rest() []byte {
 	}
 }
 
-// maxReply bounds replies that the router reads itself.
+// maxReply bounds replies that the router itself reads, in bytes.
 const maxReply = 16 << 20
 
-// tryAgain tells whether another worker may do better: this one has no room, or there
-// is nothing behind it. A 500 is an answer, and the next would mostly be the same.
+// tryAgain reports whether another worker may succeed: this one is overloaded, or its backend is missing. A 500 is an
+// answer, and the next worker would usually return the same.
 func (p *reply) tryAgain() bool {
 	switch p.res.StatusCode {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -126,8 +125,8 @@ func (p *reply) tryAgain() bool {
 	return false
 }
 
-// relay passes a reply on as it comes. An error means that it is not whole; then a
-// stream has got an error event, and any other reply's connection must be cut.
+// relay streams a reply to the client. On error the reply is incomplete: a stream has received an error event, and the
+// connection of any other reply must be cut.
 func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 	copyHeader(rw.Header(), p.res.Header)
 	stream := p.res.ContentLength < 0
@@ -161,7 +160,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 		if p.err != nil {
 			break
 		}
-		// What is whole already goes out with its end, in one packet.
+		// A reply that is already complete is sent with its end, in one packet.
 		if stream {
 			if err := rc.Flush(); err != nil {
 				p.cancel(errClientGone)
@@ -184,7 +183,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 	if stream && isEvents(p.res.Header) {
 		var out []byte
 		if last != [2]byte{'\n', '\n'} {
-			out = append(out, "\n\n"...) // ends the event that came in part
+			out = append(out, "\n\n"...) // ends a partial event
 		}
 		e := &failure{http.StatusBadGateway, err.Error()}
 		if errors.Is(err, errShutdown) {
@@ -203,7 +202,7 @@ func isEvents(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
 }
 
-// finish relays a reply, and cuts the connection where that is all that can be said.
+// finish relays a reply, and cuts the connection if there is no other way to report an error.
 func (rt *Router) finish(rw http.ResponseWriter, p *reply, native bool) {
 	defer p.close()
 	if rt.relay(rw, p, native) != nil {

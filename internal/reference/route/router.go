@@ -20,8 +20,8 @@ import (
 // Router routes requests to workers.
 type Router struct {
 	o         Options
-	workers   []*worker // in the order given: prefill before decode
-	plain     *pool     // nil with prefill and decode apart
+	workers   []*worker // in the given order: prefill before decode
+	plain     *pool     // nil in PD mode
 	prefill   *pool
 	decode    *pool
 	transport *http.Transport
@@ -36,17 +36,17 @@ type Router struct {
 
 	first   sync.Once
 	firstUp chan struct{}   // closed once requests can be served
-	failed  context.Context // when no worker has come up in time
+	failed  context.Context // ends if no worker is up in time
 	fail    context.CancelCauseFunc
 }
 
-// pool is the workers of one kind and how one is chosen.
+// pool is the workers of one kind and the policy to choose one.
 type pool struct {
 	workers []*worker
 	policy  policy
 }
 
-// pick chooses a worker that is up and was not tried; nil: there is none.
+// pick chooses a worker that is up and was not tried, or returns nil.
 func (p *pool) pick(key []byte, tried []*worker) *worker {
 	var room [16]*worker
 	from := room[:0]
@@ -68,7 +68,7 @@ next:
 	return p.policy.pick(from, key)
 }
 
-// up counts the workers that are.
+// up counts the workers that are up.
 func (p *pool) up() (n int) {
 	for _, w := range p.workers {
 		if w.up.Load() {
@@ -78,7 +78,7 @@ func (p *pool) up() (n int) {
 	return n
 }
 
-// New returns a router that knows its workers; [Router.Serve] looks for them.
+// New returns a router for the configured workers. [Router.Serve] probes them.
 func New(o Options) (*Router, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -112,9 +112,8 @@ func New(o Options) (*Router, error) {
 	}
 	rt.transport = &http.Transport{
 		DialContext:        (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
-		DisableCompression: true, // replies go through as they are
-		// SGLang closes connections that are idle for 5 s; one that is just being
-		// closed would cost a retry.
+		DisableCompression: true, // replies are passed unchanged
+		// SGLang closes connections that are idle for 5 s; using one that is just closing would cost a retry.
 		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
@@ -130,7 +129,7 @@ func New(o Options) (*Router, error) {
 	return rt, nil
 }
 
-// pool is that of a role.
+// pool returns the pool of a role.
 func (rt *Router) pool(role string) *pool {
 	switch role {
 	case api.Prefill:
@@ -141,7 +140,7 @@ func (rt *Router) pool(role string) *pool {
 	return rt.plain
 }
 
-// canServe tells whether there is a worker for each part of a request.
+// canServe reports whether a worker is up for each part of a request.
 func (rt *Router) canServe() bool {
 	if rt.plain != nil {
 		return rt.plain.up() > 0
@@ -158,9 +157,9 @@ func (rt *Router) upOnce() {
 
 var errShutdown = errors.New("the router is shutting down")
 
-// Serve routes until ctx ends. Then it refuses new requests, lets running ones finish
-// for at most Options.DrainTimeout, ends the rest with an error event, and returns. It
-// fails when no worker has come up within Options.StartTimeout.
+// Serve routes requests until ctx ends. Then it rejects new requests, lets running ones finish for at most
+// Options.DrainTimeout, ends the rest with an error event, and returns. It fails if no worker comes up within
+// Options.StartTimeout.
 func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -172,7 +171,7 @@ func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 		drain, cancel := context.WithTimeout(context.Background(), rt.o.DrainTimeout)
 		defer cancel()
 		if rt.failed.Err() != nil {
-			cancel() // nothing runs
+			cancel() // nothing is running
 		} else {
 			rt.o.Log.Info("shutting down", "running", rt.inFlight(), "limit", rt.o.DrainTimeout)
 		}
@@ -186,8 +185,7 @@ func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 	return cmp.Or(err, context.Cause(rt.failed))
 }
 
-// Start begins to look for the workers. The function it returns ends that, aborts what
-// still runs, and waits for it.
+// Start begins to probe the workers. The returned function stops that, aborts running requests, and waits for them.
 func (rt *Router) Start() (stop func()) {
 	ctx, cancel := context.WithCancel(rt.base)
 	for _, w := range rt.workers {

@@ -35,7 +35,7 @@ func (rt *Router) table() []httpguard.Route {
 	}
 }
 
-// routes joins the table to a handler.
+// routes builds the handler of the table.
 func (rt *Router) routes() http.Handler {
 	mux := rt.front.Mux(rt.table(), func(r *http.Request) string {
 		return "Not Found: the router has no such route; one of a worker is at /workers/ID" + r.URL.Path
@@ -46,8 +46,7 @@ func (rt *Router) routes() http.Handler {
 			known[path] = e
 		}
 	}
-	// A worker's own API, under its own rules: what is not known to be harmless needs
-	// the admin key, and acts.
+	// A worker's own API, under its own rules: routes not known to be harmless need the admin key.
 	mux.HandleFunc("/workers/{id}/{path...}", func(rw http.ResponseWriter, r *http.Request) {
 		e, ok := known["/"+r.PathValue("path")]
 		if !ok {

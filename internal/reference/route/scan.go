@@ -2,13 +2,12 @@ package route
 
 import "github.com/stepscope/stepscope/internal/base/jsonscan"
 
-// The router reads no more of a body than it must: where the prompt is, for
-// cache_aware, and how many prompts there are, for PD. Both are values of the outer
-// object; whether all of it is valid JSON the worker says.
+// The router parses only the parts of a body that it needs: the location of the prompt, for cache_aware, and the number
+// of prompts, for PD. Both are values of the outer object. The worker checks that the whole is valid JSON.
 
-// scanObject calls visit with each key, without quotes and as it is escaped, and each
-// value of a JSON object, in order. end is the place of the object's last brace, n its
-// number of members. ok is false where body is no object, as far as can be seen.
+// scanObject calls visit with each key, without quotes and still escaped, and each value of a JSON object, in order.
+// end is the position of the object's last brace, n its number of members. ok is false if the scanned part of body is
+// not an object.
 func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool) {
 	s := jsonscan.New(body)
 	if s.Peek() != '{' {
@@ -22,13 +21,13 @@ func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool
 	return end, n, s.End() == nil
 }
 
-// prompt is the raw prompt of a request to one of the generation routes: text,
-// token ids or messages. Requests whose prompts begin alike have raw prompts that do.
+// prompt returns the raw prompt of a request to a generation route: text, token ids or messages. Requests whose prompts
+// share a prefix also share one in their raw prompts.
 func prompt(body []byte) (raw []byte) {
 	scanObject(body, func(key, value []byte) {
 		switch string(key) {
 		case "text", "prompt", "messages", "input_ids", "input":
-			if len(value) > len(raw) { // not a null beside the other
+			if len(value) > len(raw) { // ignore a null beside the real prompt
 				raw = value
 			}
 		}
@@ -36,7 +35,7 @@ func prompt(body []byte) (raw []byte) {
 	return raw
 }
 
-// batch is how many prompts a body has; single for one that is no list of them.
+// batch returns the number of prompts in a body. single means that the body has no list of prompts.
 func batch(body []byte) (n int, single bool) {
 	single = true
 	scanObject(body, func(key, value []byte) {
@@ -45,7 +44,7 @@ func batch(body []byte) (n int, single bool) {
 			k, prompts := 0, false
 			s := jsonscan.New(value)
 			for range s.List {
-				// A flat list of numbers is one prompt's token ids.
+				// A flat list of numbers is the token ids of one prompt.
 				if c := s.Peek(); k == 0 {
 					prompts = c == '"' || c == '['
 				}

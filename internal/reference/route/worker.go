@@ -18,18 +18,18 @@ import (
 
 // worker is one server behind the router.
 type worker struct {
-	id   string // prefill-0; names it in URLs and directories
+	id   string // "prefill-0"; its name in URLs and directories
 	url  string
 	role string
-	host string // where its bootstrap server is
+	host string // of its bootstrap server
 
-	bootstrapPort atomic.Int64 // 0: not known
-	ownPort       bool         // the worker says which; started anew it may have another
+	bootstrapPort atomic.Int64 // 0: unknown
+	ownPort       bool         // the worker reports it; after a restart it may differ
 	up            atomic.Bool
 	running       atomic.Int64 // requests of clients
-	served        atomic.Int64 // that were answered to the end
+	served        atomic.Int64 // completed client requests
 	failed        atomic.Int64
-	answered      atomic.Int64 // when it last began a reply, Unix ns
+	answered      atomic.Int64 // start of its last reply, Unix ns
 	poke          chan struct{}
 }
 
@@ -45,7 +45,7 @@ func newWorker(b Backend, index int) (*worker, error) {
 	return w, nil
 }
 
-// watch probes a worker until ctx ends. It is the only one that calls it up.
+// watch probes a worker until ctx ends. Only watch marks it as up.
 func (rt *Router) watch(ctx context.Context, w *worker) {
 	fails, passes, fresh := 0, 0, true
 	for {
@@ -80,7 +80,7 @@ func (rt *Router) watch(ctx context.Context, w *worker) {
 		case <-w.poke:
 			t.Stop()
 			if w.up.Load() {
-				// Somebody doubts it: an old answer proves nothing.
+				// The worker is in doubt: an old answer proves nothing.
 				w.answered.Store(0)
 			} else {
 				passes = 0
@@ -92,7 +92,7 @@ func (rt *Router) watch(ctx context.Context, w *worker) {
 	}
 }
 
-// probe asks for the worker's health.
+// probe queries the worker's health.
 func (rt *Router) probe(ctx context.Context, w *worker) error {
 	ctx, cancel := context.WithTimeout(ctx, rt.o.HealthTimeout)
 	defer cancel()
@@ -108,8 +108,7 @@ func (rt *Router) probe(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// calledUp lets requests go to a worker. What it had in its cache is gone if it was
-// started anew.
+// calledUp marks a worker as up. If it was restarted, its cache is empty.
 func (rt *Router) calledUp(ctx context.Context, w *worker) {
 	if w.ownPort {
 		if port := rt.askBootstrapPort(ctx, w); port != 0 {
@@ -122,20 +121,19 @@ func (rt *Router) calledUp(ctx context.Context, w *worker) {
 	rt.upOnce()
 }
 
-// askBootstrapPort reads it from a prefill worker's launch arguments; 0: it does not
-// say.
+// askBootstrapPort reads the port from a prefill worker's launch arguments; 0: not reported.
 func (rt *Router) askBootstrapPort(ctx context.Context, w *worker) int64 {
 	told := rt.fan(ctx, []*worker{w}, &request{method: http.MethodGet, path: "/server_info"}, nil, rt.o.HealthTimeout)[0]
 	var info struct {
 		Port int64 `json:"disaggregation_bootstrap_port"`
 	}
 	if told.Success {
-		json.Unmarshal(told.body, &info) // what is no JSON does not say
+		json.Unmarshal(told.body, &info) // a reply that is not JSON reports no port
 	}
 	return info.Port
 }
 
-// down keeps requests from a worker until probes succeed again.
+// down excludes a worker until probes succeed again.
 func (rt *Router) down(w *worker, err error) {
 	if w.up.CompareAndSwap(true, false) {
 		rt.o.Log.Warn("worker is down", "worker", w.id, "url", w.url, "err", err)
@@ -143,7 +141,7 @@ func (rt *Router) down(w *worker, err error) {
 	rt.doubt(w)
 }
 
-// doubt has a worker probed at once.
+// doubt makes watch probe a worker at once.
 func (rt *Router) doubt(w *worker) {
 	select {
 	case w.poke <- struct{}{}:

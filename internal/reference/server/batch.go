@@ -9,32 +9,31 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// coalesceAfter is how many events may wait for a client before they are sent as
-// one. Until then each step has its own event, so that clients measure steps.
+// coalesceAfter is the number of events that may wait for a client before they are sent as one. Below it each step has
+// its own event, so that clients can measure steps.
 const coalesceAfter = 20
 
-// batch is what one HTTP request asked for: one or more sequences.
+// batch is the set of sequences of one HTTP request.
 type batch struct {
 	s      *Server
 	stream bool
 	seqs   []*sequence
-	wake   chan struct{} // holds one token when there is something to take
+	wake   chan struct{} // holds one token while there is something to take
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	dirty []*sequence // with marks to take
-	open  int         // sequences that have not ended
+	dirty []*sequence // sequences with marks to take
+	open  int         // sequences in progress
 }
 
-// launch submits the sequences, all or none. The batch ends when ctx does;
-// latencies count from received.
+// launch submits the sequences, all or none. The batch ends when ctx does. Latencies count from received.
 func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, stream bool) (*batch, error) {
 	if s.draining.Load() {
 		return nil, unavailable("the server is shutting down")
 	}
 	b := &batch{s: s, stream: stream, wake: make(chan struct{}, 1), open: len(specs)}
-	// The sequences hang on the server, so that shutting down has its own cause;
-	// the client's going is passed on with its own.
+	// The sequences' context derives from the server's, so that a shutdown has its own cause. A disconnected client has
+	// another.
 	parent, cancel := context.WithCancelCause(s.base)
 	b.cancel = cancel
 	context.AfterFunc(ctx, func() { cancel(errClientGone) })
@@ -65,13 +64,13 @@ func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, 
 	return b, nil
 }
 
-// update is one state of a sequence that the client has not seen.
+// update is a state of a sequence that the client has not received.
 type update struct {
 	q    *sequence
 	prev mark
 	mark mark
 
-	text, ids []byte // all of it, escaped and joined
+	text, ids []byte // full text and ids, escaped and joined
 	cached    int
 	retracts  int
 	dpRank    int
@@ -81,9 +80,8 @@ type update struct {
 	ptop      [][]wire.TokenLogprob
 }
 
-// next waits for news and appends it to dst. more is false when every sequence
-// has ended and everything was taken. It returns the context's error when the
-// client is gone.
+// next waits for updates and appends them to dst. more is false when every sequence has ended and all updates were
+// taken. It returns the context's error when the client has gone.
 func (b *batch) next(ctx context.Context, sent []mark, dst []update) (news []update, more bool, err error) {
 	select {
 	case <-b.wake:
@@ -109,7 +107,7 @@ func (b *batch) next(ctx context.Context, sent []mark, dst []update) (news []upd
 	return dst, b.open > 0, nil
 }
 
-// update describes the state m; b.mu is held.
+// update describes the state m. The caller holds b.mu.
 func (q *sequence) update(prev, m mark) update {
 	u := update{
 		q: q, prev: prev, mark: m,
@@ -147,7 +145,7 @@ func (b *batch) wait(ctx context.Context) ([]update, error) {
 
 // failure returns the error of a sequence that was aborted with a status.
 func (u *update) failure() *apiError {
-	if !u.mark.final { // before the end the field is the collector's
+	if !u.mark.final { // until the end the field belongs to the collector
 		return nil
 	}
 	f := u.q.finish
@@ -161,7 +159,7 @@ func (u *update) failure() *apiError {
 	return e
 }
 
-// reason returns the finish reason, nil before the end.
+// reason returns the finish reason, or nil before the end.
 func (u *update) reason() *wire.FinishReason {
 	if !u.mark.final {
 		return nil
@@ -187,7 +185,7 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		PromptTokens:     len(q.req.Input),
 		CompletionTokens: u.mark.n,
 		CachedTokens:     u.cached,
-		CachedDetails:    &wire.CachedTokensDetails{Device: u.cached}, // all of them are on the device
+		CachedDetails:    &wire.CachedTokensDetails{Device: u.cached}, // all cached tokens are on the device
 		WeightVersion:    q.b.s.info.WeightVersion,
 		Retractions:      u.retracts,
 	}
@@ -198,7 +196,7 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		m.HasLogprobs, m.HasTop = true, q.req.TopLogprobs > 0
 		m.InputLogprobs, m.OutputLogprobs = u.prompts, u.logprobs
 		m.InputTop, m.OutputTop = u.ptop, u.top
-		if q.b.s.info.Role == api.Decode { // SGLang's routers put the prefill server's before those that are here
+		if q.b.s.info.Role == api.Decode { // SGLang's routers prepend the prefill server's to those here
 			m.InputLogprobs, m.InputTop = nil, nil
 		}
 		if incremental {

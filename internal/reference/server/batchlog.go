@@ -9,13 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// BatchLog writes SGLang's batch lines: one for every prefill batch, one for
-// every Interval-th decode batch of a scheduler. Throughputs are tokens since the
-// scheduler's previous line of the kind over the time since then, so the first
-// after a pause is too low, as SGLang's is.
+// BatchLog writes SGLang's batch lines: one for every prefill batch, and one for every Interval-th decode batch of a
+// scheduler. A throughput is the number of tokens since the scheduler's previous line of the kind, divided by the time
+// since then. So the first one after a pause is too low, as in SGLang.
 //
-// Writing happens on a goroutine of its own: a slow terminal must not hold up a
-// forward step. When it falls behind, lines are left out and counted.
+// It writes on a goroutine of its own, so that a slow terminal cannot delay a forward step. If the goroutine falls
+// behind, lines are dropped and counted.
 type BatchLog struct {
 	interval int
 	iters    bool
@@ -34,8 +33,8 @@ type rankLog struct {
 	tokens          int       // generated since the last line
 }
 
-// NewBatchLog writes to w. interval is in decode steps, 0 means 40. iters puts
-// the forward count into each line (SGLANG_LOG_FORWARD_ITERS).
+// NewBatchLog returns a log that writes to w. interval is in decode steps; 0 means 40. iters adds the forward count to
+// each line (SGLANG_LOG_FORWARD_ITERS).
 func NewBatchLog(w io.Writer, interval int, iters bool) *BatchLog {
 	if interval <= 0 {
 		interval = 40
@@ -44,13 +43,13 @@ func NewBatchLog(w io.Writer, interval int, iters bool) *BatchLog {
 	go func() {
 		defer close(l.done)
 		for line := range l.lines {
-			w.Write(line) // nobody to tell when the log cannot be written
+			w.Write(line) // write errors of the log cannot be reported
 		}
 	}()
 	return l
 }
 
-// Close writes what is left.
+// Close writes the remaining lines.
 func (l *BatchLog) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -61,7 +60,7 @@ func (l *BatchLog) Close() {
 	<-l.done
 }
 
-// Add takes one step. It never waits for the writer.
+// Add adds one step. It never waits for the writer.
 func (l *BatchLog) Add(st api.Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +119,7 @@ func (l *BatchLog) decode(r *rankLog, st *api.Step) []byte {
 		head(st), l.iter(st), st.Running, st.UsedTokens, st.Usage, disagg(st), pyBool(st.Graph), rate, st.Queued)
 }
 
-// disagg is what lines of servers that share the work have in addition.
+// disagg returns the additional fields in lines of prefill and decode servers.
 func disagg(st *api.Step) string {
 	switch st.Role {
 	case api.Prefill:

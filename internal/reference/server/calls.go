@@ -11,12 +11,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/prom"
 )
 
-// calls count HTTP requests. Paths without a route have one name together: SGLang counts
-// each by itself, which a scanner would make many.
+// calls count HTTP requests. All paths without a route share one name: SGLang counts each separately, so a scanner
+// would create many.
 type calls struct {
 	mu    sync.Mutex
-	count map[call]*[2]int // begun, under way
-	ended map[call]int     // with their status
+	count map[call]*[2]int // started, in progress
+	ended map[call]int     // by status
 }
 
 type call struct{ path, method, status string }
@@ -39,7 +39,7 @@ func (c *calls) add(k call, begun, active int) {
 	}
 }
 
-// around is [front.Front.Around].
+// around implements [httpguard.Front.Around].
 func (c *calls) around(path string, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	k := call{path, "other", ""}
 	if k.path == "" {
@@ -57,7 +57,7 @@ func (c *calls) around(path string, w http.ResponseWriter, r *http.Request, next
 	next(sw, r)
 }
 
-// statusWriter knows what was answered.
+// statusWriter records the status of the reply.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -68,7 +68,7 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (c *calls) write(x *prom.Text) {

@@ -75,7 +75,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 		id = s.o.NewID()
 	}
 	p := req.Sampling
-	// The model's own defaults stand behind what the request leaves open.
+	// The model's defaults apply to parameters that the request leaves out.
 	if p.Temperature == nil {
 		p.Temperature = s.info.Temperature
 	}
@@ -93,8 +93,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	}, &p, id, n)
 }
 
-// chatInput renders and encodes a chat. The template writes the special tokens
-// itself, so the tokenizer must add none.
+// chatInput renders and encodes a chat. The template writes the special tokens itself, so the tokenizer must add none.
 func (s *Server) chatInput(messages []wire.Message, o ChatOptions) ([]int32, error) {
 	text, err := s.tok.ChatPrompt(messages, o)
 	if err != nil {
@@ -143,7 +142,7 @@ func (c *chatReply) end(dst []byte) []byte {
 	})
 }
 
-// logprobs returns those of the tokens since the previous state.
+// logprobs returns the logprobs of the tokens since the previous state.
 func (c *chatReply) logprobs(u *update) *wire.ChatLogprobs {
 	if !c.req.Logprobs {
 		return nil

@@ -117,7 +117,7 @@ type completionReply struct {
 	req *wire.CompletionRequest
 }
 
-// echo returns the prompt before the first text, when asked for.
+// echo returns the prompt before the first text, if requested.
 func (c *completionReply) echo(u *update) string {
 	if c.req.Echo && u.prev == (mark{}) {
 		return u.q.prompt
@@ -148,7 +148,7 @@ func (c *completionReply) end(dst []byte) []byte {
 	})
 }
 
-// logprobs returns those of the tokens since the previous state.
+// logprobs returns the logprobs of the tokens since the previous state.
 func (c *completionReply) logprobs(u *update) *wire.CompletionLogprobs {
 	if c.req.Logprobs == nil {
 		return nil
@@ -173,7 +173,7 @@ func (c *completionReply) logprobs(u *update) *wire.CompletionLogprobs {
 			if m == nil {
 				m = map[string]float64{}
 			}
-			// Two tokens may show the same text; the more probable comes first and stays.
+			// Two tokens may have the same text. The more probable one comes first and is kept.
 			if _, had := m[*t.Text]; !had && finite(t.Logprob) != nil {
 				m[*t.Text] = t.Logprob
 			}

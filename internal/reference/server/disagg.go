@@ -10,14 +10,14 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// meetings are where the sequences of a request meet their other halves; nil: the
-// server works alone.
+// meetings holds the bootstrap data by which the sequences of a request meet their other halves; nil: the server works
+// alone.
 type meetings struct {
 	wire.Bootstraps
 	role string
 }
 
-// meetings reads them from a request of so many prompts.
+// meetings reads the bootstrap data from a request with that many prompts.
 func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meetings, error) {
 	if s.info.Role == "" {
 		return nil, nil
@@ -34,7 +34,7 @@ func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meeti
 	return &meetings{b, s.info.Role}, nil
 }
 
-// at is that of prompt i.
+// at returns the bootstrap data of prompt i.
 func (b *meetings) at(i int) (*api.Bootstrap, error) {
 	if b == nil {
 		return nil, nil
@@ -44,7 +44,7 @@ func (b *meetings) at(i int) (*api.Bootstrap, error) {
 		return nil, badRequest("Disaggregated request received without bootstrap room id")
 	}
 	if !b.Room.Many {
-		room = (room + int64(i)) & math.MaxInt64 // as SGLang numbers a batch
+		room = (room + int64(i)) & math.MaxInt64 // as SGLang numbers the sequences of a batch
 	}
 	out := &api.Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
 	if out.Host == "" && b.role == api.Decode {
@@ -56,8 +56,7 @@ func (b *meetings) at(i int) (*api.Bootstrap, error) {
 	return out, nil
 }
 
-// Transferred counts one transfer of keys and values that ended well. Any goroutine
-// may call it.
+// Transferred counts one successful transfer of keys and values. Any goroutine may call it.
 func (s *Server) Transferred(bytes int64, took time.Duration) {
 	m := s.metrics
 	ms, gbs := float64(took.Nanoseconds())/1e6, 0.0

@@ -9,23 +9,20 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/windows"
 )
 
-// Engine is what the server needs of an LLM engine. Its methods may be called
-// from many goroutines.
+// Engine is the server's interface to an LLM engine. Its methods must be safe for concurrent use.
 type Engine interface {
-	// Submit queues one sequence. The events end with one that has a Finish;
-	// then, or soon after ctx is cancelled, the engine closes the channel. The
-	// server takes events without delay, so an engine may give a request up whose
-	// channel stays full.
+	// Submit queues one sequence. The last event has a Finish. The engine closes the channel after it, or soon after
+	// ctx is cancelled. The server takes events without delay, so an engine may abort a request whose channel stays
+	// full.
 	Submit(ctx context.Context, r *api.Request) (<-chan api.Event, error)
 
-	// FlushCache empties the prefix cache. It waits until the engine is idle or
-	// ctx ends, and then returns ErrNotIdle.
+	// FlushCache empties the prefix cache. It waits until the engine is idle. If ctx ends first, it returns ErrNotIdle.
 	FlushCache(ctx context.Context) error
 
 	// Stats returns the state of each data-parallel rank.
 	Stats() []api.Stats
 
-	// Info describes the model and the ranks; it does not change.
+	// Info describes the model and the ranks. It does not change.
 	Info() Info
 
 	// Tokenizer returns the model's tokenizer.
@@ -33,20 +30,19 @@ type Engine interface {
 
 	windows.Recorder
 
-	// Healthy returns nil while the engine can serve, else the reason.
+	// Healthy returns nil while the engine can serve, else the reason why not.
 	Healthy() error
 }
 
 // Tokenizer turns text into tokens and back.
 type Tokenizer interface {
-	// Encode returns the tokens of text; special adds what the model starts a
-	// prompt with (BOS).
+	// Encode returns the tokens of text. special adds the model's start token (BOS).
 	Encode(text string, special bool) ([]int32, error)
-	// Decode returns the text of ids, any broken UTF-8 replaced.
+	// Decode returns the text of ids, with broken UTF-8 replaced.
 	Decode(ids []int32, skipSpecial bool) string
 	// Stream returns a decoder for one sequence.
 	Stream(skipSpecial bool) TextStream
-	// Bytes returns the bytes of one token, which need not be whole runes.
+	// Bytes returns the bytes of one token, which may be partial runes.
 	Bytes(id int32) []byte
 	// ChatPrompt renders messages with the model's chat template.
 	ChatPrompt(messages []wire.Message, o ChatOptions) (string, error)
@@ -55,10 +51,10 @@ type Tokenizer interface {
 // TextStream decodes one sequence token by token. It returns whole runes only.
 type TextStream interface {
 	Push(id int32) string
-	Flush() string // what is left, broken UTF-8 replaced
+	Flush() string // remaining text, broken UTF-8 replaced
 }
 
-// ChatOptions go to the chat template.
+// ChatOptions are options of the chat template.
 type ChatOptions struct {
 	Generate bool // open the assistant's turn
 	Continue bool // leave the last message open
@@ -80,16 +76,15 @@ type Info struct {
 	Role string // api.Prefill, api.Decode; else the engine works alone
 
 	DP, TP, PP, EP     int // ranks
-	MaxRunningRequests int // for each DP rank
-	TokenCapacity      int // KV cache, tokens, for each DP rank
-	PageSize           int // tokens that it is given out by
+	MaxRunningRequests int // per DP rank
+	TokenCapacity      int // KV cache per DP rank, tokens
+	PageSize           int // allocation unit of the KV cache, tokens
 
-	WeightBytes, KVBytes, GraphBytes int64 // for each rank
+	WeightBytes, KVBytes, GraphBytes int64 // per rank
 
 	Accelerator string // "software GPU (AVX512)"
 
-	// Defaults of the model's generation_config.json, for chats that set nothing;
-	// nil: 1.0, 1.0, whole vocabulary.
+	// Defaults from the model's generation_config.json for chats that set nothing; nil: 1.0, 1.0, whole vocabulary.
 	Temperature *float64
 	TopP        *float64
 	TopK        *int

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// apiError is a refusal with its HTTP status.
+// apiError is an error reply with its HTTP status.
 type apiError struct {
 	status  int
 	message string
@@ -28,7 +28,7 @@ func unavailable(message string) *apiError {
 	return &apiError{status: http.StatusServiceUnavailable, message: message, retry: 1}
 }
 
-// asAPI gives err its status.
+// asAPI returns err with its HTTP status.
 func asAPI(err error) *apiError {
 	var own *apiError
 	var field *wire.FieldError
@@ -52,7 +52,7 @@ func asAPI(err error) *apiError {
 		return unavailable(err.Error())
 	case errors.Is(err, api.ErrTooLong), errors.Is(err, api.ErrInvalid):
 		return badRequest(err.Error())
-	case errors.Is(err, api.ErrPriority): // no other time will do
+	case errors.Is(err, api.ErrPriority): // a retry would not help
 		return &apiError{status: http.StatusServiceUnavailable, message: err.Error()}
 	case errors.Is(err, api.ErrProfileRunning), errors.Is(err, api.ErrProfileIdle):
 		return &apiError{status: http.StatusConflict, message: err.Error()}
@@ -60,7 +60,7 @@ func asAPI(err error) *apiError {
 	return &apiError{status: http.StatusInternalServerError, message: err.Error()}
 }
 
-// dialect is the form in which an API reports errors.
+// dialect is an API's format of errors.
 type dialect int
 
 const (

@@ -42,8 +42,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	httpguard.WriteJSON(w, http.StatusOK, out)
 }
 
-// generateSpecs expands a request into its sequences: sample j of prompt i is at
-// i·n+j.
+// generateSpecs expands a request into its sequences: sample j of prompt i is at i·n+j.
 func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 	if err := checkExtra(req.Extra); err != nil {
 		return nil, err
@@ -107,8 +106,7 @@ func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 	return out, nil
 }
 
-// generateInput returns the tokens of prompt i, and the field to name when its
-// sampling parameters are at fault.
+// generateInput returns the tokens of prompt i, and the field name for errors in its sampling parameters.
 func (s *Server) generateInput(req *wire.GenerateRequest, i int) (ids []int32, params string, err error) {
 	params = "sampling_params"
 	if req.SamplingParams.Many {
@@ -122,7 +120,7 @@ func (s *Server) generateInput(req *wire.GenerateRequest, i int) (ids []int32, p
 	return ids, params, s.checkIDs("input_ids", ids)
 }
 
-// rid returns the id of prompt i. One id for a batch is a prefix, as in SGLang.
+// rid returns the id of prompt i. A single id for a batch is a prefix, as in SGLang.
 func (s *Server) rid(req *wire.GenerateRequest, i int) string {
 	id := req.RID.At(i, "")
 	switch {

@@ -53,8 +53,7 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// args returns the launch arguments without the secrets, filled up with what
-// clients look for.
+// args returns the launch arguments without secrets, plus fields that clients need.
 func (s *Server) args() map[string]any {
 	out := map[string]any{
 		"model_path": s.info.ModelPath, "tokenizer_path": s.info.TokenizerPath, "served_model_name": s.name, "load_format": s.info.LoadFormat,
@@ -71,8 +70,7 @@ func (s *Server) args() map[string]any {
 	return out
 }
 
-// serverInfo is GET /server_info: the launch arguments, and the state of each
-// data-parallel rank.
+// serverInfo is GET /server_info: the launch arguments, and the state of each data-parallel rank.
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	out := s.args()
 	states := []map[string]any{}
@@ -102,13 +100,13 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 	s.reply(w, out)
 }
 
-// gib is bytes as GiB, which SGLang calls GB, to two decimals.
+// gib converts bytes to GiB, which SGLang calls GB, to two decimals.
 func gib(bytes int64) float64 {
 	return float64(bytes*100/(1<<30)) / 100
 }
 
-// flushGrace is how long a flush without a timeout waits for the engine to let go
-// of requests whose clients already have their last event.
+// flushGrace is how long a flush without a timeout waits for the engine to release requests whose clients already have
+// their last event.
 const flushGrace = time.Second
 
 func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
@@ -143,8 +141,7 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// abortRequest is POST /abort_request. As in SGLang, a request id stands for
-// every request whose id begins with it.
+// abortRequest is POST /abort_request. As in SGLang, a request id also matches every longer id that begins with it.
 func (s *Server) abortRequest(w http.ResponseWriter, r *http.Request) {
 	var req wire.AbortRequest
 	body, err := s.front.BodyUpTo(w, r, httpguard.MostControl)

@@ -16,7 +16,7 @@ var (
 	boundsTTFT = []float64{.1, .2, .4, .6, .8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400}
 	boundsE2E  = append(boundsTTFT[:len(boundsTTFT):len(boundsTTFT)], 600, 1200, 1800, 2400)
 	boundsITL  = []float64{.002, .004, .006, .008, .010, .015, .020, .025, .030, .035, .040, .060, .080, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8}
-	// Of KV transfers.
+	// KV transfers.
 	boundsTransferMS  = []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000}
 	boundsTransferGBs = []float64{.1, .5, 1, 5, 10, 25, 50, 100, 200, 400}
 	boundsTransferMB  = []float64{1, 5, 10, 50, 100, 500, 1000, 5000, 10000}
@@ -37,16 +37,16 @@ var (
 	}
 )
 
-// metrics are the counters and histograms of finished requests. Index 0 is for
-// requests that did not stream, 1 for those that did.
+// metrics are the counters and histograms of finished requests. Index 0 is for requests without streaming, 1 for those
+// with.
 type metrics struct {
-	labels string // of all
+	labels string // common labels
 
 	ttfts, e2e, tpot         [2]*prom.Histogram // s
 	itl                      *prom.Histogram    // s
 	prompt, uncached, output *prom.Histogram    // tokens
 
-	queue, prefill                      []*prom.Histogram // s, by data-parallel rank
+	queue, prefill                      []*prom.Histogram // s, per data-parallel rank
 	loads                               *prom.Histogram   // s
 	transferMS, transferGBs, transferMB *prom.Histogram
 	calls                               calls
@@ -81,7 +81,7 @@ func streamIndex(stream bool) int {
 
 func (m *metrics) ttft(stream bool) *prom.Histogram { return m.ttfts[streamIndex(stream)] }
 
-// finished counts a sequence that ended; q.b.mu is held.
+// finished counts a sequence that has ended. The caller holds q.b.mu.
 func (s *Server) finished(q *sequence, now time.Time) {
 	if q.req.Probe {
 		return
@@ -104,9 +104,8 @@ func (s *Server) finished(q *sequence, now time.Time) {
 	s.logFinished(q)
 }
 
-// gauges are read from the engine at each scrape. Those of features this server
-// does not have are 0, as SGLang's are when the feature is off, so that its
-// dashboards find them.
+// gauges are read from the engine at each scrape. Gauges of missing features are 0, as in SGLang when the feature is
+// off, so that its dashboards find them.
 var gauges = []struct {
 	name, help string
 	value      func(s *Server, st *api.Stats) float64
@@ -149,7 +148,7 @@ var gauges = []struct {
 	{"prealloc_full_token_usage", "Share of the full-attention KV pool held by decode requests whose KV transfer is pending (preallocated, not yet running); same capacity basis as sglang:full_token_usage.", func(_ *Server, st *api.Stats) float64 { return st.Preallocated }},
 	{"prealloc_swa_token_usage", "Share of the SWA KV pool held by decode requests whose KV transfer is pending; same capacity basis as sglang:swa_token_usage.", nil},
 	{"utilization", "The utilization.", func(_ *Server, st *api.Stats) float64 { return st.Utilization }},
-	// SGLang knows it with SGLANG_ENABLE_METRICS_DEVICE_TIMER alone.
+	// SGLang reports it only with SGLANG_ENABLE_METRICS_DEVICE_TIMER.
 	{"fwd_occupancy", "Forward pass GPU occupancy percentage.", func(*Server, *api.Stats) float64 { return math.NaN() }},
 	{"new_token_ratio", "The new token ratio.", func(_ *Server, st *api.Stats) float64 { return st.NewTokenRatio }},
 	{"is_cuda_graph", "Whether the batch is using CUDA graph.", func(_ *Server, st *api.Stats) float64 {
@@ -166,8 +165,8 @@ var gauges = []struct {
 	{"context_len", "Maximum context length.", func(s *Server, _ *api.Stats) float64 { return float64(s.info.ContextLen) }},
 }
 
-// labelled are families that have a sample for each value of a label of their own; of a
-// counter those that are 0 are not shown, as SGLang shows none before the first.
+// labelled are families with one sample for each value of a label. Counters that are 0 are omitted, as SGLang shows
+// none before the first event.
 var labelled = []struct {
 	name, help, kind, label string
 	values                  func(s *Server, st *api.Stats, add func(value string, v float64))
@@ -262,7 +261,7 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	x.Reply(w)
 }
 
-// rankLabels are those of SGLang's scheduler of a data-parallel rank.
+// rankLabels are the labels of SGLang's scheduler for a data-parallel rank.
 func (s *Server) rankLabels(dp int) string {
 	labels := s.metrics.labels + `,tp_rank="0",pp_rank="0",moe_ep_rank="0"`
 	if s.info.DP > 1 {
@@ -341,7 +340,7 @@ func (m *metrics) write(x *prom.Text, rank func(int) string) {
 	m.calls.write(x)
 }
 
-// startup writes how long it took to be ready, if that is known.
+// startup writes the startup times, if known.
 func (s *Server) startup(x *prom.Text) {
 	const name = "startup_time_seconds"
 	if s.o.Startup.All <= 0 {

@@ -7,14 +7,14 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// openAIReply is what the replies of both OpenAI routes share.
+// openAIReply is the common part of the replies of both OpenAI routes.
 type openAIReply struct {
 	s       *Server
 	common  *wire.Common
 	id      string
 	model   string
 	created int64
-	n       int // samples of one prompt
+	n       int // samples per prompt
 	counts  []tokenCount
 }
 
@@ -31,7 +31,7 @@ func (s *Server) openAIReply(c *wire.Common, b *batch) openAIReply {
 	}
 }
 
-// see notes the counts of a sequence for the usage.
+// see records the token counts of a sequence for the usage.
 func (o *openAIReply) see(u *update) {
 	o.counts[u.q.index] = tokenCount{len(u.q.req.Input), u.mark.n, u.cached}
 }
@@ -65,7 +65,7 @@ func (o *openAIReply) usageFrom(c tokenCount) *wire.Usage {
 	return out
 }
 
-// ext returns the cache details, when asked for.
+// ext returns the cache details, if requested.
 func (o *openAIReply) ext() *wire.SGLExt {
 	if !o.common.CachedDetails {
 		return nil
@@ -73,8 +73,7 @@ func (o *openAIReply) ext() *wire.SGLExt {
 	return &wire.SGLExt{CachedTokensDetails: &wire.CachedTokensDetails{Device: o.counts[0].cached}}
 }
 
-// tail appends the chunks without a choice that end a stream: the cache details
-// and the usage, where they were asked for.
+// tail appends the chunks without a choice that end a stream: the cache details and the usage, if requested.
 func (o *openAIReply) tail(dst []byte, chunk func(*wire.SGLExt, *wire.Usage) any) []byte {
 	add := func(ext *wire.SGLExt, usage *wire.Usage) {
 		text, _ := json.Marshal(chunk(ext, usage)) // plain structs

@@ -12,14 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// Startup is what it took to be ready.
+// Startup holds the startup times.
 type Startup struct {
-	Engine time.Duration // the engine with its weights, caches and graphs
-	All    time.Duration // since the process began
+	Engine time.Duration // to load weights, caches and graphs
+	All    time.Duration // since the process started
 }
 
-// Options configure a Server. The zero value serves on loopback without a key,
-// without metrics and without logs.
+// Options configure a Server. The zero value serves on loopback without a key, without metrics and without logs.
 type Options struct {
 	ServedModelName string // default: the engine's model path
 	Version         string
@@ -27,41 +26,41 @@ type Options struct {
 	Command         string         // the command line, without secrets
 	Startup         Startup
 
-	APIKey      string // wanted as "Authorization: Bearer KEY" when set
-	AdminAPIKey string // wanted by profile, flush and abort routes when set
-	Insecure    bool   // beyond loopback no key is needed
+	APIKey      string // required as "Authorization: Bearer KEY" if set
+	AdminAPIKey string // required by profile, flush and abort routes if set
+	Insecure    bool   // no key is required beyond loopback
 
-	// AllowedHosts are names, besides those of loopback, by which a server that
-	// listens on loopback without a key may be addressed.
+	// AllowedHosts are host names, besides those of loopback, that clients may use to address a server that listens on
+	// loopback without a key.
 	AllowedHosts []string
 
 	EnableMetrics     bool
-	IncrementalOutput bool // events carry only what is new
-	CacheReport       bool // usage tells cached tokens
+	IncrementalOutput bool // events carry only new text
+	CacheReport       bool // usage includes cached tokens
 	LogRequests       bool
-	LogRequestsLevel  int // 0: metadata, 1: parameters too, 2: texts cut at 2 KiB too, 3: whole texts
+	LogRequestsLevel  int // 0: metadata, 1: also parameters, 2: also texts cut at 2 KiB, 3: whole texts
 
 	MaxBodyBytes  int64           // default 32 MiB
 	MaxInFlight   int             // sequences; default 4096
-	StreamBuffer  int             // tokens a streaming client may lag behind; default 4096
+	StreamBuffer  int             // tokens that a streaming client may lag behind; default 4096
 	BodyTimeout   time.Duration   // to read a body; default 60 s
 	WriteTimeout  time.Duration   // for one write of a stream; default 60 s
 	HealthTimeout time.Duration   // of the probe; default 20 s
-	DrainTimeout  time.Duration   // running requests may take so long at shutdown; default 30 s
-	Hurry         <-chan struct{} // closed: no longer than this; nil: never
+	DrainTimeout  time.Duration   // time for running requests at shutdown; default 30 s
+	Hurry         <-chan struct{} // closing it ends the drain at once; nil: never
 
-	// ProfileRoot must hold every output_dir when listening beyond loopback.
-	// Default: SGLANG_TORCH_PROFILER_DIR, else /tmp.
+	// ProfileRoot must contain every output_dir when listening beyond loopback. Default: SGLANG_TORCH_PROFILER_DIR,
+	// else /tmp.
 	ProfileRoot string
 
-	// Doors to the outside; nil means the real one.
+	// Dependencies that tests replace; nil: the real ones.
 	Log    *slog.Logger
 	Getenv func(string) string
 	Now    func() time.Time
 	NewID  func() string // request ids
 }
 
-// CommandLine is a command line without its secrets.
+// CommandLine formats a command line without its secrets.
 func CommandLine(args []string) string {
 	words := []string{"stepscope"}
 	for i, a := range args {
@@ -98,7 +97,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// newID returns 32 hex digits, as Python's uuid4().hex.
+// newID returns 32 hex digits, like Python's uuid4().hex.
 func newID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

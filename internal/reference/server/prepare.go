@@ -9,12 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// maxTopLogprobs bounds the lists that one token may carry.
+// maxTopLogprobs bounds the list of top logprobs of one token.
 const maxTopLogprobs = 128
 
-// unsupported lists request fields of SGLang that ask for something this server
-// cannot do, so that they are refused instead of ignored. A field that is false,
-// 0 or empty asks for nothing.
+// unsupported lists SGLang's request fields for features that this server lacks. They are rejected instead of ignored,
+// unless the value is false, 0 or empty.
 var unsupported = []string{
 	"input_embeds", "image_data", "video_data", "audio_data", "lora_path", "session_params", "custom_logit_processor",
 	"return_hidden_states", "return_routed_experts", "token_ids_logprob", "return_sampling_mask", "tools", "functions",
@@ -32,8 +31,7 @@ func checkExtra(extra map[string]json.RawMessage) error {
 	return nil
 }
 
-// sampling checks the parameters against the model and fills in the defaults.
-// prompt is the length of the input.
+// sampling checks the parameters against the model and fills in defaults. prompt is the length of the input.
 func (s *Server) sampling(p *wire.SamplingParams, prompt int) (api.Sampling, error) {
 	for _, c := range []struct {
 		name string
@@ -77,10 +75,10 @@ func pick[T any](v *T, absent T) T {
 	return *v
 }
 
-// encode turns a prompt into tokens, which may not be none.
+// encode tokenizes a prompt, which must not be empty.
 func (s *Server) encode(field, text string, special bool) ([]int32, error) {
 	if len(text) > s.textLimit() {
-		// No tokenizer makes fewer than one token of so much text; do not even try.
+		// No tokenizer makes so few tokens of so much text; do not even try.
 		return nil, badRequest(fmt.Sprintf("%s: %d bytes of text cannot fit the context length of %d tokens", field, len(text), s.info.ContextLen))
 	}
 	ids, err := s.tok.Encode(text, special)
@@ -93,8 +91,8 @@ func (s *Server) encode(field, text string, special bool) ([]int32, error) {
 	return ids, nil
 }
 
-// textLimit bounds the text handed to the tokenizer: no vocabulary in use has
-// tokens that average above this many bytes.
+// textLimit bounds the text passed to the tokenizer, in bytes: in no vocabulary in use do tokens average more than
+// this.
 func (s *Server) textLimit() int {
 	const bytesPerToken = 256
 	if s.info.ContextLen > math.MaxInt/bytesPerToken {
@@ -103,7 +101,7 @@ func (s *Server) textLimit() int {
 	return s.info.ContextLen * bytesPerToken
 }
 
-// checkIDs refuses tokens the model has no embedding for.
+// checkIDs rejects tokens outside the vocabulary.
 func (s *Server) checkIDs(field string, ids []int32) error {
 	for i, id := range ids {
 		if id < 0 || int(id) >= s.info.VocabSize {
@@ -113,8 +111,7 @@ func (s *Server) checkIDs(field string, ids []int32) error {
 	return nil
 }
 
-// samples makes n specs of one prompt. Each sample has its own seed, else they
-// would be the same.
+// samples creates n specs of one prompt. Each sample has its own seed; otherwise they would be equal.
 func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) ([]*spec, error) {
 	params, err := s.sampling(p, len(proto.req.Input))
 	if err != nil {
@@ -148,7 +145,7 @@ func (s *Server) checkTop(field string, n int) error {
 	return nil
 }
 
-// dpRank returns the rank a request asks for; -1: any.
+// dpRank returns the requested data-parallel rank; -1: any.
 func (s *Server) dpRank(rank *int) (int, error) {
 	dp := pick(rank, -1)
 	if dp >= max(1, s.info.DP) || dp < -1 {
@@ -157,7 +154,7 @@ func (s *Server) dpRank(rank *int) (int, error) {
 	return dp, nil
 }
 
-// checkTotal refuses a request whose sequences could never be in flight at once.
+// checkTotal rejects a request whose sequences could never be in flight at once.
 func (s *Server) checkTotal(prompts, n int) error {
 	if total := prompts * n; total > s.o.MaxInFlight {
 		return wire.Refuse("", "the request asks for %d sequences, at most %d are allowed", total, s.o.MaxInFlight)

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// logReceived notes a request at its start, with as much of it as the level asks
-// for: see Options.LogRequestsLevel.
+// logReceived logs the start of a request, with the details that Options.LogRequestsLevel selects.
 func (s *Server) logReceived(q *sequence) {
 	if !s.o.LogRequests {
 		return
@@ -23,7 +22,7 @@ func (s *Server) logReceived(q *sequence) {
 	s.o.Log.Info("receive request", attrs...)
 }
 
-// logFinished notes its end; q.b.mu is held.
+// logFinished logs the end of a request. The caller holds q.b.mu.
 func (s *Server) logFinished(q *sequence) {
 	if !s.o.LogRequests {
 		return
@@ -40,7 +39,7 @@ func (s *Server) logFinished(q *sequence) {
 	s.o.Log.Info("finish request", attrs...)
 }
 
-// logText cuts a text for the log, unless the level asks for all of it.
+// logText truncates a text for the log, unless the level selects whole texts.
 func (s *Server) logText(text string) string {
 	const most = 2 << 10
 	if s.o.LogRequestsLevel >= 3 || len(text) <= most {

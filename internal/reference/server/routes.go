@@ -2,7 +2,7 @@ package server
 
 import "github.com/stepscope/stepscope/internal/base/httpguard"
 
-// table lists every route. Old and new names are the same route.
+// table lists every route. Old and new names share one route.
 func (s *Server) table() []httpguard.Route {
 	return append(append(s.windows.Table(), s.foreignRoutes()...),
 		httpguard.At("GET", "/health /health_generate /ping", httpguard.Open, s.health),

@@ -10,8 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// Reasons for which the server itself ends a sequence, kept as the cause of its
-// context.
+// Reasons for the server to end a sequence, used as the cause of its context.
 var (
 	errStopString = errors.New("a stop string was found") // a normal end
 	errClientGone = errors.New("the client disconnected")
@@ -21,19 +20,18 @@ var (
 	errLost       = errors.New("the engine ended the request without a reason")
 )
 
-// spec is a sequence as the client asked for it.
+// spec is a sequence as requested by the client.
 type spec struct {
 	req         *api.Request
 	stops       []string
 	noTrim      bool
 	skipSpecial bool
 	interval    int  // tokens between events
-	textLogprob bool // logprobs carry the tokens' texts
+	textLogprob bool // logprobs include the tokens' texts
 	prompt      string
 }
 
-// sequence is one sequence in flight. Its collector turns events into text; the
-// handler that waits for it takes what is new.
+// sequence is one sequence in flight. Its collector turns events into text; the waiting handler takes the new part.
 type sequence struct {
 	*spec
 	b      *batch
@@ -41,15 +39,14 @@ type sequence struct {
 	cancel context.CancelCauseFunc
 	ctx    context.Context
 
-	// Of the collector alone.
+	// Owned by the collector.
 	dec        TextStream
 	stop       *stopper
 	start      time.Time
 	last       time.Time // of the last token
 	firstToken time.Time
 
-	// Guarded by b.mu. text, ids and the logprobs only ever grow, so a prefix of
-	// them stays valid without the lock.
+	// Guarded by b.mu. text, ids and the logprobs only grow, so a prefix of them stays valid without the lock.
 	text     []byte // escaped for JSON
 	ids      []byte // joined by commas
 	n        int    // tokens
@@ -63,19 +60,18 @@ type sequence struct {
 	finish   *api.Finish
 	matched  *string
 	e2e      time.Duration
-	marks    []mark // states the handler has not taken
+	marks    []mark // states that the handler has not taken
 	taken    int    // tokens the handler has taken
 	queued   bool   // in b.dirty
 }
 
-// mark is a state of a growing sequence: how much of everything there was.
+// mark is a state of a growing sequence: the lengths of its parts.
 type mark struct {
 	text, ids, n int
 	final        bool
 }
 
-// collect reads the engine's events until the sequence ends, then makes sure the
-// engine can let go of it.
+// collect reads the engine's events until the sequence ends, and then makes sure that the engine can release it.
 func (q *sequence) collect(events <-chan api.Event) {
 	for open := true; open; {
 		select {
@@ -170,13 +166,12 @@ func (q *sequence) take(ev api.Event) bool {
 	return true
 }
 
-// ends reports whether the event's token is the one that stopped the sequence,
-// which is no part of the text.
+// ends reports whether the event's token stopped the sequence. Such a token is not part of the text.
 func (q *sequence) ends(ev api.Event) bool {
 	return ev.Finish != nil && ev.Finish.Type == api.FinishStop && ev.Finish.Matched == ev.Token
 }
 
-// abort ends the sequence for a reason of the server's.
+// abort ends the sequence for a reason of the server's own.
 func (q *sequence) abort(cause error) {
 	f := &api.Finish{Type: api.FinishAbort, Matched: api.NoToken, Message: cause.Error()}
 	switch {
@@ -192,9 +187,8 @@ func (q *sequence) abort(cause error) {
 	q.end(f, nil, q.b.s.o.Now())
 }
 
-// end records the end; b.mu is held. The metrics and the request id come first: a
-// client may ask for the ones and use the other again as soon as it has the last
-// event.
+// end records the end. The caller holds b.mu. The metrics and the request id are updated first: a client may read the
+// metrics and reuse the id as soon as it has the last event.
 func (q *sequence) end(f *api.Finish, matched *string, now time.Time) {
 	q.finish, q.matched, q.e2e = f, matched, now.Sub(q.start)
 	q.b.open--
@@ -203,7 +197,7 @@ func (q *sequence) end(f *api.Finish, matched *string, now time.Time) {
 	q.mark(true)
 }
 
-// mark notes the present state for the handler; b.mu is held.
+// mark records the current state for the handler. The caller holds b.mu.
 func (q *sequence) mark(final bool) {
 	q.marks = append(q.marks, mark{text: len(q.text), ids: len(q.ids), n: q.n, final: final})
 	if !q.queued {

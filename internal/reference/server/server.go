@@ -32,16 +32,16 @@ type Server struct {
 	mux     http.Handler
 
 	draining atomic.Bool
-	abortAll context.CancelCauseFunc // ends what still runs after the drain
+	abortAll context.CancelCauseFunc // ends requests that outlast the drain
 	base     context.Context
 
 	mu     sync.Mutex
 	active map[string]*sequence // by request id
-	idle   chan struct{}        // closed and replaced when active gets empty
+	idle   chan struct{}        // closed and replaced when active becomes empty
 	work   sync.WaitGroup       // collectors
 }
 
-// New returns a server in front of e.
+// New returns a server for e.
 func New(e Engine, o Options) *Server {
 	s := &Server{
 		o:      o.withDefaults(),
@@ -86,9 +86,8 @@ func New(e Engine, o Options) *Server {
 // Handler returns the HTTP handler, for a server on loopback.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// Serve answers requests on ln until ctx ends. Then it refuses new requests,
-// lets running ones finish for at most Options.DrainTimeout, aborts the rest with
-// an error event, and returns. Beyond loopback it wants an API key.
+// Serve answers requests on ln until ctx ends. Then it rejects new requests, lets running ones finish for at most
+// Options.DrainTimeout, aborts the rest with an error event, and returns. Beyond loopback it requires an API key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.Drain() })
 	s.abortAll(errShutdown)
@@ -96,8 +95,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// Drain refuses new requests, waits for the running ones, and aborts those that
-// are left after Options.DrainTimeout, or at Options.Hurry.
+// Drain rejects new requests, waits for the running ones, and aborts the rest after Options.DrainTimeout or at
+// Options.Hurry.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	n := s.running()
@@ -114,7 +113,7 @@ func (s *Server) Drain() {
 	s.abortAll(errShutdown)
 }
 
-// whenIdle returns a channel that is closed once no sequence runs.
+// whenIdle returns a channel that is closed once no sequence is running.
 func (s *Server) whenIdle() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +157,7 @@ func (s *Server) admit(seqs []*sequence) *apiError {
 	return nil
 }
 
-// forget ends the registration of a sequence.
+// forget removes a sequence from the registry.
 func (s *Server) forget(q *sequence) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

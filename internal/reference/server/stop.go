@@ -1,11 +1,9 @@
 package server
 
-// Stop strings are matched in the text, not in the tokens: a stop string may
-// begin in the middle of one token and end in the middle of another. Each string
-// has a Knuth-Morris-Pratt automaton over bytes whose state is the length of the
-// longest prefix of the string that the text ends with. So every byte is looked
-// at once, the largest state says how much text must be held back, and the result
-// does not depend on how the text was cut into tokens.
+// Stop strings are matched in the text, not in the tokens: a stop string may begin in the middle of one token and end
+// in the middle of another. Each string has a Knuth-Morris-Pratt automaton over bytes. Its state is the length of the
+// longest prefix of the string that is a suffix of the text. So every byte is read once, the largest state is the
+// length of text to hold back, and the result does not depend on how the text was divided into tokens.
 
 type stopper struct {
 	stops []stopString
@@ -22,7 +20,7 @@ func newStopper(texts []string) *stopper {
 	s := &stopper{}
 	for _, t := range texts {
 		if t == "" {
-			continue // would match everywhere; SGLang's never matches it either
+			continue // it would match everywhere; SGLang never matches it either
 		}
 		fail := make([]int, len(t))
 		for i, k := 1, 0; i < len(t); i++ {
@@ -39,10 +37,9 @@ func newStopper(texts []string) *stopper {
 	return s
 }
 
-// feed takes more text and returns what can be released. When a stop string ends
-// in it, matched is that string, released ends where the string begins, and rest
-// is what follows from there. Of several, the one that ends first counts, of
-// those the longest.
+// feed adds text and returns the part that can be released. If a stop string ends in it, matched is that string,
+// released ends where the string begins, and rest is the text from there on. Of several strings, the one that ends
+// first counts; of those, the longest.
 func (s *stopper) feed(text string) (released string, matched *string, rest string) {
 	if len(s.stops) == 0 {
 		return text, nil, ""
@@ -74,14 +71,14 @@ func (s *stopper) feed(text string) (released string, matched *string, rest stri
 	return released, nil, ""
 }
 
-// flush returns the text still held back, when no more will come.
+// flush returns the text that is still held back, once no more text follows.
 func (s *stopper) flush() string {
 	t := string(s.held)
 	s.held = nil
 	return t
 }
 
-// step takes one byte and reports whether the string ends with it.
+// step adds one byte and reports whether the string ends with it.
 func (s *stopString) step(c byte) bool {
 	for s.state > 0 && s.text[s.state] != c {
 		s.state = s.fail[s.state-1]

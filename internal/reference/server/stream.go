@@ -8,14 +8,14 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// eventWriter turns the states of sequences into the events of one API.
+// eventWriter formats the states of sequences as the events of one API.
 type eventWriter interface {
 	events(dst []byte, u *update) []byte
-	end(dst []byte) []byte // before [DONE], when nothing failed
+	end(dst []byte) []byte // before [DONE], if nothing failed
 }
 
-// stream sends the events of b. The status is sent with the first event: what the
-// engine refuses at once still gets a real status.
+// stream sends the events of b. The status is sent with the first event, so a request that the engine refuses at once
+// still gets a proper status.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dialect, ew eventWriter) {
 	defer b.cancel(errClientGone)
 	rc := http.NewResponseController(w)
@@ -66,13 +66,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dial
 	rc.SetWriteDeadline(time.Time{})
 }
 
-// begin takes a request to one of the routes that generate and launches its
-// sequences; nil: it was refused.
+// begin reads a request to a generation route and launches its sequences. It returns nil if the request was refused.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, d dialect, req json.Unmarshaler, specs func() ([]*spec, error), stream *bool) *batch {
 	var list []*spec
 	var b *batch
 	body, err := s.front.Body(w, r)
-	received := s.o.Now() // latencies count from here
+	received := s.o.Now() // start of latencies
 	if err == nil {
 		var done func()
 		if done, err = s.front.Turn(r, len(body)); err == nil {
@@ -92,8 +91,8 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, d dialect, req js
 	return b
 }
 
-// whole waits for the end of all sequences of b; nil: one of them failed, which is
-// the reply, or nobody is there to read one.
+// whole waits for the end of all sequences of b. It returns nil if one of them failed, which it has sent as the reply,
+// or if the client has gone.
 func (s *Server) whole(w http.ResponseWriter, r *http.Request, b *batch, d dialect) []update {
 	done, err := b.wait(r.Context())
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// maxTexts is the largest body of /tokenize and /detokenize: they have no context length that bounds their texts.
+// maxTexts is the largest body of /tokenize and /detokenize, in bytes: no context length bounds their texts.
 const maxTexts = 4 << 20
 
-// textRequest decodes a request of /tokenize or /detokenize when it is its turn; nil: it was refused. The function ends the
-// turn.
+// textRequest waits for its turn and decodes a request of /tokenize or /detokenize. done ends the turn. nil: it was
+// refused.
 func (s *Server) textRequest(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (done func()) {
 	body, err := s.front.BodyUpTo(w, r, maxTexts)
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -18,40 +18,38 @@ import (
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 )
 
-// The files of windows over HTTP, for clients that share no storage with
-// the server. These routes are ours: SGLang has none and no route of this name.
-// They give out what windows of this server wrote, nothing else.
+// The files of windows over HTTP, for clients that share no storage with the server. SGLang has no such routes, nor
+// routes of these names. They serve only files written by windows of this server.
 
 const (
-	// maxWindows is how many windows are remembered, the newest.
+	// maxWindows is the number of windows remembered, the newest ones.
 	maxWindows = 64
-	// maxDownloads is how many files are on their way at once.
+	// maxDownloads is the number of concurrent downloads.
 	maxDownloads = 16
-	// clockSlack is by how much a file server's clock may be behind ours.
+	// clockSlack is how far a file server's clock may lag behind ours.
 	clockSlack = time.Minute
 )
 
-// list remembers the windows that were started.
+// list remembers started windows.
 type list struct {
 	mu        sync.Mutex
 	all       []window // oldest first
 	downloads int
 }
 
-// window is one of them.
+// window is one started window.
 type window struct {
 	id, dir string
-	stem    string // what the names of its traces begin with
+	stem    string // prefix of its traces' names
 	started time.Time
-	ended   time.Time // when the next one started; zero: there is none
+	ended   time.Time // start of the next window; zero: none
 }
 
-// teller is a Recorder that knows whether a window is armed or open: one
-// with num_steps closes by itself.
+// teller is a Recorder that reports whether a window is armed or open: one with num_steps closes by itself.
 type teller interface{ Profiling() bool }
 
-// remember notes a window that the engine has accepted. An older one of the same
-// id is forgotten: its address would be the same.
+// remember adds a window that the engine has accepted. It removes an older one of the same id, which would have the
+// same address.
 func (l *list) remember(p api.ProfileRequest, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +68,7 @@ func (l *list) remember(p api.ProfileRequest, now time.Time) {
 	}
 }
 
-// newest returns the windows, the newest first.
+// newest returns the windows, newest first.
 func (l *list) newest() []window {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +79,7 @@ func (l *list) newest() []window {
 	return out
 }
 
-// download takes a place for one; the function gives it back.
+// download takes a download slot. done returns it.
 func (l *list) download() (done func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,10 +96,10 @@ func (l *list) download() (done func(), ok bool) {
 
 const traceEnding = ".trace.json.gz"
 
-// memoryFile is a snapshot of memory, which has no id in its name but the time.
+// memoryFile matches a memory snapshot, whose name has the time instead of an id.
 var memoryFile = regexp.MustCompile(`^(\d{1,12})(?:\.\d{1,9})?-TP-\d+(?:-[DPE]P-\d+)*-memory(?:-[A-Za-z]+)?\.pickle$`)
 
-// wrote tells whether a file of the window's directory is one of its own.
+// wrote reports whether the window wrote a file in its directory.
 func (w *window) wrote(info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() || info.ModTime().Before(w.started.Add(-clockSlack)) {
 		return false
@@ -114,8 +112,7 @@ func (w *window) wrote(info fs.FileInfo) bool {
 	return name == "merged-"+w.id+traceEnding || name == "merged-"+w.stem+traceEnding || strings.HasPrefix(name, w.stem+"-TP-") && strings.HasSuffix(name, traceEnding)
 }
 
-// files lists what the window has written. The engine gives a file its name when
-// it is whole.
+// files lists the files that the window has written. The engine gives a file its name only when it is complete.
 func (w *window) files() ([]wire.ProfileFile, error) {
 	out := []wire.ProfileFile{}
 	entries, err := os.ReadDir(w.dir)
@@ -128,7 +125,7 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // gone since
+			continue // deleted since
 		}
 		if w.wrote(info) {
 			out = append(out, wire.ProfileFile{Name: info.Name(), Size: info.Size()})
@@ -139,7 +136,7 @@ func (w *window) files() ([]wire.ProfileFile, error) {
 
 // files is GET /profile_files.
 func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
-	dir, _ := ws.dir(nil) // if it cannot be used, who asks for a window is told
+	dir, _ := ws.dir(nil) // an unusable one is reported when a window is requested
 	out := wire.ProfileFiles{Dir: dir, Windows: []wire.ProfileWindow{}}
 	for i, win := range ws.list.newest() {
 		open := false
@@ -153,7 +150,7 @@ func (ws *Windows) files(w http.ResponseWriter, _ *http.Request) {
 		}
 		out.Windows = append(out.Windows, wire.ProfileWindow{ID: win.id, Dir: win.dir, Open: open, Files: files})
 	}
-	text, _ := json.Marshal(out) // strings and numbers only
+	text, _ := json.Marshal(out) // only strings and numbers
 	httpguard.WriteJSON(w, http.StatusOK, text)
 }
 
@@ -176,8 +173,8 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(&patient{ResponseWriter: w, limit: ws.o.WriteTimeout}, r, "", info.ModTime(), f)
 }
 
-// open opens a file that a window wrote. Neither a name with a
-// directory nor a symbolic link leads out of the window's directory.
+// open opens a file that a window wrote. Neither a name with a directory nor a symbolic link can leave the window's
+// directory.
 func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
 	missing := &httpguard.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
 	for _, win := range ws.list.newest() {
@@ -207,7 +204,7 @@ func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
 	return nil, nil, missing
 }
 
-// patient bounds each write of a long reply and not the whole.
+// patient limits the time of each write of a long reply, not of the whole.
 type patient struct {
 	http.ResponseWriter
 	limit time.Duration

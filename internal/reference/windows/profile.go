@@ -1,5 +1,5 @@
-// Package windows has the routes of profile windows: SGLang's /start_profile and /stop_profile, and stepscope's own, by
-// which clients that share no storage with the server fetch the files.
+// Package windows has the routes of profile windows: SGLang's /start_profile and /stop_profile, and stepscope's own,
+// which serve the files to clients that share no storage with the server.
 package windows
 
 import (
@@ -21,32 +21,32 @@ import (
 	"github.com/stepscope/stepscope/internal/base/suggest"
 )
 
-// Recorder is what records.
+// Recorder records windows.
 type Recorder interface {
-	// StartProfile arms or starts a window on all ranks and returns; it does not
-	// wait for steps or files. It returns ErrProfileRunning or another reason.
+	// StartProfile arms or starts a window on all ranks. It waits for neither steps nor files. It returns
+	// ErrProfileRunning or another error.
 	StartProfile(ctx context.Context, r api.ProfileRequest) error
 
-	// StopProfile ends the window, waits for the files, and tells what was
-	// written. It returns ErrProfileIdle when no window is open or armed.
+	// StopProfile ends the window, waits for the files, and returns the result. It returns ErrProfileIdle if no window
+	// is open or armed.
 	StopProfile(ctx context.Context) (api.ProfileResult, error)
 }
 
-// Options of the routes.
+// Options configure the routes.
 type Options struct {
-	Root         string // beyond loopback all files are below it; see httpguard.Path
+	Root         string // beyond loopback, all files must be below it; see httpguard.Path
 	WriteTimeout time.Duration
 	Log          *slog.Logger
 	Getenv       func(string) string
 	Now          func() time.Time
 
-	// Refuse writes an error in the form of the server's API, Status says what it writes.
+	// Refuse writes an error in the format of the server's API. Status returns the parts it writes.
 	Refuse func(w http.ResponseWriter, err error)
 	Status func(err error) (status int, message string, retry int)
-	Idle   func() bool // there is no request
+	Idle   func() bool // reports whether there are no requests
 }
 
-// Windows are those of a server.
+// Windows are the profile windows of a server.
 type Windows struct {
 	rec   Recorder
 	front *httpguard.Front
@@ -54,25 +54,24 @@ type Windows struct {
 	list  list
 }
 
-// New gives the routes of a Recorder.
+// New returns the routes of a Recorder.
 func New(rec Recorder, f *httpguard.Front, o Options) *Windows {
 	return &Windows{rec: rec, front: f, o: o}
 }
 
-// Table lists them.
+// Table lists the routes.
 func (ws *Windows) Table() []httpguard.Route {
 	return []httpguard.Route{
 		httpguard.At("GET POST", "/start_profile", httpguard.Admin, ws.start),
-		// Guides call it /end_profile; servers only know /stop_profile.
+		// Some guides call it /end_profile; SGLang's servers only have /stop_profile.
 		httpguard.At("GET POST", "/stop_profile /end_profile", httpguard.Admin, ws.stop),
 		httpguard.At("GET", "/profile_files", httpguard.Admin, ws.files),
 		httpguard.At("GET", "/profile_files/{id}/{name}", httpguard.Admin, ws.file),
 	}
 }
 
-// start is /start_profile, GET and POST. It answers as soon as the window
-// is armed. A body is optional; failures have a real status and the reason as
-// text, as the stock clients print the body of a failure.
+// start is /start_profile, GET and POST. It answers as soon as the window is armed. A body is optional. Failures have a
+// proper status and the reason as text, because the stock clients print the body of a failure.
 func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	body, err := ws.front.BodyUpTo(w, r, httpguard.MostControl)
 	if err != nil {
@@ -100,14 +99,14 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	}
 	ws.list.remember(p, ws.o.Now())
 	ws.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
-	// SGLang's guide arms first and sends load afterwards, so this is no error.
+	// SGLang's guide arms first and sends load afterwards, so this is not an error.
 	if p.StartStep == 0 && !p.ByStage && ws.o.Idle() {
 		ws.o.Log.Warn("profile armed while there is no request: nothing is recorded until load comes", "id", p.ID)
 	}
 	httpguard.WriteText(w, http.StatusOK, wire.ProfileStarted)
 }
 
-// known refuses a field that SGLang does not know: a window whose num_steps is misspelt would have no end.
+// known rejects a field that SGLang does not know: a window with a misspelt num_steps would never end.
 func known(unknown []string) error {
 	if len(unknown) == 0 {
 		return nil
@@ -119,14 +118,13 @@ func known(unknown []string) error {
 	return wire.Refuse(unknown[0], "unknown field; there are %s", strings.Join(wire.ProfileFields, ", "))
 }
 
-// stop is /stop_profile and /end_profile. The files are written when it
-// answers.
+// stop is /stop_profile and /end_profile. The files are written when it answers.
 func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
-	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // stock clients send {} or the start body again
+	if _, err := ws.front.BodyUpTo(w, r, httpguard.MostControl); err != nil { // stock clients send {} or the start body
 		ws.o.Refuse(w, err)
 		return
 	}
-	// A client that gives up must not lose the window.
+	// A client that disconnects must not lose the window.
 	res, err := ws.rec.StopProfile(context.WithoutCancel(r.Context()))
 	if err != nil {
 		ws.refuse(w, "stop", err)
@@ -138,7 +136,7 @@ func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
 
 func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 	status, message, retry := ws.o.Status(err)
-	// The reasons clients know are passed on as they are.
+	// Clients know these messages, so they are passed on unchanged.
 	for _, known := range []error{api.ErrProfileRunning, api.ErrProfileIdle} {
 		if errors.Is(err, known) {
 			message = known.Error()
@@ -151,11 +149,10 @@ func (ws *Windows) refuse(w http.ResponseWriter, what string, err error) {
 	httpguard.WriteText(w, status, message+"\n")
 }
 
-// namePart is what may stand in a file name: the trace's own name has no room for
-// a directory.
+// namePart matches a valid part of a file name: a trace's name must not contain a directory.
 var namePart = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+=@,-]{0,127}$`)
 
-// dir is where a window goes that names this directory, or none.
+// dir returns the directory of a window that names this one, or none.
 func (ws *Windows) dir(named *string) (string, error) {
 	return ws.front.Path("output_dir", cmp.Or(or(named, ""), httpguard.ProfileRoot(ws.o.Getenv)), ws.o.Root, ws.o.Getenv)
 }
@@ -202,8 +199,8 @@ func (ws *Windows) request(req *wire.ProfileRequest) (api.ProfileRequest, error)
 	return p, err
 }
 
-// activities resolves the names. Unknown ones are ignored as long as something is
-// left to record: SGLang would answer 200 and record nothing.
+// activities parses the names. Unknown ones are ignored as long as something is left to record: SGLang would answer 200
+// and record nothing.
 func (ws *Windows) activities(names []string) (api.Activity, error) {
 	if names == nil {
 		return api.ActivityCPU | api.ActivityGPU, nil
@@ -237,7 +234,7 @@ func envInt(v string, absent int) int {
 	return n
 }
 
-// or is what v points at, or what stands for its absence.
+// or returns the value of v, or absent if v is nil.
 func or[T any](v *T, absent T) T {
 	if v == nil {
 		return absent

@@ -76,7 +76,7 @@ func (c *counter) event(e *chromejson.Event) {
 func (c *counter) flow(e *chromejson.Event) {
 	id, ok := e.Int(e.ID)
 	if !ok {
-		c.odd.add("flow id is no integer", 1, e.Off, true)
+		c.odd.add("flow id is not an integer", 1, e.Off, true)
 		return
 	}
 	p := c.flows[c.lastCat]
@@ -134,15 +134,15 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 		c.odd.add("flow "+cat+" without end", from, -1, true)
 		c.odd.add("flow "+cat+" without start", to, -1, true)
 		if p.full {
-			c.odd.add("flow "+cat+": too many to pair them all", 1, -1, true)
+			c.odd.add("flow "+cat+": too many to pair", 1, -1, true)
 		}
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
-	c.odd.add("events with unescaped quotes, mended", st.Repaired, -1, false)
+	c.odd.add("events with unescaped quotes, repaired", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
-	c.odd.add("elements of traceEvents that are no event, skipped", st.Skipped, st.FirstSkip, false)
-	c.odd.add("of these not looked at closely, since too much before them was broken", st.Unmended, -1, false)
+	c.odd.add("elements of traceEvents that are not events, skipped", st.Skipped, st.FirstSkip, false)
+	c.odd.add("of these not examined: too much before them was broken", st.Unmended, -1, false)
 	if src.Garbage() {
 		c.odd.add("bytes after the last gzip member", 1, -1, true)
 	}

@@ -167,7 +167,7 @@ func (r *Report) printClocks(w io.Writer) {
 			continue
 		}
 		if c.SpreadNS == 0 {
-			fmt.Fprintf(w, " as far as %d collectives tell\n", c.N)
+			fmt.Fprintf(w, ", judging by %d collectives\n", c.N)
 			continue
 		}
 		fmt.Fprintf(w, ", %+.1f µs ± %.1f µs by %d collectives\n", float64(c.OffsetNS)/1e3, float64(c.SpreadNS)/1e3, c.N)

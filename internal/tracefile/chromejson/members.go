@@ -13,7 +13,7 @@ import (
 
 var (
 	errChecksum = errors.New("the gzip checksum does not match")
-	errHeader   = errors.New("this is no gzip")
+	errHeader   = errors.New("not a gzip file")
 )
 
 // members reads gzip members (RFC 1952) one after another. Unlike a multistream reader it treats zeros and garbage

@@ -47,8 +47,8 @@ var oddTexts = []struct {
 	reason string   // of End; empty: complete
 	after  int      // bytes after End.Offset
 }{
-	{name: "nothing", text: "", reason: "there is no JSON in it"},
-	{name: "white space only", text: " \n\t ", reason: "there is no JSON in it", after: 4},
+	{name: "nothing", text: "", reason: "it contains no JSON"},
+	{name: "white space only", text: " \n\t ", reason: "it contains no JSON", after: 4},
 	{name: "another format", text: "hello", reason: "it is not a JSON object or array: it begins with 'h'", after: 5},
 	{name: "metadata only", text: `{"schemaVersion": 1, "distributedInfo": {"rank": 0}}`,
 		meta: []string{"schemaVersion=1", `distributedInfo={"rank": 0}`}},

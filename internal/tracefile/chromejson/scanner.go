@@ -152,7 +152,7 @@ func readReason(err error) string {
 	case errors.Is(err, errChecksum):
 		return err.Error()
 	}
-	return "the file cannot be read on (" + err.Error() + ")"
+	return "the rest of the file cannot be read (" + err.Error() + ")"
 }
 
 // start finds the beginning of the document.
@@ -172,7 +172,7 @@ func (s *Scanner) start() {
 	s.pos += i
 	if i == len(b) {
 		if !s.more() {
-			s.finish("there is no JSON in it")
+			s.finish("it contains no JSON")
 		}
 		return
 	}

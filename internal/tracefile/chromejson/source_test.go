@@ -64,8 +64,8 @@ func TestSource(t *testing.T) {
 		{name: "gzip", file: whole, format: Gzip, events: 2},
 		{name: "gzip with a long header", file: named(t, text), format: Gzip, events: 2},
 		{name: "cut in a long header", file: named(t, text)[:20], format: Gzip, reason: "the compressed file is cut off"},
-		{name: "another method", file: "\x1f\x8b\x07" + whole[3:], format: Gzip, reason: "the file cannot be read on (this is no gzip)"},
-		{name: "not deflate", file: whole[:10] + "\xff\xff" + whole[12:], format: Gzip, reason: "the file cannot be read on (the deflate stream is corrupt)"},
+		{name: "another method", file: "\x1f\x8b\x07" + whole[3:], format: Gzip, reason: "the rest of the file cannot be read (not a gzip file)"},
+		{name: "not deflate", file: whole[:10] + "\xff\xff" + whole[12:], format: Gzip, reason: "the rest of the file cannot be read (the deflate stream is corrupt)"},
 		{name: "zstd", file: zstandard(t, text), format: Zstd, events: 2},
 		{name: "members cut anywhere", file: gzipped(text[:1], text[1:20], "", text[20:]), format: Gzip, events: 2},
 		{name: "trailing zeros", file: whole + "\x00\x00\x00", format: Gzip, events: 2},
@@ -78,7 +78,7 @@ func TestSource(t *testing.T) {
 		{name: "header only", file: whole[:2], format: Gzip, reason: "the compressed file is cut off"},
 		{name: "checksum missing", file: whole[:len(whole)-5], format: Gzip, events: 2, reason: "the compressed file is cut off"},
 		{name: "wrong checksum", file: string(wrongSum), format: Gzip, events: 2, reason: "the gzip checksum does not match"},
-		{name: "empty text", file: gzipped(""), format: Gzip, reason: "there is no JSON in it"},
+		{name: "empty text", file: gzipped(""), format: Gzip, reason: "it contains no JSON"},
 		{name: "zstd cut off", file: zstandard(t, text)[:20], format: Zstd, reason: "the compressed file is cut off"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ type Plan struct {
 }
 
 // ErrNothing means that no file contains the window.
-var ErrNothing = errors.New("nothing lies in the window")
+var ErrNothing = errors.New("nothing is in the window")
 
 // New reads all files of the set and finds the window in each. Files without the window are left out of Plan.Set and
 // named in Plan.Lacks.
@@ -127,7 +127,7 @@ func number(window set.Set, all []*survey) {
 }
 
 // errOtherStage means that the window lies in another stage of the rank.
-var errOtherStage = errors.New("another stage has the steps")
+var errOtherStage = errors.New("the steps are in another stage")
 
 // find locates the window in one file. A window of steps ends where the next step begins, so that it includes host work
 // that a step leaves running.
@@ -157,11 +157,11 @@ func (sv *survey) find(w Window, start int64) (bounds, error) {
 	case sv.ofRank == 0:
 		return bounds{}, errors.New("has no step annotations: give --from and --to")
 	case w.First >= sv.ofRank:
-		return bounds{}, fmt.Errorf("has %d steps only, 0 to %d", sv.ofRank, sv.ofRank-1)
+		return bounds{}, fmt.Errorf("has only %d steps, 0 to %d", sv.ofRank, sv.ofRank-1)
 	case first > last:
 		return bounds{}, errOtherStage
 	case w.Last >= sv.ofRank && sv.before+n == sv.ofRank:
-		sv.short = fmt.Sprintf("has %d steps only, cut from %d to %d", sv.ofRank, w.First, sv.ofRank-1)
+		sv.short = fmt.Sprintf("has only %d steps, cut from %d to %d", sv.ofRank, w.First, sv.ofRank-1)
 	}
 	b := bounds{sv.steps[first].Start, sv.steps[last].End}
 	if last+1 < n {

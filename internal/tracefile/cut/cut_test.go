@@ -205,7 +205,7 @@ func TestNoWindow(t *testing.T) {
 		t.Errorf("step 15 of 15: %v", err)
 	}
 	p, err := New(context.Background(), set, Window{Steps: true, First: 13, Last: 99}, nil, nil)
-	if err != nil || len(p.Lacks) != 2 || !strings.Contains(p.Lacks[0], "has 15 steps only, cut from 13 to 14") {
+	if err != nil || len(p.Lacks) != 2 || !strings.Contains(p.Lacks[0], "has only 15 steps, cut from 13 to 14") {
 		t.Errorf("%v %v", err, p)
 	}
 	p, err = New(context.Background(), set, Window{From: Time{NS: math.MaxInt64 / 4}, To: Time{Open: true}}, nil, nil)

@@ -40,7 +40,7 @@
 //	    "repaired": 1, "cleaned": 2, "odd_times": 0
 //	  }],
 //	  "id_map": {"stride": 4},                 // id = mapped/4 of file mapped%4
-//	  "missing": [{"label": "TP03", "file": "", "reason": "no file of this rank, by the names of the others"}],
+//	  "missing": [{"label": "TP03", "file": "", "reason": "no file of this rank, judging by the names of the others"}],
 //	  "notes": ["…"]
 //	}
 //

@@ -24,7 +24,7 @@ func (opt *Options) Only(cats []string, noPython bool) error {
 	keep := map[string]bool{"": true}
 	for _, cat := range cats {
 		if !slices.Contains(categories, cat) {
-			return fmt.Errorf("%s: no such category, there are: %s", cat, strings.Join(categories, ", "))
+			return fmt.Errorf("%s: no such category; known categories: %s", cat, strings.Join(categories, ", "))
 		}
 		keep[cat] = true
 	}

@@ -153,7 +153,7 @@ func (r *Result) Print(w io.Writer) error {
 			read++
 		}
 		if !f.Complete && f.Events > 0 {
-			partly = ", not all of them whole"
+			partly = ", some of them incomplete"
 		}
 		if f.ShiftNS != 0 {
 			fmt.Fprintf(w, "%s: clock moved by %+.3f ms (± %.3f ms, %d collectives)\n",

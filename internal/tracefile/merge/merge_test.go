@@ -277,7 +277,7 @@ func TestMissingRanks(t *testing.T) {
 		got = append(got, m.String())
 	}
 	want := []string{
-		"TP01: no file of this rank, by the names of the others",
+		"TP01: no file of this rank, judging by the names of the others",
 		"rank 3: distributedInfo says 4 ranks, 2 files have one of them",
 		"gone.json: no such file",
 	}
@@ -295,7 +295,7 @@ func TestMissingOfMany(t *testing.T) {
 		got = append(got, m.String())
 	}
 	want := []string{
-		"TP00: no file of this rank, by the names of the others", "TP01: no file of this rank, by the names of the others", "TP02: no file of this rank, by the names of the others",
+		"TP00: no file of this rank, judging by the names of the others", "TP01: no file of this rank, judging by the names of the others", "TP02: no file of this rank, judging by the names of the others",
 		"5 ranks (rank 4 to rank 8): distributedInfo says 9 ranks, 1 file has one of them",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

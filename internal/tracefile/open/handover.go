@@ -140,7 +140,7 @@ func check(path string) (int64, error) {
 	}
 	defer f.Close()
 	if info.Size() == 0 {
-		return 0, fmt.Errorf("open %s: the file is empty; its writer was stopped before it began, so capture again", path)
+		return 0, fmt.Errorf("open %s: the file is empty; its writer was stopped before it began; capture again", path)
 	}
 	// Some file systems report permission and disk errors only at the first read.
 	if _, err := io.ReadFull(f, make([]byte, 1)); err != nil {

@@ -64,7 +64,7 @@ func newSite(opts Options) (*site, error) {
 		return nil, err
 	}
 	if link.dropped > 0 {
-		opts.Log.Warn("startup commands left off: the link would be too long",
+		opts.Log.Warn("startup commands omitted: the link would be too long",
 			"kept", len(opts.Commands)-link.dropped, "dropped", link.dropped, "limit_bytes", maxLink)
 	}
 	return &site{token: rand.Text(), opts: opts, link: link, size: size, taken: make(chan struct{})}, nil

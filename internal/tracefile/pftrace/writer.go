@@ -15,7 +15,7 @@ const (
 	flushAt = 256 << 10 // buffered bytes that trigger a write to the io.Writer
 )
 
-var errNegativeTime = errors.New("a Perfetto trace has no negative time: shift the trace to start at 0 or later")
+var errNegativeTime = errors.New("a Perfetto trace cannot contain negative times: shift the trace to start at 0 or later")
 
 // Writer encodes one trace. It is not safe for concurrent use. Its methods do not return errors: the first error
 // sticks, later events are dropped, and Flush returns it.

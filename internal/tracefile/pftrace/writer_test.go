@@ -203,7 +203,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{"disk", &chunks{}, func(w *Writer) { w.Counter(1, 0, 1) }, "write perfetto trace: disk full"},
-		{"negative start", io.Discard, func(w *Writer) { w.Spans(Track{UUID: 7}).Add(&Event{TS: -5}) }, "track 7: event at -5 ns: a Perfetto trace has no negative time"},
+		{"negative start", io.Discard, func(w *Writer) { w.Spans(Track{UUID: 7}).Add(&Event{TS: -5}) }, "track 7: event at -5 ns: a Perfetto trace cannot contain negative times"},
 		{"negative instant", io.Discard, func(w *Writer) { w.Instant(7, &Event{TS: -5}) }, "track 7: event at -5 ns"},
 		{"negative counter", io.Discard, func(w *Writer) { w.Counter(7, -5, 1) }, "track 7: event at -5 ns"},
 		{"overflow", io.Discard, func(w *Writer) { w.Spans(Track{UUID: 7}).Add(&Event{TS: 2, Dur: math.MaxInt64 - 1}) }, "exceed 64 bits"},

@@ -152,7 +152,7 @@ func read(ctx context.Context, src *chromejson.Source, f set.File, opt Options) 
 		if reason := sc.Stats.End.Reason; reason != "" {
 			return nil, fmt.Errorf("no event can be read: %s at byte %d of the text", reason, sc.Stats.End.Offset)
 		}
-		return nil, fmt.Errorf("there are no events in it")
+		return nil, fmt.Errorf("it contains no events")
 	}
 	return r.finish(src, sc.Stats), nil
 }

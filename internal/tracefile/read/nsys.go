@@ -17,7 +17,7 @@ func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 	path := f.Path
 	if trace.IsReport(path) {
 		if opt.Export == nil {
-			return nil, errors.New("a report of Nsight Systems: give its SQLite export")
+			return nil, errors.New("an Nsight Systems report: give its SQLite export")
 		}
 		export, done, err := opt.Export(ctx, path)
 		if err != nil {

@@ -69,7 +69,7 @@ func TestSpans(t *testing.T) {
 		{"base as text", doc(`"baseTimeNanoseconds": "1000", `, x("cpu_op", "a", "1", "1", "")), []string{"cpu_op a 2000+1000"}, nil},
 		{"base after the events", `{"traceEvents": [` + x("cpu_op", "a", "1", "1", "") + `], "baseTimeNanoseconds": 1000}`, []string{"cpu_op a 2000+1000"}, nil},
 		{"base is no time", doc(`"baseTimeNanoseconds": -5, `, x("cpu_op", "a", "1", "1", "")), []string{"cpu_op a 1000+1000"},
-			[]string{"1 baseTimeNanoseconds is not a time of this century, taken as 0"}},
+			[]string{"1 baseTimeNanoseconds is not a time in this century, taken as 0"}},
 		{"sorted, parents first", doc("", x("cpu_op", "c", "5", "1", ""), x("cpu_op", "b", "1", "2", ""), x("cpu_op", "a", "1", "9", "")),
 			[]string{"cpu_op a 1000+9000", "cpu_op b 1000+2000", "cpu_op c 5000+1000"}, nil},
 		{"a list alone", "[" + x("cpu_op", "a", "1", "1", "") + "]", []string{"cpu_op a 1000+1000"}, nil},

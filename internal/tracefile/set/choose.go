@@ -18,7 +18,7 @@ import (
 type IDError struct{ ID, There string }
 
 func (e *IDError) Error() string {
-	return fmt.Sprintf("no trace files of profile id %q, there are: %s", e.ID, e.There)
+	return fmt.Sprintf("no trace files of profile id %q; ids found: %s", e.ID, e.There)
 }
 
 // Choose selects the window to work on: the newest in the given files and directories, or the one with the given
@@ -36,7 +36,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		case err == nil && st.IsDir():
 			onlyFiles = false
 		case err == nil && !st.Mode().IsRegular():
-			return window, nil, fmt.Errorf("%s: not a file; a trace is read more than once, so write it to a file first", p)
+			return window, nil, fmt.Errorf("%s: not a file; a trace is read more than once; write it to a file first", p)
 		}
 		there = append(there, p)
 	}
@@ -61,7 +61,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		if len(below) > 1 {
 			others = fmt.Sprintf(" (others: %s; choose with --profile-id)", names(below, one))
 		}
-		say.Warn("%s has no traces itself: taking %s%s", strings.Join(there, ", "), below[one].dir, others)
+		say.Warn("%s has no traces itself: using %s%s", strings.Join(there, ", "), below[one].dir, others)
 	}
 	if err != nil {
 		return window, nil, err
@@ -79,7 +79,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		}
 		window = sets[0]
 		if len(sets) > 1 {
-			say.Warn("%d profiling windows found, taking the newest, %s (others: %s; choose with --profile-id)",
+			say.Warn("%d profiling windows found, using the newest, %s (others: %s; choose with --profile-id)",
 				len(sets), window.ID, ids(sets[1:]))
 		}
 	}
@@ -152,7 +152,7 @@ func hint(err error, dirs []string, found []below) error {
 	if len(list) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; there are some below: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
+	return fmt.Errorf("%w; subdirectories have some: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
 }
 
 // names lists all directories except one.

@@ -108,7 +108,7 @@ func FindMissing(set Set, heads []*Head) []Missing {
 	for _, h := range set.Holes() {
 		holes[h.Stage] = append(holes[h.Stage], h.Rank)
 		out = append(out, Missing{
-			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, by the names of the others",
+			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, judging by the names of the others",
 		})
 	}
 	// By stage and replica, because with data parallelism by separate processes each replica is a separate world.

@@ -40,16 +40,16 @@ func TestReports(t *testing.T) {
 		note  string
 	}{
 		{"a rank each", []string{"p-1.nsys-rep", "p-0.nsys-rep"}, nil, "p: p-0.nsys-rep p-1.nsys-rep", ""},
-		{"a newer export", []string{"p-0.nsys-rep", "p-0.sqlite", "p-1.nsys-rep"}, nil, "p: p-0.sqlite p-1.nsys-rep", "left out: its export is read instead"},
+		{"a newer export", []string{"p-0.nsys-rep", "p-0.sqlite", "p-1.nsys-rep"}, nil, "p: p-0.sqlite p-1.nsys-rep", ".sqlite is read instead"},
 		{"an older export", []string{"p-0.sqlite", "p-0.nsys-rep"}, nil, "p: p-0.nsys-rep", "left out: older than the report"},
 		{"exports alone", []string{"a-TP-1.sqlite", "a-TP-0.sqlite"}, nil, "a: a-TP-0.sqlite a-TP-1.sqlite", ""},
 		{"prefill and decode", []string{"decode_0.nsys-rep", "prefill_0.nsys-rep"}, nil, "workers: decode_0.nsys-rep prefill_0.nsys-rep", ""},
-		{"of an old nsys", []string{"p-0.qdrep", "p-0.sqlite", "p-1.qdrep"}, nil, "p: p-0.sqlite p-1.qdrep", "left out: its export is read instead"},
+		{"of an old nsys", []string{"p-0.qdrep", "p-0.sqlite", "p-1.qdrep"}, nil, "p: p-0.sqlite p-1.qdrep", ".sqlite is read instead"},
 		{"windows of one process", []string{"run.1.nsys-rep", "run.2.nsys-rep"}, nil, "run.2: run.2.nsys-rep; run.1: run.1.nsys-rep", ""},
 		{"beside traces", []string{"7-TP-0.trace.json", "p-0.nsys-rep"}, nil, "p: p-0.nsys-rep; 7: 7-TP-0.trace.json", ""},
 		{"given together", []string{"node-b.nsys-rep", "node-a.sqlite", "c.nsys-rep"}, []string{"node-b.nsys-rep", "node-a.sqlite"},
 			"node-a: node-a.sqlite node-b.nsys-rep", ""},
-		{"a report and its export given", []string{"a.nsys-rep", "a.sqlite"}, []string{"a.sqlite", "a.nsys-rep"}, "a: a.sqlite", "left out: its export is read instead"},
+		{"a report and its export given", []string{"a.nsys-rep", "a.sqlite"}, []string{"a.sqlite", "a.nsys-rep"}, "a: a.sqlite", ".sqlite is read instead"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := dir(t, c.files...)

@@ -13,7 +13,7 @@ import (
 // none.
 func Salvage(dir string, say func(line string)) {
 	for _, name := range atomicfile.Salvage(dir, func(name string) bool { return strings.HasSuffix(name, ".trace.json.gz") }) {
-		say(fmt.Sprintf("%s: a server was killed while it wrote this trace: it has its name now and ends early", filepath.Join(dir, name)))
+		say(fmt.Sprintf("%s: the server was killed while writing this trace: it now has its final name and ends early", filepath.Join(dir, name)))
 	}
 }
 

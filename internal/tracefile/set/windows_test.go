@@ -135,7 +135,7 @@ func TestBelow(t *testing.T) {
 		want   string // the directory; "": none
 		said   string
 	}{
-		{"one", map[string]int64{"17.5": 0}, "", "17.5", "has no traces itself: taking "},
+		{"one", map[string]int64{"17.5": 0}, "", "17.5", "has no traces itself: using "},
 		{"the newest", map[string]int64{"17.5": 0, "29.5": 9000, "18.5": 4000}, "", "29.5", "(others: 18.5, 17.5; choose with --profile-id)"},
 		{"by its id", map[string]int64{"17.5": 0, "29.5": 9000}, "w17.5", "17.5", ""},
 		{"by its directory", map[string]int64{"17.5": 0, "29.5": 9000}, "17.5", "17.5", ""},
@@ -152,7 +152,7 @@ func TestBelow(t *testing.T) {
 			var said strings.Builder
 			window, _, err := Choose(&progress.Console{W: &said}, []string{d}, c.id)
 			switch {
-			case c.want == "" && (err == nil || !strings.Contains(err.Error(), "there are some below: give ")):
+			case c.want == "" && (err == nil || !strings.Contains(err.Error(), "subdirectories have some: give ")):
 				t.Errorf("took %v, %v", window.Files, err)
 			case c.want == "":
 			case err != nil:

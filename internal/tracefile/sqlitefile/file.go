@@ -101,7 +101,7 @@ func open(r io.ReaderAt, size int64) (*File, error) {
 	}
 	// 0 means an empty database.
 	if enc := binary.BigEndian.Uint32(h[56:]); enc > 1 {
-		return nil, errors.New("its text is UTF-16: only UTF-8 databases are read")
+		return nil, errors.New("its text is UTF-16: only UTF-8 databases are supported")
 	}
 	if promised := int64(binary.BigEndian.Uint32(h[28:])); promised > f.pages {
 		return nil, fmt.Errorf("the file is cut short: %d pages of %d", f.pages, promised)

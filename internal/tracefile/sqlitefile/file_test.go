@@ -245,7 +245,7 @@ func TestOverflowsThatMeet(t *testing.T) {
 		copy(whole[at-3:], []byte{0xff, 0x7f}) // its length becomes 16383
 		copy(whole[at+f.local(16383):], page)
 	}
-	if n, err := read(); err == nil || !strings.Contains(err.Error(), "run in a circle") {
+	if n, err := read(); err == nil || !strings.Contains(err.Error(), "form a cycle") {
 		t.Errorf("%d rows, %v", n, err)
 	}
 }

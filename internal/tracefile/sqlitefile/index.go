@@ -20,7 +20,7 @@ const mostKeys = 2 << 20
 func (w *Writer) Index(sql string) error {
 	words := lex(sql)
 	if len(words) < 8 || words[1].text != "INDEX" || words[5].text != "(" || words[7].text != ")" {
-		return fmt.Errorf("no CREATE INDEX statement of one column: %s", sql)
+		return fmt.Errorf("not a CREATE INDEX statement of one column: %s", sql)
 	}
 	x := indexer{w: w, name: words[2].text, partial: len(words) > 8, tree: tree{w: w, index: true}}
 	table, column := words[4].text, words[6].text

@@ -115,7 +115,7 @@ func (t *Table) leaves() ([]uint32, error) {
 	walk = func(number uint32, depth int) error {
 		// 20 levels hold more rows than there are rowids.
 		if looked++; depth > 20 || looked > f.pages || int64(len(list)) > f.pages {
-			return fmt.Errorf("damaged: its pages run in a circle at page %d", number)
+			return fmt.Errorf("damaged: its pages form a cycle at page %d", number)
 		}
 		if err := f.readPages(buf, number); err != nil {
 			return err
@@ -289,7 +289,7 @@ func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) 
 	page := make([]byte, f.page)
 	for len(s.whole) < size {
 		if s.chained++; s.chained > f.pages {
-			return nil, fmt.Errorf("its pages run in a circle at page %d", next)
+			return nil, fmt.Errorf("its pages form a cycle at page %d", next)
 		}
 		if err := f.readPages(page, next); err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ func columns(sql string) (names []string, rowid int, err error) {
 		open++
 	}
 	if open == len(words) {
-		return nil, -1, errors.New("its columns are not told by its schema")
+		return nil, -1, errors.New("its schema does not give its columns")
 	}
 	depth, begin := 0, open+1
 	var key string
@@ -69,7 +69,7 @@ func columns(sql string) (names []string, rowid int, err error) {
 	}
 	for i := end; i+1 < len(words); i++ {
 		if strings.EqualFold(words[i].text, "WITHOUT") && strings.EqualFold(words[i+1].text, "ROWID") {
-			return nil, -1, errors.New("it is WITHOUT ROWID, which is not read here")
+			return nil, -1, errors.New("WITHOUT ROWID tables are not supported")
 		}
 	}
 	if key != "" && rowid < 0 && isOfType(words[open+1:end], key, "INTEGER") {

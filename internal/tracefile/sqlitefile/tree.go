@@ -50,7 +50,7 @@ func (t *tree) add(level int, cell []byte) error {
 	n := t.level(level)
 	if !n.fits(cell) {
 		if n.cells == 0 {
-			return fmt.Errorf("a cell of %d bytes fits on no page", len(cell))
+			return fmt.Errorf("a cell of %d bytes does not fit on a page", len(cell))
 		}
 		if err := t.full(level); err != nil {
 			return err

@@ -76,7 +76,7 @@ type Appender struct {
 func (w *Writer) Table(sql string) (*Appender, error) {
 	words := lex(sql)
 	if len(words) < 3 || words[1].text != "TABLE" {
-		return nil, fmt.Errorf("no CREATE TABLE statement: %s", sql)
+		return nil, fmt.Errorf("not a CREATE TABLE statement: %s", sql)
 	}
 	columns, rowid, err := columns(sql)
 	if err != nil {

@@ -272,7 +272,7 @@ func TestWriterErrors(t *testing.T) {
 
 	w := newWriter(nil, 512)
 	for sql, want := range map[string]string{
-		"CREATE VIEW v AS SELECT 1":                       "no CREATE TABLE statement",
+		"CREATE VIEW v AS SELECT 1":                       "not a CREATE TABLE statement",
 		"CREATE TABLE t (a PRIMARY KEY, b) WITHOUT ROWID": "WITHOUT ROWID",
 	} {
 		if _, err := w.Table(sql); err == nil || !strings.Contains(err.Error(), want) {
@@ -281,7 +281,7 @@ func TestWriterErrors(t *testing.T) {
 	}
 	must[*Appender](t)(w.Table("CREATE TABLE t (a INTEGER)"))
 	for sql, want := range map[string]string{
-		"CREATE INDEX i ON t (a, b)": "no CREATE INDEX statement of one column",
+		"CREATE INDEX i ON t (a, b)": "not a CREATE INDEX statement of one column",
 		"CREATE INDEX i ON t (a)":    "there is no table t with an INTEGER PRIMARY KEY",
 		"CREATE INDEX i ON u (a)":    "there is no table u",
 	} {

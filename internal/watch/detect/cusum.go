@@ -5,49 +5,47 @@ import (
 	"time"
 )
 
-// sum is a cumulative sum (E. S. Page, Continuous inspection schemes, Biometrika 41, 1954) in
-// seconds. A point at which the statistic v stands where it is to alarm (high) counts as much
-// as the time since the point before; at the middle between there and what is normal, which is
-// Page's reference value for a change of that size, it counts nothing; below that it counts
-// back. Points count no more than that either way, so that one that is far out says no more
-// than another (Huber's clipping): a burst of a second is a second.
+// sum is a cumulative sum in seconds (E. S. Page, Continuous inspection schemes, Biometrika 41, 1954). A point whose
+// statistic v reaches the alarm level (high) adds the time since the previous point. A point halfway between normal and
+// high adds nothing: this is Page's reference value for a change of that size. A lower point subtracts. Contributions
+// are clipped to the elapsed time in both directions (Huber's clipping), so an extreme value counts no more than its
+// duration: a burst of a second adds one second.
 //
 //	y = clip((v − mid) / (high − mid), −1, 1)    mid = (normal + high) / 2
 //	S = max(0, S + y·dt)                          alarm at S ≥ for, if v ≥ limit half of the time since S left 0
 //
-// high is the rule's limit, or more where v varies so much by itself that the limit says nothing.
+// high is the rule's limit, or more where v varies so much by itself that the limit is meaningless.
 //
-// A step from one value to another lies where S was last 0: that is the most likely place for it (D. V.
-// Hinkley, Inference about the change-point from cumulative sum tests, Biometrika 58, 1971). But
-// requests gather, so a change mostly is a slope, at whose beginning S does not grow yet. So the onset
-// is looked for from there back to the last point that was as usual.
+// The most likely time of a step is the last time that S was 0 (D. V. Hinkley, Inference about the change-point from
+// cumulative sum tests, Biometrika 58, 1971). But requests accumulate, so most changes are slopes, and S does not grow
+// yet where a slope begins. The search for the onset therefore goes back from there to the last usual point.
 type sum struct {
-	s float64 // seconds
+	s float64 // s
 
-	last  time.Time // the point before; zero: none
-	zero  time.Time // the last point at which s was 0
-	onset time.Time // the first after it
-	usual time.Time // the last point that was as usual
-	odd   time.Time // the first after it
+	last  time.Time // previous point; zero: none
+	zero  time.Time // last point at which s was 0
+	onset time.Time // first point after zero
+	usual time.Time // last usual point
+	odd   time.Time // first point after usual
 
-	during, above float64 // seconds since onset, and of them v ≥ limit
+	during, above float64 // seconds since onset, and those with v ≥ limit
 	values        float64 // sum of v·dt since onset
 	alarm         bool
 }
 
-// step is what a point changed.
+// step is the change that a point caused.
 type step int
 
 const (
 	nothing step = iota
-	began        // an alarm
+	began        // an alarm began
 	ended
 )
 
-// slope is how far back from where S was last 0 a change is looked for.
+// slope is the maximum distance of an onset from the last time that S was 0.
 const slope = 30 * time.Second
 
-// between is between which two points the change lies.
+// between returns the two points between which the change lies.
 func (c *sum) between() (after, onset time.Time) {
 	if !c.odd.IsZero() && c.odd.Before(c.onset) && c.zero.Sub(c.odd) <= slope {
 		return c.usual, c.odd
@@ -55,14 +53,14 @@ func (c *sum) between() (after, onset time.Time) {
 	return c.zero, c.onset
 }
 
-// add takes a point. Its time since the one before counts up to most. sure: it may alarm.
+// add adds a point. The time since the previous point counts up to most. Only if sure is true may it raise an alarm.
 func (c *sum) add(at time.Time, p *point, limit, most time.Duration, sure bool) step {
 	v, normal, high := p.v, p.normal, p.high
 	dt := most
 	if !c.last.IsZero() {
 		dt = min(max(at.Sub(c.last), 0), most)
 	} else {
-		dt = 0 // nothing is known of the time before it
+		dt = 0 // the time before the first point is unknown
 		c.zero = at
 	}
 	c.last = at
@@ -94,7 +92,7 @@ func (c *sum) add(at time.Time, p *point, limit, most time.Duration, sure bool) 
 	if v >= p.limit {
 		c.above += dt.Seconds()
 	}
-	// A millionth: sums of tenths of seconds are not exact.
+	// The tolerance of 1e-6 covers the rounding of sums of tenths of seconds.
 	if sure && !c.alarm && c.s >= limit.Seconds()-1e-6 && c.above >= c.during/2 {
 		c.alarm = true
 		return began
@@ -102,5 +100,5 @@ func (c *sum) add(at time.Time, p *point, limit, most time.Duration, sure bool) 
 	return nothing
 }
 
-// mean is that of v since the onset.
+// mean returns the mean of v since the onset.
 func (c *sum) mean() float64 { return c.values / c.during }

@@ -7,52 +7,52 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Event is the beginning or the end of what a rule looks for.
+// Event is the beginning or the end of a condition that a rule detects.
 type Event struct {
 	Rule  *Rule
-	Group string // whose ranks, as Take was told
+	Group string // the group passed to Take
 	Ended bool
 
-	At    time.Time // when it was certain
-	After time.Time // the last look at which all was normal: the change lies between this
-	Onset time.Time // and the first look at which it was not
+	At    time.Time // time of certainty
+	After time.Time // last normal sample: the change lies between After
+	Onset time.Time // and Onset, the first sample that is not normal
 
-	Value  float64 // of the rule's statistic, the mean since the onset
-	Normal float64 // the same before: the mean of a minute, or what is normal by itself
+	Value  float64 // mean of the rule's statistic since the onset
+	Normal float64 // mean of the minute before, or the rule's nominal value
 	Limit  float64
-	Who    int // DP of the rank that stands out; -1: none does
+	Who    int // DP of the outlier rank; -1: none
 }
 
-// Engine holds series against rules. It is for one goroutine.
+// Engine applies rules to series of samples. It is not safe for concurrent use.
 type Engine struct {
 	Rules []Rule
-	Every time.Duration // between samples; a point stands for no more than twice that
+	Every time.Duration // sampling interval; a point counts for at most twice that
 
 	of     map[string][]*state        // by group
-	past   map[string][]*signals.Live // of the last minute, by group
-	paused map[string]bool            // groups
-	blind  map[string]time.Time       // by group: until when nothing is judged
+	past   map[string][]*signals.Live // the last minute, by group
+	paused map[string]bool            // by group
+	blind  map[string]time.Time       // by group: nothing is judged until then
 }
 
-// state is how a rule stands with a group.
+// state is the state of a rule for one group.
 type state struct {
 	rule *Rule
 	sum  sum
-	told Event           // what the last point told
-	over time.Time       // when the last alarm was; zero: there was none
-	who  map[int]float64 // DP: seconds since the onset in which it stood out
+	told Event           // from the last point
+	over time.Time       // end of the last alarm; zero: none
+	who  map[int]float64 // by DP: seconds since the onset in which the rank stood out
 	calm calm
 
 	gathered    signals.Histogram
 	gatheredFor time.Duration
 	history     history
-	lately      map[int]*lately // by DP, of rates
-	knows       bool            // what is usual was looked at once
-	fromStart   bool            // nothing usual is known: it was not as it should be from the beginning
+	lately      map[int]*lately // by DP, for rates
+	knows       bool            // the baseline has been checked once
+	fromStart   bool            // no baseline: the series was abnormal from the start
 	queues      []moment
-	series      []entry // raw values of the last minute, baseline included: larger is worse
+	series      []entry // raw values of the last minute, including the baseline: larger is worse
 	seen        map[int]bool
-	gone        int // a rank that silent misses
+	gone        int // rank that the rule Silent misses
 }
 
 type moment struct {
@@ -60,12 +60,11 @@ type moment struct {
 	v  float64
 }
 
-// settle is how long what a server says is not judged after it has started again: its first
-// requests compile and allocate.
+// settle is how long a restarted server is not judged: its first requests compile and allocate.
 const settle = 30 * time.Second
 
-// Pause has samples of groups not judged until Resume: a capture slows their servers down, and has them stand still
-// while their profilers write.
+// Pause suspends the judgement of groups until Resume: a capture slows their servers, and stalls them while their
+// profilers write.
 func (e *Engine) Pause(groups ...string) {
 	e.paused = map[string]bool{}
 	for _, g := range groups {
@@ -73,10 +72,10 @@ func (e *Engine) Pause(groups ...string) {
 	}
 }
 
-// catchUp is how long a server takes after a capture until all is as before.
+// catchUp is the time that a server needs to recover after a capture.
 const catchUp = time.Second
 
-// Resume ends it. Samples that begin before servers have caught up are not judged either.
+// Resume ends a Pause. Samples that begin before the servers have recovered are not judged either.
 func (e *Engine) Resume(at time.Time) {
 	if e.blind == nil {
 		e.blind = map[string]time.Time{}
@@ -87,12 +86,12 @@ func (e *Engine) Resume(at time.Time) {
 	e.paused = nil
 }
 
-// Blind tells that a sample is not judged, and is no example of what is usual.
+// Blind reports whether a sample is excluded from judgement and from baselines.
 func (e *Engine) Blind(group string, l *signals.Live) bool {
 	return e.paused[group] || l.At.Add(-l.Over).Before(e.blind[group])
 }
 
-// forget begins anew with a group, whose server has started again: what was on is over.
+// forget resets a group whose server has restarted, and returns the ends of its alarms.
 func (e *Engine) forget(group string, at time.Time) (events []Event) {
 	for _, s := range e.of[group] {
 		if s.sum.alarm {
@@ -106,7 +105,7 @@ func (e *Engine) forget(group string, at time.Time) (events []Event) {
 	return events
 }
 
-// Take holds what went on in a group of ranks against all rules.
+// Take applies all rules to a sample of a group of ranks.
 func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	if l.Restarted {
 		events = e.forget(group, l.At)
@@ -132,7 +131,7 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	for _, s := range states {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
-			// The past must reach back to before the change. The cumulative sum dates it well enough for this check.
+			// The history must reach back to before the change. The cumulative sum dates it well enough for this check.
 			within := l.At.Sub(s.sum.onset) <= lookBack-leastBefore*e.Every
 			if !ev.Ended && !s.fromStart && within {
 				if after, onset, known := changed(s.sinceLast(past, ev.Who)); known {
@@ -145,7 +144,7 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	return events
 }
 
-// remember keeps a sample, and gives those of the last minute.
+// remember stores a sample and returns those of the last minute.
 func (e *Engine) remember(group string, l *signals.Live) []*signals.Live {
 	if e.past == nil {
 		e.past = map[string][]*signals.Live{}
@@ -158,7 +157,7 @@ func (e *Engine) remember(group string, l *signals.Live) []*signals.Live {
 	return past
 }
 
-// On lists what is going on in a group, by the names of its rules.
+// On returns the names of a group's active alarms.
 func (e *Engine) On(group string) (names []string) {
 	for _, s := range e.of[group] {
 		if s.sum.alarm {
@@ -182,7 +181,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	if p.limit == 0 {
 		p.limit = p.high
 	}
-	if s.rule.Kind == Latency { // a point is of the time in which its observations were gathered
+	if s.rule.Kind == Latency { // a point covers the time in which its observations were gathered
 		most = max(most, s.rule.For/3)
 	}
 	dt := min(max(l.At.Sub(s.sum.last), 0), most).Seconds()
@@ -212,18 +211,17 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	return ev, changed != nothing
 }
 
-// ended is the end of what a sum had found.
+// ended returns the end event of an alarm.
 func (ev Event) ended(at time.Time, was *sum) Event {
 	ev.Ended, ev.At, ev.Who, ev.Value = true, at, -1, was.mean()
 	ev.After, ev.Onset = was.zero, was.onset
 	return ev
 }
 
-// steady is the share of the time since the onset in which it must be the same rank that stands out.
+// steady is the minimum share of the time since the onset in which the same rank must stand out.
 const steady = 0.6
 
-// outstanding is the rank that stood out for the longest time since the onset, and its share of that; 1 where none
-// does.
+// outstanding returns the rank that stood out longest since the onset and its share of that time, or -1 and 1.
 func (s *state) outstanding() (who int, share float64) {
 	who, longest, all := -1, 0.0, 0.0
 	for dp, t := range s.who {
@@ -238,7 +236,7 @@ func (s *state) outstanding() (who int, share float64) {
 	return who, longest / all
 }
 
-// calm is the mean of a statistic while nothing happens, over about a minute.
+// calm is the mean of a statistic in normal operation, over about a minute.
 type calm struct {
 	mean, weight float64
 	until        time.Time // nothing is judged before
@@ -259,15 +257,15 @@ func (c *calm) or(normal float64) float64 {
 	return c.mean
 }
 
-// history is what was normal in the last minutes: points join it only once they have not
-// become an alarm.
+// history holds the normal points of the last minutes. A point joins only once it is clear that it did not lead to an
+// alarm.
 type history struct {
 	past, pending []entry
 }
 
 type entry struct {
 	at        time.Time
-	v, beside float64 // and what else the rule wants to know of it
+	v, beside float64 // beside is extra data of the rule
 }
 
 const (
@@ -275,15 +273,15 @@ const (
 	mostPoints = 600
 )
 
-// offer adds a point, which is not known to be normal yet.
+// offer adds a pending point, which is not known to be normal yet.
 func (h *history) offer(e entry) {
 	if h.pending = append(h.pending, e); len(h.pending) > mostPoints {
-		// It has been so for so long that it is what is normal now.
+		// It has lasted so long that it is the new normal.
 		h.past, h.pending = h.pending, nil
 	}
 }
 
-// settle takes what waits into what is normal.
+// settle adds pending samples to the baseline.
 func (h *history) settle() {
 	h.past = append(h.past, h.pending...)
 	h.pending = h.pending[:0]
@@ -292,7 +290,7 @@ func (h *history) settle() {
 	}
 }
 
-// known are the points of the last minutes.
+// known returns the normal points of the last minutes.
 func (h *history) known(now time.Time) []entry {
 	first := slices.IndexFunc(h.past, func(e entry) bool { return now.Sub(e.at) <= recent })
 	if first < 0 {
@@ -301,7 +299,7 @@ func (h *history) known(now time.Time) []entry {
 	return h.past[first:]
 }
 
-// median is that of the last minutes; ok is false if there are too few points.
+// median returns the median of the last minutes; ok is false if there are too few points.
 func (h *history) median(now time.Time) (m float64, ok bool) {
 	past := h.known(now)
 	if len(past) < some {

@@ -413,11 +413,11 @@ func TestRules(t *testing.T) {
 	for want, r := range map[string]Rule{
 		`rule "x": kind "y": give one of imbalance, latency, queue, throughput, silent`: {Kind: "y"},
 		`rule "x": signal "z": give one of load, running,`:                              {Kind: Imbalance, Signal: "z"},
-		`rule "x": above 1: max/mean is 1 where all are equal`:                          {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
-		`rule "x": signal "itl": give its mean or a percentile, as itl.mean or itl.p95`: {Kind: Latency, Signal: "itl", Above: 1},
+		`rule "x": above 1: max/mean is 1 if all ranks are equal`:                          {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
+		`rule "x": signal "itl": give its mean or a percentile, such as itl.mean or itl.p95`: {Kind: Latency, Signal: "itl", Above: 1},
 		`rule "x": signal "itl.p0": give its mean or a percentile`:                      {Kind: Latency, Signal: "itl.p0", Above: 1},
-		`rule "x": above and factor: leave one of them out`:                             {Kind: Latency, Signal: "itl.p50", Above: 1, Factor: 2},
-		`rule "x": above 1: give the share of throughput that is lost`:                  {Kind: Throughput, Above: 1},
+		`rule "x": above and factor: give only one of them`:                             {Kind: Latency, Signal: "itl.p50", Above: 1, Factor: 2},
+		`rule "x": above 1: give the lost share of throughput`:                  {Kind: Throughput, Above: 1},
 	} {
 		r.Name, r.For = "x", time.Second
 		if err := r.Check(); err == nil || !strings.HasPrefix(err.Error(), want) {

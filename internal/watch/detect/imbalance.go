@@ -14,8 +14,7 @@ type signal struct {
 	counts bool
 }
 
-// perRank are the signals of ranks, under the names that rules have for them. counts are
-// numbers of requests, which chance makes uneven.
+// perRank are the per-rank signals and their names in rules. counts marks numbers of requests, which vary by chance.
 var perRank = []signal{
 	{"load", func(f *signals.Flow) float64 { return f.Load }, true},
 	{"running", func(f *signals.Flow) float64 { return f.Running }, true},
@@ -32,31 +31,31 @@ func signalOf(name string) *signal {
 	return &perRank[slices.IndexFunc(perRank, func(x signal) bool { return x.name == name })]
 }
 
-// byChance is how likely it may be, at one look, that chance alone has a rank stand out: as many looks
-// that tell anything new are some hours.
+// byChance is the accepted probability per look that chance alone makes a rank an outlier: that many independent looks
+// take several hours.
 const byChance = 1e-4
 
-// beyond is how many standard deviations it takes for that, of the largest of n ranks.
+// beyond returns the corresponding number of standard deviations for the largest of n ranks.
 func beyond(n float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*byChance/n) }
 
-// stands is by how many standard deviations a number of requests lies above the mean of others, if chance alone
-// deals them out: by Anscombe's transformation of Poisson's distribution (F. J. Anscombe, Biometrika
-// 35, 1948), of which each has the variance 1/4.
+// stands returns how many standard deviations a number of requests lies above the mean of the others, if they are
+// distributed by chance alone. It uses Anscombe's transformation of the Poisson distribution (F. J. Anscombe,
+// Biometrika 35, 1948), whose values have the variance 1/4.
 func stands(requests, mean, others float64) float64 {
 	return 2 * (math.Sqrt(requests+3./8) - math.Sqrt(math.Max(mean, 0)+3./8)) / math.Sqrt(1+1/others)
 }
 
-// spreadOver is a signal over the ranks that tell it.
+// spreadOver summarizes a signal over the ranks that report it.
 type spreadOver struct {
 	n, sum, squares, most float64
-	who                   int // has the most, by its place
+	who                   int // index of the rank with the most
 	rest                  []float64
 }
 
 func (x *spreadOver) mean() float64   { return x.sum / x.n }
 func (x *spreadOver) others() float64 { return (x.sum - x.most) / (x.n - 1) }
 
-// variance is that over ranks, as a sample has it.
+// variance returns the sample variance over ranks.
 func (x *spreadOver) variance() float64 {
 	return math.Max(x.squares-x.n*x.mean()*x.mean(), 0) / (x.n - 1)
 }
@@ -81,7 +80,7 @@ func over(l *signals.Live, of func(*signals.Flow) float64) spreadOver {
 	return x
 }
 
-// imbalance is that of a signal over ranks.
+// imbalance returns the imbalance of the rule's signal over ranks.
 func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	signal := signalOf(s.rule.Signal)
 	of := signal.of
@@ -108,32 +107,32 @@ func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	return s.rated(l, p, &x, now.ratio(s.rule.Measure)), true
 }
 
-// ratio is how uneven it is, by a measure.
+// ratio returns the imbalance by the given measure.
 func (x *spreadOver) ratio(measure string) float64 {
 	switch measure {
 	case MaxOverMean:
 		return x.most / x.mean()
 	case MaxOverRest:
-		// Where the others have nothing there is no limit to it.
+		// The ratio is unbounded if the others have nothing.
 		return x.most / math.Max(metric.Median(x.rest), x.most/mostTimes)
 	}
 	return math.Sqrt(x.variance()*(x.n-1)/x.n) / x.mean()
 }
 
-// mostTimes is the most that one rank is said to have of what others have.
+// mostTimes is the largest ratio of a rank to the others that is reported.
 const mostTimes = 1000
 
-// even is a point at which nothing is uneven, of which usual is known.
+// even returns the point as balanced, keeping its usual.
 func (p point) even() point {
 	p.v, p.who = p.normal, -1
 	return p
 }
 
-// evenest is how even requests are taken to be at most, over what chance would make of them.
+// evenest is the lower bound of the observed variance of request counts over the variance by chance.
 const evenest = 0.05
 
-// counted judges numbers of requests: they stand out where chance does not explain it, or what is more or less
-// uneven than that while nothing happens.
+// counted judges numbers of requests. A rank is an outlier if neither chance nor the dispersion observed in normal
+// operation explains its count.
 func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 	past := s.history.known(l.At)
 	s.history.offer(entry{at: l.At, v: p.v, beside: x.variance() / x.mean()})
@@ -141,7 +140,7 @@ func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 	if len(past) >= some {
 		middling, quarter := usual(past)
 		p.usual = p.v <= middling+1.5*(quarter-middling)
-		// Of a chi-squared distribution with k degrees of freedom the median is about k·(1 − 2/9k)³ (E. B. Wilson and
+		// The median of a chi-squared distribution with k degrees of freedom is about k·(1 − 2/9k)³ (E. B. Wilson and
 		// M. M. Hilferty, Proceedings of the National Academy of Sciences 17, 1931).
 		unlike = math.Max(middle(past, func(e entry) float64 { return e.beside })/math.Pow(1-2/(9*(x.n-1)), 3), evenest)
 	}
@@ -152,17 +151,18 @@ func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 }
 
 const (
-	// soon is how many points of rates it takes to know what is usual.
+	// soon is the minimum number of points for a baseline of rates.
 	soon = 12
-	// spreads is how many times as far above its median as one of four points is, of what is usual, a ratio alarms: five
+	// spreads is the alarm level above the median, as a multiple of the upper quartile's distance from the median: five
 	// standard deviations of a normal distribution.
 	spreads = 7.4
-	// always is the share of points in which one rank has the most of a rate where it is so from the beginning.
+	// always is the share of points in which one rank must have the highest rate to count as uneven from the start.
 	always = 0.9
 )
 
-// rated judges what is no number of requests: it stands out where it is further from what is usual than that
-// varies. now is how uneven it is without smoothing. Until that is known, only what the number of requests does not explain counts.
+// rated judges signals that are not request counts. A rank is an outlier if it exceeds the baseline by more than the
+// usual variation; now is the imbalance without smoothing. Without a baseline, only an imbalance that the number of
+// requests does not explain counts.
 func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) point {
 	if s.rule.Signal == "pace" && busy(l, x.who) {
 		return p.even()
@@ -187,16 +187,16 @@ func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) poin
 		}
 	}
 	middling, quarter := usual(past)
-	p.usual = now <= middling+2*(quarter-middling) // at once, for the onset
+	p.usual = now <= middling+2*(quarter-middling) // unsmoothed, for an exact onset
 	p.normal = math.Max(p.normal, middling)
 	p.high = math.Max(p.high, middling+spreads*(quarter-middling))
 	return p
 }
 
-// ahead is how many times as many tokens a second as the others a rank makes that is busy.
+// ahead is the ratio of a busy rank's token rate to that of the others.
 const ahead = 1.1
 
-// busy tells that a rank takes longer from token to token for it makes more of them: it is another rule's.
+// busy reports whether a rank has longer inter-token times because it produces more tokens, which another rule detects.
 func busy(l *signals.Live, who int) bool {
 	x := over(l, func(f *signals.Flow) float64 {
 		if f.DP == l.Ranks[who].DP {
@@ -207,15 +207,15 @@ func busy(l *signals.Live, who int) bool {
 	return x.n > 0 && l.Ranks[who].Tokens > ahead*metric.Median(append(x.rest, x.most))
 }
 
-// smoothed is how many samples a rate is the median of: gauges are read between two requests now and then, when nothing
-// runs. Of pace it is requests running, and tokens, each by itself: such a moment is one reading of a gauge, but it is
-// at the end of one sample and at the beginning of the next.
+// smoothed is the number of samples in the median of a rate: gauges are sometimes read between two requests, when
+// nothing runs. For pace, running requests and tokens are smoothed separately: such a reading affects one value of a
+// gauge, but both the end of one sample and the beginning of the next.
 const smoothed = 5
 
-// lately is what a rank had in the last samples.
+// lately holds a rank's values of the last samples.
 type lately struct{ values, tokens []float64 }
 
-// smooth is a signal of ranks over the last samples.
+// smooth returns the rank signal smoothed over the last samples.
 func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) float64 {
 	if s.lately == nil {
 		s.lately = map[int]*lately{}
@@ -248,7 +248,7 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 			return signals.Unknown
 		case pace:
 			tokens := metric.Median(of.tokens)
-			if slices.Contains(of.tokens, 0) { // steps are about as long as the time between samples
+			if slices.Contains(of.tokens, 0) { // steps take about as long as the sampling interval
 				tokens = metric.Mean(of.tokens)
 			}
 			if v := metric.Median(of.values) / tokens; v > 0 && !math.IsInf(v, 0) {
@@ -260,8 +260,7 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 	}
 }
 
-// lopsided tells that what there is of the past is no example of what is usual: one and the same rank stands out all the
-// time, which is not by chance.
+// lopsided reports whether history is unusable as a baseline: one rank leads throughout, which is not chance.
 func (s *state) lopsided(past []entry) bool {
 	of := map[float64]int{}
 	most := 0
@@ -272,7 +271,7 @@ func (s *state) lopsided(past []entry) bool {
 	return float64(most) >= always*float64(len(past)) && middle(past, func(e entry) float64 { return e.v }) >= s.rule.Above
 }
 
-// usual is the median of the past, and what one of four points is above.
+// usual returns the median and the upper quartile of past.
 func usual(past []entry) (middling, quarter float64) {
 	values := make([]float64, len(past))
 	for i, e := range past {

@@ -12,22 +12,22 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// point is what a rule makes of a sample.
+// point is a rule's statistic for one sample.
 type point struct {
 	v, normal, high float64
-	limit           float64 // of the rule: high, or less
-	who             int     // the rank that stands out, by its place; -1: none does
-	usual           bool    // it is as it mostly is
+	limit           float64 // of the rule: high or less
+	who             int     // index of the outlier rank; -1: none
+	usual           bool    // within its usual range
 }
 
-// quarter is how far from what is normal to where it is to alarm a statistic may be and still be as usual,
-// where nothing better is known.
+// quarter is the fraction of the way from normal to high within which a statistic counts as usual, if no better
+// estimate exists.
 const quarter = 0.25
 
-// usually fills in usual by that.
+// usually sets usual by that criterion.
 func (p *point) usually() { p.usual = p.v <= p.normal+quarter*(p.high-p.normal) }
 
-// middle is the median over points.
+// middle returns the median of a value over points.
 func middle(points []entry, of func(entry) float64) float64 {
 	values := make([]float64, len(points))
 	for i, e := range points {
@@ -36,7 +36,7 @@ func middle(points []entry, of func(entry) float64) float64 {
 	return metric.MedianInPlace(values)
 }
 
-// parseLatency reads ttft.p95.
+// parseLatency parses a latency signal, such as ttft.p95; p is -1 for the mean.
 func parseLatency(text string) (of func(*signals.Live) *signals.Histogram, p float64, err error) {
 	name, figure, _ := strings.Cut(text, ".")
 	switch name {
@@ -47,14 +47,14 @@ func parseLatency(text string) (of func(*signals.Live) *signals.Histogram, p flo
 	case "e2e":
 		of = func(l *signals.Live) *signals.Histogram { return &l.E2E }
 	default:
-		return nil, 0, fmt.Errorf("signal %q: give ttft, itl or e2e, and which of it, as ttft.p95 or itl.mean", text)
+		return nil, 0, fmt.Errorf("signal %q: give ttft, itl or e2e with a statistic, such as ttft.p95 or itl.mean", text)
 	}
 	if figure == "mean" {
 		return of, -1, nil
 	}
 	percent, err := strconv.ParseFloat(strings.TrimPrefix(figure, "p"), 64)
 	if err != nil || !strings.HasPrefix(figure, "p") || !(percent > 0 && percent < 100) {
-		return nil, 0, fmt.Errorf("signal %q: give its mean or a percentile, as %s.mean or %s.p95", text, name, name)
+		return nil, 0, fmt.Errorf("signal %q: give its mean or a percentile, such as %s.mean or %s.p95", text, name, name)
 	}
 	return of, percent / 100, nil
 }
@@ -62,10 +62,9 @@ func parseLatency(text string) (of func(*signals.Live) *signals.Histogram, p flo
 // patience is how long observations are gathered for one point.
 const patience = 10 * time.Second
 
-// latency is a figure of the requests since the last point, for which it takes so many observations
-// as the rule says.
+// latency computes a latency figure of the requests since the last point. A point takes at least Least observations.
 func (s *state) latency(l *signals.Live) (p point, ok bool) {
-	of, share, _ := parseLatency(s.rule.Signal) // Check has looked
+	of, share, _ := parseLatency(s.rule.Signal) // validated by Check
 	if l.Restarted {
 		s.gathered, s.gatheredFor = signals.Histogram{}, 0
 		return p, false
@@ -93,7 +92,7 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 	base, known := s.history.median(l.At)
 	s.history.offer(entry{at: l.At, v: p.v})
 	if !known || base <= 0 {
-		s.history.settle() // nobody can say that it is not normal
+		s.history.settle() // without a baseline nothing can be called abnormal
 		return p, false
 	}
 	p.v, p.normal, p.high = p.v/base, 1, s.rule.Factor
@@ -101,10 +100,10 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 	return p, true
 }
 
-// growth is the time over which a queue's growth is taken.
+// growth is the period over which the growth of a queue is measured.
 const growth = 10 * time.Second
 
-// queue is how fast the queue of all ranks grows, in requests a second.
+// queue returns the growth of the queue of all ranks, in requests/s.
 func (s *state) queue(l *signals.Live) (p point, ok bool) {
 	queued := l.Sum(func(f *signals.Flow) float64 { return f.Queued })
 	if !signals.Known(queued) {
@@ -128,11 +127,11 @@ func (s *state) queue(l *signals.Live) (p point, ok bool) {
 }
 
 const (
-	alike = 0.2 // loads that differ by no more are the same
-	some  = 30  // points that it takes to know what is usual
+	alike = 0.2 // relative difference up to which two loads count as equal
+	some  = 30  // minimum number of points for a baseline
 )
 
-// throughput is how many times as fast tokens were made while as many requests ran.
+// throughput returns the usual token rate at the same number of running requests over the current one.
 func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	running := l.Sum(func(f *signals.Flow) float64 { return f.Running })
 	p = point{normal: 1, high: 1 / (1 - s.rule.Above), who: -1}
@@ -160,8 +159,7 @@ func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	return p, true
 }
 
-// silent is a rank that was there and is not any more, or runs requests and makes no token,
-// while others make some.
+// silent returns 1 if a rank has disappeared, or runs requests without producing tokens while other ranks produce some.
 func (s *state) silent(l *signals.Live) (p point, ok bool) {
 	p = point{normal: 0, high: 1, who: -1}
 	for _, f := range l.Ranks {

@@ -9,29 +9,29 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// The onset of a change is estimated once the alarm is certain: of all moments in the minute before, it is the one from
-// which on a change explains the rule's values best, by least squares, which is maximum likelihood for normal noise.
-// (A change that took longer to be certain lies where its cumulative sum says.) The minute includes the time in which
-// the rule learned its baseline, where the cumulative sum had not begun.
-// A change is a step (a rank that becomes slow), or the approach to another value (requests that are sent to another
-// rank gather there for as long as one lives):
+// The onset of a change is estimated once the alarm is certain. Of all times in the minute before, it is the one at
+// which a change explains the rule's values best by least squares, which is maximum likelihood for normal noise. (For a
+// change that took longer to become certain, the cumulative sum gives the onset.) The minute includes the time in which
+// the rule learned its baseline, before the cumulative sum began. A change is either a step (a rank becomes slow) or
+// the approach to another value (after requests are routed to another rank, they accumulate there for one request
+// lifetime):
 //
 //	y(t) = a + b·(1 − exp(−(t − T)/τ))   for t > T, else a       b > 0, τ of lasts; 0: a step
 //
-// Of imbalance, y is the rank's value over the mean of the others; of latency the figure of requests; of throughput
-// the tokens per second, negated, of samples with about as many requests. Of three samples the median counts: gauges are
-// read between two requests now and then, when nothing runs.
+// y is, for imbalance, the rank's value over the mean of the others; for latency, the latency figure; for throughput,
+// the negated tokens/s of samples with a similar number of requests. The median of three samples is used, because
+// gauges are sometimes read between two requests, when nothing runs.
 
-// lookBack is how far back an onset is looked for.
+// lookBack is the length of the search for an onset.
 const lookBack = time.Minute
 
-// lasts are the time constants that are tried, s.
+// lasts are the candidate time constants, s.
 var lasts = []float64{0, 1, 2, 4, 8, 16}
 
-// leastBefore is how many samples there must be before an onset: they say what was usual.
+// leastBefore is the minimum number of samples before an onset; they define the baseline.
 const leastBefore = 5
 
-// record adds a raw value to the series of the last minute.
+// record appends a raw value to the series of the last minute.
 func (s *state) record(e entry) {
 	s.series = append(s.series, e)
 	for len(s.series) > 1 && e.at.Sub(s.series[0].at).Abs() > lookBack {
@@ -39,8 +39,8 @@ func (s *state) record(e entry) {
 	}
 }
 
-// sinceLast gives the values, since the rule's last alarm ended, in which a change is looked for: of an imbalance those
-// of a rank over the others in past, of other rules the recorded series.
+// sinceLast returns the values in which to search for a change: those since the end of the rule's last alarm. For an
+// imbalance they are the rank's ratios to the other ranks in past, for other rules the recorded series.
 func (s *state) sinceLast(past []*signals.Live, dp int) (out []entry) {
 	all := s.series
 	if s.rule.Kind == Imbalance {
@@ -58,7 +58,7 @@ func (s *state) sinceLast(past []*signals.Live, dp int) (out []entry) {
 	return out
 }
 
-// overOthers is a rank's value over the mean of the other ranks, by sample.
+// overOthers returns a rank's value over the mean of the other ranks, per sample.
 func overOthers(past []*signals.Live, of func(*signals.Flow) float64, dp int) (out []entry) {
 	for _, l := range past {
 		own := signals.Unknown
@@ -77,7 +77,7 @@ func overOthers(past []*signals.Live, of func(*signals.Flow) float64, dp int) (o
 	return out
 }
 
-// changed gives the two consecutive samples between which the values began to rise; ok is false for too few samples.
+// changed returns the two consecutive samples between which the values began to rise; ok is false for too few samples.
 func changed(past []entry) (after, onset time.Time, ok bool) {
 	at, y := make([]float64, len(past)), make([]float64, len(past))
 	for i, e := range past {
@@ -109,7 +109,7 @@ func changed(past []entry) (after, onset time.Time, ok bool) {
 	return past[first-1].at, past[first].at, true
 }
 
-// ofThree has for each value the median of it and its two neighbours, which leaves steps where they are.
+// ofThree replaces each value by the median of it and its two neighbours, which preserves steps.
 func ofThree(y []float64) []float64 {
 	out := slices.Clone(y)
 	for i := 1; i+1 < len(y); i++ {
@@ -118,7 +118,7 @@ func ofThree(y []float64) []float64 {
 	return out
 }
 
-// residual is the sum of squares that y = a + b·g leaves, with the best a and b; rises tells that b > 0.
+// residual returns the residual sum of squares of the best fit y = a + b·g; rises reports whether b > 0.
 func residual(g, y []float64) (left float64, rises bool) {
 	n := float64(len(y))
 	var sg, sy, sgg, sgy, syy float64

@@ -1,9 +1,9 @@
-// Package detect finds the moment at which the ranks of a server drift apart, or its requests
-// become slow, in a series of [signals.Live]. It reads no clock and no file: time is that of
-// the samples, so that recorded series give what live ones gave.
+// Package detect finds the time at which the ranks of a server diverge, or its requests become slow, in a series of
+// [signals.Live]. It reads neither clock nor files: all times come from the samples, so a recorded series gives the
+// same results as a live one.
 //
-// Each rule makes one number of a sample, such as the load of the busiest rank over the mean,
-// and sums up how far it is beyond what is normal (cusum.go). docs/metrics.md has the formulas.
+// Each rule reduces a sample to one statistic, such as the load of the busiest rank over the mean, and accumulates its
+// excess over normal (cusum.go). docs/metrics.md has the formulas.
 package detect
 
 import (
@@ -13,43 +13,43 @@ import (
 	"time"
 )
 
-// Kind is what a rule looks at.
+// Kind is the class of condition that a rule detects.
 type Kind string
 
-// The kinds.
+// Kinds of rules.
 const (
-	Imbalance  Kind = "imbalance"  // of a signal, over ranks
-	Latency    Kind = "latency"    // of requests
-	Queue      Kind = "queue"      // grows
-	Throughput Kind = "throughput" // falls, at the same load
-	Silent     Kind = "silent"     // a rank says nothing any more, or makes no token of the requests that it runs
+	Imbalance  Kind = "imbalance"  // imbalance of a signal over ranks
+	Latency    Kind = "latency"    // slow requests
+	Queue      Kind = "queue"      // a growing queue
+	Throughput Kind = "throughput" // lower throughput at the same load
+	Silent     Kind = "silent"     // a rank reports nothing any more, or runs requests without producing tokens
 )
 
-// Kinds are all of them.
+// Kinds lists all rule kinds.
 var Kinds = []Kind{Imbalance, Latency, Queue, Throughput, Silent}
 
 // Measures of imbalance.
 const (
 	MaxOverMean = "max/mean"
-	MaxOverRest = "max/others" // the largest over the median of the other ranks
+	MaxOverRest = "max/others" // largest rank over the median of the others
 	Variation   = "cv"         // standard deviation over mean
 )
 
-// Rule is a condition that has a window captured. Above is in the unit of what it looks at.
+// Rule is a condition that triggers the capture of a window. The unit of Above depends on Kind.
 type Rule struct {
 	Name string
 	Kind Kind
 
-	Signal  string  // of imbalance: one of Signals; of latency: ttft.p95, itl.mean, e2e.p50
-	Measure string  // of imbalance
-	Above   float64 // a ratio; s; requests a second; of throughput the share that is lost. 0: as Factor says
-	Factor  float64 // of latency, instead of Above: times its own recent median
-	Least   float64 // below so many requests (on the busiest rank, or queued, or in all) there is nothing to judge
+	Signal  string  // imbalance: one of SignalNames; latency: such as ttft.p95, itl.mean or e2e.p50
+	Measure string  // imbalance only
+	Above   float64 // ratio (imbalance), s (latency), requests/s (queue) or share lost (throughput); 0: use Factor
+	Factor  float64 // latency, instead of Above: multiple of the signal's own recent median
+	Least   float64 // minimum requests (on the busiest rank, queued, or in total) for the rule to judge
 	For     time.Duration
-	Asked   bool // somebody wants this one, it is none of the defaults
+	Asked   bool // given by the user, not a default
 }
 
-// SignalNames are the signals of which there may be imbalance.
+// SignalNames returns the names of the signals that imbalance rules accept.
 func SignalNames() []string {
 	var out []string
 	for _, s := range perRank {
@@ -58,7 +58,7 @@ func SignalNames() []string {
 	return out
 }
 
-// Names of the rules that hold where none are given.
+// Names of the default rules.
 const (
 	UnevenLoad     = "uneven load"
 	UnevenPace     = "uneven pace"
@@ -69,7 +69,7 @@ const (
 	SilentRank     = "silent rank"
 )
 
-// Defaults are the rules that hold where none are given.
+// Defaults returns the rules that apply if the user gives none.
 func Defaults() []Rule {
 	return []Rule{
 		{Name: UnevenLoad, Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1.5, Least: 4, For: 5 * time.Second},
@@ -82,17 +82,17 @@ func Defaults() []Rule {
 	}
 }
 
-// Slowness tells whether what a rule looks at, of ranks, is how fast they are, not how much they have to do.
+// Slowness reports whether the rule's signal measures speed rather than load.
 func (r *Rule) Slowness() bool { return slices.Contains([]string{"pace", "step", "tokens"}, r.Signal) }
 
-// Check says what is wrong with a rule.
+// Check returns an error if the rule is invalid.
 func (r *Rule) Check() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("rule %q: %s", r.Name, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case r.For <= 0:
-		return fail("for %v: give a time above 0, as 5s", r.For)
+		return fail("for %v: give a time above 0, such as 5s", r.For)
 	case r.Least < 0:
 		return fail("least %g: give a number of requests", r.Least)
 	}
@@ -105,9 +105,9 @@ func (r *Rule) Check() error {
 		case !slices.Contains([]string{MaxOverMean, MaxOverRest, Variation}, r.Measure):
 			return fail("measure %q: give %s, %s or %s", r.Measure, MaxOverMean, MaxOverRest, Variation)
 		case r.Measure != Variation && r.Above <= 1:
-			return fail("above %g: %s is 1 where all are equal, give more, as 1.5", r.Above, r.Measure)
+			return fail("above %g: %s is 1 if all ranks are equal: give more, such as 1.5", r.Above, r.Measure)
 		case r.Above <= 0:
-			return fail("above %g: give more than 0, as 0.5", r.Above)
+			return fail("above %g: give more than 0, such as 0.5", r.Above)
 		}
 	case Latency:
 		if _, _, err := parseLatency(r.Signal); err != nil {
@@ -115,17 +115,17 @@ func (r *Rule) Check() error {
 		}
 		switch {
 		case r.Above < 0 || r.Above == 0 && r.Factor <= 1:
-			return fail("give above, a time, or factor, a number above 1 that says how many times its own recent median")
+			return fail("give above (a time) or factor (a multiple of the recent median, above 1)")
 		case r.Above > 0 && r.Factor > 0:
-			return fail("above and factor: leave one of them out")
+			return fail("above and factor: give only one of them")
 		}
 	case Queue:
 		if r.Above <= 0 {
-			return fail("above %g: give requests a second by which the queue grows, as 1", r.Above)
+			return fail("above %g: give the growth of the queue in requests per second, such as 1", r.Above)
 		}
 	case Throughput:
 		if r.Above <= 0 || r.Above >= 1 {
-			return fail("above %g: give the share of throughput that is lost, as 0.3", r.Above)
+			return fail("above %g: give the lost share of throughput, such as 0.3", r.Above)
 		}
 	case Silent:
 	default:

@@ -1,4 +1,4 @@
-// Command build measures what the first build costs: with an empty cache, by who the code is of.
+// Command build measures the cost of the first build, with an empty cache, by the origin of the code.
 package main
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
-// most is what compiling others' packages may take, of what the standard library's take that the program uses. Its own
-// packages are as long as the program is.
+// most is the maximum time to compile third-party packages, as a fraction of the time for the standard library's
+// packages that the program uses. The program's own packages are excluded, because they grow with it.
 const most = 0.5
 
-// module of the program's own packages.
+// module is the program's own module.
 const module = "github.com/stepscope/stepscope"
 
 func main() {
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// action is what the go command did, as -debug-actiongraph writes it. Times are ns.
+// action is an action of the go command, as written by -debug-actiongraph. Times are ns.
 type action struct {
 	Mode, Package            string
 	CmdReal, CmdUser, CmdSys time.Duration

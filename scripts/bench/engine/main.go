@@ -1,7 +1,7 @@
 //go:build linux && amd64 && !noasm
 
-// Command engine measures the engine on a Llama shape of 191 M parameters, in bf16, as fractions of what the machine can
-// do or of what it is to be compared with. The two sides of a line run by turns.
+// Command engine measures the engine on a Llama shape of 191 M parameters, in bf16. Figures are fractions of the
+// machine's limits or of a reference. The two sides of a line alternate.
 //
 // See scripts/bench/engine.sh.
 package main
@@ -48,7 +48,7 @@ func main() {
 	t.judge()
 }
 
-// judge says of each line that has a goal whether it is met.
+// judge prints for each line with a goal whether it is met.
 func (t *table) judge() {
 	fmt.Println()
 	for _, g := range t.goals {
@@ -66,7 +66,7 @@ type judged struct {
 
 func (t *table) measure(cfg *model.Config, m *machine) {
 	w := work{cfg}
-	format := tensor.BF16 // whose arithmetic products of bf16 pairs do at this level
+	format := tensor.BF16 // products of bf16 pairs have its arithmetic at this level
 	if tensor.Current() == tensor.AVX512BF16 {
 		format = tensor.BF16Dot
 	}
@@ -93,7 +93,7 @@ func (t *table) measure(cfg *model.Config, m *machine) {
 	s.close()
 }
 
-// line is a figure and what it is held against: jobs, and how much each does in a unit.
+// line compares a figure with a reference: two jobs, and the units of work that each does.
 type line struct {
 	what, unit string
 	done       float64
@@ -101,7 +101,7 @@ type line struct {
 	beside     string
 	besideDone float64
 	besideJob  job
-	goal       float64 // least fraction; 0: none
+	goal       float64 // minimum fraction; 0: none
 }
 
 const columns = "%-25s %7v %10s %-8s %10s %-14s %8s %5s  %-11s %9s  %s\n"

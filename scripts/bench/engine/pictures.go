@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// pictures measures what diffusion has beside products, in float32, beside the product of the same kind: a convolution
-// of 3×3 over 64×64 pixels of 128 channels, and attention of 1056 rows over all, 12 heads of 64.
+// pictures measures diffusion's other operations, in float32, against the product of the same kind: a convolution of
+// 3×3 over 64×64 pixels of 128 channels, and attention of 1056 rows over all rows, 12 heads of 64.
 func (t *table) pictures(workers int) {
 	d := device.New(device.Options{Workers: workers})
 	defer d.Close()

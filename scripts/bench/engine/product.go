@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// product is a large matrix product on its own, of n rows.
+// product is a large matrix product with n rows.
 type product struct {
 	m    *tensor.Matrix
 	n    int
@@ -31,7 +31,7 @@ func newProduct(f tensor.Format, rows, cols, n int) *product {
 func (p *product) flops() float64 { return 2 * float64(p.n) * float64(p.m.Rows) * float64(p.m.Cols) }
 
 func (p *product) run(workers int) job {
-	const panels = 8 // at a time
+	const panels = 8 // per task
 	return timed(func() {
 		cores(workers, p.m.Panels()/panels, func(part int) {
 			p.m.Mul(p.y, p.m.Rows, p.x, p.m.Cols, p.n, part*panels, (part+1)*panels)
@@ -39,17 +39,17 @@ func (p *product) run(workers int) job {
 	})
 }
 
-// kernels measures the products of all levels, formats and some batches on one core. Their limit is the time that
-// their arithmetic or the reading of their weights takes alone, whichever is longer.
+// kernels measures the products of all levels and formats, and of some batch sizes, on one core. Their limit is the
+// time for the arithmetic alone or for reading the weights alone, whichever is longer.
 func (t *table) kernels(m *machine) {
 	for l := tensor.Best(); l > tensor.Generic; l-- {
 		if l == tensor.AVX512 && tensor.Best() == tensor.AVX512BF16 {
-			continue // the same kernels
+			continue // same kernels
 		}
 		tensor.Use(l)
 		for _, f := range []tensor.Format{tensor.F32, tensor.BF16, tensor.BF16Dot} {
 			if f == tensor.BF16Dot && l != tensor.AVX512BF16 {
-				continue // the arithmetic of BF16, on rounded activations
+				continue // arithmetic of BF16, on rounded activations
 			}
 			for _, n := range []int{1, 6, 12, 32, 128, 512} {
 				const cols = 4096

@@ -12,10 +12,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// job does a piece of work and says how long that took.
+// job does a piece of work and returns its duration.
 type job func() time.Duration
 
-// timed is a job of all that f does.
+// timed returns a job that runs and times f.
 func timed(f func()) job {
 	return func() time.Duration {
 		start := time.Now()
@@ -24,14 +24,14 @@ func timed(f func()) job {
 	}
 }
 
-// pairs are times of two jobs that ran by turns, ns.
+// pairs are times of two jobs that ran alternately, ns.
 type pairs struct{ a, b []float64 }
 
-// fewest is how many clean pairs a median is taken of.
+// fewest is the minimum number of clean pairs for a median.
 const fewest = 5
 
-// alternate runs a and b by turns, now one first and now the other, and returns all pairs of times and those that are
-// clean. It goes on for the budget, and until fewest pairs are clean, but for no more than three budgets.
+// alternate runs a and b alternately, changing which one goes first, and returns all pairs of times and the clean ones.
+// It continues for the budget and until there are fewest clean pairs, but at most for three budgets.
 func alternate(cores int, budget time.Duration, a, b job) (all, clean pairs) {
 	a()
 	b()
@@ -57,7 +57,7 @@ func (p *pairs) add(a, b time.Duration) {
 	p.a, p.b = append(p.a, float64(a)), append(p.b, float64(b))
 }
 
-// ratio is the median of a/b: noise that lasts longer than a pair is in both.
+// ratio is the median of a/b. Noise that lasts longer than a pair affects both.
 func (p pairs) ratio() float64 {
 	r := make([]float64, len(p.a))
 	for i := range r {
@@ -66,7 +66,7 @@ func (p pairs) ratio() float64 {
 	return metric.Median(r)
 }
 
-// used is what the threads of this process have had and lacked, as Linux counts it; nothing where nobody counts.
+// used is the CPU time that this process's threads got and waited for, as counted by Linux; zero on other systems.
 type used struct {
 	ran    time.Duration // on a core
 	waited time.Duration // ready to run, without a core
@@ -86,8 +86,8 @@ func usage() used {
 	return u
 }
 
-// clean tells whether nearly all of the last d was worked on so many cores: what was not, at least, is not for want of
-// one. Waiting alone says little, since this process has threads whose delay delays nobody.
+// clean reports whether nearly all of the last d was computed on that many cores, or at least was not spent waiting for
+// a core. Waiting time alone means little, since this process has threads whose delay delays nothing.
 func (u used) clean(cores int, d time.Duration) bool {
 	now := usage()
 	short := time.Duration(cores)*d - (now.ran - u.ran)

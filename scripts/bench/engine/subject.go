@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// shape is a Llama of 191 M parameters, of which a decoded token streams 159 M.
+// shape is a Llama of 191 M parameters. Decoding a token reads 159 M of them.
 const shape = `{
 	"architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 1024, "num_hidden_layers": 8,
 	"num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "max_position_embeddings": 4096,
@@ -24,8 +24,8 @@ const shape = `{
 // Lengths in tokens, and sequences of the large batch.
 const (
 	promptLen = 512 // of the measured prefill
-	before    = 128 // what a decoded token has before it
-	window    = 4   // steps of a recording: enough to outweigh its beginning
+	before    = 128 // context length of a decoded token
+	window    = 4   // steps of a recording: enough to outweigh its start
 	many      = 16
 	kvBlocks  = 128
 )
@@ -34,7 +34,7 @@ var options = model.Options{
 	Format: tensor.BF16Dot, NumBlocks: kvBlocks, MaxTokens: many * (before + window), MaxSeqs: many, GraphSizes: []int{1, many},
 }
 
-// subject is the model on a device, driven by this goroutine as a rank of the engine drives it.
+// subject is the model on a device. This goroutine drives it like a rank of the engine.
 type subject struct {
 	dev *device.Device
 	run *model.Runner
@@ -47,7 +47,7 @@ func newSubject(cfg *model.Config, workers int, noGraphs bool) *subject {
 	s.run = must(model.NewRunner(cfg, model.NewDummy(cfg, 1), model.Shard{}, s.dev, model.Groups{}, opt))
 	s.dev.Host().Bind("scheduler")
 	check(s.run.CaptureGraphs())
-	s.step(model.Extend, many, before+window, 0) // memory that was never written is not read from memory
+	s.step(model.Extend, many, before+window, 0) // pages that were never written are not read from memory
 	return s
 }
 
@@ -56,7 +56,7 @@ func (s *subject) close() {
 	check(s.dev.Close())
 }
 
-// step runs a batch of seqs sequences with tokens new tokens each, after start others.
+// step runs a batch of seqs sequences with tokens new tokens each, at position start.
 func (s *subject) step(mode model.Mode, seqs, tokens, start int) {
 	b := &model.Batch{Mode: mode}
 	need := (start + tokens + model.BlockLen - 1) / model.BlockLen
@@ -83,7 +83,7 @@ func prompt(n int) []int32 {
 
 func (s *subject) prefill() job { return timed(func() { s.step(model.Extend, 1, promptLen, 0) }) }
 
-// decode makes n tokens for each of seqs sequences.
+// decode generates n tokens for each of seqs sequences.
 func (s *subject) decode(seqs, n int) job {
 	return timed(func() {
 		for i := range n {
@@ -118,7 +118,7 @@ func newServed(cfg *model.Config, workers int) *served {
 	})}
 }
 
-// decode asks for a token, which is not timed, and n more.
+// decode requests one token, which is not timed, and n more.
 func (s *served) decode(n int) job {
 	return func() time.Duration {
 		events := must(s.e.Submit(context.Background(), &api.Request{
@@ -137,25 +137,26 @@ func (s *served) decode(n int) job {
 
 func (s *served) close() { check(s.e.Close()) }
 
-// work counts what a step has to do at least.
+// work counts the minimum work of a step.
 type work struct{ cfg *model.Config }
 
-// weights is the parameters of the layers' matrices, and of the head.
+// weights is the number of parameters of the layers' matrices and of the head.
 func (w work) weights() (layers, head float64) {
 	c := w.cfg
 	attention := c.Hidden * c.HeadDim * (2*c.Heads + 2*c.KVHeads)
 	return float64(c.Layers * (attention + 3*c.Hidden*c.Intermediate)), float64(c.Hidden * c.Vocab)
 }
 
-// flops of a prompt of n tokens: two for each weight and token, the head for the last token alone, and four for each
-// element of a query and each position it looks at.
+// flops is the number of operations for a prompt of n tokens: two for each weight and token, the head for the last
+// token only, and four for each element of a query and each position it attends to.
 func (w work) flops(n int) float64 {
 	layers, head := w.weights()
 	looks := float64(n) * float64(n+1) / 2
 	return 2*layers*float64(n) + 2*head + 4*looks*float64(w.cfg.Layers*w.cfg.Heads*w.cfg.HeadDim)
 }
 
-// bytes that decode reads for one token after n others: the weights, two bytes each, and keys and values, four each.
+// bytes is the number of bytes that decode reads for one token after n others: the weights, two bytes each, and keys
+// and values, four each.
 func (w work) bytes(n int) float64 {
 	c := w.cfg
 	layers, head := w.weights()

@@ -1,5 +1,5 @@
-// Command export measures how long decode steps take while the traces of a
-// profiling window are written and merged beside serving.
+// Command export measures the duration of decode steps while the traces of a profiling window are written and merged in
+// the background.
 //
 // See scripts/bench/export.sh.
 package main
@@ -62,8 +62,8 @@ func main() {
 	}
 }
 
-// print writes a line for each phase, and whether the goal is met. "More" is against
-// the quiet steps, before and after the windows, in units of their median.
+// print writes a line for each phase, and whether the goal is met. "More" is relative to the quiet steps, before and
+// after the windows, in units of their median.
 func (m *result) print(w *tabwriter.Writer, name string) {
 	quiet := slices.Concat(m.took[beforePhase], m.took[afterPhase])
 	for _, took := range append(m.took[:], quiet, m.exports) {
@@ -90,7 +90,7 @@ func (m *result) print(w *tabwriter.Writer, name string) {
 	fmt.Println()
 }
 
-// longer is the part of the steps that took longer.
+// longer is the fraction of the steps that took longer.
 func longer(took []time.Duration, than time.Duration) float64 {
 	n := 0
 	for _, d := range took {

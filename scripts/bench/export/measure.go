@@ -22,7 +22,7 @@ type options struct {
 	merge, stack, mem    bool
 }
 
-// phase is what goes on while a step runs.
+// phase is the profiling activity during a step.
 type phase int
 
 const (
@@ -35,24 +35,24 @@ const (
 
 var phaseNames = [phases]string{"quiet before", "recording", "writing", "quiet after"}
 
-// result are the decode steps of each phase, and how long files took.
+// result holds the decode steps of each phase, and the durations of the exports.
 type result struct {
 	took    [phases][]time.Duration
 	exports []time.Duration
 }
 
-// bench is an engine that decodes without end.
+// bench is an engine that decodes continuously.
 type bench struct {
 	o    options
 	e    *engine.Engine
-	done chan string // what the engine says when files are written
+	done chan string // the engine's log line when files are written
 
 	mu    sync.Mutex
 	steps []step
 	more  chan struct{} // a step has ended; 1 deep
 }
 
-// step is a decode step of the whole batch that followed on another one.
+// step is a decode step of the whole batch that directly followed another.
 type step struct{ start, end time.Time }
 
 func measure(ctx context.Context, s setup, o options) (*result, error) {
@@ -78,8 +78,8 @@ func measure(ctx context.Context, s setup, o options) (*result, error) {
 	return r, nil
 }
 
-// round takes a window between two quiet times that have about as many steps each
-// as the writing: the largest of more steps would be larger.
+// round records a window between two quiet times. Each quiet time has about as many steps as the writing: with more
+// steps the maximum would be larger.
 func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	var at [6]time.Time
 	b.take()
@@ -103,9 +103,9 @@ func (b *bench) round(ctx context.Context, dir string, r *result) error {
 	text := <-b.done
 	at[3] = time.Now()
 	if b.o.merge && !strings.Contains(text, "Merged trace: ") {
-		return errors.New(text) // what went wrong stands in it
+		return errors.New(text) // contains the error
 	}
-	b.wait(2) // the step that was under way
+	b.wait(2) // the current step
 	at[4] = time.Now()
 	b.wait(b.quiet(r))
 	at[5] = time.Now()
@@ -128,7 +128,7 @@ func (b *bench) round(ctx context.Context, dir string, r *result) error {
 
 func (r *result) add(p phase, s step) { r.took[p] = append(r.took[p], s.end.Sub(s.start)) }
 
-// quiet is how many steps a quiet time of the round has.
+// quiet is the number of steps in a quiet time of the round.
 func (b *bench) quiet(r *result) int {
 	if len(r.exports) == 0 {
 		return b.o.steps / 2
@@ -136,7 +136,7 @@ func (b *bench) quiet(r *result) int {
 	return max(len(r.took[writePhase])/len(r.exports), 1)
 }
 
-// take returns the steps since it was called last.
+// take returns the steps since its last call.
 func (b *bench) take() []step {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,13 +156,13 @@ func (b *bench) wait(n int) {
 	}
 }
 
-// start runs an engine and requests on it.
+// start starts an engine and its requests.
 func (b *bench) start(ctx context.Context, s setup) (stop func(), err error) {
 	cfg, err := model.BuiltinConfig("llama-tiny", []byte(s.overrides))
 	if err != nil {
 		return nil, err
 	}
-	const tokens = 2048 // of a sequence
+	const tokens = 2048 // per sequence
 	sizes := engine.Sizes{TP: s.tp}
 	blocks := (b.o.batch + 1) * tokens / model.BlockLen
 	group, err := engine.NewRanks(engine.RanksOptions{
@@ -172,7 +172,7 @@ func (b *bench) start(ctx context.Context, s setup) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	var last time.Time // of a decode step of the whole batch
+	var last time.Time // end of the last decode step of the whole batch
 	b.e = engine.New([]engine.Group{group}, engine.Options{
 		Sched:      sched.Options{Blocks: blocks, Vocab: cfg.Vocab, MaxRunning: b.o.batch, ChunkedPrefill: 512, Graphs: true},
 		ContextLen: cfg.ContextLen(), Sizes: sizes,

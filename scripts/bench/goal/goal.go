@@ -1,12 +1,12 @@
-// Package goal says of each goal whether it is met, in lines that scripts/bench/all reads.
+// Package goal prints whether goals are met, in lines that scripts/bench/all reads.
 package goal
 
 import "fmt"
 
-// Missed tells whether any goal was.
+// Missed reports whether any goal was missed.
 var Missed bool
 
-// Say prints a line of a goal: what it wants and what was measured.
+// Say prints the result of a goal: the target and the measured value.
 func Say(met bool, format string, args ...any) {
 	word := "met   "
 	if !met {

@@ -1,7 +1,7 @@
 //go:build amd64 && !noasm
 
-// Package limits does what no program does faster on a core: arithmetic on
-// registers alone, and reading memory as streams.
+// Package limits has loops that no program can exceed on a core: arithmetic on registers alone, and reading memory as
+// streams.
 package limits
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Arithmetic is a loop of the operations that products of a format are made of
-// at a level, and the floating-point operations of a turn of it.
+// Arithmetic returns a loop with the instructions of a format's products at a level, and the floating-point operations
+// per turn of it.
 func Arithmetic(l tensor.Level, f tensor.Format) (loop func(turns int), flops float64) {
 	switch {
 	case f == tensor.BF16Dot:
@@ -22,7 +22,7 @@ func Arithmetic(l tensor.Level, f tensor.Format) (loop func(turns int), flops fl
 	return fmaAVX512, 24 * 32
 }
 
-// Read reads memory, a multiple of 1024 bytes.
+// Read reads memory. len(b) must be a multiple of 1024.
 func Read(b []byte) {
 	if cpu.X86.HasAVX512F {
 		readAVX512(&b[0], len(b))

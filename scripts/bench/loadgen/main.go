@@ -1,5 +1,5 @@
-// Command loadgen measures stepscope's load generator beside a client of the
-// shape of SGLang's bench_serving: see README.md one directory up.
+// Command loadgen compares stepscope's load generator with a client of the shape of SGLang's bench_serving. See
+// README.md one directory up.
 package main
 
 import (
@@ -98,7 +98,7 @@ func run() (met bool, err error) {
 	return !goal.Missed, nil
 }
 
-// peerShapes are loads around what an asyncio client can hold.
+// peerShapes are loads near the limit of an asyncio client.
 func peerShapes() []selftest.Shape {
 	var out []selftest.Shape
 	for _, n := range []int{100, 200, 300, 400, 500, 600, 700} {
@@ -113,7 +113,7 @@ func peerShapes() []selftest.Shape {
 	return append(out, selftest.Shape{Name: "2000 slow streams", Streams: 2000, Tokens: 35, Period: 200 * time.Millisecond, StartRate: 500})
 }
 
-// ratios says how the two compare, where both were measured.
+// ratios prints how the two compare, where both were measured.
 func ratios(ours, theirs *selftest.Report) {
 	fmt.Println()
 	a, rate := ours.Ceiling()

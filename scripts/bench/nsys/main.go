@@ -1,5 +1,5 @@
-// Command nsys measures the reading of exports of Nsight Systems, beside nsys
-// itself, on an export that is made long by repeating its rows.
+// Command nsys measures reading exports of Nsight Systems and compares it with nsys itself, on an export made longer by
+// repeating its rows.
 //
 //	nsysbench SHORT.sqlite TIMES LONG_TIMES
 package main
@@ -19,13 +19,13 @@ import (
 
 const (
 	rounds = 3
-	// reports are the summaries that are compared.
+	// reports are the compared summaries.
 	reports = "cuda_gpu_kern_sum,cuda_api_sum,cuda_gpu_mem_time_sum,nvtx_sum"
-	// faster is by how much the summaries must be, in time on the wall.
+	// faster is the minimum speed-up of the summaries, in wall time.
 	faster = 10.0
-	// analysed is by how much the whole analysis must be.
+	// analysed is the minimum speed-up of the whole analysis.
 	analysed = 10.0
-	// most memory of the analysis of a long export, and of its summaries, bytes.
+	// Maximum memory of the analysis of a long export, and of its summaries, in bytes.
 	mostAnalysis, mostStats = 2.5e9, 100e6
 )
 
@@ -70,7 +70,7 @@ func compare() error {
 	row := func(name string, c cost) {
 		fmt.Printf("%-44s %8.2f s %8.2f s %7.0f MB\n", name, c.wall.Seconds(), c.cpu.Seconds(), c.memory/1e6)
 	}
-	// By turns, the least of each.
+	// Alternate, and keep the minimum of each.
 	subjects := []struct {
 		name string
 		args []string
@@ -119,8 +119,7 @@ type cost struct {
 	memory    float64 // largest resident set, bytes
 }
 
-// incomplete is the exit status of an analysis that leaves part of a long
-// export out.
+// incomplete is the exit status of an analysis that leaves out part of a long export.
 const incomplete = 3
 
 func measure(args []string) (cost, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
-// repeat makes a long export of a short one: all that has a time comes again,
-// times over, one capture's length later each time.
+// repeat makes a long export from a short one: it repeats all timed rows, times over, each time one capture's length
+// later.
 func repeat(from, to string, times int) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -62,7 +62,7 @@ func repeat(from, to string, times int) error {
 				later = append(later, fmt.Sprintf("%q", c))
 			}
 		}
-		// In the order of time, as real exports are.
+		// Ordered by time, like real exports.
 		query := fmt.Sprintf(`WITH RECURSIVE k(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM k WHERE n < %d)
 			INSERT INTO %q SELECT %s FROM k CROSS JOIN (SELECT * FROM %q) AS t`, times-1, table, strings.Join(later, ", "), table)
 		if _, err := db.Exec(query); err != nil {
@@ -72,7 +72,7 @@ func repeat(from, to string, times int) error {
 	return nil
 }
 
-// strs gives the first column of a query.
+// strs returns the first column of a query.
 func strs(db *sql.DB, query string, args ...any) (list []string, err error) {
 	rows, err := db.Query(query, args...)
 	if err != nil {

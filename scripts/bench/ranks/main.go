@@ -1,6 +1,5 @@
-// Command ranks measures an analysis at scale: what one task of "analyze --on slurm"
-// takes to summarise its ranks, and what it takes to join the summaries of all, beside
-// what one machine takes to read all files.
+// Command ranks measures an analysis at scale. It measures one task of "analyze --on slurm" that summarises its ranks,
+// and the join of all summaries. It compares them with one machine that reads all files.
 //
 // See scripts/bench/ranks.sh.
 package main
@@ -64,20 +63,20 @@ func main() {
 	}
 }
 
-// The goals, of an analysis on one machine.
+// Goals, relative to an analysis on one machine.
 const (
-	linear     = 1.25 // CPU for a rank of many, of what it is of few
+	linear     = 1.25 // CPU time per rank with many ranks, relative to few
 	mostMemory = 600_000_000
 )
 
-// measure makes n ranks and writes a row of the table. all is what one machine takes.
+// measure creates n ranks and writes a row of the table. all is the cost on one machine.
 func measure(w io.Writer, program, capture string, n, each int) (all used, err error) {
 	dir, err := os.MkdirTemp("", "ranks")
 	if err != nil {
 		return all, err
 	}
 	defer os.RemoveAll(dir)
-	// By another process: the memory of one that starts others counts as theirs.
+	// In another process: the memory of a process that starts others is counted as theirs.
 	self, err := os.Executable()
 	if err != nil {
 		return all, err
@@ -116,7 +115,7 @@ func measure(w io.Writer, program, capture string, n, each int) (all used, err e
 	return all, nil
 }
 
-// write writes the files of n ranks: copies of real ones that are not alike, one of them late.
+// write writes the files of n ranks: copies of real files that differ, one of them late.
 func write(dir, capture string, n int) error {
 	in := window.Input{Paths: []string{capture}}
 	c, err := in.Open(context.Background(), &progress.Console{W: os.Stderr}, "reading")
@@ -135,7 +134,7 @@ func write(dir, capture string, n int) error {
 	return nil
 }
 
-// used is what a run of a program took.
+// used is the cost of a run of a program.
 type used struct {
 	time   time.Duration // of all cores
 	memory int64         // at its peak, bytes

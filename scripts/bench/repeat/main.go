@@ -1,8 +1,8 @@
-// Command repeat makes rank traces N times as long, to show what a longer capture costs: the events of each file are
-// written N times over, each time one span later and with ids of their own, so that launches, kernels and arrows keep
+// Command repeat makes rank traces N times as long, to measure the cost of a longer capture. It writes the events of
+// each file N times, each time one span later and with ids of their own, so that launches, kernels and arrows keep
 // their partners. It streams: memory does not grow with the file or with N.
 //
-// It reads the JSON that torch writes and any other well-formed trace; it does not repair a broken one.
+// It reads the JSON that torch writes and any other well-formed trace. It does not repair broken ones.
 //
 //	repeat -n 10 -o OUTDIR FILE...
 package main

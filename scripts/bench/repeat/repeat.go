@@ -13,18 +13,18 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// extent is what one pass over a file learns: how far apart two copies must lie in time and in ids, and what stands
-// around the events.
+// extent is the result of one pass over a file: the distance between two copies in time and in ids, and the text around
+// the events.
 type extent struct {
-	first, last int64 // µs, whole, last not included; of all events but metadata
+	first, last int64 // whole µs, last exclusive; of all events except metadata
 	maxID       int64
 	head, tail  []byte
 }
 
-// maxID bounds the ids that are moved. Addresses and other 64-bit handles lie above, and would overflow.
+// maxID bounds the ids that are moved. Addresses and other 64-bit handles are larger and would overflow.
 const maxID = 1 << 48
 
-// repeat writes the trace that open gives with its events copied. Each copy is a pass of its own over the input, so
+// repeat writes the trace that open returns, with its events copied. Each copy is a separate pass over the input, so
 // that no copy has to be kept in memory.
 func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
 	x := extent{first: math.MaxInt64, last: math.MinInt64}
@@ -47,8 +47,8 @@ func repeat(open func() (io.ReadCloser, error), w io.Writer, copies int) error {
 	return err
 }
 
-// pass hands the events of the input, and the members beside them, to use. What is not as JSON wants it is refused,
-// never mended.
+// pass calls use with the events of the input and the members around them. It rejects invalid JSON and never repairs
+// it.
 func pass(open func() (io.ReadCloser, error), use func(chromejson.Kind, *chromejson.Scanner) error) error {
 	in, err := open()
 	if err != nil {
@@ -82,7 +82,7 @@ func pass(open func() (io.ReadCloser, error), use func(chromejson.Kind, *chromej
 	return nil
 }
 
-// contains tells whether a small input has the text in it.
+// contains reports whether a small input contains the text.
 func contains(open func() (io.ReadCloser, error), text string) bool {
 	in, err := open()
 	if err != nil {
@@ -129,12 +129,12 @@ type copier struct {
 	w              io.Writer
 	k, copies      int64
 	span, idStride int64 // span in µs
-	wrote          bool  // an event stands before the next one
+	wrote          bool  // an event precedes the next one
 	edits          []edit
 	out            []byte
 }
 
-// edit adds to a number of an event.
+// edit adds to a number in an event.
 type edit struct {
 	chromejson.Field
 	add int64
@@ -150,7 +150,7 @@ func (c *copier) event(kind chromejson.Kind, s *chromejson.Scanner) error {
 	case e.Ph == 'M' && c.k > 0:
 		return nil // rows are named once
 	case string(e.Text(e.Cat)) == "Trace" || string(e.Text(e.PID)) == "Traces":
-		// The recording window stays one window: it begins where it began and is as long as all copies.
+		// The recording window stays one window: it keeps its start and covers all copies.
 		if c.k > 0 {
 			return nil
 		}
@@ -175,7 +175,7 @@ func (c *copier) event(kind chromejson.Kind, s *chromejson.Scanner) error {
 	return err
 }
 
-// apply appends the event with its numbers moved; fractions stay as they are.
+// apply appends the event with its numbers changed. Fractions are unchanged.
 func (c *copier) apply(out []byte, e *chromejson.Event) []byte {
 	slices.SortFunc(c.edits, func(a, b edit) int { return cmp.Compare(a.Lo, b.Lo) })
 	rest := uint32(0)
@@ -191,18 +191,18 @@ func (c *copier) apply(out []byte, e *chromejson.Event) []byte {
 	return append(out, e.Raw[rest:]...)
 }
 
-// wholePart returns the digits of a number before its point.
+// wholePart returns the part of a number before its decimal point.
 func wholePart(number []byte) (int64, bool) {
 	whole, _, _ := bytes.Cut(number, []byte{'.'})
 	n, err := strconv.ParseInt(string(whole), 10, 64)
 	return n, err == nil
 }
 
-// furtherIDs are the args by which events of one rank find each other, beside those that the scanner knows. They are
-// told apart from the sizes and counts around them by name alone.
+// furtherIDs are the args that link events of one rank, besides those that the scanner knows. Only their names
+// distinguish them from the sizes and counts around them.
 var furtherIDs = [][]byte{[]byte(`"Ev Idx":`), []byte(`"Python id":`), []byte(`"Python parent id":`), []byte(`"wait_on_cuda_event_record_corr_id":`)}
 
-// ids are the numbers by which other events know this one, and the id of its arrow.
+// ids are the numbers by which other events refer to this one, and the id of its arrow.
 func ids(e *chromejson.Event) []chromejson.Field {
 	list := make([]chromejson.Field, 0, 8)
 	if e.ID.Present() {

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command route measures what stepscope's router adds to a server: see README.md one
-// directory up. The router has one core, this client and the mock server the other.
-// Beside it stands what a relay adds that does nothing but copy.
+// Command route measures the cost that stepscope's router adds to a server. See README.md one directory up. The router
+// has one core; this client and the mock server have the other. The reference is a relay that only copies.
 package main
 
 import (
@@ -32,10 +31,10 @@ import (
 	"github.com/stepscope/stepscope/scripts/bench/goal"
 )
 
-// The goals.
+// Goals.
 const (
-	maxTTFT   = 0.1e6   // ns that the router may add at the median
-	minEvents = 20000.0 // a second, on one core
+	maxTTFT   = 0.1e6   // ns that the router may add, median
+	minEvents = 20000.0 // per second, on one core
 )
 
 func main() {
@@ -58,7 +57,7 @@ func main() {
 type bench struct {
 	exe   string
 	flags []string // of the router
-	cores [2]int   // the server's and the client's, the router's
+	cores [2]int   // of server and client; of the router
 }
 
 func run() (met bool, err error) {
@@ -98,7 +97,7 @@ func run() (met bool, err error) {
 	return !goal.Missed, nil
 }
 
-// ttft compares medians of requests sent one after another: what the router adds, ns.
+// ttft compares median times of sequential requests and returns the time that the router adds, in ns.
 func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error) {
 	r, err := b.start(ctx, "-instant", "-period", "1ms")
 	if err != nil {
@@ -114,7 +113,7 @@ func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error)
 	for i := range rounds {
 		var p50 [3]float64
 		for k := range 3 {
-			side := (i + k) % 3 // which goes first changes
+			side := (i + k) % 3 // rotate which goes first
 			res, err := send(ctx, []string{r.mock, r.relay, r.router}[side], plan, 4)
 			if err != nil {
 				return 0, err
@@ -137,8 +136,8 @@ func (b *bench) ttft(ctx context.Context, rounds int) (added float64, err error)
 	return metric.Median(all), nil
 }
 
-// throughput sends streams of 50 events a second, directly and through the router.
-// They are held if their events come in the time they were made in: most is how many events a second were, at most.
+// throughput sends streams of 50 events per second, directly and through the router. A load is held if its events
+// arrive at the rate at which they were sent. most is the highest held rate in events per second.
 func (b *bench) throughput(ctx context.Context, list string, seconds int) (most float64, err error) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "streams\tevents/s\tby way of\tarrived/s\tgap p50\tgap p99\tCPU/event\tof a core\trouter's memory\theld")
@@ -167,7 +166,7 @@ func (b *bench) throughput(ctx context.Context, list string, seconds int) (most 
 			r.stop()
 			f := measure(res)
 			events := float64(n * seconds * 50)
-			// All but a hundredth of the rate, while all streams run.
+			// At least 99 % of the rate, while all streams run.
 			held := f.failed == 0 && f.rate >= 0.99*50*float64(n)
 			row := fmt.Sprintf("%d\t%d\t%s\t%.0f\t%.2f ms\t%.2f ms\t", n, n*50, name, f.rate, f.p50/1e6, f.p99/1e6)
 			if side == 1 {
@@ -189,7 +188,7 @@ type figures struct {
 	failed         int
 }
 
-// measure counts events while all streams run, and a second's part of it.
+// measure counts events per second while all streams run.
 func measure(res *load.Result) (f figures) {
 	from, to := int64(0), int64(1<<62)
 	for i := range res.Records {
@@ -238,7 +237,7 @@ func send(ctx context.Context, url string, plan []time.Duration, tokens int) (*l
 	return res, nil
 }
 
-// rig is a mock server, and a router and a relay before it.
+// rig is a mock server with a router and a relay in front of it.
 type rig struct {
 	mock, router, relay string // URLs
 	server, rt, copier  *exec.Cmd
@@ -270,7 +269,7 @@ func (b *bench) start(ctx context.Context, mock ...string) (*rig, error) {
 		r.stop()
 		return nil, err
 	}
-	// Probes are requests to the mock: few of them.
+	// Probes are requests to the mock, so keep them rare.
 	args := append([]string{"route", "--port", "0", "--worker-urls", r.mock, "--health-check-interval-secs", "600"}, b.flags...)
 	r.rt = exec.CommandContext(ctx, b.exe, args...)
 	r.rt.Env = append(os.Environ(), "GOMAXPROCS=1")
@@ -317,8 +316,7 @@ func (r *rig) startRelay(ctx context.Context, core int) error {
 	return err
 }
 
-// relay copies bytes between each connection that comes to it and one to addr: no
-// router can add less.
+// relay copies bytes between each incoming connection and one to addr: no router can add less.
 func relay(addr string) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -365,11 +363,11 @@ func (r *rig) stop() {
 	r.server.Wait()
 }
 
-// cpu is the router's processor time, s.
+// cpu is the router's CPU time in s.
 func (r *rig) cpu() float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.rt.Process.Pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest) // from the state on
+	fields := strings.Fields(rest) // from the process state on
 	if len(fields) < 13 {
 		return 0
 	}
@@ -378,7 +376,7 @@ func (r *rig) cpu() float64 {
 	return (user + system) / 100 // USER_HZ
 }
 
-// memory is the router's largest resident set, bytes.
+// memory is the router's peak resident set in bytes.
 func (r *rig) memory() float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.rt.Process.Pid))
 	_, after, _ := strings.Cut(string(text), "VmHWM:")

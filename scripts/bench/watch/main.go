@@ -1,4 +1,4 @@
-// Command watch measures what stepscope watch takes of a core, and of memory, when it follows a server of many ranks.
+// Command watch measures the CPU time and the memory of stepscope watch when it follows a server with many ranks.
 //
 // See scripts/bench/watch.sh.
 package main
@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// The families that SGLang 0.5.23 has of each rank, about.
+// Approximate numbers of the families that SGLang 0.5.23 has per rank.
 const (
 	gauges   = 60
 	stages   = 8 * 3 // of scheduler_stage_seconds_total
-	requests = 60    // lines of histograms of requests
+	requests = 60    // lines of request histograms
 )
 
 func page(ranks int, at float64) []byte {

@@ -1,5 +1,4 @@
-// Command healthy counts in how many healthy windows a rank is blamed: called late with medium
-// severity or more.
+// Command healthy counts the healthy windows in which a rank is blamed: called late with medium severity or more.
 //
 // See scripts/truth/healthy.sh.
 package main
@@ -31,10 +30,10 @@ import (
 // source is a capture to draw windows from.
 type source struct {
 	name  string
-	last  int    // step; later ones were disturbed. -1: none were
-	wide  int    // as many ranks as that; 0: as it has
-	eager bool   // devices wait for hosts, whatever they do
-	note  string // what of it, or why not
+	last  int    // last undisturbed step; -1: all are
+	wide  int    // number of ranks; 0: as in the capture
+	eager bool   // devices always wait for hosts
+	note  string // part used, or the reason why it is not used
 }
 
 var sources = []source{
@@ -46,14 +45,14 @@ var sources = []source{
 	{name: "sglang_plain", last: -1, note: "a real SGLang, all steps: hosts wait for each other in gloo"},
 }
 
-// uneven are captures in which a rank was late by nature. Drawn from, that goes to
-// another rank in each step: the imbalance remains, and no rank is to blame for it.
+// uneven are captures in which one rank was late by nature. Drawing gives its lateness to a different rank in each
+// step: the imbalance remains, and no rank is to blame for it.
 var uneven = []source{
 	{name: "balanced", last: -1, eager: true, note: "rank 1's host is late in steps 5 to 8"},
 	{name: "large", last: -1, eager: true, note: "rank 0's host is late from about step 16 on"},
 }
 
-// unfit are captures that tell nothing of healthy ones.
+// unfit are captures that cannot serve as healthy ones.
 var unfit = []source{
 	{name: "compute_skew", note: "rank 2 has more work, and its host is late from the second step on"},
 	{name: "g_mixed", note: "both ranks were disturbed, from the fifth step on"},
@@ -64,7 +63,7 @@ var unfit = []source{
 	{name: "sglang_stage", note: "one step"},
 }
 
-// leastSteps is how many a window has at least that is a part of a capture.
+// leastSteps is the minimum number of steps in a window that is part of a capture.
 const leastSteps = 5
 
 func main() {
@@ -118,7 +117,7 @@ func main() {
 	}
 }
 
-// rows is a table, as Markdown has it.
+// rows is a Markdown table.
 type rows struct{ all [][]string }
 
 func (r *rows) row(cells ...string) { r.all = append(r.all, cells) }
@@ -134,11 +133,11 @@ func (r *rows) print() {
 	w.Flush()
 }
 
-// draw tries as many windows of the captures that are there, and has a row of each.
+// draw tries windows from the available captures, in equal shares, and adds a row for each capture.
 func draw(w *rows, from []source, only string, windows int, seed uint64, examples int, shown *[]string) (all tally) {
 	from = there(from, only)
 	for i, s := range from {
-		// Each gets its share of what is left to do.
+		// Each gets an equal share of the remaining windows.
 		t, ranks, steps, err := s.try((windows-all.windows)/(len(from)-i), seed, examples)
 		if err != nil {
 			log.Fatalf("healthy: %s: %v", s.name, err)
@@ -150,15 +149,15 @@ func draw(w *rows, from []source, only string, windows int, seed uint64, example
 	return all
 }
 
-// there are the captures that can be read and whose name has a text in it.
+// there returns the readable captures whose name contains a text.
 func there(from []source, only string) []source {
 	return slices.DeleteFunc(slices.Clone(from), func(s source) bool { return !strings.Contains(s.name, only) || dirOf(s.name) == "" })
 }
 
 // tally counts findings that blame ranks of healthy windows.
 type tally struct {
-	windows, wrong   int // wrong blame a rank: call it late with medium severity or more
-	low, held, turns int // windows with a rank called late with low severity, one that chance explained, ranks that take turns
+	windows, wrong   int // wrong: windows that blame a rank, calling it late with medium severity or more
+	low, held, turns int // windows that call a rank late with low severity, or explain one by chance; ranks that take turns
 	examples         []string
 }
 
@@ -168,7 +167,7 @@ func (t *tally) add(o tally) {
 
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
-// wilson is the share of some with its 95 % interval (Wilson 1927).
+// wilson formats a proportion with its 95 % interval (Wilson 1927).
 func wilson(k, of int) string {
 	if of == 0 {
 		return ""
@@ -184,7 +183,7 @@ func (t *tally) row() []string {
 	return []string{fmt.Sprint(t.windows), fmt.Sprint(t.wrong), wilson(t.wrong, t.windows), fmt.Sprint(t.low), fmt.Sprint(t.held), fmt.Sprint(t.turns)}
 }
 
-// dirOf is where a capture lies; "": nowhere.
+// dirOf returns the directory of a capture, or "".
 func dirOf(name string) string {
 	for _, root := range []string{"testdata/traces", filepath.Join(os.Getenv("STEPSCOPE_DATA"), "traces")} {
 		if dir := filepath.Join(root, name); exists(dir) {
@@ -196,7 +195,7 @@ func dirOf(name string) string {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// try draws windows from a capture and counts what is found in them.
+// try draws windows from a capture and counts the findings in them.
 func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, steps int, err error) {
 	ts, err := s.read()
 	if err != nil {
@@ -211,7 +210,7 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 		if err != nil {
 			return t, 0, 0, err
 		}
-		if random.IntN(2) == 1 && steps > leastSteps { // a window is not always as long
+		if random.IntN(2) == 1 && steps > leastSteps { // vary the length of windows
 			length := leastSteps + random.IntN(steps-leastSteps)
 			first := random.IntN(steps - length + 1)
 			for _, tr := range window {
@@ -225,7 +224,7 @@ func (s source) try(windows int, seed uint64, examples int) (t tally, ranks, ste
 	return t, len(ts), steps, nil
 }
 
-// read reads the steps of a capture in which nothing was disturbed.
+// read reads the undisturbed steps of a capture.
 func (s source) read() ([]*trace.Trace, error) {
 	sets, err := set.Find([]string{dirOf(s.name)})
 	if err != nil {
@@ -246,8 +245,7 @@ func (s source) read() ([]*trace.Trace, error) {
 	return ts, nil
 }
 
-// recorded counts what is found in the windows of a directory as they are: those of
-// a server on which nobody was late.
+// recorded counts the findings in the unchanged windows of a directory, recorded on a server without late ranks.
 func (t *tally) recorded(dir string, examples int) error {
 	sets, err := set.Find([]string{dir})
 	if err != nil {
@@ -273,7 +271,7 @@ func ranksOf(s set.Set) ([]*trace.Trace, error) {
 	return ts, err
 }
 
-// window counts what is found in one.
+// window counts the findings in one window.
 func (t *tally) window(name string, n int, window []*trace.Trace, examples int) error {
 	r, err := explain.Analyze(window, explain.Options{})
 	if err != nil {
@@ -292,7 +290,7 @@ func (t *tally) window(name string, n int, window []*trace.Trace, examples int) 
 		}
 		wrong = true
 		if len(t.examples) < examples {
-			p := "not tested" // too short, or no chance: docs/metrics.md, Chance
+			p := "not tested" // too short, or chance does not apply: docs/metrics.md, Chance
 			if f.P > 0 {
 				p = fmt.Sprintf("p %.2g", f.P)
 			}
@@ -308,5 +306,5 @@ func (t *tally) window(name string, n int, window []*trace.Trace, examples int) 
 	return nil
 }
 
-// blames tells a finding that calls ranks late from those that call none late.
+// blames reports whether a finding calls a rank late.
 func blames(f *result.Finding) bool { return strings.HasPrefix(f.ID, result.Straggler+"-") }

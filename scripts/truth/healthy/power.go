@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sizes of a delay in each step, as shares of the median step of the capture.
+// sizes are the delays in each step, as fractions of the capture's median step.
 var sizes = []float64{0.02, 0.05, 0.075, 0.10, 0.20, 0.40}
 
-// clear is from which size on the cause that is named counts in the confusion matrix.
+// clear is the smallest size for which the named cause counts in the confusion matrix.
 const clear = 0.10
 
-// causes that one rank is delayed by, and how.
+// causes are the ways to delay one rank.
 var causes = []struct {
 	name  string
 	how   string
@@ -56,7 +56,7 @@ var causes = []struct {
 	}},
 }
 
-// computing are the kernels of a rank in a step that are no communication.
+// computing returns the kernels of a rank in a step except communication and copies.
 func computing(m *retime.Model, rank, step int) (out []*retime.Op) {
 	for _, o := range m.Ops {
 		if o.Rank == rank && o.Step == step && o.Meet == nil && o.Class != kernel.Comm && o.Class != kernel.Copy {
@@ -73,13 +73,13 @@ const (
 	otherRank = "another rank"
 )
 
-// named is what may be said of a window with a delayed rank.
+// named are the possible verdicts on a window with a delayed rank.
 var named = []string{result.CauseHost, result.CauseDevice, result.CauseWork, result.CauseCommunication, result.CauseUnknown, otherRank, turns, heldBack, nothing}
 
-// showPower delays one rank of healthy windows, by cause and size, and shows how often it is
-// found, and which cause is named.
+// showPower delays one rank of healthy windows, by cause and size, and shows how often it is found and which cause is
+// named.
 func showPower(windows int, only string, seed uint64) error {
-	// Where devices wait for hosts whatever they do, nobody waits for a slower device.
+	// Exclude captures whose devices always wait for hosts: there nothing waits for a slower device.
 	from := slices.DeleteFunc(there(sources, only), func(s source) bool { return s.eager })
 	var read [][]*trace.Trace
 	for _, s := range from {
@@ -139,8 +139,8 @@ func showPower(windows int, only string, seed uint64) error {
 	return nil
 }
 
-// verdict is what is said of a window of which a rank is delayed, by the finding that costs
-// most, and whether any finding names that rank.
+// verdict returns the verdict on a window with a delayed rank, from the finding that costs most, and whether any
+// finding names that rank.
 func verdict(window []*trace.Trace, rank int) (what string, found bool, err error) {
 	r, err := explain.Analyze(window, explain.Options{Quick: true})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command watch counts how often, and how soon, the rules of stepscope watch find what goes wrong in series of
-// which that is known, and how often they find something where nothing does.
+// Command watch counts how often and how soon the rules of stepscope watch find known faults in series, and how often
+// they raise false alarms.
 //
 // See scripts/truth/watch.sh.
 package main
@@ -24,19 +24,19 @@ import (
 type series struct {
 	name  string
 	fleet detecttest.Fleet
-	rules []string // any of which finds what goes wrong; none: nothing does
-	rank  bool     // and it names rank 1
+	rules []string // rules that find the fault, any of them; none: there is no fault
+	rank  bool     // the rule must also name rank 1
 	more  []detect.Rule
 }
 
-// base is a server of eight ranks, each with sixteen requests of 300 tokens.
+// base returns a server of eight ranks, each with sixteen requests of 300 tokens.
 func base(change func(*detecttest.Fleet)) detecttest.Fleet {
 	f := detecttest.Fleet{Ranks: 8, Load: 16, Tokens: 300, Step: 20 * time.Millisecond, Most: 256, Routing: detecttest.RoundRobin, Stale: true}
 	change(&f)
 	return f
 }
 
-const from = 600 // second at which something goes wrong
+const from = 600 // second at which the fault begins
 
 func all() []series {
 	var out []series
@@ -82,7 +82,7 @@ func all() []series {
 	add("all ranks are twice as slow", false, slow, func(f *fleet) { f.AllSlow = 2 })
 	add("all ranks are 1.3 times as slow", false, slow, func(f *fleet) { f.AllSlow = 1.3 })
 	add("twice the requests that ranks can run", false, detect.GrowingQueue+", "+detect.SlowFirst, func(f *fleet) { f.Surge, f.Most = 2, 24 })
-	// What is below all limits: only a rule for it sees it.
+	// Below all limits: only a dedicated rule detects it.
 	stalls := detect.Rule{Name: "stalls", Kind: detect.Latency, Signal: "itl.p99.9", Factor: 2, Least: 1000, For: 10 * time.Second}
 	add("rank 1 stands still for 60 ms each second", false, slow+", "+pace, func(f *fleet) { f.Stall = 0.06 })
 	add("the same, with a rule for itl.p99.9", false, stalls.Name, func(f *fleet) { f.Stall = 0.06 })
@@ -92,7 +92,7 @@ func all() []series {
 	return out
 }
 
-// tally is what came of the series of a kind.
+// tally sums the results of one kind of series.
 type tally struct {
 	hours, falseAlarms float64
 	runs, found, named int
@@ -132,7 +132,7 @@ func (t *tally) play(s *series, seed uint64, seconds int) {
 				done = true
 				t.found++
 				t.delays = append(t.delays, at(ev.At)-truth)
-				// The change lies between two looks: it is off by what it lies outside of these.
+				// The change lies between two samples: the error is its distance from that interval.
 				after, onset := at(ev.After), at(ev.Onset)
 				t.onsets = append(t.onsets, math.Max(math.Max(after-truth, truth-onset), 0))
 				if !s.rank || ev.Who == 1 {

@@ -1,4 +1,4 @@
-// Command whatif holds what findings are said to be worth against what steps take without them.
+// Command whatif compares the predicted worth of findings with measured steps without the faults.
 //
 // See scripts/truth/whatif.sh.
 package main
@@ -24,10 +24,10 @@ import (
 )
 
 const (
-	mostOff    = 0.013 // of unchanged steps, median
+	mostOff    = 0.013 // for unchanged steps, median
 	mostOffP90 = 0.05
-	mostWrong  = 0.03 // of scenarios, median
-	// untold is what a scenario or capture counts of which nothing is said.
+	mostWrong  = 0.03 // for scenarios, median
+	// untold is the error counted for a scenario or capture without a prediction.
 	untold = 1.0
 )
 
@@ -43,7 +43,7 @@ func main() {
 	}
 	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
 		for _, dir := range dirsIn(filepath.Join(data, "traces")) {
-			// Some of them are testdata's, too: none counts twice.
+			// Some of them are also in testdata: none counts twice.
 			if !slices.Contains(dirs, filepath.Join("testdata/traces", filepath.Base(dir))) {
 				dirs = append(dirs, dir)
 			}
@@ -61,7 +61,7 @@ func dirsIn(root string) []string {
 	return dirs
 }
 
-// unchanged runs the captures again with nothing changed.
+// unchanged replays the captures without changes.
 func unchanged(dirs []string) bool {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "capture\tsteps\toff, median\tp90\tunexplained")
@@ -81,7 +81,7 @@ func unchanged(dirs []string) bool {
 			x.Off, x.OffP90 = untold, untold
 		}
 		captures++
-		for range x.Steps { // all steps count alike, whichever capture they are of
+		for range x.Steps { // all steps have the same weight, regardless of their capture
 			offs, p90 = append(offs, x.Off), append(p90, x.OffP90)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", filepath.Base(dir), x.Steps, percent(x.Off), percent(x.OffP90), percent(x.Unexplained))

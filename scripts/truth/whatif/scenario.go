@@ -19,11 +19,11 @@ import (
 const (
 	windowFrom  = 21 // forward step that opens the window, after the prefill
 	windowSteps = 48
-	faultAt     = 24 // step of the window in which a fault begins
-	batch       = 4  // sequences of each data-parallel rank
+	faultAt     = 24 // step of the window in which the fault begins
+	batch       = 4  // sequences per data-parallel rank
 )
 
-// layout is how a model is spread.
+// layout is a model's parallel layout.
 type layout struct {
 	name       string
 	model      string
@@ -40,7 +40,7 @@ var layouts = []layout{
 	{name: "TP2-PP2", model: "builtin:llama-tiny", tp: 2, pp: 2},
 }
 
-// faults are what happens to rank 1, small and large. PP has no collectives: no link of its is slowed.
+// faults are the faults of rank 1, small and large. PP has no collectives, so none of its links is slowed.
 var faults = []struct{ name, how string }{
 	{"work", "extra_kernels=1,extra_time=1ms"},
 	{"more-work", "extra_kernels=3,extra_time=1ms"},
@@ -61,7 +61,7 @@ var scenarios = func() (out []scenario) {
 	for _, f := range faults {
 		for _, l := range layouts {
 			if l.tp == 1 && (strings.HasSuffix(f.name, "link") || strings.HasSuffix(f.name, "work")) {
-				continue // both come with collectives
+				continue // both need collectives
 			}
 			out = append(out, scenario{l, f.name, f.how})
 		}
@@ -71,12 +71,12 @@ var scenarios = func() (out []scenario) {
 
 func (s *scenario) name() string { return s.layout.name + " " + s.fault }
 
-// outcome is what came of a scenario. Times are the median decode step's, in ns.
+// outcome is the result of a scenario. Times are median decode steps in ns.
 type outcome struct {
 	with, without int64 // measured
 	finding       *result.Finding
-	off           float64 // of what the finding predicts, from without
-	why           string  // there is no finding
+	off           float64 // error of the finding's prediction, relative to without
+	why           string  // reason for the lack of a finding
 }
 
 func (s *scenario) run(keep string) (o outcome, err error) {
@@ -94,7 +94,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	// All steps but the first, which the start of the profiler is in, and that in which the fault begins.
+	// All steps except the first, which contains the start of the profiler, and the one in which the fault begins.
 	o.without, o.with = periods(r, 1, faultAt-1), periods(r, faultAt+1, windowSteps)
 	o.off, o.why = untold, "no finding"
 	if !r.Replay.Known {
@@ -103,7 +103,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	var most int64
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		// Of what began with the fault, what is worth most.
+		// Of the findings that begin with the fault, take the one worth most.
 		if gain := f.Worth.Step - f.Worth.Without; f.Worth.Known && !f.Worth.AtMost && f.FirstStep >= faultAt-1 && f.FirstStep <= faultAt+1 && gain > most {
 			most, o.finding = gain, f
 			o.off = float64(f.Worth.Without)/float64(o.without) - 1
@@ -119,7 +119,7 @@ func (s *scenario) run(keep string) (o outcome, err error) {
 	return o, nil
 }
 
-// periods is the median length of decode steps from one step of the window to before another.
+// periods is the median length of decode steps in the range from … to-1 of the window's steps.
 func periods(r *result.Report, from, to int) int64 {
 	var all []int64
 	for i := range r.Steps {
@@ -140,7 +140,7 @@ func (s *scenario) capture(dir string) error {
 	if !s.eager {
 		a.GraphBS = []int{batch}
 	}
-	// The device counts from 0, the engine's forward steps from 1.
+	// The device counts steps from 0, the engine counts forward steps from 1.
 	for rank := range a.TP * a.DP * a.PP {
 		fault := fmt.Sprintf("rank=%d,pace=1ms,from=%d", rank, windowFrom+faultAt-1)
 		if rank == 1 {
@@ -178,7 +178,7 @@ func (s *scenario) capture(dir string) error {
 		})
 	}
 	wg.Wait()
-	// The window is over by then, and its files are written or will be.
+	// The window is over by then, and its files are written or being written.
 	if _, err := e.StopProfile(ctx); err != nil && err != api.ErrProfileIdle {
 		return err
 	}

@@ -22,12 +22,11 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// The self test is four processes that share no Go runtime: the parent, the mock
-// server on one core, the client under test on another, and a canary on each.
-// Main is what the children run; the parent starts its own executable with
+// The self test consists of separate processes that share no Go runtime: the parent, the mock server on one core, the
+// client under test on another, and a canary on each. The children run Main; the parent starts its own executable with
 // Options.Command before their arguments.
 
-// Main runs one child of the self test and gives its exit status.
+// Main runs one child of the self test and returns its exit status.
 func Main(args []string) int {
 	if len(args) == 0 {
 		fmt.Fprintln(os.Stderr, "stepscope: this is a part of bench selftest, which starts it itself")
@@ -67,8 +66,8 @@ const (
 	watchPause = 250 * time.Microsecond
 )
 
-// watchCore notes when this process, which comes before all others on its core,
-// is woken late, until in ends. Then it writes the pauses as JSON.
+// watchCore records when this process, which has the highest priority on its core, is woken late, until in ends. It
+// then writes the pauses as JSON.
 func watchCore(in io.Reader, out io.Writer) error {
 	ended := make(chan struct{})
 	go func() {
@@ -119,7 +118,7 @@ func testClient(args []string) error {
 		reqs[i] = workload.Request{Prompt: strings.Repeat("token ", 32), PromptLen: 32, OutputLen: tokens}
 		schedule[i] = 50*time.Millisecond + time.Duration(float64(i)/rate*1e9)
 	}
-	// Each stream has its own place, and its own goroutine that fills it.
+	// Each stream has its own section, filled by its own goroutine.
 	times := make([]eventTimes, streams*tokens)
 	seen := make([]int, streams)
 	opt := load.Options{
@@ -147,7 +146,7 @@ func testClient(args []string) error {
 		LateP50: res.Health.SendLateP50, LateP99: res.Health.SendLateP99, LateP999: res.Health.SendLateP999, LateMax: res.Health.SendLateMax,
 		AllocsEvent: float64(after.Mallocs-before.Mallocs) / float64(max(len(times), 1)),
 	}
-	times = slices.DeleteFunc(times, func(t eventTimes) bool { return t.User == 0 }) // of streams that failed
+	times = slices.DeleteFunc(times, func(t eventTimes) bool { return t.User == 0 }) // from failed streams
 	for i := range times {
 		t := &times[i]
 		if t.User += base; t.Kernel != 0 {
@@ -173,8 +172,8 @@ func testClient(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// peakMemory is the largest resident set since this program was started. That
-// of getrusage counts what the parent had when it forked.
+// peakMemory returns the largest resident set since this program was started. getrusage's value includes the parent's
+// at the time of the fork.
 func peakMemory() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mock is a token server that keeps an exact schedule: one thread, one loop,
-// one write for an event. Each event carries when it was handed to the kernel, as
-// CLOCK_MONOTONIC, so a client on the same host can tell how wrong its own times are. It is not for other use: it believes its client.
+// mock is a token server that keeps an exact schedule: one thread, one loop, one write per event. Each event carries
+// the time at which it was handed to the kernel, as CLOCK_MONOTONIC, so that a client on the same host can determine
+// the error of its own times. It trusts its client, so it is not for other use.
 type mock struct {
 	period   int64 // between the events of a stream, ns
-	spread   int64 // phases that streams take in turn; 1: all step together
+	spread   int64 // number of phases, assigned to streams in turn; 1: all step together
 	instant  bool  // answer at once
 	next     int64 // phase of the next stream
 	poll     int
@@ -32,22 +32,22 @@ type mock struct {
 type mockConn struct {
 	fd     int
 	in     []byte
-	out    []byte // what the socket did not take
+	out    []byte // not yet accepted by the socket
 	native bool
 	left   int   // events to send; the last one ends the stream
 	sent   int   // events sent
 	due    int64 // CLOCK_MONOTONIC
-	place  int   // in the queue; -1: not in it
+	place  int   // index in the queue; -1: not queued
 }
 
-// monotonic is CLOCK_MONOTONIC, which all processes of a host share.
+// monotonic returns CLOCK_MONOTONIC, which all processes of a host share.
 func monotonic() int64 {
 	var ts unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return ts.Nano()
 }
 
-// serveMock serves until in ends. It says on out where it listens.
+// serveMock serves until in ends. It writes its URL to out.
 func serveMock(in *os.File, out io.Writer, period time.Duration, spread int, instant bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -104,7 +104,7 @@ func (m *mock) close() {
 func (m *mock) loop(stdin int) error {
 	events := make([]unix.EpollEvent, 64)
 	for {
-		// Events that are due go first, but not for ever: others want to connect.
+		// Due events go first, but in limited number, so that new connections are accepted.
 		now := monotonic()
 		for n := 0; n < 256 && len(m.due) > 0 && m.due[0].due <= now; n++ {
 			now = m.step(m.due[0])
@@ -165,7 +165,7 @@ func (m *mock) drop(c *mockConn) {
 	unix.Close(c.fd)
 }
 
-// read takes in a request, and starts its stream when it is whole.
+// read receives a request, and starts its stream when it is complete.
 func (m *mock) read(c *mockConn) {
 	if c == nil {
 		return
@@ -198,7 +198,7 @@ func (m *mock) read(c *mockConn) {
 	heap.Push(&m.due, c)
 }
 
-// step sends the event of c that is due.
+// step sends the due event of c.
 func (m *mock) step(c *mockConn) int64 {
 	c.sent++
 	last := c.sent == c.left
@@ -208,7 +208,7 @@ func (m *mock) step(c *mockConn) int64 {
 	if last {
 		b = append(b, "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"...)
 	}
-	// The stamp is the last thing before the write.
+	// The stamp is taken immediately before the write.
 	now := monotonic()
 	writeStamp(b[at:], now)
 	m.write(c, b)
@@ -221,7 +221,7 @@ func (m *mock) step(c *mockConn) int64 {
 	return now
 }
 
-// write sends what it can; what the socket does not take goes before the next.
+// write sends data, and buffers the part that the socket does not accept.
 func (m *mock) write(c *mockConn, b []byte) {
 	if len(c.out) > 0 {
 		c.out = append(c.out, b...)
@@ -229,7 +229,7 @@ func (m *mock) write(c *mockConn, b []byte) {
 	}
 	n, err := unix.Write(c.fd, b)
 	if err != nil {
-		n = 0 // gone clients show when they are read
+		n = 0 // a later read detects clients that are gone
 	}
 	if n < len(b) {
 		c.out = append([]byte(nil), b[n:]...)
@@ -238,7 +238,7 @@ func (m *mock) write(c *mockConn, b []byte) {
 	}
 }
 
-// stampTail ends each event; its digits are written over.
+// stampTail ends each event; its digits are overwritten.
 const stampTail = `"t":"0000000000000000000"}` + "\n\n\r\n"
 
 // event appends one event as a chunk, about as large as those of real servers.
@@ -280,7 +280,7 @@ func writeStamp(b []byte, ns int64) {
 	}
 }
 
-// sentStamp reads when the mock sent an event.
+// sentStamp parses the send time in a mock event.
 func sentStamp(data []byte) (ns int64) {
 	const tail = len(`0000000000000000000"}`)
 	if len(data) < tail {
@@ -303,7 +303,7 @@ func contentLength(head []byte) int {
 	return 0
 }
 
-// askedTokens finds how many tokens a body of any backend asks for.
+// askedTokens returns the number of tokens that a body of any backend requests.
 func askedTokens(body []byte) (n int) {
 	for _, key := range []string{`"max_tokens":`, `"max_new_tokens":`, `"max_completion_tokens":`} {
 		if _, after, ok := bytes.Cut(body, []byte(key)); ok {
@@ -313,7 +313,7 @@ func askedTokens(body []byte) (n int) {
 	return n
 }
 
-// mockQueue is a heap of streams by when their next event is due.
+// mockQueue is a heap of streams ordered by the time of their next event.
 type mockQueue []*mockConn
 
 func (q mockQueue) Len() int           { return len(q) }

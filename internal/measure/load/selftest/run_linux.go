@@ -20,15 +20,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Priorities of the real-time class: the canary before the server before the
-// client, as far as we are allowed.
+// Real-time priorities: canary above server above client, as far as permitted.
 const (
 	canaryPriority = 30
 	serverPriority = 20
 	clientPriority = 10
 )
 
-// Run measures how many streams this host's client times honestly.
+// Run measures how many streams this host's client times accurately.
 func Run(ctx context.Context, opt Options) (*Report, error) {
 	if len(opt.Command) == 0 {
 		return nil, errors.New("the self test does not know how to start its parts")
@@ -69,7 +68,7 @@ type selfTest struct {
 	serverCore, clientCore int
 }
 
-// shape runs one shape, and again while the machine was too busy to tell.
+// shape runs one shape, and repeats it while the machine is too busy for a valid result.
 func (t *selfTest) shape(ctx context.Context, s Shape) (best Row, err error) {
 	for try := range max(t.opt.Tries, 1) {
 		row, err := t.once(ctx, s)
@@ -161,7 +160,7 @@ func (t *selfTest) once(ctx context.Context, s Shape) (Row, error) {
 	return row, nil
 }
 
-// A child is a part of the self test that runs.
+// child is a running part of the self test.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -192,13 +191,12 @@ func (t *selfTest) start(ctx context.Context, core, priority int, command, args 
 	return c, nil
 }
 
-// StartOn starts a command on one core, in the real-time class if it has a priority.
-// The thread that starts it takes that place itself, for the command to inherit, and
-// ends with it.
+// StartOn starts a command on one core, in the real-time class if priority is set. The thread that starts it takes on
+// both, so that the command inherits them, and then ends.
 func StartOn(cmd *exec.Cmd, core, priority int) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
+		runtime.LockOSThread() // never unlocked: the thread ends here
 		var set unix.CPUSet
 		set.Set(core)
 		err := os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(0, &set))
@@ -213,7 +211,7 @@ func StartOn(cmd *exec.Cmd, core, priority int) error {
 	return <-done
 }
 
-// stop ends a child by the end of its input, and waits for it.
+// stop ends a child by closing its input, and waits for it.
 func (c *child) stop() error {
 	if c.cmd.ProcessState != nil {
 		return nil
@@ -231,7 +229,7 @@ func setRealtime(priority int) error {
 	}, 0))
 }
 
-// probeRealtime tells whether we may use real-time priorities.
+// probeRealtime reports whether this process may use real-time priorities.
 func probeRealtime(context.Context) bool {
 	ok := make(chan bool)
 	go func() {
@@ -241,8 +239,7 @@ func probeRealtime(context.Context) bool {
 	return <-ok
 }
 
-// TwoCores picks a core for the server and one for the client; the same if there
-// is but one.
+// TwoCores picks a core each for the server and the client, the same one if there is only one.
 func TwoCores() ([2]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

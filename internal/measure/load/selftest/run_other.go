@@ -17,5 +17,5 @@ func Main([]string) int {
 	return 1
 }
 
-// Run measures how many streams this host's client times honestly.
+// Run measures how many streams this host's client times accurately.
 func Run(context.Context, Options) (*Report, error) { return nil, errOnlyLinux }

@@ -1,6 +1,6 @@
-// Package selftest measures how many streams the load generator times honestly on
-// this machine: it loads a mock server, which keeps an exact schedule and tells when
-// it sent each event, and holds the client's times against the server's.
+// Package selftest measures how many streams the load generator times accurately on this machine. It loads a mock
+// server, which keeps an exact schedule and stamps each event with its send time, and compares the client's times with
+// the server's.
 //
 // All times are CLOCK_MONOTONIC, ns.
 package selftest
@@ -13,34 +13,33 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Options say how the self test starts its parts and what it measures.
+// Options configures the self test.
 type Options struct {
-	// Command starts Main in a process of its own: this executable, and the
-	// hidden verb that calls it. Env is added to its environment.
+	// Command starts Main in a process of its own: this executable and the hidden verb that calls it. Env is added to
+	// its environment.
 	Command []string
 	Env     []string
 	Shapes  []Shape   // nil: Shapes()
-	Tries   int       // times to try a shape until its goal is met; the best counts
-	Row     func(Row) // is called with each row as it is measured
-	// Peer starts another client, with the arguments of our own, for the shapes
-	// that have Peer.
+	Tries   int       // attempts per shape until its goal is met; the best one counts
+	Row     func(Row) // called with each row as it is measured
+	// Peer starts another client, with the same arguments as our own, for the shapes with Peer.
 	Peer []string
 }
 
-// A Shape is a load of the self test.
+// Shape is a load of the self test.
 type Shape struct {
 	Name       string
 	Streams    int
-	Tokens     int           // of each stream
-	Period     time.Duration // between the tokens of a stream; 0: each request is answered at once
-	Together   bool          // all streams step at once; else their phases are spread evenly
+	Tokens     int           // per stream
+	Period     time.Duration // between the tokens of a stream; 0: requests are answered at once
+	Together   bool          // all streams step at once; otherwise their phases are spread evenly
 	StartRate  float64       // new requests/s
 	UserStamps bool
 	Peer       bool
 	Goal       Goal
 }
 
-// A Goal is what a shape must hold; 0: no matter. Times in ns.
+// Goal holds the limits of a shape; 0: no limit. Times in ns.
 type Goal struct {
 	UserITL, KernelITL, KernelLag, Late float64 // p99
 	RSS                                 int64
@@ -53,9 +52,8 @@ func (s *Shape) phases() int {
 	return s.Streams
 }
 
-// Shapes are the loads that bench selftest tries: streams of 50 tokens/s until
-// the client is late, a batch that steps together, many slow streams, and new
-// requests.
+// Shapes returns the loads of bench selftest: streams of 50 tokens/s until the client is late, a batch that steps
+// together, many slow streams, and new requests.
 func Shapes() []Shape {
 	const us, ms = 1e3, 1e6
 	var out []Shape
@@ -73,18 +71,18 @@ func Shapes() []Shape {
 	)
 }
 
-// Spread is n streams of 50 tokens/s whose phases are spread evenly.
+// Spread returns n streams of 50 tokens/s whose phases are spread evenly.
 func Spread(n int) Shape {
 	return Shape{Name: fmt.Sprintf("%d streams spread", n), Streams: n, Tokens: 175, Period: 20 * time.Millisecond, StartRate: float64(n) / 0.7}
 }
 
-// ClientResult is what the client under test says on stdout, the Python one too.
+// ClientResult is the stdout of the client under test, including the Python one.
 type ClientResult struct {
 	OK          int     `json:"ok"`
 	Failed      int     `json:"failed"`
-	Error       string  `json:"error,omitempty"` // of the first failure
-	CPU         float64 `json:"cpu"`             // s, of the whole process
-	RSS         int64   `json:"rss"`             // bytes, at most
+	Error       string  `json:"error,omitempty"` // first failure
+	CPU         float64 `json:"cpu"`             // s, whole process
+	RSS         int64   `json:"rss"`             // peak, bytes
 	LateP50     int64   `json:"late_p50"`
 	LateP99     int64   `json:"late_p99"`
 	LateP999    int64   `json:"late_p999"`
@@ -96,18 +94,18 @@ type ClientResult struct {
 	AllocsEvent float64 `json:"allocs_event"`
 }
 
-// Row is what a shape came to.
+// Row is the result of a shape.
 type Row struct {
 	Shape  Shape
 	Timing Timing
 	Client ClientResult
 	Met    bool
-	Missed []string // what the goal wants and did not get
+	Missed []string // goals that were not met
 }
 
-// Report is the whole.
+// Report holds all results.
 type Report struct {
-	Realtime bool // the parts ran before all else, and pauses of the machine are left out
+	Realtime bool // the parts had real-time priority, and pauses of the machine are left out
 	Cores    bool // server and client have a core each
 	Rows     []Row
 }
@@ -140,7 +138,7 @@ func (r *Row) judge() {
 // RowHead names the cells of a row.
 var RowHead = []string{"shape", "events/s", "ITL error p99 by kernel", "by reads", "lag p99 by kernel", "by reads", "sent late p99", "p99.9", "CPU/event", "memory", "left out", "goal"}
 
-// Cells are a row as text.
+// Cells formats a row.
 func (r *Row) Cells() []string {
 	t, c := r.Timing, r.Client
 	time := func(there bool, v float64) string {
@@ -169,11 +167,11 @@ func (r *Row) Cells() []string {
 	}
 }
 
-// CPUEvent is the client's processor time for an event, ns, with its start and all.
+// CPUEvent returns the client's CPU time per event, ns, including startup.
 func (r *Row) CPUEvent() float64 { return r.Client.CPU / float64(r.Shape.Streams*r.Shape.Tokens) * 1e9 }
 
-// Ceiling is the largest number of evenly spread streams whose reads came within
-// a millisecond at p99, and their events/s; 0: none did.
+// Ceiling returns the largest number of evenly spread streams whose reads were within a millisecond at p99, and their
+// events/s; 0: none.
 func (r *Report) Ceiling() (streams int, rate float64) {
 	for _, row := range r.Rows {
 		spread := !row.Shape.Together && row.Shape.Period == 20*time.Millisecond
@@ -184,7 +182,7 @@ func (r *Report) Ceiling() (streams int, rate float64) {
 	return streams, rate
 }
 
-// better tells which of two tries of a shape to keep.
+// better reports whether r is the better of two attempts at a shape.
 func (r *Row) better(than Row) bool {
 	if len(r.Missed) != len(than.Missed) {
 		return len(r.Missed) < len(than.Missed)

@@ -7,35 +7,34 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// eventTimes are the times of one event of the mock, CLOCK_MONOTONIC, ns.
+// eventTimes are the times of one mock event, CLOCK_MONOTONIC, ns.
 type eventTimes struct {
 	Stream       int64
 	Sent         int64 // by the server
 	Kernel, User int64 // by the client; Kernel 0: no stamp
 }
 
-// A pause is a time in which a core did not run what was due on it.
+// pause is a period in which a core did not run the work due on it.
 type pause struct{ From, To int64 } // CLOCK_MONOTONIC
 
-// Timing is how wrong a client's times are. All are ns.
+// Timing summarizes the error of a client's times. All are ns.
 type Timing struct {
 	Events  int     `json:"events"`   // compared
-	Rate    float64 `json:"rate"`     // events/s that arrived while all streams ran
-	LeftOut float64 `json:"left_out"` // part that a pause of the machine touched
+	Rate    float64 `json:"rate"`     // events/s received while all streams ran
+	LeftOut float64 `json:"left_out"` // share of pairs affected by a pause of the machine
 
-	// ITL error is |the client's time between two events - the server's|; lag is
-	// the client's time - the server's.
+	// ITL error is |the client's time between two events - the server's|; lag is the client's time - the server's.
 	KernelITL50, KernelITL99 float64
 	UserITL50, UserITL99     float64
 	KernelLag50, KernelLag99 float64
 	UserLag50, UserLag99     float64
 }
 
-// A pause of the machine is felt until the queues behind it are empty again.
+// pauseTail is how long the queues behind a pause of the machine take to drain, ns.
 const pauseTail = 15e6
 
-// measureTimes compares times while all streams ran. Pairs of events that a
-// pause touches are left out: they say how busy the machine is with other things.
+// measureTimes compares times while all streams ran. It omits pairs of events affected by a pause, which only show that
+// the machine was busy with other work.
 func measureTimes(times []eventTimes, pauses []pause) Timing {
 	var out Timing
 	byStream := map[int64][]eventTimes{}
@@ -47,7 +46,7 @@ func measureTimes(times []eventTimes, pauses []pause) Timing {
 		slices.SortFunc(s, func(a, b eventTimes) int { return int(a.Sent - b.Sent) })
 		from, to = max(from, s[0].Sent), min(to, s[len(s)-1].Sent)
 	}
-	from += 100e6 // the last stream's start is not the steady state
+	from += 100e6 // the last stream's start is not part of the steady state
 	pauses = slices.Clone(pauses)
 	slices.SortFunc(pauses, func(a, b pause) int { return int(a.From - b.From) })
 	touched := func(from, to int64) bool {

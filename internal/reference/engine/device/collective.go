@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// collOp is an operation of a group.
+// collOp is an operation of a communicator group.
 type collOp uint8
 
 const (
@@ -17,8 +17,7 @@ const (
 	opRecv
 )
 
-// collNames are what PyTorch and NCCL call an operation: tools find
-// collectives and their kind by them.
+// collNames are the names that PyTorch and NCCL give an operation: tools identify collectives and their kind by them.
 type collNames struct{ collective, annotation, kernel string }
 
 const ncclArgs = "(ncclDevKernelArgsStorage<4096ul>)"
@@ -57,17 +56,17 @@ func (s *Stream) AllReduce(c Comm, buf []float32) {
 	s.collective(collective{op: opAllReduce, c: c, dst: buf, src: buf})
 }
 
-// AllGather puts src of every rank into dst, in rank order.
+// AllGather concatenates src of all ranks in dst, in rank order.
 func (s *Stream) AllGather(c Comm, dst, src []float32) {
 	s.collective(collective{op: opAllGather, c: c, dst: dst, src: src})
 }
 
-// Send hands buf to the group's member to.
+// Send sends buf to group member to.
 func (s *Stream) Send(c Comm, to int, buf []float32) {
 	s.collective(collective{op: opSend, c: c, src: buf, peer: to})
 }
 
-// Recv fills buf with the next message of the group's member from.
+// Recv fills buf with the next message from group member from.
 func (s *Stream) Recv(c Comm, from int, buf []float32) {
 	s.collective(collective{op: opRecv, c: c, dst: buf, peer: from})
 }

@@ -1,17 +1,13 @@
-// Package device is a software GPU. Streams run kernels in order and
-// asynchronously to the host that launches them; a
-// sequence of launches can be captured as a graph and replayed as one; ranks
-// meet in collectives. What a window of all that took can be recorded and
-// written as a Kineto trace (package record).
+// Package device is a software GPU. Streams run kernels in order and asynchronously to the host that launches them. A
+// sequence of launches can be captured as a graph and replayed as one. Ranks meet in collectives. A window of all this
+// can be recorded and written as a Kineto trace (package record).
 //
-// A Device is one rank. One goroutine launches: the methods of its Host, its
-// Streams and its Graphs are for that goroutine alone, unless they say
-// otherwise. Kernels run on executors, one goroutine a stream, with helpers
-// for kernels that come in chunks.
+// A Device is one rank. One goroutine launches: only it may call the methods of its Host, its Streams and its Graphs,
+// unless they say otherwise. Kernels run on executors, one goroutine per stream, with helpers for kernels that come in
+// chunks.
 //
-// An error in device work (a panicking kernel, a collective whose peer is
-// lost) is final, as it is in CUDA: later work is skipped, every wait ends, and
-// Err and the synchronising calls return it.
+// An error in device work (a panicking kernel, a collective whose peer is lost) is final, as in CUDA: later work is
+// skipped, every wait ends, and Err and the synchronising calls return it.
 package device
 
 import (
@@ -27,7 +23,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// What users of a device need of the packages below it.
+// Types of the packages below that users of a device need.
 type (
 	Comm          = *comm.Comm
 	GroupOptions  = comm.Options
@@ -42,54 +38,52 @@ type (
 	DType         = record.DType
 )
 
-// The element types of recorded inputs.
+// Element types of recorded inputs.
 const (
 	Float32  = record.Float32
 	BFloat16 = record.BFloat16
 	Int32    = record.Int32
 )
 
-// Tensor is an input of an operation with its shape, for recording.
+// Tensor describes an input of an operation and its shape, for recording.
 func Tensor(t DType, dims ...int) Arg { return record.Tensor(t, dims...) }
 
-// Bytes gives the memory of a slice of numbers as bytes, for copies and fills.
+// Bytes returns the memory of a slice of numbers as bytes, for copies and fills.
 func Bytes[T comm.Number](s []T) []byte { return comm.Bytes(s) }
 
-// Floats is the reverse of Bytes for float32.
+// Floats reverses Bytes for float32.
 func Floats(b []byte) []float32 { return comm.Floats(b) }
 
-// NewGroup joins ranks, whose goroutines meet in its operations: one end for
-// each, in the order of ranks; nil for those of other processes.
+// NewGroup joins ranks, whose goroutines meet in its operations. It returns one Comm per rank, in the order of ranks,
+// or nil for ranks of other processes.
 func NewGroup(name, desc string, ranks []int, opt GroupOptions) []Comm {
 	opt.Now = record.Now
 	return comm.NewGroup(name, desc, ranks, opt)
 }
 
-// Now is the wall clock of traces, ns since 1970: it was Epoch when the process
-// began to count, and runs evenly.
+// Now is the wall clock of traces, ns since 1970. It was Epoch when the process began to count, and it is monotonic.
 func Now() int64 { return record.Epoch() + record.Now() }
 
-// Epoch is what Now was when the process began to count.
+// Epoch is the value of Now when the process began to count.
 func Epoch() int64 { return record.Epoch() }
 
 // ErrClosed means that the device was closed.
 var ErrClosed = errors.New("device closed")
 
-// Options describe a device. The zero value works.
+// Options configure a device. The zero value works.
 type Options struct {
-	Index   int    // among the devices of its host
+	Index   int    // among its host's devices
 	Name    string // "": "stepscope CPU device"
 	Memory  int64  // bytes, for the trace
-	Workers int    // goroutines that share the chunks of a kernel, the executor included; 0: 1
-	Queue   int    // launches that may wait in a stream, then the host blocks; 0: 1024, as CUDA has
-	// Spin is how long executors and waiting hosts spin before they sleep; 0:
-	// park.DefaultSpin; negative: not at all.
+	Workers int    // goroutines that share the chunks of a kernel, including the executor; 0: 1
+	Queue   int    // launches that may wait in a stream before the host blocks; 0: 1024, as in CUDA
+	// Spin is how long executors and waiting hosts spin before they sleep; 0: park.DefaultSpin; negative: not at all.
 	Spin   time.Duration
-	Faults *Faults // for tests of what explains traces; nil: none
-	Marks  Marker  // also told of what the Host annotates; nil: nobody
+	Faults *Faults // for tests of trace analysis; nil: none
+	Marks  Marker  // also receives the Host's annotations; nil: none
 }
 
-// Marker shows another tool the annotations of a Host. It is called on the thread that launches, and ranges nest.
+// Marker shows another tool the annotations of a Host. It is called on the launching thread, and ranges nest.
 type Marker interface {
 	Bind(thread string) // names the thread
 	Push(text string)
@@ -101,8 +95,8 @@ type Device struct {
 	opt    Options
 	host   Host
 	pool   pool
-	rec    atomic.Pointer[record.Recording] // nil: nothing is recorded
-	paused *record.Recording                // of an open window; guarded by mu
+	rec    atomic.Pointer[record.Recording] // nil: not recording
+	paused *record.Recording                // recording of an open window; guarded by mu
 	failed atomic.Bool                      // err is set
 	wg     sync.WaitGroup                   // executors
 
@@ -115,12 +109,11 @@ type Device struct {
 	windows uint32
 }
 
-// firstCorrelation lies above what the calls of a start-up would have taken.
-// HTA 0.5 with pandas 3 cannot read files whose correlations are all smaller
-// than their number of events.
+// firstCorrelation exceeds the number of calls that a real start-up would make. HTA 0.5 with pandas 3 cannot read files
+// whose correlations are all smaller than their number of events.
 const firstCorrelation = 100_000
 
-// New makes a device with its default stream. Close it.
+// New creates a device with its default stream. The caller must close it.
 func New(opt Options) *Device {
 	opt.Name = cmp.Or(opt.Name, "stepscope CPU device")
 	if opt.Workers <= 0 {
@@ -137,7 +130,7 @@ func New(opt Options) *Device {
 	return d
 }
 
-// Host is the thread that launches.
+// Host returns the launching thread.
 func (d *Device) Host() *Host { return &d.host }
 
 // Info describes the device for a trace.
@@ -145,10 +138,10 @@ func (d *Device) Info() record.DeviceInfo {
 	return record.DeviceInfo{Index: d.opt.Index, Name: d.opt.Name, Memory: d.opt.Memory, SMs: d.opt.Workers}
 }
 
-// Stream is the default stream.
+// Stream returns the default stream.
 func (d *Device) Stream() *Stream { return d.streams[0] }
 
-// Err is the error that stopped the device, or nil. Any goroutine may call it.
+// Err returns the error that stopped the device, or nil. Any goroutine may call it.
 func (d *Device) Err() error {
 	if !d.failed.Load() {
 		return nil
@@ -158,7 +151,7 @@ func (d *Device) Err() error {
 	return d.err
 }
 
-// fail stops the device; the first error stays. Peers must not wait for it.
+// fail stops the device. The first error is kept. Peers must not wait for this device, so fail aborts its groups.
 func (d *Device) fail(err error) {
 	d.mu.Lock()
 	if d.err == nil {
@@ -175,7 +168,7 @@ func (d *Device) fail(err error) {
 // groupUse is a group that work of this device waits in.
 type groupUse struct {
 	c   Comm
-	seq int64 // operations so far; the host's
+	seq int64 // operations so far; owned by the host
 }
 
 // uses counts the operations of a group.
@@ -193,7 +186,7 @@ func (d *Device) uses(c Comm) *groupUse {
 	return g
 }
 
-// recorder is the recording that takes device work and runtime calls, or nil.
+// recorder returns the recording of device work and runtime calls, or nil.
 func (d *Device) recorder() *record.Recording {
 	if r := d.rec.Load(); r != nil && r.Options.GPU {
 		return r
@@ -201,8 +194,7 @@ func (d *Device) recorder() *record.Recording {
 	return nil
 }
 
-// StartRecording opens a window. What was launched before is not part of it.
-// Any goroutine may call it.
+// StartRecording opens a window. Earlier launches are not part of it. Any goroutine may call it.
 func (d *Device) StartRecording(opt RecordOptions) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -217,10 +209,9 @@ func (d *Device) StartRecording(opt RecordOptions) error {
 	return nil
 }
 
-// StopRecording closes the window and gives what was recorded; nil: nothing
-// was. It does not wait: what was launched in the window and is not done yet
-// is still recorded, and Recording.WriteKineto waits for it. Any goroutine may
-// call it; called by the launching one, it cuts between two launches.
+// StopRecording closes the window and returns the recording, or nil if no window was open. It does not wait: work that
+// was launched in the window and is still running is recorded, and Recording.WriteKineto waits for it. Any goroutine
+// may call it; if the launching goroutine does, it cuts between two launches.
 func (d *Device) StopRecording() *Recording {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,8 +242,8 @@ func (d *Device) StopRecording() *Recording {
 	return r
 }
 
-// PauseRecording leaves what is launched from now on out of the window, if one is
-// open, until it is called with false. Any goroutine may call it.
+// PauseRecording excludes subsequent launches from an open window if pause is true, and includes them again if it is
+// false. Any goroutine may call it.
 func (d *Device) PauseRecording(pause bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -265,9 +256,8 @@ func (d *Device) PauseRecording(pause bool) {
 	}
 }
 
-// Close stops the device and waits for its goroutines. Work that has not
-// begun is dropped; synchronise before to have it done. The groups that work
-// of this device used are left. Any goroutine may call it.
+// Close stops the device and waits for its goroutines. It drops work that has not begun; synchronise first to have it
+// done. It leaves the groups that this device used. Any goroutine may call it.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {

@@ -12,7 +12,7 @@ import (
 
 // run is the executor of a stream.
 func (s *Stream) run() {
-	defer func() { // whoever still waits has come too late
+	defer func() { // release goroutines that still wait
 		s.gone.Store(true)
 		s.done.Wake()
 	}()
@@ -22,7 +22,7 @@ func (s *Stream) run() {
 			s.asleep = true
 			s.work.Wait(func() bool { return s.tail.Load() != head || s.closed.Load() }, s.d.opt.Spin)
 			if s.tail.Load() == head {
-				return // closed, and nothing left
+				return // closed and empty
 			}
 		}
 		t := &s.ring[head&uint64(len(s.ring)-1)]
@@ -32,7 +32,7 @@ func (s *Stream) run() {
 	}
 }
 
-// exec does one task. After a failure nothing is done any more.
+// exec runs one task. After a failure it does nothing.
 func (s *Stream) exec(t *task) {
 	if s.d.failed.Load() {
 		return
@@ -60,7 +60,7 @@ func (t *task) what() string {
 	return t.name
 }
 
-// replay does the nodes of a graph as one launch.
+// replay runs the nodes of a graph as one launch.
 func (s *Stream) replay(t *task) {
 	for i := range t.graph.nodes {
 		n := &t.graph.nodes[i]
@@ -78,7 +78,7 @@ func (s *Stream) replay(t *task) {
 	}
 }
 
-// extra does the kernels that Faults add before a collective of a graph.
+// extra runs the kernels that Faults add before a collective of a graph.
 func (s *Stream) extra(t *task) {
 	label := uint32(0)
 	if t.rec != nil {
@@ -90,7 +90,7 @@ func (s *Stream) extra(t *task) {
 	}
 }
 
-// node does one piece of work and records when.
+// node runs one piece of work and records its time.
 func (s *Stream) node(t *task, n *node, label uint32) {
 	if t.rec == nil {
 		s.log, s.logged = nil, nil // a recording is not kept longer than its window
@@ -102,8 +102,8 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		s.noCore(t, t.since, start)
 		s.asleep = false
 	}
-	// A kernel without helpers is on this thread from start to end, so the thread's
-	// own time tells when it was not run. Faults sleep on purpose.
+	// A kernel without helpers stays on this thread from start to end, so the thread's CPU time shows when it was not
+	// running. Faults sleep on purpose.
 	alone := n.kind == kernelNode && (n.chunks <= 1 || s.d.opt.Workers <= 1) && !t.fault && (s.d.opt.Faults == nil || s.d.opt.Faults.Pace == 0)
 	var ran int64
 	if alone {
@@ -121,8 +121,7 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		runtime.UnlockOSThread()
 	}
 	if n.kind == collectiveNode {
-		// All members leave a collective together, as those of a GPU do, whose
-		// kernels need not be woken.
+		// All members leave a collective together, as on GPUs, whose kernels need no wake-up.
 		if at := n.coll.c.Ended(); at > start && at < end {
 			end, woken = at, end
 		}
@@ -142,22 +141,22 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 	s.noCore(t, end, woken)
 }
 
-// longKernel is the time, in ns, from which on a kernel may have been held up:
-// to ask costs as much as a short kernel takes.
+// longKernel is the duration, in ns, from which a kernel may have been preempted: reading the thread's clock costs as
+// much as a short kernel takes.
 const longKernel = 100_000
 
-// shortest is the time without a core, in ns, below which it is not worth an
-// event: to be woken takes that long with a core free.
+// shortest is the time without a core, in ns, below which no event is written: waking up takes that long even with a
+// free core.
 const shortest = 2000
 
-// noCore notes that the device was not run from one time to another.
+// noCore records that the device had no core during an interval.
 func (s *Stream) noCore(t *task, from, to int64) {
 	if to-from >= shortest {
 		s.note(t, record.Work{Start: from, End: to, Kind: record.NoCore, Corr: t.corr, Ext: t.ext, Comm: -1, In: -1})
 	}
 }
 
-// note records what the executor did.
+// note records work of the executor.
 func (s *Stream) note(t *task, w record.Work) {
 	if s.logged != t.rec {
 		s.log, s.logged = t.rec.Stream(s.id), t.rec

@@ -5,32 +5,31 @@ import (
 	"time"
 )
 
-// Faults make a device misbehave in a known way, from one step on, so that
-// what explains traces can be held against the truth. Steps are counted from
-// 0 by the host's annotations "step[…]" and "denoising_step_…".
+// Faults make a device misbehave in a known way from a given step on, so that trace analysis can be checked against the
+// truth. Steps are counted from 0 by the host's annotations "step[…]" and "denoising_step_…".
 type Faults struct {
 	From int // first step
-	To   int // the step after the last; 0: no end
-	// Stage, of a pipeline that annotates "STAGE …": only while that one lasts. In
-	// another than that of the steps these are not counted.
+	To   int // step after the last; 0: no end
+	// Stage limits the faults to one stage of a pipeline that annotates "STAGE …". Steps are not counted for a stage
+	// other than the one with the steps.
 	Stage string
 
-	// Pace, in all steps: a kernel lasts that long at least, asleep, so that ranks share
-	// cores without waiting for them.
+	// Pace is the minimum duration of a kernel in all steps, asleep, so that ranks share cores without waiting for
+	// them.
 	Pace time.Duration
 
-	KernelSleep  time.Duration // slower device: every kernel sleeps that long at its end
-	KernelFactor float64       // slower device: every kernel lasts that many times as long, busy; 0: 1
+	KernelSleep  time.Duration // slow device: every kernel sleeps this long at its end
+	KernelFactor float64       // slow device: every kernel takes this many times as long, busy; 0: 1
 
-	LinkSleep time.Duration // slow link: every collective lasts that much longer, once all ranks are there
+	LinkSleep time.Duration // slow link: every collective takes this much longer once all ranks have arrived
 
-	HostStall time.Duration // stalled host: it sleeps at the beginning of each step
+	HostStall time.Duration // stalled host: sleep at the beginning of each step
 
-	ExtraKernels int           // extra work: that many more kernels before each collective
-	ExtraTime    time.Duration // that each of them sleeps
+	ExtraKernels int           // extra work: this many more kernels before each collective
+	ExtraTime    time.Duration // sleep in each extra kernel
 }
 
-// extraName is the kernel that Faults add.
+// extraName is the name of the extra kernels.
 const extraName = "extra_gemm_kernel"
 
 func (f *Faults) on(step int) bool { return step >= f.From && (f.To == 0 || step < f.To) }
@@ -42,7 +41,7 @@ func (f *Faults) extra() node {
 	}
 }
 
-// slow runs a kernel and what the faults add to it, on of which begin in some step.
+// slow runs a kernel with the faults applied to it. on says whether step-limited faults are active.
 func (f *Faults) slow(kernel func(), on bool) {
 	start := time.Now()
 	kernel()
@@ -63,8 +62,7 @@ func (f *Faults) slow(kernel func(), on bool) {
 // stagePrefixes begin the annotation of a stage, with markers or without.
 var stagePrefixes = []string{"STAGE ", "stage_"}
 
-// countStep counts the annotations of steps, looks which stage begins, and stalls
-// the host at those that the faults are for.
+// countStep counts step annotations, tracks the current stage, and stalls the host in steps with faults.
 func (h *Host) countStep(name string) {
 	f := h.d.opt.Faults
 	for _, prefix := range stagePrefixes {

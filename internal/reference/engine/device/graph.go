@@ -6,19 +6,17 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// Graph is a captured sequence of launches on one stream that is replayed as
-// one launch.
+// Graph is a captured sequence of launches on one stream that is replayed as one launch.
 type Graph struct {
 	nodes  []node
-	names  []uint32 // of the nodes, and last of Faults' extra kernel, in window
+	names  []uint32 // of the nodes and, last, of the extra kernel of Faults; valid in window
 	window uint32
 }
 
-// BeginCapture makes the stream keep launches instead of queueing them.
+// BeginCapture makes the stream collect launches instead of queueing them.
 func (s *Stream) BeginCapture() { s.capture = &capture{} }
 
-// EndCapture gives what was launched since BeginCapture. Calls of the host cannot be
-// captured, nor other graphs.
+// EndCapture returns the launches since BeginCapture. Host calls and other graphs cannot be captured.
 func (s *Stream) EndCapture() (*Graph, error) {
 	c := s.capture
 	s.capture = nil
@@ -51,7 +49,7 @@ func (g *Graph) Launch(s *Stream) {
 		}
 		g.names = append(g.names, r.Intern(extraName))
 	}
-	// The nodes have no External id: nor do they have one in CUPTI's records.
+	// The nodes have no External id, as in CUPTI's records.
 	*s.slot() = task{node: node{kind: graphNode}, graph: g, fault: h.fault, rec: r, names: g.names, corr: h.correlation(), since: start}
 	s.commit()
 	h.call(r, record.GraphLaunch, start, true)

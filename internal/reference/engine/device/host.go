@@ -7,8 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// Host is the launching thread of a device: what it does between launches can
-// be named, so that a trace shows it.
+// Host is the launching thread of a device. It names its activity between launches, so that a trace shows it.
 //
 //	h.Annotate("step[DECODE bs=4]")
 //	h.Op("aten::embedding", device.Tensor(device.Float32, 32000, 1024))
@@ -16,29 +15,29 @@ import (
 //	h.End()
 //	h.End()
 //
-// Begin and end must nest. With no recording under way they cost a branch.
+// Begin and end must nest. Without a recording they cost one branch.
 type Host struct {
 	d     *Device
 	open  []opFrame
 	depth int
 
-	corr     uint32 // of the last runtime call that has one
-	launchAs uint32 // External id of launches, if not that of the innermost operation
-	greeted  uint32 // window that knows the thread
+	corr     uint32 // correlation of the last runtime call that has one
+	launchAs uint32 // External id of launches, if not the innermost operation's
+	greeted  uint32 // window that has the thread's name
 	thread   record.Thread
 
-	fault   bool // the current step has Faults
-	inStage bool // that Faults are for
+	fault   bool // the current step has faults
+	inStage bool // the stage that Faults apply to
 	steps   int
 
-	quiet bool // Marks is not told
+	quiet bool // hide annotations from Marks
 
 	allocated, reserved [2]int64 // host, device
 }
 
-// opFrame is an operation that has begun.
+// opFrame is an open operation.
 type opFrame struct {
-	window uint32 // of the recording it belongs to; 0: none
+	window uint32 // of its recording; 0: none
 	ext    uint32
 	name   uint32
 	args   uint32
@@ -49,11 +48,11 @@ type opFrame struct {
 	nargs  uint8
 	kind   record.Kind
 	isComm bool
-	marked bool // Marks was told
+	marked bool // pushed to Marks
 }
 
-// Bind locks the calling goroutine, which must be the launching one, to its
-// thread, and names the row of the trace after it. Release undoes it.
+// Bind locks the calling goroutine, which must be the launching one, to its thread and names the thread's row in the
+// trace. Release undoes it.
 func (h *Host) Bind(name string) {
 	runtime.LockOSThread()
 	h.thread = record.Thread{PID: os.Getpid(), TID: threadID(), Name: name}
@@ -66,10 +65,10 @@ func (h *Host) Bind(name string) {
 // Release lets the goroutine move between threads again.
 func (h *Host) Release() { runtime.UnlockOSThread() }
 
-// Quiet hides from Marks what follows, as warming up.
+// Quiet hides subsequent annotations from Marks, for example during warm-up.
 func (h *Host) Quiet(quiet bool) { h.quiet = quiet }
 
-// Op begins an operation (cpu_op), with its inputs.
+// Op begins an operation (cpu_op) with its inputs.
 func (h *Host) Op(name string, args ...Arg) {
 	if r := h.d.rec.Load(); r != nil {
 		h.begin(r, opFrame{kind: record.CPUOp}, name, args)
@@ -78,15 +77,13 @@ func (h *Host) Op(name string, args ...Arg) {
 	h.skip()
 }
 
-// Annotate begins a range that its user named (user_annotation): a step, a
-// layer.
+// Annotate begins a user-named range (user_annotation): a step, a layer.
 func (h *Host) Annotate(name string) {
 	h.AnnotateStep(name, nil)
 }
 
-// AnnotateStep is Annotate for a forward step. requests tells the ids of the
-// requests in it, separated by commas; it is asked only while something is
-// recorded.
+// AnnotateStep is Annotate for a forward step. requests returns the ids of the step's requests, separated by commas. It
+// is called only while recording.
 func (h *Host) AnnotateStep(name string, requests func() string) {
 	m := h.d.opt.Marks
 	if h.quiet {
@@ -143,7 +140,7 @@ func (h *Host) begin(r *record.Recording, f opFrame, name string, args []Arg) {
 	h.depth++
 }
 
-// End ends the operation or annotation that was begun last.
+// End ends the innermost open operation or annotation.
 func (h *Host) End() {
 	h.depth--
 	f := &h.open[h.depth]
@@ -175,7 +172,7 @@ func (h *Host) greet(r *record.Recording) {
 	}
 }
 
-// ext is the External id of what is launched now: the innermost operation.
+// ext is the External id for the current launch: the innermost operation's.
 func (h *Host) ext(r *record.Recording) uint32 {
 	if h.launchAs != 0 {
 		return h.launchAs
@@ -188,14 +185,13 @@ func (h *Host) ext(r *record.Recording) uint32 {
 	return 0
 }
 
-// correlation gives the next correlation id.
+// correlation returns the next correlation id.
 func (h *Host) correlation() uint32 {
 	h.corr++
 	return h.corr
 }
 
-// call records a runtime call that ends now. Those that launch have taken
-// their correlation already.
+// call records a runtime call that ends now. Calls that launch have already taken their correlation.
 func (h *Host) call(r *record.Recording, api record.API, start int64, launches bool) {
 	if h.greeted != r.ID {
 		h.greet(r)
@@ -207,7 +203,7 @@ func (h *Host) call(r *record.Recording, api record.API, start int64, launches b
 	switch {
 	case !r.Options.Stack:
 	case h.depth > 0 && h.open[h.depth-1].window == r.ID && h.open[h.depth-1].kind == record.CPUOp:
-		stack = h.open[h.depth-1].stack // the operation that is the launch: what differs is this package's
+		stack = h.open[h.depth-1].stack // the operation that launches; deeper frames belong to this package
 	default:
 		stack = r.Callers(1)
 	}
@@ -216,8 +212,8 @@ func (h *Host) call(r *record.Recording, api record.API, start int64, launches b
 	})
 }
 
-// Memory notes an allocation (bytes > 0) or a free (bytes < 0) at an address,
-// of the device or of the host. What was once reserved stays so.
+// Memory records an allocation (bytes > 0) or a free (bytes < 0) at an address, on the device or the host. Reserved
+// memory never shrinks.
 func (h *Host) Memory(onDevice bool, addr uint64, bytes int64) {
 	side := 0
 	if onDevice {

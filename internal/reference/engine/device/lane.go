@@ -6,24 +6,23 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// lane is a row of the trace, beside those of streams, for what moves device memory
-// without a stream's doing, as a network card does.
+// lane is a row of the trace, beside those of streams, for transfers of device memory outside any stream, as by a
+// network card.
 type lane struct {
 	id   int
 	mu   sync.Mutex
 	idle sync.Cond
-	rec  *record.Recording // of the transfer that goes on; nil: none
+	rec  *record.Recording // of the current transfer; nil: none
 	busy bool
 }
 
-// firstLane is the number of the first one: far behind those of streams.
+// firstLane is the number of the first lane, far above those of streams.
 const firstLane = firstStream + 64*nextStream
 
-// Transfer notes that something begins to move device memory from or to elsewhere.
-// The returned function says that it has ended, and how many bytes were moved. In a
-// trace that is a copy of this name, with the ids of the requests it is for and the
-// room in which both ends know it, on a row that no stream has; what goes on at the same time has rows of its own. Any
-// goroutine may call both.
+// Transfer records the start of a transfer between device memory and another host. The returned function records its
+// end and the bytes moved. In a trace the transfer is a copy of this name, with the ids of its requests and the room by
+// which both ends identify it. It is on a row that no stream has; concurrent transfers have rows of their own. Any
+// goroutine may call both functions.
 func (d *Device) Transfer(name, requests string, room uint64) (end func(bytes int64)) {
 	r := d.recorder()
 	if r == nil {
@@ -40,7 +39,7 @@ func (d *Device) Transfer(name, requests string, room uint64) (end func(bytes in
 	}
 }
 
-// lane takes the first one that is free.
+// lane returns the first free lane.
 func (d *Device) lane(r *record.Recording) *lane {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,7 +64,7 @@ func (l *lane) take(r *record.Recording) bool {
 	return true
 }
 
-// wait returns when no transfer of the window goes on.
+// wait returns when no transfer of the window is in progress.
 func (l *lane) wait(r *record.Recording) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,9 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/park"
 )
 
-// pool shares the chunks of a kernel among an executor and its helpers. Work
-// is handed out chunk by chunk, so a helper whose core is taken away holds up
-// no more than the chunk it is at.
+// pool shares the chunks of a kernel among an executor and its helpers. It hands out one chunk at a time, so a helper
+// that loses its core delays only its current chunk.
 type pool struct {
 	busy    sync.Mutex // one kernel at a time
 	fn      func(chunk int)
@@ -34,17 +33,17 @@ func (p *pool) start(helpers int, spin time.Duration) {
 	}
 }
 
-// run does all chunks and gives what a chunk panicked with, or nil.
+// run runs all chunks and returns the value that a chunk panicked with, or nil.
 func (p *pool) run(chunks int, fn func(chunk int)) any {
-	if p.helpers == 0 || !p.busy.TryLock() { // another stream has the helpers
+	if p.helpers == 0 || !p.busy.TryLock() { // another stream uses the helpers
 		for i := range chunks {
 			fn(i)
 		}
 		return nil
 	}
 	defer p.busy.Unlock()
-	// Whoever claims a chunk by the swap in claim sees fn: it is written
-	// before state, and not again before the claimed chunk is done.
+	// A worker that claims a chunk by the swap in claim sees fn: fn is written before state, and not again before the
+	// claimed chunk is done.
 	p.fn = fn
 	p.left.Store(int32(chunks))
 	p.state.Store(uint64(chunks) << 32)

@@ -10,19 +10,18 @@ import (
 // Kernel is work for a stream.
 type Kernel struct {
 	Name string
-	// Op is the host operation that the launch is part of, such as
-	// "aten::linear": recorded around it, with Args as its inputs. "": none.
+	// Op is the host operation around the launch, such as "aten::linear". It is recorded with Args as its inputs. "":
+	// none.
 	Op          string
 	Grid, Block [3]int32 // for the trace
 	Args        []Arg    // for the trace; not kept
-	// Run does chunk of Chunks; 0 and 1 chunks are one. Chunks may run side by
-	// side. In a graph Run is called again at every replay and finds its sizes
-	// and pointers in what it captured.
+	// Run does one chunk of Chunks; 0 and 1 chunks mean one. Chunks may run concurrently. In a graph, Run is called
+	// again at every replay and finds its sizes and pointers in the variables it captured.
 	Run    func(chunk int)
 	Chunks int
 }
 
-// Stream is a queue of device work that is done in order.
+// Stream is a queue of device work that runs in order.
 type Stream struct {
 	d       *Device
 	id      int
@@ -30,29 +29,29 @@ type Stream struct {
 	capture *capture // open capture, or nil
 
 	_    [64]byte
-	tail atomic.Uint64 // tasks launched; the host's
+	tail atomic.Uint64 // tasks launched; owned by the host
 	work park.Gate     // the executor waits here for tasks
 	_    [64]byte
-	head atomic.Uint64 // tasks done; the executor's
+	head atomic.Uint64 // tasks done; owned by the executor
 	done park.Gate     // hosts wait here for head
-	// target is the least head that a host waits for.
+	// target is the smallest head that a host waits for.
 	target atomic.Uint64
 	_      [64]byte
 
-	closed atomic.Bool    // the executor shall end when nothing is left
-	gone   atomic.Bool    // it has
-	log    *record.Stream // of logged, the executor's
+	closed atomic.Bool    // the executor must end when the queue is empty
+	gone   atomic.Bool    // the executor has ended
+	log    *record.Stream // of logged; owned by the executor
 	logged *record.Recording
-	asleep bool // the executor waited for the task at hand
+	asleep bool // the executor waited for the current task
 }
 
-// The streams are numbered as PyTorch's are in traces: the default one is 7.
+// Streams are numbered as in PyTorch's traces: the default one is 7.
 const (
 	firstStream = 7
 	nextStream  = 4
 )
 
-// NewStream makes one more stream.
+// NewStream creates another stream.
 func (d *Device) NewStream() *Stream {
 	size := 1
 	for size < d.opt.Queue {
@@ -70,7 +69,7 @@ func (d *Device) NewStream() *Stream {
 	return s
 }
 
-// nodeKind is what a node of work is.
+// nodeKind is a kind of node.
 type nodeKind uint8
 
 const (
@@ -92,7 +91,7 @@ type node struct {
 	coll        *collective
 }
 
-// task is a node in a queue, or a graph, with what is recorded of it.
+// task is a queued node or graph, with the data to record it.
 type task struct {
 	node
 	graph *Graph
@@ -102,8 +101,8 @@ type task struct {
 	ext   uint32
 	label uint32 // of the name
 	comm  int32
-	fault bool  // launched in a step that Faults are for
-	since int64 // when it was launched; with rec
+	fault bool  // launched in a step with faults
+	since int64 // time of the launch; set with rec
 }
 
 // Launch queues a kernel. It returns at once, unless the queue is full.
@@ -120,7 +119,7 @@ func (s *Stream) Launch(k Kernel) {
 	}
 }
 
-// add captures a node or launches it; comm is the recorded collective it is.
+// add captures a node or launches it. comm is the index of its recorded collective.
 func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 	if s.capture != nil {
 		s.capture.nodes = append(s.capture.nodes, *n)
@@ -142,9 +141,8 @@ func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 	h.call(r, api, start, true)
 }
 
-// slot is the place of the next task, once there is room. A full queue is let
-// run down a little first, and the host sleeps meanwhile: to wake it for each
-// place that becomes free would cost the executor more than it gains.
+// slot returns the slot of the next task once there is room. If the queue is full, the host sleeps until some slots are
+// free: waking it for each slot would cost the executor more than it gains.
 func (s *Stream) slot() *task {
 	tail, size := s.tail.Load(), uint64(len(s.ring))
 	if tail-s.head.Load() >= size {
@@ -167,9 +165,8 @@ func (s *Stream) wait(n uint64) {
 // nobody is the target when no host waits.
 const nobody = ^uint64(0)
 
-// reached tells whether n tasks are done. If not, it sees to it that the
-// executor wakes the waiters when they are, and not before: waking sleepers
-// after every task would cost more than small tasks do.
+// reached reports whether n tasks are done. If not, it makes the executor wake the waiters when they are, and not
+// earlier: waking sleepers after every task would cost more than small tasks do.
 func (s *Stream) reached(n uint64) bool {
 	if s.head.Load() >= n {
 		return true
@@ -182,8 +179,8 @@ func (s *Stream) reached(n uint64) bool {
 	}
 }
 
-// finish counts tasks as done. The target is taken back before the waiters
-// look again; those that must wait on set it anew.
+// finish counts tasks as done. It resets the target before the waiters check again; those that must keep waiting set it
+// anew.
 func (s *Stream) finish(n uint64) {
 	s.head.Store(n)
 	if s.target.Load() <= n {
@@ -194,7 +191,7 @@ func (s *Stream) finish(n uint64) {
 
 func (s *Stream) drain() { s.wait(s.tail.Load()) }
 
-// Synchronize returns when the stream has done what was launched on it.
+// Synchronize returns when the stream has finished all launched work.
 func (s *Stream) Synchronize() error {
 	r := s.d.recorder()
 	if r == nil {
@@ -207,8 +204,8 @@ func (s *Stream) Synchronize() error {
 	return s.d.Err()
 }
 
-// Notify has f called, by the stream's executor, when what was launched before is
-// done. f must not block. After a failure it is not called.
+// Notify makes the stream's executor call f when all previously launched work is done. f must not block. After a
+// failure f is not called.
 func (s *Stream) Notify(f func()) {
 	if s.capture != nil {
 		s.capture.refuse("a call of the host")

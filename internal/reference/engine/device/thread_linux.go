@@ -12,8 +12,7 @@ import (
 // threadID is the kernel's id of the current thread.
 func threadID() int { return syscall.Gettid() }
 
-// threadTime is how long the current thread has run on a core, in ns; 0: that is
-// not known.
+// threadTime is the current thread's CPU time in ns; 0: unknown.
 func threadTime() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
@@ -22,15 +21,15 @@ func threadTime() int64 {
 	return t.Nano()
 }
 
-// HostClock names this boot of the host, "" when that is not known, and gives by how
-// much Now is ahead, in ns, of the clock that all processes of it share.
+// HostClock returns the id of this boot of the host, or "" if unknown, and the lead of Now, in ns, over the clock that
+// all its processes share.
 func HostClock() (boot string, ahead int64) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", 0
 	}
-	// The two clocks cannot be read at once. Of several tries that counts between whose
-	// readings least time passed: in another one the thread may have lost its core.
+	// The two clocks cannot be read at once. Of several attempts, the one with the least time between its readings
+	// counts: in others the thread may have lost its core.
 	least := int64(math.MaxInt64)
 	for range 32 {
 		var t unix.Timespec

@@ -4,11 +4,11 @@ package device
 
 import "os"
 
-// threadID stands in where Go knows no ids of threads.
+// threadID returns the process id, because Go exposes no thread ids on this system.
 func threadID() int { return os.Getpid() }
 
-// threadTime is how long the current thread has run on a core: not known here.
+// threadTime returns 0: the time is unknown on this system.
 func threadTime() int64 { return 0 }
 
-// HostClock tells nothing here.
+// HostClock returns nothing on this system.
 func HostClock() (boot string, ahead int64) { return "", 0 }

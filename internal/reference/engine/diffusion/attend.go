@@ -5,7 +5,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// attend launches the attention of a block for rows of the sequence; h is read and written.
+// attend launches the attention of a block for rows of the sequence. It reads and overwrites h.
 func (p *ditPass) attend(b *block, h []float32, rows op.Span) {
 	d, dim, n := p.d, p.d.cfg.Dim, rows.Len()
 	a, hd := p.att, p.d.cfg.headDim()
@@ -36,5 +36,5 @@ func (p *ditPass) attend(b *block, h []float32, rows op.Span) {
 	}, []int{1, n, width})
 }
 
-// headEps is the epsilon of the norms of heads, whatever the configuration says of the others.
+// headEps is the epsilon of the head norms, regardless of the configured epsilon of the others.
 const headEps = 1e-5

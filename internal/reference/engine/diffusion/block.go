@@ -11,14 +11,14 @@ import (
 // block is one layer of the transformer, or a rank's part of it.
 type block struct {
 	name         string
-	mod          op.Linear // of the condition to two scales and two gates; no matrix: not modulated
+	mod          op.Linear // from the condition to two scales and two gates; no matrix: not modulated
 	norms        [4][]float32
 	qkv, o       op.Linear
 	normQ, normK []float32 // nil: none
 	w13, w2      op.Linear
 }
 
-// The norms of a block, in the order in which they are met.
+// The norms of a block, in order of use.
 const (
 	beforeAttention = iota
 	afterAttention
@@ -26,8 +26,8 @@ const (
 	afterFFN
 )
 
-// pairs reorders the elements of a head so that those turned against each other, neighbours in the checkpoint, stand half
-// a head apart, as tensor.Rope has them. Queries and keys are reordered alike, so their products stay.
+// pairs reorders the elements of a head. Elements that are rotated together are neighbours in the checkpoint;
+// tensor.Rope needs them half a head apart. Queries and keys are reordered alike, so their products are unchanged.
 func pairs(place, headDim int) int {
 	head, at, half := place/headDim*headDim, place%headDim, headDim/2
 	if at < half {
@@ -75,7 +75,7 @@ func headNorm(l *op.Loader, name string, hd int) []float32 {
 	return v
 }
 
-// run sends rows of x through a block: x[lo:hi] += gate·norm(attention(norm(x)·scale)), and likewise with the
+// run passes rows of x through a block: x[lo:hi] += gate·norm(attention(norm(x)·scale)), and likewise with the
 // feed-forward. Scales and gates are the same for all rows, so they are multiplied into the norms' weights.
 func (p *ditPass) run(b *block, rows op.Span) {
 	d, t := p.d, p.d.cfg
@@ -92,7 +92,7 @@ func (p *ditPass) run(b *block, rows op.Span) {
 	if modulated {
 		norms = p.modulate(b)
 	}
-	// Norms with scales or gates are no calls of modules, but fused with these.
+	// Norms with scales or gates are fused with them and are not module calls.
 	norm := func(path string, run func()) {
 		if modulated {
 			run()
@@ -112,7 +112,7 @@ func (p *ditPass) run(b *block, rows op.Span) {
 	norm(".ffn_norm2", func() { p.addNorm(x, h, norms[afterFFN], n) })
 }
 
-// feed launches the feed-forward of a block for n rows; h is read and written.
+// feed launches the feed-forward of a block for n rows. It reads and overwrites h.
 func (p *ditPass) feed(b *block, h []float32, n int) {
 	d, dim, width, at := p.d, p.d.cfg.Dim, p.d.ffn.Len(), b.name+".feed_forward"
 	p.call(at+".w13", func() { d.Linear(p.gateUp, 2*width, b.w13, h, dim, n) }, []int{1, n, dim})
@@ -140,7 +140,7 @@ func (p *ditPass) modulate(b *block) [4][]float32 {
 	for i := range out {
 		out[i] = p.norms[i*dim:][:dim]
 	}
-	// In the checkpoint: scale and gate of the attention, scale and gate of the feed-forward, as the norms come.
+	// Order in the checkpoint: scale and gate of the attention, scale and gate of the feed-forward, like the norms.
 	d.Launch(device.Kernel{
 		Name: "vectorized_elementwise_kernel_modulate", Op: "aten::mul", Grid: op.Grid(4, 1), Args: []device.Arg{op.Floats(4, dim)},
 	}, 1, func(int) {
@@ -157,7 +157,7 @@ func (p *ditPass) modulate(b *block) [4][]float32 {
 	return out
 }
 
-// addNorm launches x += RMSNorm(h) for n rows; h is overwritten.
+// addNorm launches x += RMSNorm(h) for n rows. It overwrites h.
 func (p *ditPass) addNorm(x, h, weight []float32, n int) {
 	dim, eps := p.d.cfg.Dim, float32(p.d.cfg.NormEps)
 	p.d.Each(device.Kernel{

@@ -13,33 +13,33 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Config is a whole pipeline.
+// Config is the configuration of a whole pipeline.
 type Config struct {
 	Text        *model.Config // the encoder; its last layer and final norm are not used
 	Transformer Transformer
 	VAE         VAE
 	Scheduler   Scheduler
-	Pipeline    string   // the class in model_index.json
-	Default     Defaults // of requests that do not say
-	Notes       []string // what the configurations hold and nobody reads
+	Pipeline    string   // class in model_index.json
+	Default     Defaults // for requests that leave them out
+	Notes       []string // configuration members that are not used
 }
 
-// Defaults are what SGLang's classes of sampling parameters have for a model.
+// Defaults are the defaults of SGLang's sampling parameter classes for a model.
 type Defaults struct {
 	Width, Height, Steps int
 	Guidance             float64
 }
 
-// turbo are those of Z-Image-Turbo.
+// turbo are the defaults of Z-Image-Turbo.
 var turbo = Defaults{Width: 1024, Height: 1024, Steps: 9}
 
-// Transformer is the network that removes noise. Sizes are in elements.
+// Transformer is the denoising network. Sizes are in elements.
 type Transformer struct {
 	Patch     int // side of a patch, in latents
 	Channels  int // of a latent
 	Dim       int
 	Layers    int
-	Refiners  int // layers of picture and caption alone, each
+	Refiners  int // layers for the picture alone, and as many for the caption
 	Heads     int
 	CapDim    int // of the text encoder's states
 	AxesDims  []int
@@ -50,10 +50,10 @@ type Transformer struct {
 	TScale    float64
 }
 
-// HeadDim is the width of a head.
+// headDim is the width of a head.
 func (t *Transformer) headDim() int { return t.Dim / t.Heads }
 
-// FFN is the width of the feed-forward.
+// ffn is the width of the feed-forward.
 func (t *Transformer) ffn() int { return int(float64(t.Dim) / 3 * 8) }
 
 // condDim is the width of the vector that modulates blocks.
@@ -65,7 +65,7 @@ func (t *Transformer) patchDim() int { return t.Patch * t.Patch * t.Channels }
 // VAE is the decoder of an autoencoder.
 type VAE struct {
 	Channels     []int // of the blocks, shallowest first
-	Layers       int   // resnets of a block of the encoder; the decoder has one more
+	Layers       int   // resnets per block of the encoder; the decoder has one more
 	Groups       int
 	Latent, Out  int
 	Scale, Shift float64
@@ -73,28 +73,28 @@ type VAE struct {
 	MidAttention bool
 }
 
-// Factor is how many pixels a latent has on a side.
+// factor is the number of pixels per latent along each side.
 func (v *VAE) factor() int { return 1 << (len(v.Channels) - 1) }
 
-// Scheduler is FlowMatchEulerDiscreteScheduler.
+// Scheduler configures FlowMatchEulerDiscreteScheduler.
 type Scheduler struct {
 	Train   int // timesteps in training
 	Shift   float64
-	Dynamic bool // the shift follows from the number of tokens
-	// Of the dynamic shift: its values at so many tokens.
+	Dynamic bool // the shift depends on the number of tokens
+	// The dynamic shift: its values at BaseTokens and MaxTokens.
 	BaseShift, MaxShift   float64
 	BaseTokens, MaxTokens int
 }
 
-// Multiple is what width and height must be multiples of, in pixels.
+// multiple is the unit of width and height, in pixels.
 func (c *Config) multiple() int { return c.VAE.factor() * c.Transformer.Patch }
 
-// largest is the size that the transformer has positions for, in pixels.
+// largest is the largest size that the transformer has positions for, in pixels.
 func (c *Config) largest() (width, height int) {
 	return c.multiple() * c.Transformer.AxesLens[2], c.multiple() * c.Transformer.AxesLens[1]
 }
 
-// parts are what model_index.json must name, the classes that are known, and the file of a part's configuration.
+// parts are the parts that model_index.json must name, their supported classes, and each part's configuration file.
 var parts = []struct {
 	name    string
 	classes []string
@@ -110,7 +110,7 @@ var parts = []struct {
 // pipelines are the classes of model_index.json that this package runs.
 var pipelines = []string{"ZImagePipeline"}
 
-// loadConfig reads a directory of Diffusers' layout.
+// loadConfig reads a directory in Diffusers' layout.
 func loadConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, "model_index.json")
 	index, err := hf.ReadSmall(path)
@@ -147,7 +147,7 @@ func loadConfig(dir string) (*Config, error) {
 	return c, nil
 }
 
-// checkIndex returns the pipeline's class, or says which part is not one that is known.
+// checkIndex returns the pipeline's class, or an error that names an unsupported part.
 func checkIndex(data []byte) (string, error) {
 	k, err := hf.ParseKeys(data)
 	if err != nil {
@@ -172,7 +172,7 @@ func checkIndex(data []byte) (string, error) {
 	return class, k.Err
 }
 
-// parse reads the configurations of the parts, by their names.
+// parse reads the configurations of the parts, keyed by part name.
 func (c *Config) parse(files map[string][]byte) error {
 	for _, p := range []struct {
 		name string
@@ -190,7 +190,7 @@ func (c *Config) parse(files map[string][]byte) error {
 			c.Notes = append(c.Notes, p.name+": "+key)
 		}
 	}
-	// Whatever class its weights were saved from, the encoder is a decoder without head.
+	// Regardless of the class its weights were saved from, the encoder is a decoder without a head.
 	overrides, _ := json.Marshal(map[string]any{"architectures": nil, "tie_word_embeddings": true})
 	text, err := model.ParseConfig(files["text_encoder"], overrides)
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *Scheduler) parse(k *hf.Keys) {
 	}
 }
 
-// check returns what makes the parts impossible, alone or together.
+// check returns an error if the parts are impossible, alone or together.
 func (c *Config) check() error {
 	t, v := &c.Transformer, &c.VAE
 	const most = 1 << 16
@@ -314,7 +314,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// CheckShard tells whether the transformer and the encoder can be cut over so many ranks.
+// CheckShard returns an error if the transformer or the encoder cannot be split over tp ranks.
 func (c *Config) CheckShard(tp int) error {
 	if tp < 1 || c.Transformer.Heads%tp != 0 {
 		return fmt.Errorf("n_heads %d of the transformer is not divisible by tp-size %d", c.Transformer.Heads, tp)
@@ -325,7 +325,7 @@ func (c *Config) CheckShard(tp int) error {
 	return nil
 }
 
-// harmless are members of Diffusers' configurations that speak of training, of the encoder half or of the file itself.
+// harmless are members of Diffusers' configurations that concern training, the encoder half or the file itself.
 var harmless = map[string]bool{
 	"_class_name": true, "_diffusers_version": true, "_name_or_path": true, "down_block_types": true, "in_channels": true,
 	"sample_size": true, "force_upcast": true, "use_quant_conv": true, "latents_mean": true, "latents_std": true,

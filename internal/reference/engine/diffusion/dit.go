@@ -13,23 +13,23 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Sizes of the embedding of time.
+// Sizes of the time embedding.
 const (
 	timeFreqs  = 256
 	timeHidden = 1024
 )
 
-// multiple is what the rows of picture and caption are padded to.
+// multiple is the unit to which the rows of picture and caption are padded.
 const multiple = 32
 
 func padded(n int) int { return (n + multiple - 1) / multiple * multiple }
 
-// dit is a rank of the transformer.
+// dit is one rank of the transformer.
 type dit struct {
 	op.Launcher
 	cfg        *Transformer
 	rank       int         // in the group
-	group      device.Comm // nil: alone
+	group      device.Comm // nil: single rank
 	heads, ffn op.Span
 
 	embed, final, finalMod op.Linear
@@ -49,7 +49,7 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 	patch := fmt.Sprintf(".%d-1", t.Patch)
 	d.embed, d.cap = l.All("all_x_embedder"+patch), l.All("cap_embedder.1")
 	d.final, d.finalMod = l.All("all_final_layer"+patch+".linear"), l.All("all_final_layer"+patch+".adaLN_modulation.1")
-	l.Format = tensor.F32 // as small as it is: time and condition go into every value
+	l.Format = tensor.F32 // small; time and condition affect every value
 	d.time0, d.time2 = l.All("t_embedder.mlp.0"), l.All("t_embedder.mlp.2")
 	d.capNorm = l.Vector("cap_embedder.0.weight", t.CapDim)
 	d.xPad, d.capPad = l.Vector("x_pad_token", t.Dim), l.Vector("cap_pad_token", t.Dim)
@@ -79,28 +79,28 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 	return d, nil
 }
 
-// ditPass is the memory of passes over a picture and a caption of given sizes. Rows are those of the picture, then those
-// of the caption, each padded.
+// ditPass is the memory of passes over a picture and a caption of given sizes. The rows of the picture come first, then
+// those of the caption, each padded.
 type ditPass struct {
 	d       *dit
 	marker          // of the modules
-	patches op.Span // of the picture that are there
+	patches op.Span // of the picture, without padding
 	picture op.Span // with padding
 	caption op.Span // with padding
-	words   int     // of the caption that are there
-	across  int     // patches in a row of the picture
+	words   int     // of the caption, without padding
+	across  int     // patches per row of the picture
 
 	feats                  []float32 // [words][CapDim]
 	in, out                []float32 // [patches][patchDim]
 	x, h                   []float32 // [rows][Dim]
 	qkv, attn, gateUp, act []float32
 	cos, sin               []float32 // [rows][HeadDim/2]
-	freqs, hidden, cond    []float32 // of the time
+	freqs, hidden, cond    []float32 // of the time embedding
 	mod, norms             []float32 // [4][Dim]
 	att                    *op.Attention
 }
 
-// newPass makes the memory for latents of w×h and a caption of feats, [words][CapDim].
+// newPass allocates the memory for latents of w×h and a caption of feats, [words][CapDim].
 func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 	t := d.cfg
 	across, down := w/t.Patch, h/t.Patch
@@ -123,7 +123,7 @@ func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 	return p
 }
 
-// turns fills the rotations: those of a patch go by its row and column, those of a caption's row by its place.
+// turns fills the rotations: a patch is rotated by its row and column, a caption row by its position.
 func (p *ditPass) turns() {
 	t := p.d.cfg
 	half := t.headDim() / 2
@@ -131,7 +131,7 @@ func (p *ditPass) turns() {
 		j := row * half
 		for axis, dim := range t.AxesDims {
 			for k := range dim / 2 {
-				// Frequencies in float64, the angle rounded to float32 before the cosine.
+				// Frequencies in float64; the angle is rounded to float32 before the cosine.
 				angle := float32(float64(at[axis]) / math.Pow(t.RopeTheta, float64(2*k)/float64(dim)))
 				sin, cos := math.Sincos(float64(angle))
 				p.cos[j], p.sin[j] = float32(cos), float32(sin)
@@ -151,7 +151,7 @@ func (p *ditPass) turns() {
 	}
 }
 
-// forward launches a pass: patches in p.in at time t (0: noise, 1: picture) give velocities in p.out.
+// forward launches a pass at time t (0: noise, 1: picture): patches in p.in give velocities in p.out.
 func (p *ditPass) forward(t float64) {
 	d, c := p.d, p.d.cfg
 	n := p.patches.Len()
@@ -196,7 +196,7 @@ func (p *ditPass) time(t float64) {
 	p.call("t_embedder.mlp.2", func() { d.Linear(p.cond, len(p.cond), d.time2, p.hidden, timeHidden, 1) }, hidden)
 }
 
-// silu launches dst = silu(x) of a few values.
+// silu launches dst = silu(x) for a few values.
 func (p *ditPass) silu(dst, x []float32) {
 	p.d.Launch(device.Kernel{Name: "vectorized_elementwise_kernel_silu", Op: "aten::silu", Grid: op.Grid(1, 1), Args: []device.Arg{op.Floats(len(x))}}, 1, func(int) {
 		for i, v := range x {
@@ -207,7 +207,7 @@ func (p *ditPass) silu(dst, x []float32) {
 
 func silu(v float32) float32 { return v / (1 + float32(math.Exp(-float64(v)))) }
 
-// pad launches rows of x = a token.
+// pad launches the filling of rows of x with a token.
 func (p *ditPass) pad(rows op.Span, token []float32) {
 	dim := p.d.cfg.Dim
 	if rows.Len() == 0 {

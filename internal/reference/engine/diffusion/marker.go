@@ -7,17 +7,17 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// marker annotates calls of a component's modules. Without markers there are those of blocks and their two parts, by
-// their names in the checkpoint. With markers the texts are those of SGLang's layer-wise NVTX markers of diffusion
-// (0.5.23, multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py): stage, component, path and the sizes of the inputs.
+// marker annotates calls of a component's modules. Without markers it annotates blocks and their two parts, by their
+// names in the checkpoint. With markers the texts match SGLang's layer-wise NVTX markers for diffusion (0.5.23,
+// multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py): stage, component, path and the sizes of the inputs.
 type marker struct {
 	host      *device.Host
-	stage     string // as it is registered
+	stage     string // registered name
 	component string
 	markers   bool
 }
 
-// enter begins a call of the module at path, "" being the component, with tensors of such sizes. leave ends it.
+// enter begins a call of the module at path, or of the component if path is "", with input sizes in. leave ends it.
 func (m *marker) enter(path string, in ...[]int) {
 	text := m.component
 	if path != "" {
@@ -31,7 +31,7 @@ func (m *marker) enter(path string, in ...[]int) {
 
 func (m *marker) leave() { m.host.End() }
 
-// call is a call of a module that has an annotation with markers alone.
+// call runs a module call that is annotated only with markers.
 func (m *marker) call(path string, run func(), in ...[]int) {
 	if m.markers {
 		m.enter(path, in...)
@@ -40,7 +40,7 @@ func (m *marker) call(path string, run func(), in ...[]int) {
 	run()
 }
 
-// inputs are the sizes in a marker: " in=[[1, 32, 128], [1, 128]]".
+// inputs formats the sizes in a marker: " in=[[1, 32, 128], [1, 128]]".
 func inputs(in [][]int) string {
 	if len(in) == 0 {
 		return ""

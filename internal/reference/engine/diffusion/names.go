@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// shapes are the sizes of tensors by their names in a checkpoint, outermost first.
+// shapes are the sizes of tensors, outermost first, by their names in a checkpoint.
 type shapes map[string][]int
 
 // linear adds a module with a bias.
@@ -17,7 +17,7 @@ func (s shapes) linear(name string, out, in int) {
 	s[name+".weight"], s[name+".bias"] = []int{out, in}, []int{out}
 }
 
-// norm adds a module of one weight for each element, and a bias if it has one.
+// norm adds a module with one weight for each element, and optionally a bias.
 func (s shapes) norm(name string, n int, bias bool) {
 	s[name+".weight"] = []int{n}
 	if bias {
@@ -30,7 +30,7 @@ func (s shapes) conv(name string, out, in, k int) {
 	s[name+".weight"], s[name+".bias"] = []int{out, in, k, k}, []int{out}
 }
 
-// tensors are those of the transformer.
+// tensors are the tensors of the transformer.
 func (t *Transformer) tensors() shapes {
 	s := shapes{}
 	patch := fmt.Sprintf(".%d-1", t.Patch)
@@ -52,7 +52,7 @@ func (t *Transformer) tensors() shapes {
 	return s
 }
 
-// block adds the tensors of one.
+// block adds the tensors of one block.
 func (t *Transformer) block(s shapes, name string, modulated bool) {
 	for _, m := range []string{"to_q", "to_k", "to_v", "to_out.0"} {
 		s[name+".attention."+m+".weight"] = []int{t.Dim, t.Dim}
@@ -72,7 +72,7 @@ func (t *Transformer) block(s shapes, name string, modulated bool) {
 	}
 }
 
-// tensors are those of the decoder.
+// tensors are the tensors of the decoder.
 func (v *VAE) tensors() shapes {
 	s := shapes{}
 	deep := v.Channels[len(v.Channels)-1]
@@ -114,7 +114,8 @@ func (v *VAE) tensors() shapes {
 	return s
 }
 
-// check tells whether src has the tensors, each of the right shape. Others may be there if unused says so.
+// check returns an error unless src has the tensors, each with the right shape. Others are allowed if unused returns
+// true for them.
 func (s shapes) check(src hf.Source, unused func(name string) bool) error {
 	left := maps.Clone(s)
 	for _, name := range src.Names() {
@@ -136,12 +137,12 @@ func (s shapes) check(src hf.Source, unused func(name string) bool) error {
 	return nil
 }
 
-// encoderHalf tells tensors of the autoencoder that only pictures as input need.
+// encoderHalf reports whether a tensor belongs to the half of the autoencoder that only image inputs need.
 func encoderHalf(name string) bool {
 	return strings.HasPrefix(name, "encoder.") || strings.HasPrefix(name, "quant_conv.")
 }
 
-// Params is the number of parameters of all parts that are used.
+// Params is the number of parameters of all used parts.
 func (c *Config) Params() int64 {
 	n := c.Text.Params()
 	for _, s := range []shapes{c.Transformer.tensors(), c.VAE.tensors()} {

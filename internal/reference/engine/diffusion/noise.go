@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/twister"
 )
 
-// randn fills dst with standard normal numbers that the seed decides: those of torch.randn with a generator of the
-// CPU (MT19937 by Matsumoto and Nishimura; Box and Muller's method on blocks of 16, normal_fill of ATen's
+// randn fills dst with standard normal numbers determined by the seed. They equal those of torch.randn with a CPU
+// generator (MT19937 by Matsumoto and Nishimura; Box and Muller's method on blocks of 16, normal_fill of ATen's
 // DistributionTemplates.h), to the precision of the logarithm and the cosine.
 func randn(dst []float32, seed uint64) {
 	m := normals{twister.New(uint32(seed))}
@@ -21,7 +21,7 @@ func randn(dst []float32, seed uint64) {
 	for i := 0; i+16 <= len(dst); i += 16 {
 		boxMuller(dst[i : i+16])
 	}
-	if len(dst)%16 != 0 { // the last 16 are drawn anew
+	if len(dst)%16 != 0 { // the last 16 are drawn again
 		last := dst[len(dst)-16:]
 		for i := range last {
 			last[i] = m.uniform()
@@ -39,7 +39,7 @@ func boxMuller(x []float32) {
 	}
 }
 
-// few is how torch draws fewer than 16: pairs, in float64.
+// few draws fewer than 16 numbers as torch does: in pairs, in float64.
 func (m *normals) few(dst []float32) {
 	const bits = 1 << 53
 	for i := 0; i < len(dst); i += 2 {
@@ -52,10 +52,10 @@ func (m *normals) few(dst []float32) {
 	}
 }
 
-// normals draws what they are made of.
+// normals draws the uniform numbers that normal ones are made from.
 type normals struct{ *twister.Twister }
 
-// uniform is the next of 2^24 numbers from 0 to below 1.
+// uniform returns the next number, one of 2^24 values in [0, 1).
 func (m *normals) uniform() float32 { return float32(m.Next()&(1<<24-1)) / (1 << 24) }
 
 func (m *normals) next64() uint64 {

@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// groupNorm is GroupNorm (Wu and He, arXiv:1803.08494), with the epsilon that the decoder has everywhere.
+// groupNorm is GroupNorm (Wu and He, arXiv:1803.08494), with the epsilon used throughout the decoder.
 type groupNorm struct {
 	name         string
 	weight, bias []float32
-	flat         bool // pixels are one dimension
+	flat         bool // pixels form one dimension
 }
 
 const groupEps = 1e-6
@@ -21,11 +21,11 @@ func loadNorm(l *op.Loader, name string, n int) groupNorm {
 	return groupNorm{name, l.Vector(name+".weight", n), l.Vector(name+".bias", n), false}
 }
 
-// momentRows is the number of pixels whose sums are taken together. It is fixed, so that the result does not depend on
-// the number of workers.
+// momentRows is the number of pixels per partial sum. It is fixed, so that the result does not depend on the number of
+// workers.
 const momentRows = 256
 
-// norm launches y = GroupNorm(x), and SiLU of that if act is set.
+// norm launches y = GroupNorm(x), followed by SiLU if act is set.
 func (v *vae) norm(g *groupNorm, y, x op.Plane, act bool) op.Plane {
 	y = y.As(x.H, x.W, x.C)
 	in := sizes(x)

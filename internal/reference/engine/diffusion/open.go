@@ -27,10 +27,10 @@ func (s *Sources) Close() error {
 	return errors.Join(errs...)
 }
 
-// dummySeed makes the random weights of every run the same.
+// dummySeed makes the random weights the same in every run.
 const dummySeed = 1
 
-// dummy gives random weights for c.
+// dummy returns random weights for c.
 func (c *Config) dummy() *Sources {
 	return &Sources{
 		Text:        model.NewDummy(c.Text, dummySeed),
@@ -39,7 +39,7 @@ func (c *Config) dummy() *Sources {
 	}
 }
 
-// Is tells whether a model path is a pipeline's: a built-in one's, or a directory with a model_index.json.
+// Is reports whether a model path names an image pipeline: a built-in one, or a directory with a model_index.json.
 func Is(path string) bool {
 	if strings.HasPrefix(path, model.BuiltinPrefix) {
 		return isBuiltin(path)
@@ -48,9 +48,9 @@ func Is(path string) bool {
 	return err == nil
 }
 
-// Open returns the configuration, the weights and the tokenizer of a model path: builtin: and a name, or a directory of
-// Diffusers' layout. With dummy the directory's weights are not looked at and random ones take their place. The weights
-// are checked against the configuration.
+// Open returns the configuration, the weights and the tokenizer of a model path: "builtin:" and a name, or a directory
+// in Diffusers' layout. With dummy, random weights replace the directory's, which are not read. The weights are checked
+// against the configuration.
 func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, error) {
 	fail := func(err error) (*Config, *Sources, *tokenizer.Tokenizer, error) { return nil, nil, nil, err }
 	if strings.HasPrefix(path, model.BuiltinPrefix) {
@@ -108,12 +108,12 @@ func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, err
 	return c, s, t, nil
 }
 
-// inner is a decoder that was saved without what stands around it: its names lack the prefix.
+// inner is a decoder that was saved without the enclosing model: its names lack the prefix.
 type inner struct{ hf.Source }
 
 const prefix = "model."
 
-// whole gives the tensors of a decoder the names that they have in a language model.
+// whole gives the tensors of a decoder their names in a language model.
 func whole(src hf.Source) hf.Source {
 	if _, ok := src.Shape(prefix + "norm.weight"); ok {
 		return src

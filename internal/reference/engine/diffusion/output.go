@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// PNG writes the picture.
+// PNG writes the picture as PNG.
 func (p *Picture) PNG(w io.Writer) error {
 	im := image.NewNRGBA(image.Rect(0, 0, p.Width, p.Height))
 	for i := range p.Width * p.Height {
@@ -23,7 +23,7 @@ func (p *Picture) PNG(w io.Writer) error {
 	return png.Encode(w, im)
 }
 
-// Dump is the report of a job that was done by a model.
+// Dump returns the performance report of a job done by model.
 func (r *Result) Dump(id, tag, model string) *api.PerfDump {
 	d := api.NewPerfDump(id, tag, r.Began.Add(r.Total), r.Total)
 	d.Meta = api.DumpMeta{"model": model, "width": r.Picture.Width, "height": r.Picture.Height}
@@ -36,7 +36,7 @@ func (r *Result) Dump(id, tag, model string) *api.PerfDump {
 	return d
 }
 
-// WriteDump writes a report as SGLang does, whole or not at all. Directories are made.
+// WriteDump writes a report in SGLang's format, atomically. It creates directories.
 func WriteDump(path string, d *api.PerfDump) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// Pipeline makes pictures on all ranks. One picture is made at a time.
+// Pipeline generates images on all ranks, one at a time.
 type Pipeline struct {
 	cfg   *Config
 	team  *engine.Team[*runner]
 	log   func(line string)
-	turn  chan struct{} // full while the ranks work
+	turn  chan struct{} // full while the ranks are working
 	spans spanState
 }
 
-// NewPipeline loads the ranks, side by side. Close it.
+// NewPipeline loads the ranks in parallel. The caller must close the pipeline.
 func NewPipeline(c *Config, src *Sources, team engine.TeamOptions, opt Options, log func(line string)) (*Pipeline, error) {
 	if err := c.CheckShard(max(team.Sizes.TP, 1)); err != nil {
 		return nil, err
@@ -39,35 +39,35 @@ func NewPipeline(c *Config, src *Sources, team engine.TeamOptions, opt Options, 
 	return &Pipeline{cfg: c, team: t, log: log, turn: make(chan struct{}, 1), spans: spanState{ranks: make([]spanRank, len(t.Ranks()))}}, nil
 }
 
-// Close ends the ranks.
+// Close stops the ranks.
 func (p *Pipeline) Close() error { return p.team.Close() }
 
-// Err is the error that stopped a rank, or nil.
+// Err returns the error that stopped a rank, or nil.
 func (p *Pipeline) Err() error { return p.team.Err() }
 
-// Job is a picture to be made, and what is to be known of its making.
+// Job is an image to generate and the reporting it needs.
 type Job struct {
 	Request
 	ID      string
 	Profile *Profile           // nil: none
-	Step    func(done, of int) // is told of each denoising step; nil: nobody
-	Quiet   bool               // nothing is logged or marked: a warm-up
+	Step    func(done, of int) // called for each denoising step; may be nil
+	Quiet   bool               // do not log or mark: a warm-up
 }
 
-// Profile is what is recorded of a job, on every rank.
+// Profile selects the parts of a job to record, on every rank.
 type Profile struct {
-	// Steps is how many denoising steps are recorded, after the first, which warms up; -1: all of them. With AllStages it
-	// does not matter.
+	// Steps is the number of denoising steps to record after the first one, which warms up; All: every step. AllStages
+	// overrides it.
 	Steps     int
 	AllStages bool
 	Dir       string
 	Record    device.RecordOptions
 }
 
-// All of Profile.Steps.
+// All is the Profile.Steps that records every step.
 const All = -1
 
-// Result is what came of a job.
+// Result is the result of a job.
 type Result struct {
 	Picture *Picture
 	Began   time.Time
@@ -75,16 +75,16 @@ type Result struct {
 	Stages  []Took
 	Steps   []time.Duration
 	Traces  []string // absolute paths, by rank
-	Notes   []string // what the traces lack
+	Notes   []string // gaps in the traces
 }
 
-// Took is how long a stage took.
+// Took is the duration of a stage.
 type Took struct {
 	Stage
 	Time time.Duration
 }
 
-// Generate makes a picture. It ends between two steps when ctx does.
+// Generate generates an image. It ends between two steps when ctx does.
 func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	log := p.log
 	if job.Quiet {
@@ -111,12 +111,12 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	ends := &agreement{ctx: ctx, want: func() *Span { return p.want(job) }}
 	said, allSaid := aside(log)
 	err := p.team.Each(func(i int, r *runner, h *device.Host) error {
-		if i == 0 { // as SGLang's worker sees it
+		if i == 0 { // as SGLang's worker logs it
 			res.Began = time.Now()
 		}
 		h.Quiet(job.Quiet)
 		if job.Profile != nil {
-			p.follow(i, nil) // a span that was shut a moment ago may still be open here
+			p.follow(i, nil) // a span shut just now may still be open here
 		}
 		var pic *Picture
 		err := windows[i].around(func() (err error) {
@@ -145,9 +145,10 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	return res, err
 }
 
-// aside has lines logged beside the work, so that a slow terminal takes no time of a picture. done returns when all are.
+// aside logs lines concurrently with the work, so that a slow terminal does not delay an image. done waits until all
+// are logged.
 func aside(log func(string)) (say func(string), done func()) {
-	const room = 64 // more than a picture has
+	const room = 64 // more lines than an image has
 	lines, over := make(chan string, room), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -158,7 +159,7 @@ func aside(log func(string)) (say func(string), done func()) {
 	return func(line string) { lines <- line }, func() { close(lines); <-over }
 }
 
-// watch is what a rank tells: its window of all, and of the first rank how long everything takes.
+// watch returns a rank's watcher. Every rank tracks its window; the first also measures all durations.
 func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host, log func(string), stop func() error) watcher {
 	first := i == 0
 	return watcher{
@@ -195,7 +196,7 @@ func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host
 	}
 }
 
-// write writes the trace that a rank has of a job.
+// write writes a rank's trace of a job.
 func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
 	rank := p.team.Ranks()[i]
 	if w.err != nil {
@@ -216,7 +217,7 @@ func (p *Pipeline) write(i int, w *window, job *Job, res *Result) error {
 	return nil
 }
 
-// writeTrace writes what a rank has recorded, whole or not at all, and tells what it lacks.
+// writeTrace writes a rank's recording atomically and returns notes on its gaps.
 func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []string, err error) {
 	meta := rank.Meta
 	meta.Name = path
@@ -227,8 +228,8 @@ func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []st
 	return notes, err
 }
 
-// agreement has all ranks end, and begin and end a Span, at the same place: the first that comes there decides. Otherwise
-// those that went on would wait in a collective for those that did not.
+// agreement makes all ranks stop, and begin and end a Span, at the same point: the first rank to arrive decides.
+// Otherwise the ranks that went on would wait in a collective for those that did not.
 type agreement struct {
 	ctx  context.Context
 	want func() *Span
@@ -237,13 +238,13 @@ type agreement struct {
 	verdicts []verdict
 }
 
-// verdict is what holds at a place.
+// verdict is the decision at one point.
 type verdict struct {
 	err  error
 	span *Span
 }
 
-// asker is a rank's, which asks at the same places as every other one.
+// asker returns a rank's query function. Every rank must call it at the same points.
 func (a *agreement) asker(follow func(*Span)) func() error {
 	at := 0
 	next := func() verdict {

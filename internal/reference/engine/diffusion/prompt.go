@@ -2,8 +2,8 @@ package diffusion
 
 import "github.com/stepscope/stepscope/internal/base/tokenizer"
 
-// Prompt gives the tokens of a prompt as the encoder wants them: one turn of a user, and the opening of the answer. More
-// than maxTokens are cut off, as Diffusers does; cut is how many.
+// Prompt tokenizes a prompt for the encoder: one user turn and the opening of the answer. It truncates to maxTokens, as
+// Diffusers does; cut is the number of removed tokens.
 func Prompt(t *tokenizer.Tokenizer, text string) (tokens []int32, cut int, err error) {
 	turn, err := t.Chat().Render([]tokenizer.Message{{Role: "user", Content: text}}, tokenizer.ChatOptions{})
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Stage is a part of making a picture.
+// Stage is a stage of image generation.
 type Stage struct {
-	Name       string // the class of SGLang's stage: in logs and dumps
-	Registered string // its name in the pipeline: in ranges
+	Name       string // SGLang's stage class, in logs and dumps
+	Registered string // name in the pipeline, in ranges
 }
 
 // The stages, in order.
@@ -26,7 +26,7 @@ var (
 	decoding     = Stage{"DecodingStage", "decoding_stage"}
 )
 
-// Stages lists their names in ranges.
+// Stages lists the stages' names in ranges.
 func Stages() (names []string) {
 	for _, s := range []Stage{validation, textEncoding, latents, timesteps, denoising, decoding} {
 		names = append(names, s.Registered)
@@ -34,7 +34,7 @@ func Stages() (names []string) {
 	return names
 }
 
-// Request asks for a picture.
+// Request describes an image to generate.
 type Request struct {
 	Prompt, Negative []int32 // tokens, after the chat template; Negative is used with guidance
 	Width, Height    int     // pixels
@@ -45,28 +45,29 @@ type Request struct {
 	Noise            []float32 // [channels][height/f][width/f]; nil: from the seed
 }
 
-// Picture is red, green and blue of each pixel, row by row.
+// Picture holds red, green and blue of each pixel, row by row.
 type Picture struct {
 	Width, Height int
 	RGB           []byte
 }
 
-// watcher is told where a run is. Its functions are called by the rank's thread, with the stage's or the step's work
-// done at the end; any may be nil.
+// watcher observes a run. The rank's thread calls its functions; a stage or step has finished its work when its end
+// function is called. Any function may be nil.
 type watcher struct {
 	Stage func(s Stage) (end func())
 	Step  func(i int) (end func())
-	// Stop is asked before each stage and each step whether to go on. All ranks must be answered the same.
+	// Stop is called before each stage and each step. An error ends the run. All ranks must get the same answer.
 	Stop func() error
 }
 
-// Options of a runner.
+// Options configure a runner.
 type Options struct {
-	Format  tensor.Format // of the weights of encoder and transformer
-	Markers bool          // annotate every module's call
+	Format  tensor.Format // of encoder and transformer weights
+	Markers bool          // annotate every module call
 }
 
-// runner is one rank: its share of the encoder and of the transformer, and a whole decoder. It is used by one goroutine.
+// runner is one rank: its share of the encoder and of the transformer, and a whole decoder. Only one goroutine may use
+// it.
 type runner struct {
 	cfg     *Config
 	dev     *device.Device
@@ -76,10 +77,10 @@ type runner struct {
 	markers bool
 }
 
-// maxTokens is the longest prompt, with what the template puts around it.
+// maxTokens is the length of the longest prompt, including the chat template.
 const maxTokens = 512
 
-// newRunner loads a rank's weights. group is its end of the tensor-parallel group, nil if it is alone.
+// newRunner loads a rank's weights. group is its end of the tensor-parallel group; nil: a single rank.
 func newRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, opt Options) (*runner, error) {
 	shard := model.Shard{TPSize: 1}
 	if group != nil {
@@ -105,7 +106,7 @@ func newRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, o
 	return r, nil
 }
 
-// prompts are those that are encoded, each of which wants a pass in each step.
+// prompts are the prompts to encode. Each needs a pass in every step.
 func (q *Request) prompts() [][]int32 {
 	if q.Guidance > 0 {
 		return [][]int32{q.Prompt, q.Negative}
@@ -113,7 +114,7 @@ func (q *Request) prompts() [][]int32 {
 	return [][]int32{q.Prompt}
 }
 
-// Check returns what makes a request impossible on ranks of so much memory, in bytes; 0: that is not known.
+// Check returns an error if a request is impossible on ranks with this memory, in bytes; 0: unknown.
 func (c *Config) Check(q *Request, memory int64) error {
 	m := c.multiple()
 	w, h := c.largest()
@@ -133,7 +134,7 @@ func (c *Config) Check(q *Request, memory int64) error {
 	case q.Noise != nil && len(q.Noise) != tokens*t.patchDim():
 		return fmt.Errorf("noise of %d values; want %d", len(q.Noise), tokens*t.patchDim())
 	}
-	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // positions of a caption begin with 1, and the picture has the next
+	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // captions begin at position 1; the picture has the next
 	for i, p := range q.prompts() {
 		if len(p) < 1 || len(p) > most {
 			return fmt.Errorf("%s of %d tokens; want 1 to %d", []string{"prompt", "negative prompt"}[i], len(p), most)
@@ -145,7 +146,7 @@ func (c *Config) Check(q *Request, memory int64) error {
 	return nil
 }
 
-// memory is about what activations take on a rank, in bytes: passes keep theirs until all steps are done.
+// memory estimates the activations of a rank, in bytes. Passes keep theirs until all steps are done.
 func (c *Config) memory(q *Request) int64 {
 	t, f := &c.Transformer, c.VAE.factor()
 	row := int64(8*t.Dim + 3*t.ffn() + t.CapDim) // residual, queries, keys and values twice, feed-forward
@@ -160,8 +161,8 @@ func (c *Config) memory(q *Request) int64 {
 // tokens is the number of patches of a picture.
 func (c *Config) tokens(q *Request) int { return q.Width / c.multiple() * (q.Height / c.multiple()) }
 
-// Generate makes a picture. All ranks must be given equal requests in the same order. An error of a collective leaves the
-// rank of no further use.
+// Generate generates an image. All ranks must get equal requests in the same order. After an error in a collective the
+// rank is unusable.
 func (r *runner) Generate(q *Request, watch watcher) (*Picture, error) {
 	g := &generation{runner: r, q: q, watch: watch}
 	for _, s := range []struct {
@@ -185,18 +186,18 @@ func (r *runner) Generate(q *Request, watch watcher) (*Picture, error) {
 	return g.picture, nil
 }
 
-// generation is one picture under way.
+// generation is one image in progress.
 type generation struct {
 	*runner
 	q       *Request
 	watch   watcher
-	feats   [2][]float32 // of the prompt and the negative one
+	feats   [2][]float32 // of the prompt and the negative prompt
 	sigmas  []float64
 	latents op.Plane
 	picture *Picture
 }
 
-// stage runs one under its name.
+// stage runs a stage under its name.
 func (g *generation) stage(s Stage, run func() error) error {
 	if err := g.stop(); err != nil {
 		return err
@@ -213,7 +214,7 @@ func (g *generation) stage(s Stage, run func() error) error {
 	return run()
 }
 
-// stop tells whether the run has to end here.
+// stop returns an error if the run must end here.
 func (g *generation) stop() error {
 	if g.watch.Stop == nil {
 		return nil
@@ -251,7 +252,7 @@ func (g *generation) prepare() {
 	}
 }
 
-// denoise takes the noise away, step by step.
+// denoise removes the noise, step by step.
 func (g *generation) denoise() error {
 	t := &g.cfg.Transformer
 	m := marker{host: g.dev.Host(), stage: denoising.Registered, component: "transformer", markers: g.markers}
@@ -277,7 +278,7 @@ func (g *generation) denoise() error {
 	return nil
 }
 
-// step is one step of the loop. It ends when its work is done.
+// step runs one step of the loop. It returns when the step's work is done.
 func (g *generation) step(i int, passes []*ditPass) error {
 	host := g.dev.Host()
 	now, next := g.sigmas[i], g.sigmas[i+1]
@@ -306,7 +307,7 @@ func (g *generation) step(i int, passes []*ditPass) error {
 	return err
 }
 
-// patchify launches the way from latents to patches.
+// patchify launches the copy from latents to patches.
 func (p *ditPass) patchify(x op.Plane) {
 	p.d.Launch(device.Kernel{
 		Name: "elementwise_kernel_patchify", Op: "aten::permute", Grid: op.Grid(p.patches.Len(), 1), Args: []device.Arg{op.Floats(x.C, x.H, x.W)},
@@ -315,7 +316,7 @@ func (p *ditPass) patchify(x op.Plane) {
 	})
 }
 
-// each calls f with the values of every latent and their place in the patches, which lies at that offset.
+// each calls f with the values of every latent and the values at its place in patches, which is offset at.
 func (p *ditPass) each(x op.Plane, f func(latent, patch []float32, at int), patches []float32) {
 	size, width := p.d.cfg.Patch, p.d.cfg.patchDim()
 	for i := range x.Rows() {
@@ -325,8 +326,8 @@ func (p *ditPass) each(x op.Plane, f func(latent, patch []float32, at int), patc
 	}
 }
 
-// euler launches a step along the velocity, x += d·v: v is the negative of what the transformer gives, with guidance
-// that of the prompt and g times what it differs by from that of the negative prompt.
+// euler launches a step along the velocity, x += d·v, where v is the negative of the transformer's output. With
+// guidance g, v is that of the prompt plus g times its difference from that of the negative prompt.
 func (g *generation) euler(passes []*ditPass, d float32) {
 	p := passes[0]
 	x := g.latents
@@ -346,7 +347,7 @@ func (g *generation) euler(passes []*ditPass, d float32) {
 	})
 }
 
-// decode makes the pixels.
+// decode computes the pixels.
 func (g *generation) decode() error {
 	v := &g.cfg.VAE
 	z := g.latents

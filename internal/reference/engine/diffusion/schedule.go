@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Schedule names who spaces the noise levels.
+// Schedule names a spacing of the noise levels.
 type Schedule string
 
-// The schedules. They differ in where the levels lie before the shift, and whether they are shifted twice.
+// Schedules. They differ in the levels before the shift, and in whether the shift is applied twice.
 const (
-	SGLang      Schedule = "sglang"         // that of 0.5.23: even from 1 to 1/N
-	SGLang0511  Schedule = "sglang-0.5.11"  // between the scheduler's own limits, which were shifted before
+	SGLang      Schedule = "sglang"         // SGLang 0.5.23: even from 1 to 1/N
+	SGLang0511  Schedule = "sglang-0.5.11"  // between the scheduler's own limits, which were already shifted
 	Diffusers37 Schedule = "diffusers-0.37" // even from 1 to 0: the last step does nothing
 )
 
-// schedules lists them.
+// schedules lists all schedules.
 var schedules = []Schedule{SGLang, SGLang0511, Diffusers37}
 
-// ParseSchedule is the schedule of that name.
+// ParseSchedule returns the schedule with the given name.
 func ParseSchedule(name string) (Schedule, error) {
 	if s := Schedule(name); slices.Contains(schedules, s) {
 		return s, nil
@@ -32,7 +32,7 @@ func ParseSchedule(name string) (Schedule, error) {
 	return "", fmt.Errorf("no schedule %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Sigmas returns the noise levels of n steps, n+1 of them, the last of which is 0, for a picture of so many tokens.
+// sigmas returns the n+1 noise levels of n steps, the last being 0, for a picture of the given number of tokens.
 func (s *Scheduler) sigmas(kind Schedule, n, tokens int) []float64 {
 	// set_timesteps of scheduling_flow_match_euler_discrete.py. Timesteps are sigmas·Train, kept as float32.
 	shift := func(x float64) float64 { return s.Shift * x / (1 + (s.Shift-1)*x) }

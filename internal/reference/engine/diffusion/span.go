@@ -10,36 +10,36 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// Span is a window over several jobs, on every rank. It begins before the next stage or step of a job, and ends before the
-// one that comes after its close, or by itself after so many denoising steps.
+// Span is a window over several jobs, on every rank. It begins before a job's next stage or step. It ends before the
+// first stage or step after its close, or by itself after Steps denoising steps.
 type Span struct {
 	Steps  int // 0: until it is closed
 	Record device.RecordOptions
 
 	began bool // a rank may record
-	left  int  // ranks that have not ended it
+	left  int  // ranks still recording
 	recs  []engine.Recording
 	err   error
 	done  chan struct{}
 }
 
-// Done is closed when no rank records any more.
+// Done returns a channel that is closed when no rank records any more.
 func (s *Span) Done() <-chan struct{} { return s.done }
 
-// spanState is what a pipeline knows of its Span, if it has one.
+// spanState is a pipeline's state of its Span, if any.
 type spanState struct {
 	mu     sync.Mutex
 	wanted *Span
 	ranks  []spanRank
 }
 
-// spanRank is what a rank records. Its thread alone has to do with it.
+// spanRank is a rank's recording state. Only the rank's thread uses it.
 type spanRank struct {
-	on, over *Span // is recorded; was recorded, the last
+	on, over *Span // being recorded; last recorded
 	steps    int
 }
 
-// Open has a span recorded from now on. One at a time is.
+// Open starts a span. Only one span may be open at a time.
 func (p *Pipeline) Open(s *Span) error {
 	p.spans.mu.Lock()
 	defer p.spans.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *Pipeline) Open(s *Span) error {
 	return nil
 }
 
-// Shut ends a span, and returns when no rank records it any more.
+// Shut ends a span and returns when no rank records it any more.
 func (p *Pipeline) Shut(s *Span) error {
 	p.spans.mu.Lock()
 	if p.spans.wanted == s {
@@ -62,13 +62,13 @@ func (p *Pipeline) Shut(s *Span) error {
 	}
 	p.spans.mu.Unlock()
 	select {
-	case <-s.done: // by the job that is under way
+	case <-s.done: // by the running job
 		return nil
 	case p.turn <- struct{}{}:
 	}
 	defer func() { <-p.turn }()
 	return p.team.Each(func(i int, _ *runner, _ *device.Host) error {
-		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // it failed before it came to the beginning
+		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // it failed before the beginning
 			r.on = s
 		}
 		p.follow(i, nil)
@@ -76,14 +76,14 @@ func (p *Pipeline) Shut(s *Span) error {
 	})
 }
 
-// recording tells whether a span is wanted.
+// recording reports whether a span is wanted.
 func (p *Pipeline) recording() bool {
 	p.spans.mu.Lock()
 	defer p.spans.mu.Unlock()
 	return p.spans.wanted != nil
 }
 
-// want is the span that a job is to be part of from now on. Jobs with a profile of their own are part of none.
+// want returns the span that a job joins from now on. Jobs with a profile of their own join none.
 func (p *Pipeline) want(job *Job) *Span {
 	p.spans.mu.Lock()
 	defer p.spans.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *Pipeline) want(job *Job) *Span {
 	return s
 }
 
-// follow has a rank record what is wanted, and nothing else.
+// follow makes a rank record the wanted span and nothing else.
 func (p *Pipeline) follow(i int, want *Span) {
 	r := &p.spans.ranks[i]
 	if r.on != nil && r.on != want {
@@ -122,7 +122,7 @@ func (p *Pipeline) stepped(i int) {
 	}
 }
 
-// endSpan ends what a rank records.
+// endSpan ends a rank's recording.
 func (p *Pipeline) endSpan(i int) {
 	r := &p.spans.ranks[i]
 	s := r.on
@@ -139,8 +139,8 @@ func (p *Pipeline) endSpan(i int) {
 	}
 }
 
-// WriteSpan writes the traces of a span that is done, each whole or not at all, and tells what they lack. path is that of
-// a rank's file. An error says which are missing.
+// WriteSpan writes the traces of a finished span, each atomically, and returns notes on their gaps. path returns a
+// rank's file. An error lists the missing files.
 func (p *Pipeline) WriteSpan(s *Span, path func(engine.Rank) string) (paths, notes []string, err error) {
 	err = s.err
 	for i, rank := range p.team.Ranks() {

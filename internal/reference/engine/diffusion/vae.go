@@ -15,7 +15,7 @@ type vae struct {
 	marker
 	cfg *VAE
 
-	post, convIn, convOut conv // post: no matrix if there is none
+	post, convIn, convOut conv // post: no matrix if absent
 	mid                   [2]resnet
 	attention             *midAttention // nil: none
 	ups                   []upBlock
@@ -26,7 +26,7 @@ type resnet struct {
 	name         string
 	norm1, norm2 groupNorm
 	conv1, conv2 conv
-	shortcut     conv // no matrix: the sizes are equal
+	shortcut     conv // no matrix: equal sizes
 }
 
 type midAttention struct {
@@ -36,7 +36,7 @@ type midAttention struct {
 
 type upBlock struct {
 	resnets []resnet
-	up      conv // no matrix: the last
+	up      conv // no matrix: last block
 }
 
 func newVAE(c *VAE, src hf.Source, launch op.Launcher) (*vae, error) {
@@ -107,8 +107,8 @@ func (c *VAE) elements(w, h int) int {
 	return max(most, w*h*c.Out)
 }
 
-// decode launches the way from latents, [h][w][Latent], to pixels, [h·f][w·f][Out] in about -1 … 1. The result is valid
-// when the stream is done.
+// decode launches the decoding of latents, [h][w][Latent], into pixels, [h·f][w·f][Out] in about −1 … 1. The result is
+// valid when the stream has finished.
 func (v *vae) decode(latents op.Plane) op.Plane {
 	size := v.cfg.elements(latents.W, latents.H)
 	x, a, b := op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}
@@ -144,7 +144,7 @@ func (v *vae) decode(latents op.Plane) op.Plane {
 	return v.conv(&v.convOut, b, y, 1)
 }
 
-// resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))); a and b are overwritten.
+// resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))). It overwrites a and b.
 func (v *vae) resnet(r *resnet, x, a, b op.Plane) op.Plane {
 	v.enter(r.name, sizes(x))
 	defer v.leave()
@@ -169,7 +169,7 @@ func (v *vae) add(dst, p, q []float32) {
 	})
 }
 
-// attend launches x += the attention of all pixels over all, one head as wide as a pixel.
+// attend launches x += attention of all pixels over all pixels, with a single head as wide as a pixel.
 func (v *vae) attend(x, a op.Plane) {
 	const at = "decoder.mid_block.attentions.0"
 	v.enter(at, sizes(x))
@@ -185,7 +185,7 @@ func (v *vae) attend(x, a op.Plane) {
 	v.add(x.Data, x.Data, h.Data)
 }
 
-// conv is a convolution, a module.
+// conv is a convolution module.
 type conv struct {
 	op.Conv
 	name string
@@ -193,12 +193,12 @@ type conv struct {
 
 func loadConv(l *op.Loader, name string) conv { return conv{l.Conv(name), name} }
 
-// conv launches y = the convolution of x, each of whose pixels stands for up×up.
+// conv launches y = the convolution of x, with each pixel of x repeated up×up times.
 func (v *vae) conv(c *conv, y, x op.Plane, up int) op.Plane {
 	v.enter(c.name, []int{1, x.C, x.H * up, x.W * up})
 	defer v.leave()
 	return v.Conv(&c.Conv, y, x, up)
 }
 
-// sizes of a picture, as tensors have them.
+// sizes returns the dimensions of a plane in tensor order.
 func sizes(x op.Plane) []int { return []int{1, x.C, x.H, x.W} }

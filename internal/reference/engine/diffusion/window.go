@@ -7,18 +7,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// window is what of a job a rank records. A nil one records nothing.
+// window is a rank's recording of a job. A nil window records nothing.
 type window struct {
 	job      *Job
 	recorder engine.Recorder
 	open     bool
-	rec      engine.Recording // when it is closed
-	err      error            // why nothing is recorded
+	rec      engine.Recording // set when it is closed
+	err      error            // reason why nothing is recorded
 }
 
 func newWindow(job *Job, r engine.Recorder) *window { return &window{job: job, recorder: r} }
 
-// window gives its first denoising step and the one after the last, as far as the job has them.
+// window returns its first denoising step and the one after its last, limited to the job's steps.
 func (j *Job) window() (from, to int) {
 	if j.Profile.AllStages || j.Profile.Steps == All {
 		return 0, j.Steps
@@ -26,7 +26,7 @@ func (j *Job) window() (from, to int) {
 	return 1, min(1+j.Profile.Steps, j.Steps)
 }
 
-// mode is the part of a trace's name that says what it holds.
+// mode is the part of a trace's name that describes its contents.
 func (j *Job) mode() string {
 	switch {
 	case j.Profile.AllStages:
@@ -37,7 +37,7 @@ func (j *Job) mode() string {
 	return fmt.Sprintf("%d_steps", j.Profile.Steps)
 }
 
-// what says what is recorded.
+// what describes the recording.
 func (j *Job) what() string {
 	switch {
 	case j.Profile.AllStages:
@@ -48,7 +48,7 @@ func (j *Job) what() string {
 	return fmt.Sprintf("%d steps", j.Profile.Steps)
 }
 
-// lacks says what traces have less than was asked for.
+// lacks returns notes on steps that were requested but are missing in the traces.
 func (j *Job) lacks() []string {
 	from, to := j.window()
 	if j.Profile.AllStages || j.Profile.Steps == All || to-from == j.Profile.Steps {
@@ -60,8 +60,8 @@ func (j *Job) lacks() []string {
 	return []string{fmt.Sprintf("The traces hold %d of %d denoising steps: the first of %d inference steps warms up.", to-from, j.Profile.Steps, j.Steps)}
 }
 
-// around runs a job, all of which is recorded with AllStages, and closes what a failure left open. A rank that cannot
-// record works on: the others wait for it in collectives.
+// around runs a job, recording all of it with AllStages, and closes a window that a failure left open. A rank that
+// cannot record still works: the others wait for it in collectives.
 func (w *window) around(run func() error) error {
 	if w == nil {
 		return run()

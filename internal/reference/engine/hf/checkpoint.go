@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Checkpoint is the weights of a directory: BASE.safetensors, or the files that BASE.safetensors.index.json names.
+// Checkpoint holds the weights of a directory: BASE.safetensors, or the files named in BASE.safetensors.index.json.
 type Checkpoint struct {
 	dir   string
 	files []*File
 	where map[string]*File
 }
 
-// The names of weights that transformers and diffusers give.
+// Base names of weights in transformers and diffusers.
 const (
 	ModelWeights     = "model"
 	DiffusionWeights = "diffusion_pytorch_model"
 )
 
-// OpenCheckpoint opens the weights of that base name in dir; they must be closed.
+// OpenCheckpoint opens the weights with that base name in dir. The caller must close them.
 func OpenCheckpoint(dir, base string) (*Checkpoint, error) {
 	c := &Checkpoint{dir: dir, where: map[string]*File{}}
 	names, index, err := checkpointFiles(dir, base)
@@ -55,7 +55,7 @@ func OpenCheckpoint(dir, base string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// checkpointFiles returns the files of a directory, and where each tensor is if there is an index.
+// checkpointFiles returns the files of a directory and, if there is an index, the file of each tensor.
 func checkpointFiles(dir, base string) (names []string, index map[string]string, err error) {
 	path := filepath.Join(dir, base+".safetensors.index.json")
 	data, err := ReadSmall(path)

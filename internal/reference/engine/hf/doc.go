@@ -1,5 +1,5 @@
-// Package hf reads directories of the Hugging Face layout: JSON configurations, and weights in safetensors files, one
-// or several with an index. It knows no architecture.
+// Package hf reads directories in the Hugging Face layout: JSON configurations, and weights in one safetensors file or
+// in several with an index. It is independent of any architecture.
 package hf
 
 import (
@@ -27,7 +27,7 @@ func ReadSmall(path string) ([]byte, error) {
 	return data, err
 }
 
-// decodeStrict decodes one JSON value and nothing after it.
+// decodeStrict decodes exactly one JSON value.
 func decodeStrict(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

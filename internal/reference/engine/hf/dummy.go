@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Dummy is random weights of given shapes. An element depends on the seed, its tensor's name and its place there
-// and on nothing else, so every way to cut the model over ranks has the same weights. Matrices and convolutions
-// are uniform with variance 1/inputs, which keeps activations of ordinary size through any number of layers; vectors, which
-// are norms and biases, are 1 if they are a weight, else 0.
+// Dummy is random weights of given shapes. An element depends only on the seed, its tensor's name and its position in
+// the tensor, so the weights are the same however the model is split over ranks. Matrices and convolutions are uniform
+// with variance 1/inputs, which keeps activations at an ordinary size through any number of layers. Vectors are norms
+// and biases: weights are 1 and biases 0.
 type Dummy struct {
 	seed   uint64
 	shapes map[string][]int
@@ -49,7 +49,7 @@ func (d *Dummy) Read(name string, off int, dst []float32) error {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	base := Mix(d.seed ^ h.Sum64())
-	// A uniform number of -a to a has variance a²/3.
+	// A uniform number in [−a, a] has variance a²/3.
 	inputs := 1
 	for _, n := range shape[1:] {
 		inputs *= n

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Keys reads the members of one JSON object. The first error stays, and later reads answer their defaults. A null
+// Keys reads the members of one JSON object. The first error is kept, and later reads return their defaults. A null
 // counts as missing.
 type Keys struct {
 	raw  map[string]json.RawMessage
@@ -27,15 +27,14 @@ func ParseKeys(data []byte) (*Keys, error) {
 	return r, nil
 }
 
-// Fail keeps the error, unless there is one.
+// Fail sets the error, unless there already is one.
 func (r *Keys) Fail(format string, args ...any) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf(format, args...)
 	}
 }
 
-// Override takes the members of o in place of its own, or returns the name of one that is not among those known; a
-// null takes one away.
+// Override replaces members by those of o, or returns the name of one that is not known. A null removes a member.
 func (r *Keys) Override(o *Keys, known map[string]bool) (unknown string) {
 	for key, value := range o.raw {
 		if !known[key] {
@@ -46,7 +45,7 @@ func (r *Keys) Override(o *Keys, known map[string]bool) (unknown string) {
 	return ""
 }
 
-// Get decodes member key into v and tells whether it is there.
+// Get decodes member key into v and reports whether it is present.
 func (r *Keys) Get(key string, v any, want string) bool {
 	r.read[key] = true
 	raw, ok := r.raw[key]
@@ -69,7 +68,7 @@ func (r *Keys) Str(key, missing string) string {
 	return missing
 }
 
-// Bool reads true or false.
+// Bool reads a boolean.
 func (r *Keys) Bool(key string, missing bool) bool {
 	var v bool
 	if r.Get(key, &v, "true or false") {
@@ -87,7 +86,7 @@ func (r *Keys) Float(key string, missing float64) float64 {
 	return missing
 }
 
-// Int accepts 4096.0 as some configurations write it, and numbers that fit 32 bits.
+// Int reads an integer of at most 32 bits. It accepts 4096.0, as some configurations write it.
 func (r *Keys) Int(key string, missing int) int {
 	var v float64
 	if !r.Get(key, &v, "an integer") {
@@ -123,7 +122,7 @@ func (r *Keys) IDs(key string) []int32 {
 	return nil
 }
 
-// Object reads a nested object; nil if it is missing or empty.
+// Object reads a nested object, or returns nil if it is missing or empty.
 func (r *Keys) Object(key string) *Keys {
 	var raw map[string]json.RawMessage
 	if !r.Get(key, &raw, "an object") || len(raw) == 0 {
@@ -132,7 +131,7 @@ func (r *Keys) Object(key string) *Keys {
 	return &Keys{raw: raw, read: map[string]bool{}}
 }
 
-// Unread lists the members that nothing asked for and that are not among harmless ones, sorted.
+// Unread lists the members that were not read and are not harmless, sorted.
 func (r *Keys) Unread(harmless map[string]bool) []string {
 	var names []string
 	for key, raw := range r.raw {

@@ -27,20 +27,21 @@ type Source interface {
 	Read(name string, off int, dst []float32) error
 }
 
-// maxHeader is the limit of the format's own library for the JSON header, in bytes.
+// maxHeader is the format library's own limit for the JSON header, in bytes.
 const maxHeader = 100_000_000
 
-// view is where one tensor lies.
+// view locates one tensor.
 type view struct {
 	dtype string
 	shape []int
-	begin int64 // in the file, bytes
-	count int   // elements
+	begin int64 // offset in the file, bytes
+	count int   // number of elements
 	size  int   // bytes of an element
 }
 
-// File is an open safetensors file (https://github.com/huggingface/safetensors, "Format"): the length of the header
-// as 8 little-endian bytes, a JSON object with type, shape and offsets of each tensor, and their bytes without gaps.
+// File is an open safetensors file (https://github.com/huggingface/safetensors, "Format"): the length of the header as
+// 8 little-endian bytes, a JSON object with the type, shape and offsets of each tensor, and the tensors' bytes without
+// gaps.
 type File struct {
 	path    string
 	r       io.ReaderAt
@@ -48,7 +49,7 @@ type File struct {
 	tensors map[string]view
 }
 
-// OpenFile opens a safetensors file and checks its header; it must be closed.
+// OpenFile opens a safetensors file and checks its header. The caller must close it.
 func OpenFile(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,7 +67,7 @@ func OpenFile(path string) (*File, error) {
 	return nil, fmt.Errorf("%s: %w", path, err)
 }
 
-// Close closes the file; tensors cannot be read afterwards.
+// Close closes the file. Tensors cannot be read afterwards.
 func (f *File) Close() error {
 	if f.close == nil {
 		return nil
@@ -74,11 +75,11 @@ func (f *File) Close() error {
 	return f.close()
 }
 
-// elemSize is the number of bytes of an element of the types that can be read as float32.
+// elemSize is the size in bytes of an element, for the types that can be read as float32.
 var elemSize = map[string]int{"F32": 4, "BF16": 2, "F16": 2}
 
-// ParseFile reads the header of a safetensors file of size bytes. Every tensor is checked to lie in the file, and all
-// of them to fill it, so a truncated download is found here and Read has no offset left to mistrust.
+// ParseFile reads the header of a safetensors file of size bytes. It checks that every tensor lies in the file and that
+// together they fill it. So it detects truncated downloads, and Read can trust all offsets.
 func ParseFile(r io.ReaderAt, size int64) (*File, error) {
 	var length [8]byte
 	if size < 8 {
@@ -114,7 +115,7 @@ func ParseFile(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.checkGaps(size)
 }
 
-// parseView reads the description of one tensor; data is the number of bytes after the header.
+// parseView reads the description of one tensor. data is the number of bytes after the header.
 func parseView(text []byte, data int64) (view, error) {
 	var t struct {
 		DType   string  `json:"dtype"`
@@ -145,7 +146,7 @@ func parseView(text []byte, data int64) (view, error) {
 	return v, nil
 }
 
-// checkGaps wants the tensors to follow each other from the header to the end of the file, as the format does.
+// checkGaps checks that the tensors follow each other from the header to the end of the file, as the format requires.
 func (f *File) checkGaps(size int64) error {
 	if len(f.tensors) == 0 {
 		return errors.New("no tensors")

@@ -1,21 +1,18 @@
-// Package kvcache hands out the blocks of a paged key-value cache and remembers
-// which prefixes of tokens they hold, so that requests with a common beginning
-// compute it once (SGLang's radix cache, at the granularity of blocks).
+// Package kvcache allocates the blocks of a paged key-value cache and remembers the token prefixes that they hold, so
+// that requests with a common prefix compute it once (SGLang's radix cache, at the granularity of blocks).
 //
-// The main type is [Cache]. It knows block numbers and tokens, never the memory
-// itself. Lengths are positions (one token of one sequence each); a block has
-// [BlockSize] of them. A Cache belongs to one scheduler and is not safe for
+// The main type is [Cache]. It knows block numbers and tokens, never the memory itself. Lengths are in positions (one
+// token of one sequence each); a block has [BlockSize] of them. A Cache belongs to one scheduler and is not safe for
 // concurrent use.
 //
-// # Who holds a block
+// # Owners of a block
 //
-// A block is free, or held by the tree of prefixes, by tables, or by both. Only
-// whole blocks whose keys and values are computed get into the tree, and once
-// there they are never written again. A block that is not in the tree belongs to
-// exactly one table. So no two sequences ever write to the same block.
+// A block is free, or held by the tree of prefixes, by tables, or by both. Only whole blocks whose keys and values are
+// computed enter the tree, and they are never written again. A block that is not in the tree belongs to exactly one
+// table. So no two sequences ever write to the same block.
 //
-// A table that holds a node of the tree holds all nodes above it. Therefore, if
-// nobody holds a node, nobody holds any below it, and all of them can go.
+// A table that holds a node of the tree holds all of its ancestors. Therefore, if no table holds a node, none holds its
+// descendants, and all of them can be evicted.
 package kvcache
 
 import "fmt"
@@ -23,23 +20,23 @@ import "fmt"
 // BlockSize is the number of positions in a block.
 const BlockSize = 64
 
-// Blocks is the number of blocks that hold n positions.
+// Blocks is the number of blocks needed for n positions.
 func Blocks(n int) int { return (n + BlockSize - 1) / BlockSize }
 
-// Cache is the pool of blocks and the tree of what they hold.
+// Cache is the pool of blocks and the tree of cached prefixes.
 type Cache struct {
 	radix bool
-	free  []int32 // a stack: the block freed last is taken first, it is still warm
-	holds []int32 // of each block: tables that have it, and one for the tree
-	tree  node    // the root, which has no block
+	free  []int32 // a stack: the block freed last is taken first, since it is still warm in the CPU cache
+	holds []int32 // per block: the number of tables that have it, plus one for the tree
+	tree  node    // root; it has no block
 	nodes int     // blocks in the tree
 	idle  order   // nodes that no table holds, oldest first
 }
 
-// Options of a cache.
+// Options configure a cache.
 type Options struct {
 	Blocks       int  // in the pool
-	DisableRadix bool // remember no prefixes (--disable-radix-cache)
+	DisableRadix bool // do not cache prefixes (--disable-radix-cache)
 }
 
 // New returns a cache whose blocks 0 … Blocks-1 are all free.
@@ -56,22 +53,21 @@ func New(opt Options) *Cache {
 	return c
 }
 
-// Table is the blocks of one sequence: Blocks[i] has the positions
-// [64·i, 64·i+64). The zero Table is empty. Blocks must not be changed.
+// Table lists the blocks of one sequence: Blocks[i] has the positions [64·i, 64·i+64). The zero Table is empty. Callers
+// must not change Blocks.
 type Table struct {
 	Blocks []int32
-	// Pinned: someone reads the blocks without the table's owner. Publish does not
-	// replace them.
+	// Pinned means that someone other than the table's owner reads the blocks. Publish does not replace them.
 	Pinned bool
-	shared int   // so many of Blocks, from the first, are in the tree
+	shared int   // number of leading Blocks that are in the tree
 	leaf   *node // the node of Blocks[shared-1]; nil for none
 }
 
-// Shared is the number of positions, from the first, that are in the tree.
+// Shared is the number of leading positions that are in the tree.
 func (t *Table) Shared() int { return t.shared * BlockSize }
 
-// Acquire fills an empty table with the longest prefix of tokens that the tree
-// has, of limit positions at most, and returns its length.
+// Acquire fills an empty table with the longest cached prefix of tokens, of at most limit positions, and returns its
+// length.
 func (c *Cache) Acquire(t *Table, tokens []int32, limit int) int {
 	if len(t.Blocks) != 0 {
 		panic("kvcache: acquire into a table in use")
@@ -94,12 +90,11 @@ func (c *Cache) Acquire(t *Table, tokens []int32, limit int) int {
 	return t.Shared()
 }
 
-// Fits tells whether more blocks can be had for tables, in total.
+// Fits reports whether tables can get that many more blocks in total.
 func (c *Cache) Fits(blocks int) bool { return blocks <= len(c.free)+c.idle.len }
 
-// Grow makes the table as long as the given number of positions. Prefixes that
-// nobody uses are dropped for it, those unused for longest first. It reports
-// false, and changes nothing, when there are not enough blocks.
+// Grow extends the table to the given number of positions. It evicts unused prefixes if needed, least recently used
+// first. If there are not enough blocks, it changes nothing and returns false.
 func (c *Cache) Grow(t *Table, positions int) bool {
 	need := Blocks(positions) - len(t.Blocks)
 	if need <= 0 {
@@ -120,9 +115,8 @@ func (c *Cache) Grow(t *Table, positions int) bool {
 	return true
 }
 
-// Publish puts the whole blocks of tokens, which are the positions that the
-// table has computed so far, into the tree. Where the tree has the same already
-// the table's own block is given back and the tree's takes its place.
+// Publish adds the whole blocks of tokens to the tree. tokens are the positions that the table has computed so far. If
+// the tree already has an equal block, the table's own block is freed and the tree's takes its place.
 func (c *Cache) Publish(t *Table, tokens []int32) {
 	if !c.radix {
 		return
@@ -142,20 +136,20 @@ func (c *Cache) Publish(t *Table, tokens []int32) {
 			t.Blocks[i] = next.block
 		} else {
 			next = at.grow(tokens, i, t.Blocks[i])
-			c.holds[next.block]++ // the tree's own
+			c.holds[next.block]++ // the tree's hold
 			c.nodes++
 		}
 		t.shared, t.leaf = i+1, next
 	}
 }
 
-// Release empties the table. Blocks in the tree stay there until they are needed
-// for something else. Publish first what is worth keeping.
+// Release empties the table. Blocks in the tree stay there until they are needed. Publish the blocks worth keeping
+// first.
 func (c *Cache) Release(t *Table) {
 	for i := len(t.Blocks) - 1; i >= t.shared; i-- {
 		c.drop(t.Blocks[i])
 	}
-	// From the leaf up: a node has to be older than the one above it.
+	// From the leaf up: a node has to be older than its parent.
 	for n := t.leaf; n != nil && n != &c.tree; n = n.up {
 		c.holds[n.block]--
 		if c.holds[n.block] == 1 {
@@ -165,7 +159,7 @@ func (c *Cache) Release(t *Table) {
 	*t = Table{Blocks: t.Blocks[:0], Pinned: t.Pinned}
 }
 
-// Flush forgets all prefixes that no table holds.
+// Flush evicts all prefixes that no table holds.
 func (c *Cache) Flush() {
 	for c.idle.len > 0 {
 		c.evict(c.idle.oldest())
@@ -183,12 +177,12 @@ type Usage struct {
 // Used is the number of blocks that tables hold.
 func (u Usage) Used() int { return u.Total - u.Free - u.Evictable }
 
-// Usage returns the present counts.
+// Usage returns the current counts.
 func (c *Cache) Usage() Usage {
 	return Usage{Total: len(c.holds), Free: len(c.free), Evictable: c.idle.len, Cached: c.nodes}
 }
 
-// hold takes one more hold on a node of the tree.
+// hold adds a table's hold on a node of the tree.
 func (c *Cache) hold(n *node) {
 	if c.holds[n.block] == 1 {
 		c.idle.remove(n)
@@ -205,7 +199,7 @@ func (c *Cache) drop(b int32) {
 	c.free = append(c.free, b)
 }
 
-// evict takes a node that has nothing below it out of the tree.
+// evict removes a node without children from the tree.
 func (c *Cache) evict(n *node) {
 	c.idle.remove(n)
 	n.detach()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Check reports the first broken invariant. It needs all tables that hold
-// blocks; it is meant for tests, its time grows with the pool.
+// Check returns the first broken invariant. It needs all tables that hold blocks. It is meant for tests: its time grows
+// with the pool.
 func (c *Cache) Check(tables ...*Table) error {
 	holds := make([]int32, len(c.holds))
 	for _, b := range c.free {
@@ -88,7 +88,7 @@ func (c *Cache) checkTable(t *Table, holds, inTree []int32) error {
 	return nil
 }
 
-// checkIdle looks at the order of eviction.
+// checkIdle checks the eviction order.
 func (c *Cache) checkIdle() error {
 	seen := map[*node]bool{}
 	for n := c.idle.ring.newer; n != &c.idle.ring; n = n.newer {

@@ -1,10 +1,9 @@
 package kvcache
 
-// key is the tokens of one block. As an array it compares and hashes by value,
-// so a lookup is exact.
+// key is the tokens of one block. As an array it compares and hashes by value, so a lookup is exact.
 type key [BlockSize]int32
 
-// node is one block of the tree: its tokens follow those on the way from the root.
+// node is one block of the tree: its tokens follow those on the path from the root.
 type node struct {
 	up       *node
 	children map[key]*node
@@ -22,7 +21,7 @@ func (n *node) child(tokens []int32, i int) *node {
 	return n.children[key(tokens[i*BlockSize:(i+1)*BlockSize])]
 }
 
-// grow puts a node for the i-th block of tokens below n.
+// grow adds a node for the i-th block of tokens below n.
 func (n *node) grow(tokens []int32, i int, block int32) *node {
 	c := &node{up: n, key: key(tokens[i*BlockSize : (i+1)*BlockSize]), block: block}
 	if n.children == nil {
@@ -44,12 +43,10 @@ func (n *node) detach() {
 	n.up = nil
 }
 
-// order is the idle nodes by the time since when they are idle, a ring with a
-// sentinel.
+// order lists the idle nodes by the time they became idle, in a ring with a sentinel.
 //
-// A table releases its nodes from the leaf up, and who holds a node holds those
-// above it. So every node stands before the one above it, and the oldest is
-// always a leaf: eviction needs no search.
+// A table releases its nodes from the leaf up, and the holder of a node holds its ancestors. So every node precedes its
+// parent, and the oldest is always a leaf: eviction needs no search.
 type order struct {
 	ring node
 	len  int
@@ -59,7 +56,7 @@ func (o *order) init() { o.ring.older, o.ring.newer = &o.ring, &o.ring }
 
 func (o *order) oldest() *node { return o.ring.newer }
 
-// add puts n at the new end.
+// add appends n at the newest end.
 func (o *order) add(n *node) {
 	last := o.ring.older
 	n.older, n.newer = last, &o.ring

@@ -4,14 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
-
-	"github.com/stepscope/stepscope/internal/base/crc32c"
 )
 
 // A frame is a header of 36 bytes, little endian, and a payload:
 //
-//	 0  kind, 1 byte          12  first block, 4: place in the request, not in memory
+//	 0  kind, 1 byte          12  first block, 4: index in the request, not in memory
 //	 1  flags, 1              16  blocks, 4
 //	 2  layer, 2              20  payload bytes, 4
 //	 4  room, 8               24  first head, 2
@@ -19,15 +18,14 @@ import (
 //	28  CRC-32C of the payload, 4
 //	32  CRC-32C of bytes 0 to 31, 4
 //
-// With a header that is right and a payload that is not, one still knows where the
-// next frame begins and whose blocks are bad.
+// If the header is intact and the payload is not, the reader still knows where the next frame begins and which room has
+// bad blocks.
 //
-// The payload of blocks has, for each head, the keys of all the blocks, then their
-// values. Open, welcome and bind have JSON; abort has a text; end has what the
-// source's owner wants to say, on the first link of the room alone.
+// The payload of blocks has, for each head, the keys of all blocks and then their values. Open, welcome and bind carry
+// JSON; abort carries a text. On the first link of the room, end carries the data given to Outgoing.Finish.
 type header struct {
 	kind          kind
-	last          bool // of the blocks that one call of Outgoing.Send brought
+	last          bool // last frame of a call of Outgoing.Send
 	layer         int
 	room          uint64
 	first, blocks int
@@ -38,16 +36,19 @@ type header struct {
 
 const headerSize = 36
 
+// castagnoli is the polynomial of CRC-32C (RFC 3720).
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 type kind byte
 
 const (
-	kindWelcome kind = iota + 1 // the source's first: its layout
-	kindBind                    // the sink's first: which ranks the link is for
-	kindOpen                    // sink: the room's memory is there
+	kindWelcome kind = iota + 1 // the source's first message: its layout
+	kindBind                    // the sink's first message: the ranks that the link joins
+	kindOpen                    // sink: the room's memory is ready
 	kindBlocks                  // source
-	kindEnd                     // source: that was all
-	kindAck                     // sink: it has arrived
-	kindAbort                   // either: the room has ended, and why; as an answer in a handshake: no link
+	kindEnd                     // source: everything is sent
+	kindAck                     // sink: everything has arrived
+	kindAbort                   // either: the room has ended, with the reason; in a handshake: the link is refused
 	kindPing
 	kinds
 )
@@ -55,8 +56,8 @@ const (
 const (
 	maxIndex   = 1<<16 - 1
 	maxPayload = 64 << 20
-	// frameBytes is how large frames of blocks are made. They are small enough to
-	// be in the cache of a core when they are copied after they were summed.
+	// frameBytes is the target size of block frames. They are small enough to stay in a core's cache between checksum
+	// and copy.
 	frameBytes = 256 << 10
 )
 
@@ -67,7 +68,7 @@ var (
 
 const flagLast = 1
 
-// append adds the header's 36 bytes to dst.
+// append appends the header's 36 bytes to dst.
 func (h *header) append(dst []byte) []byte {
 	at := len(dst)
 	flags := byte(0)
@@ -84,7 +85,7 @@ func (h *header) append(dst []byte) []byte {
 	dst = e.AppendUint16(dst, uint16(h.head))
 	dst = e.AppendUint16(dst, uint16(h.heads))
 	dst = e.AppendUint32(dst, h.sum)
-	return e.AppendUint32(dst, crc32c.Checksum(dst[at:]))
+	return e.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
 }
 
 // parse reads a header of headerSize bytes.
@@ -95,7 +96,7 @@ func (h *header) parse(b []byte) error {
 		bytes: int(e.Uint32(b[20:])), head: int(e.Uint16(b[24:])), heads: int(e.Uint16(b[26:])), sum: e.Uint32(b[28:]),
 	}
 	switch {
-	case e.Uint32(b[32:]) != crc32c.Checksum(b[:32]):
+	case e.Uint32(b[32:]) != crc32.Checksum(b[:32], castagnoli):
 		return errHeader
 	case h.kind == 0 || h.kind >= kinds || b[1]&^flagLast != 0:
 		return fmt.Errorf("%w: a frame of kind %d, flags %#x", errHeader, h.kind, b[1])
@@ -105,13 +106,13 @@ func (h *header) parse(b []byte) error {
 	return nil
 }
 
-// message is a whole frame that carries no blocks.
+// message returns a whole frame without blocks.
 func message(k kind, room uint64, payload []byte) []byte {
-	h := header{kind: k, room: room, bytes: len(payload), sum: crc32c.Checksum(payload)}
+	h := header{kind: k, room: room, bytes: len(payload), sum: crc32.Checksum(payload, castagnoli)}
 	return append(h.append(make([]byte, 0, headerSize+len(payload))), payload...)
 }
 
-// readHeader reads the next header. buf has headerSize bytes.
+// readHeader reads the next header into buf, which has headerSize bytes.
 func readHeader(r io.Reader, buf []byte) (h header, err error) {
 	if _, err = io.ReadFull(r, buf); err == nil {
 		err = h.parse(buf)
@@ -119,8 +120,8 @@ func readHeader(r io.Reader, buf []byte) (h header, err error) {
 	return h, err
 }
 
-// readPayload reads what follows a header that is of no blocks. Memory grows with
-// what arrives, not with what is announced.
+// readPayload reads the payload of a frame without blocks. Memory grows with the received bytes, not with the announced
+// ones.
 func readPayload(r io.Reader, h header) ([]byte, error) {
 	var out []byte
 	for len(out) < h.bytes {
@@ -130,14 +131,14 @@ func readPayload(r io.Reader, h header) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if crc32c.Checksum(out) != h.sum {
+	if crc32.Checksum(out, castagnoli) != h.sum {
 		return nil, errPayload
 	}
 	return out, nil
 }
 
-// cut tells in what rectangles of heads and blocks so many of them are sent:
-// whole heads if a frame has room for them, else parts of one.
+// cut divides heads and blocks into the rectangles that are sent as frames: whole heads if a frame has room for them,
+// else parts of one head.
 func cut(heads Span, blocks, page int, each func(head, heads, first, n int)) {
 	perHead := 2 * page * blocks
 	if step := frameBytes / max(perHead, 1); step >= 1 {
@@ -154,8 +155,8 @@ func cut(heads Span, blocks, page int, each func(head, heads, first, n int)) {
 	}
 }
 
-// parts hands out the memory that a frame of blocks covers, in the order of its
-// payload. Blocks that follow each other in memory are one part.
+// parts calls each with the memory that a frame of blocks covers, in payload order. Blocks that are adjacent in memory
+// form one part.
 func parts(r *Rank, layer, head, heads int, blocks []int32, each func([]byte) error) error {
 	for h := head; h < head+heads; h++ {
 		for _, values := range []bool{false, true} {

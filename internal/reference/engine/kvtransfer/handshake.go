@@ -15,15 +15,15 @@ import (
 
 const version = 1
 
-// welcome is what a source says first.
+// welcome is the first message of a source.
 type welcome struct {
 	Version int    `json:"version"`
 	Layout  Layout `json:"layout"`
 	Nonce   string `json:"nonce"`
 }
 
-// bind is the sink's answer: which of the source's ranks the link is of, what it
-// carries, and that both know the key.
+// bind is the sink's answer: the source's rank that the link joins, the part of the cache it carries, and the proof
+// that both sides know the key.
 type bind struct {
 	DP    int    `json:"dp"`
 	Rank  int    `json:"rank"`
@@ -37,7 +37,7 @@ func proof(key, nonce string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// mostSaid bounds the messages of a handshake: whoever connects may send them.
+// mostSaid bounds the messages of a handshake, in bytes: anyone who connects may send them.
 const mostSaid = 1 << 20
 
 // hear reads one message of the handshake.
@@ -70,7 +70,7 @@ func say(w io.Writer, k kind, v any) error {
 	return err
 }
 
-// greet is the source's side of a new connection. A ping says that the link stands.
+// greet is the source's side of a new connection. A ping confirms the link.
 func (s *Source) greet(c net.Conn) (b bind, err error) {
 	c.SetDeadline(time.Now().Add(s.opt.Handshake))
 	var nonce [16]byte
@@ -100,7 +100,7 @@ func (s *Source) greet(c net.Conn) (b bind, err error) {
 	return b, c.SetDeadline(time.Time{})
 }
 
-// dial connects to a source and hears its welcome.
+// dial connects to a source and reads its welcome.
 func (s *Sink) dial(addr string) (net.Conn, welcome, error) {
 	var w welcome
 	c, err := (&net.Dialer{Timeout: s.opt.Handshake}).DialContext(s.life, "tcp", addr)

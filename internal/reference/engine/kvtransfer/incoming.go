@@ -20,26 +20,26 @@ type Incoming struct {
 
 	mu    sync.Mutex
 	links []*sinkLink
-	left  int // links that have not brought everything
+	left  int // links that have not finished
 	last  []byte
 	begun time.Time
 	bytes int64
 }
 
-// open names the room on all its links.
+// open announces the room on all its links.
 func (in *Incoming) open(links []*sinkLink) {
 	dead, err := in.enter(links)
 	switch {
 	case dead != nil:
-		in.s.forget(dead.set, dead.mates) // it may have died before it was known
+		in.s.forget(dead.set, dead.mates) // it may have died before it knew the room
 		in.fail(dead, err)
 	case err != nil:
 		in.finish(err)
 	}
 }
 
-// enter puts the room into the links and tells the source. Whoever ends the room
-// meanwhile waits, and finds the links.
+// enter adds the room to the links and announces it to the source. If the room is ended meanwhile, the ending waits and
+// then finds the links.
 func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -62,13 +62,13 @@ func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
 			return nil, fmt.Errorf("%w: room %d is taken by another request", ErrBootstrap, in.room)
 		}
 		in.links, in.left = links[:i+1], len(links)
-		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // numbers
+		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // only numbers
 		l.tell(kindOpen, in.room, text)
 	}
 	return nil, nil
 }
 
-// leave takes the room out of its links and its sink.
+// leave removes the room from its links and its sink.
 func (in *Incoming) leave() {
 	in.s.mu.Lock()
 	delete(in.s.rooms, in)
@@ -85,10 +85,10 @@ func (in *Incoming) leave() {
 	}
 }
 
-// Abort ends the room, unless it has ended.
+// Abort ends the room, unless it already has ended.
 func (in *Incoming) Abort(reason error) { in.fail(nil, reason) }
 
-// fail ends the room and tells the source, but not over the link from.
+// fail ends the room and notifies the source, except over the link from.
 func (in *Incoming) fail(from *sinkLink, err error) {
 	if !in.finish(err) {
 		return
@@ -103,7 +103,7 @@ func (in *Incoming) fail(from *sinkLink, err error) {
 	}
 }
 
-// finish ends the room on this side alone; false: it had ended.
+// finish ends the room on this side only. It reports false if the room had already ended.
 func (in *Incoming) finish(err error) bool {
 	return in.use.close(func() {
 		if in.timer != nil {

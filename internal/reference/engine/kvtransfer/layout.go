@@ -1,22 +1,19 @@
-// Package kvtransfer moves the keys and values of prompts from prefill workers to
-// decode workers over TCP (prefill/decode disaggregation).
+// Package kvtransfer moves the keys and values of prompts from prefill workers to decode workers over TCP
+// (prefill/decode disaggregation).
 //
-// A prefill worker has a [Source], which listens on the bootstrap port; a decode
-// worker has a [Sink], which dials it. They meet in a room, a number that a router
-// gave both with the request. The sink names the room when it has memory for the
-// prompt; the source then pushes blocks layer by layer while the prompt is
-// computed, and at last what the decode worker needs to go on: the first token.
-// The sink acknowledges, and both sides let go of the memory.
+// A prefill worker has a [Source], which listens on the bootstrap port. A decode worker has a [Sink], which dials it.
+// They meet in a room, a number that a router sent to both with the request. The sink announces the room when it has
+// memory for the prompt. The source then pushes blocks layer by layer while the prompt is computed, followed by the
+// first token. The sink acknowledges, and both sides release the memory.
 //
-// There is a connection, a link, for each pair of ranks that have layers and KV
-// heads in common, so the two sides may be cut differently. Links are kept for
-// later requests. Every frame has a checksum (frame.go). A broken one ends its
-// room; a broken link ends the rooms that used it, and the next room dials anew. A
-// room ends exactly once on each side, and only when nobody reads or writes its
-// memory any more: whoever is told may use it for something else at once.
+// There is one connection, a link, for each pair of ranks that have layers and KV heads in common, so the two sides may
+// be sharded differently. Links are reused by later requests. Every frame has a checksum (frame.go). A corrupt frame
+// ends its room. A broken link ends the rooms that used it, and the next room dials again. A room ends exactly once on
+// each side, and only when its memory is no longer read or written: the owner may reuse the memory as soon as it is
+// notified.
 //
-// The package knows blocks and bytes, neither models nor tokens. Sizes are in
-// bytes; keys and values are moved as they lie in memory.
+// The package handles blocks and bytes, neither models nor tokens. Sizes are in bytes. Keys and values are sent in
+// their memory layout.
 package kvtransfer
 
 import (
@@ -24,7 +21,7 @@ import (
 	"time"
 )
 
-// Span is the part Lo ≤ i < Hi of a list.
+// Span is the range Lo ≤ i < Hi of a list.
 type Span struct{ Lo, Hi int }
 
 func (s Span) len() int { return s.Hi - s.Lo }
@@ -33,18 +30,17 @@ func (s Span) has(t Span) bool { return s.Lo <= t.Lo && t.Lo < t.Hi && t.Hi <= s
 
 func (s Span) and(t Span) Span { return Span{max(s.Lo, t.Lo), min(s.Hi, t.Hi)} }
 
-// Place is what a rank has: layers of the model, and KV heads of each.
+// Place is a rank's part of the cache: layers of the model, and KV heads of each.
 type Place struct{ Layers, Heads Span }
 
-// Layout says how a worker keeps keys and values. All its data-parallel ranks are
-// alike.
+// Layout describes how a worker stores keys and values. All its data-parallel ranks are alike.
 type Layout struct {
-	Model  string  // whatever else must be the same on both sides
+	Model  string  // everything else that must be equal on both sides
 	Layers int     // of the model
 	Heads  int     // KV heads of the model
-	Page   int     // bytes of the keys of one head in one block, and as many of the values
+	Page   int     // bytes of one head's keys in one block; values take as many
 	DP     int     // data-parallel ranks
-	Ranks  []Place // of each of them
+	Ranks  []Place // of each data-parallel rank
 }
 
 func (l *Layout) check() error {
@@ -60,14 +56,14 @@ func (l *Layout) check() error {
 	return nil
 }
 
-// pair is two ranks, and what goes from one to the other.
+// pair is two ranks and the part of the cache that one sends to the other.
 type pair struct {
 	from, to int
 	Place
 }
 
-// pairs says who sends what so that every rank of to has all of its place once.
-// Heads that several ranks of from have are sent by the first.
+// pairs returns the transfers that fill each rank of to exactly once. If several ranks of from have a head, the first
+// sends it.
 func pairs(from, to *Layout) ([]pair, error) {
 	if from.Model != to.Model || from.Layers != to.Layers || from.Heads != to.Heads || from.Page != to.Page {
 		return nil, fmt.Errorf("the prefill worker serves another model: %q with %d layers, %d KV heads and pages of %d bytes; this one %q with %d, %d and %d",
@@ -97,11 +93,10 @@ func pairs(from, to *Layout) ([]pair, error) {
 
 // Rank is the memory of a rank.
 type Rank struct {
-	// Pages gives n consecutive blocks of a layer and a KV head: n·Page bytes of
-	// keys and as many of values.
+	// Pages returns n consecutive blocks of a layer and a KV head: n·Page bytes of keys and as many of values.
 	Pages func(layer, head int, block int32, n int) (k, v []byte)
-	// Span is told when blocks of a request begin to move and gives whom to tell
-	// that they have, with their bytes; nil: nobody wants to know.
+	// Span is called when blocks of a request begin to move. The function it returns is called at the end, with the
+	// bytes moved. nil: not needed.
 	Span func(name, request string, room uint64) (end func(bytes int64))
 }
 
@@ -112,31 +107,30 @@ func (r *Rank) span(name, request string, room uint64) func(int64) {
 	return r.Span(name, request, room)
 }
 
-// Worker is one side.
+// Worker is one side of a transfer.
 type Worker struct {
 	Layout Layout
 	Ranks  [][]Rank // of each data-parallel rank, as in Layout.Ranks
 }
 
-// Options of both sides. The zero value works.
+// Options configure both sides. The zero value works.
 type Options struct {
-	Key string // both sides must have the same
-	// Bootstrap is how long one side waits for the other to name a room; default
-	// 300 s (SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT).
+	Key string // must be equal on both sides
+	// Bootstrap is how long one side waits for the other to announce a room; default 300 s
+	// (SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT).
 	Bootstrap time.Duration
-	// Waiting is how long a source waits for the acknowledgement once all is
-	// computed, and a sink, from naming the room, for everything; default 300 s
-	// (SGLANG_DISAGGREGATION_WAITING_TIMEOUT).
+	// Waiting limits two waits; default 300 s (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). A source waits that long for the
+	// acknowledgement once all is computed. A sink waits that long for everything, from announcing the room.
 	Waiting time.Duration
-	// Handshake bounds the making of a link; default 10 s.
+	// Handshake limits the time to set up a link; default 10 s.
 	Handshake time.Duration
-	// Silence is how long a link may be silent or take nothing before it is given
-	// up; default 15 s. Idle links carry a ping three times in it.
+	// Silence is how long a link may receive nothing, or accept nothing, before it is closed; default 15 s. Idle links
+	// send three pings in that time.
 	Silence time.Duration
-	// Log takes lines about links that break, without time. Any goroutine calls it.
+	// Log receives lines about broken links, without a time. Any goroutine may call it.
 	Log func(line string)
-	// Moved is told of each room that ended well: its bytes, and how long it took
-	// from the first block on. It must not block.
+	// Moved is called for each room that ended without error: its bytes, and its duration from the first block on. It
+	// must not block.
 	Moved func(bytes int64, took time.Duration)
 }
 

@@ -8,45 +8,43 @@ import (
 	"time"
 )
 
-// errClosed is why links end when their side is closed.
+// errClosed is the error of links whose side is closed.
 var errClosed = errors.New("the worker is shutting down")
 
-// job is something to write: a message, or blocks, which are written while their
-// room lasts.
+// job is a queued write: a message, or blocks, which are dropped if their room has ended.
 type job struct {
 	message []byte
 	blocks  *blocksJob
 }
 
-// blocksJob is the blocks of one layer that became ready together.
+// blocksJob is a set of blocks of one layer that became ready together.
 type blocksJob struct {
 	out    *Outgoing
 	layer  int
 	blocks []int32 // in memory
-	first  int     // place of blocks[0] in the request
+	first  int     // index of blocks[0] in the request
 }
 
-// link is one connection, without what is special to a side. One goroutine writes,
-// one reads; anyone queues.
+// link is one connection, without the parts specific to a side. One goroutine writes and one reads; any may queue.
 type link struct {
 	conn    net.Conn
 	silence time.Duration
 
 	mu    sync.Mutex
 	queue []job
-	err   error // why it ended
+	err   error // reason for its end
 
 	wake chan struct{} // 1 deep
 	dead chan struct{} // closed with err
 
-	heard time.Time // of the reader: when it last moved the deadline
+	heard time.Time // owned by the reader: when it last moved the deadline
 }
 
-// nearBuffer is how much may be on its way between two processes of one machine, in bytes. The system would let it grow
-// to many times that, beyond what caches hold; between machines that is what fills the wire.
+// nearBuffer limits the bytes in flight between two processes of one machine. By default the system would let them grow
+// to many times that, beyond the size of caches; between machines a large buffer is needed to fill the wire.
 const nearBuffer = 3 << 20
 
-// near keeps what is on its way within the machine small.
+// near limits the bytes in flight within a machine.
 func near(c net.Conn) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
@@ -55,7 +53,7 @@ func near(c net.Conn) {
 	from, ok1 := c.LocalAddr().(*net.TCPAddr)
 	to, ok2 := c.RemoteAddr().(*net.TCPAddr)
 	if ok1 && ok2 && from.IP.Equal(to.IP) {
-		_, _ = t.SetReadBuffer(nearBuffer), t.SetWriteBuffer(nearBuffer) // a wish: without it transfers are slower
+		_, _ = t.SetReadBuffer(nearBuffer), t.SetWriteBuffer(nearBuffer) // best effort: without it transfers are slower
 	}
 }
 
@@ -64,7 +62,7 @@ func newLink(c net.Conn, o *Options) *link {
 	return &link{conn: c, silence: o.Silence, wake: make(chan struct{}, 1), dead: make(chan struct{})}
 }
 
-// put queues a job; on a dead link it does nothing.
+// put queues a job. On a dead link it does nothing.
 func (l *link) put(j job) {
 	l.mu.Lock()
 	if l.err == nil {
@@ -81,7 +79,7 @@ func (l *link) tell(k kind, room uint64, payload []byte) {
 	l.put(job{message: message(k, room, payload)})
 }
 
-// fail ends the link; the first reason stays.
+// fail ends the link. The first reason is kept.
 func (l *link) fail(err error) {
 	l.mu.Lock()
 	first := l.err == nil
@@ -96,8 +94,7 @@ func (l *link) fail(err error) {
 	}
 }
 
-// take gives what is queued, or a ping when nothing is for too long; nil: the link
-// has ended.
+// take returns the queued jobs, or a ping if nothing was queued for a tick, or nil if the link has ended.
 func (l *link) take(tick <-chan time.Time) []job {
 	for {
 		l.mu.Lock()
@@ -117,7 +114,7 @@ func (l *link) take(tick <-chan time.Time) []job {
 	}
 }
 
-// write does the queue's jobs until the link ends.
+// write runs the queued jobs until the link ends.
 func (l *link) write(blocks func(*blocksJob) error) {
 	tick := time.NewTicker(l.silence / 3)
 	defer tick.Stop()
@@ -147,8 +144,8 @@ func (l *link) send(b net.Buffers) error {
 	return err
 }
 
-// Read reads from the connection; whatever comes shows that the other side lives.
-// To move the deadline at each read would cost more than small reads do.
+// Read reads from the connection and extends its deadline: any data shows that the other side is alive. Extending it at
+// each read would cost more than small reads do.
 func (l *link) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(l.heard) > l.silence/16 {
 		l.heard = now
@@ -157,8 +154,7 @@ func (l *link) Read(p []byte) (int, error) {
 	return l.conn.Read(p)
 }
 
-// read hands the frames that come to each, which reads their payload, until the
-// link ends, and ends it.
+// read passes each incoming frame to each, which reads the payload, until an error ends the link.
 func (l *link) read(each func(header) error) {
 	buf := make([]byte, headerSize)
 	for {
@@ -177,15 +173,14 @@ func (l *link) read(each func(header) error) {
 	}
 }
 
-// why is the reason for the end.
+// why returns the reason for the end.
 func (l *link) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// use counts who reads or writes a room's memory, and tells when the room has
-// ended and nobody does.
+// use counts the users of a room's memory and calls tell when the room has ended and has no users.
 type use struct {
 	mu     sync.Mutex
 	active int
@@ -193,7 +188,7 @@ type use struct {
 	tell   func()
 }
 
-// begin reports whether the room still lasts; then end must follow.
+// begin reports whether the room is still open. If so, end must follow.
 func (u *use) begin() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -214,8 +209,7 @@ func (u *use) end() {
 	}
 }
 
-// close ends the room and has tell called once, now or by the last user. It
-// reports false when it had ended before.
+// close ends the room. tell is called once, now or by the last user. close reports false if the room had already ended.
 func (u *use) close(tell func()) bool {
 	u.mu.Lock()
 	if u.ended {

@@ -6,30 +6,26 @@ import (
 	"time"
 )
 
-// Events are what becomes of a room. They are called from any goroutine and must
-// not block.
+// Events are the callbacks of a room. Any goroutine may call them, and they must not block.
 type Events struct {
-	// Opened is called when the decode worker has memory for the prompt; where the
-	// room ends at that moment, perhaps after Ended.
+	// Opened is called when the decode worker has memory for the prompt. If the room ends at that moment, it may be
+	// called after Ended.
 	Opened func()
-	// Ended is called once, when the memory is not read any more; nil: the decode
-	// worker has everything.
+	// Ended is called once, when the memory is no longer read. A nil error means that the decode worker has everything.
 	Ended func(error)
 }
 
-// Came notes that the request of a room has come; its Expect may have to wait for a
-// step to end.
+// Came records the arrival of a room's request. Its Expect may have to wait for a step to end.
 func (s *Source) Came(dp int, room uint64, request string) {
 	s.mark(roomOf{dp, room}, "kv_wait", request)
 }
 
-// mark leaves a copy of no bytes in the trace of the first rank: a moment that no step
-// and no transfer shows.
+// mark writes a zero-byte copy to the first rank's trace: a moment that no step and no transfer shows.
 func (s *Source) mark(key roomOf, name, request string) {
 	s.w.Ranks[key.dp][0].span(name, request, key.room)(0)
 }
 
-// Expect names a room for a request of so many blocks.
+// Expect announces a room for a request of that many blocks.
 func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Events) *Outgoing {
 	o := &Outgoing{s: s, key: roomOf{dp, room}, request: request, blocks: blocks, ev: ev}
 	s.mu.Lock()
@@ -56,20 +52,18 @@ func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Even
 	return o
 }
 
-// Refuse says that no request of this room will be served, so that the decode
-// worker need not wait.
+// Refuse declares that no request of this room will be served, so that the decode worker need not wait.
 func (s *Source) Refuse(dp int, room uint64, reason error) { s.giveUp(roomOf{dp, room}, nil, reason) }
 
-// Outgoing is a room of the source. Its methods do not block and may be called from
-// many goroutines.
+// Outgoing is a room of the source. Its methods do not block and are safe for concurrent use.
 type Outgoing struct {
 	s       *Source
 	key     roomOf
 	request string
 	blocks  int
 	ev      Events
-	links   []*sourceLink // of Source.mu until Opened, then fixed
-	missing int           // acknowledgements; of Source.mu
+	links   []*sourceLink // guarded by Source.mu until Opened, then fixed
+	missing int           // acknowledgements; guarded by Source.mu
 	use     use
 
 	mu    sync.Mutex
@@ -77,8 +71,8 @@ type Outgoing struct {
 	bytes int64
 }
 
-// Send moves blocks of a layer that a rank has computed; the first is the first-th
-// of the request. They must not change any more.
+// Send sends blocks of a layer that a rank has computed. blocks[0] has index first in the request. The blocks must not
+// change any more.
 func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
 	if len(blocks) == 0 {
 		return
@@ -95,7 +89,7 @@ func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
 	}
 }
 
-// Finish says that everything was sent, and what the decode worker's owner is told.
+// Finish marks the end of the blocks. last is delivered to the decode worker's owner.
 func (o *Outgoing) Finish(last []byte) {
 	if len(last) > maxPayload {
 		o.Abort(fmt.Errorf("the first token's record has %d bytes, at most %d can be sent", len(last), maxPayload))
@@ -116,7 +110,7 @@ func (o *Outgoing) Finish(last []byte) {
 	}
 }
 
-// Abort ends the room, unless it has ended.
+// Abort ends the room, unless it already has ended.
 func (o *Outgoing) Abort(reason error) {
 	o.s.mu.Lock()
 	m := o.s.meetings[o.key]
@@ -127,7 +121,7 @@ func (o *Outgoing) Abort(reason error) {
 	}
 }
 
-// finish ends the room on this side alone.
+// finish ends the room on this side only.
 func (o *Outgoing) finish(err error) {
 	o.use.close(func() {
 		if err == nil {

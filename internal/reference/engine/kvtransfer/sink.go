@@ -12,12 +12,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/loglimit"
 )
 
-// Sink is a decode worker. Its methods may be called from many goroutines.
+// Sink is the decode worker's side. Its methods are safe for concurrent use.
 type Sink struct {
 	w   Worker
 	opt Options
 
-	logs    loglimit.Lines // of what others cause
+	logs    loglimit.Lines // caused by peers
 	life    context.Context
 	end     context.CancelFunc
 	threads sync.WaitGroup
@@ -25,7 +25,7 @@ type Sink struct {
 	mu    sync.Mutex
 	known map[string]*once[Layout]     // by address
 	sets  map[setOf]*once[[]*sinkLink] // the links between two data-parallel ranks
-	rooms map[*Incoming]bool           // that have not ended
+	rooms map[*Incoming]bool           // open rooms
 	shut  bool
 }
 
@@ -34,14 +34,14 @@ type setOf struct {
 	dp, from int
 }
 
-// once is something that one goroutine gets and others wait for.
+// once is a value that one goroutine obtains while others wait for it.
 type once[T any] struct {
 	done  chan struct{}
 	value T
 	err   error
 }
 
-// NewSink returns the sink of a worker. Close it.
+// NewSink returns the sink of a worker. The caller must close it.
 func NewSink(w Worker, opt Options) (*Sink, error) {
 	if err := w.Layout.check(); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func closeWith(ctx context.Context, c net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { c.Close() })
 }
 
-// get gives what is in the map under key, made by build if need be; what could not
-// be made is forgotten, and the next one tries again.
+// get returns the map's value for key and builds it if missing. A failed build is removed, so that the next caller
+// tries again.
 func get[K comparable, T any](s *Sink, in map[K]*once[T], key K, build func() (T, error)) (T, error) {
 	s.mu.Lock()
 	o := in[key]
@@ -89,14 +89,13 @@ func get[K comparable, T any](s *Sink, in map[K]*once[T], key K, build func() (T
 		close(o.done)
 	} else {
 		s.mu.Unlock()
-		<-o.done // whoever builds it has a limit
+		<-o.done // building has a time limit
 	}
 	return o.value, o.err
 }
 
-// Receive names a room at a prefill worker and fills the blocks of a data-parallel
-// rank. ended is called once, from any goroutine, when the blocks are not written
-// any more: with what the source's Finish was given, or with an error.
+// Receive announces a room to a prefill worker and fills blocks of a data-parallel rank. ended is called once, from any
+// goroutine, when the blocks are no longer written: with the argument of the source's Finish, or with an error.
 func (s *Sink) Receive(dp int, addr string, room uint64, request string, blocks []int32, ended func(last []byte, err error)) *Incoming {
 	in := &Incoming{s: s, dp: dp, room: room, request: request, blocks: blocks, ended: ended}
 	s.mu.Lock()
@@ -120,8 +119,7 @@ func (s *Sink) Receive(dp int, addr string, room uint64, request string, blocks 
 	return in
 }
 
-// Refuse tells a prefill worker that nobody waits for a room, so that it need not
-// either.
+// Refuse notifies a prefill worker that no request waits for a room, so that it need not wait either.
 func (s *Sink) Refuse(dp int, addr string, room uint64, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +133,7 @@ func (s *Sink) Refuse(dp int, addr string, room uint64, reason string) {
 	})
 }
 
-// links gives the links that a room needs.
+// links returns the links that a room needs.
 func (s *Sink) links(addr string, dp int, room uint64) ([]*sinkLink, error) {
 	from, err := get(s, s.known, addr, func() (Layout, error) {
 		c, w, err := s.dial(addr)
@@ -152,14 +150,14 @@ func (s *Sink) links(addr string, dp int, room uint64) ([]*sinkLink, error) {
 		links, err := s.connect(key, &from)
 		if err != nil {
 			s.mu.Lock()
-			delete(s.known, addr) // it may be another worker by now
+			delete(s.known, addr) // it may be a different worker by now
 			s.mu.Unlock()
 		}
 		return links, err
 	})
 }
 
-// connect makes the links between two data-parallel ranks, all or none.
+// connect creates the links between two data-parallel ranks, all or none.
 func (s *Sink) connect(key setOf, from *Layout) ([]*sinkLink, error) {
 	list, err := pairs(from, &s.w.Layout)
 	if err != nil {
@@ -181,7 +179,7 @@ func (s *Sink) connect(key setOf, from *Layout) ([]*sinkLink, error) {
 	return links, nil
 }
 
-// forget has the next room make links anew; the worker may be another one by then.
+// forget drops the links, so that the next room connects again; the address may be a different worker's by then.
 func (s *Sink) forget(key setOf, links []*sinkLink) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,6 +193,6 @@ func (s *Sink) forget(key setOf, links []*sinkLink) {
 			delete(s.sets, key)
 			delete(s.known, key.addr)
 		}
-	default: // these are being made
+	default: // still connecting
 	}
 }

@@ -3,11 +3,10 @@ package kvtransfer
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"sync"
 	"time"
-
-	"github.com/stepscope/stepscope/internal/base/crc32c"
 )
 
 // sinkLink is a link of the sink.
@@ -16,22 +15,22 @@ type sinkLink struct {
 	s   *Sink
 	set setOf
 	pair
-	mates []*sinkLink // all links of the set, by their place; a room needs every one
+	mates []*sinkLink // all links of the set, by index; a room needs every one
 
 	mu    sync.Mutex
 	rooms map[uint64]*arrival // nil: the link has ended
-	span  func(int64)         // of the blocks that come now; nil: none
-	spans struct {            // whose they are
+	span  func(int64)         // of the blocks being received; nil: none
+	spans struct {            // identity of the span
 		room  uint64
 		layer int
 		bytes int64
 	}
 }
 
-// arrival is what a link has brought of a room.
+// arrival is the part of a room that a link has received.
 type arrival struct {
 	in    *Incoming
-	next  []int // of each layer and head: blocks that are there
+	next  []int // per layer and head: blocks received
 	ended bool
 }
 
@@ -79,7 +78,7 @@ func (l *sinkLink) run() {
 	}
 }
 
-// frame takes one frame of the source.
+// frame handles one frame of the source.
 func (l *sinkLink) frame(h header) error {
 	l.mu.Lock()
 	a := l.rooms[h.room]
@@ -108,8 +107,7 @@ func (l *sinkLink) frame(h header) error {
 	return nil
 }
 
-// take reads a frame of blocks to where they belong. Blocks of a room that has
-// ended are thrown away.
+// take reads a frame of blocks into memory. It discards blocks of a room that has ended.
 func (l *sinkLink) take(h header, a *arrival) error {
 	if a == nil || !a.in.use.begin() {
 		l.endSpan()
@@ -119,7 +117,7 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	in, page := a.in, l.s.w.Layout.Page
 	defer in.use.end()
 	if err := l.expected(h, a, page); err != nil {
-		return err // whoever sends this is no source
+		return err // the sender is no source
 	}
 	in.mu.Lock()
 	if in.begun.IsZero() {
@@ -131,7 +129,7 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	sum := uint32(0)
 	err := parts(r, h.layer, h.head, h.heads, in.blocks[h.first:h.first+h.blocks], func(p []byte) error {
 		_, err := io.ReadFull(l, p)
-		sum = crc32c.Update(sum, p)
+		sum = crc32.Update(sum, castagnoli, p)
 		return err
 	})
 	if err != nil {
@@ -154,8 +152,8 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	return nil
 }
 
-// expected tells what is wrong with a frame of blocks: each head's come in order,
-// once, and they are this link's.
+// expected returns an error for a wrong frame of blocks: each head's blocks must come in order, once, and belong to
+// this link.
 func (l *sinkLink) expected(h header, a *arrival, page int) error {
 	switch {
 	case !l.Layers.has(Span{h.layer, h.layer + 1}) || !l.Heads.has(Span{h.head, h.head + h.heads}):
@@ -173,7 +171,7 @@ func (l *sinkLink) expected(h header, a *arrival, page int) error {
 	return nil
 }
 
-// ended notes that a link has brought all that it will.
+// ended records that a link has received everything.
 func (l *sinkLink) ended(a *arrival, last []byte) {
 	in := a.in
 	if a.ended {
@@ -201,7 +199,7 @@ func (l *sinkLink) ended(a *arrival, last []byte) {
 	}
 }
 
-// inSpan begins a span unless the frame goes on with the one that is open.
+// inSpan begins a span, unless the frame continues the open one.
 func (l *sinkLink) inSpan(r *Rank, h header, request string) {
 	if l.span != nil && l.spans.room == h.room && l.spans.layer == h.layer {
 		return

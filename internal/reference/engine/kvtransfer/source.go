@@ -10,16 +10,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/loglimit"
 )
 
-// ErrBootstrap is in the chain of errors of rooms that ended before both sides had
-// named them.
+// ErrBootstrap is in the chain of errors of rooms that ended before both sides had announced them.
 var ErrBootstrap = errors.New("the workers did not meet")
 
-// Source is a prefill worker. Its methods may be called from many goroutines.
+// Source is the prefill worker's side. Its methods are safe for concurrent use.
 type Source struct {
 	w   Worker
 	opt Options
 
-	logs loglimit.Lines // of what others cause
+	logs loglimit.Lines // caused by peers
 
 	mu       sync.Mutex
 	meetings map[roomOf]*meeting
@@ -33,21 +32,20 @@ type roomOf struct {
 	room uint64
 }
 
-// meeting is a room that one side, or both, have named.
+// meeting is a room that one side or both have announced.
 type meeting struct {
-	out     *Outgoing     // nil: the request has not come
-	links   []*sourceLink // by their place in the room
-	have    int           // links that are there
+	out     *Outgoing     // nil: the request has not arrived
+	links   []*sourceLink // by index in the room
+	have    int           // links that are ready
 	blocks  int
 	refused error // one side gave the room up before the other came
 	timer   *time.Timer
 }
 
-// most is how many rooms and links may be open at once; a peer that knows the key
-// opens no more than requests run.
+// most limits the open rooms and links. A peer that knows the key opens no more than the number of running requests.
 const most = 1 << 16
 
-// NewSource returns the source of a worker. Serve it and close it.
+// NewSource returns the source of a worker. The caller must call Serve and Close.
 func NewSource(w Worker, opt Options) (*Source, error) {
 	if err := w.Layout.check(); err != nil {
 		return nil, err
@@ -101,8 +99,7 @@ func (s *Source) Close() {
 	s.threads.Wait()
 }
 
-// meet finds a room or makes it, which then has to be met within Options.Bootstrap.
-// s.mu is held.
+// meet finds or creates a room. A new room must be met within Options.Bootstrap. The caller holds s.mu.
 func (s *Source) meet(key roomOf) *meeting {
 	m := s.meetings[key]
 	if m == nil {
@@ -113,7 +110,7 @@ func (s *Source) meet(key roomOf) *meeting {
 	return m
 }
 
-// remove forgets a room; s.mu is held.
+// remove removes a room. The caller holds s.mu.
 func (s *Source) remove(key roomOf, m *meeting) {
 	m.timer.Stop()
 	if s.meetings[key] == m {
@@ -126,7 +123,7 @@ func (s *Source) remove(key roomOf, m *meeting) {
 	}
 }
 
-// opened notes that a link has a room's memory.
+// opened records that a room's memory is ready on a link.
 func (s *Source) opened(key roomOf, l *sourceLink, o open) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +158,7 @@ func (s *Source) opened(key roomOf, l *sourceLink, o open) {
 	s.start(key, m)
 }
 
-// start lets the transfer begin once everyone is there; s.mu is held.
+// start begins the transfer once both sides and all links are ready. The caller holds s.mu.
 func (s *Source) start(key roomOf, m *meeting) {
 	if m.out == nil || m.links == nil || m.have < len(m.links) {
 		return
@@ -177,7 +174,7 @@ func (s *Source) start(key roomOf, m *meeting) {
 	go o.ev.Opened()
 }
 
-// late ends a room that was not met.
+// late ends a room that the other side did not announce in time.
 func (s *Source) late(key roomOf, m *meeting) {
 	s.mu.Lock()
 	if s.meetings[key] != m || m.out != nil && m.out.links != nil {
@@ -194,8 +191,8 @@ func (s *Source) late(key roomOf, m *meeting) {
 	}
 }
 
-// giveUp ends a room and tells the other side, but not over the link from. If only
-// one side has named it, the other will learn it when it does.
+// giveUp ends a room and notifies the other side, except over the link from. If only one side has announced the room,
+// the other learns of its end when it does.
 func (s *Source) giveUp(key roomOf, from *sourceLink, err error) {
 	s.mu.Lock()
 	if s.closed {
@@ -228,7 +225,7 @@ func (s *Source) giveUp(key roomOf, from *sourceLink, err error) {
 	}
 }
 
-// acked notes that a link's blocks have arrived.
+// acked records that a link's blocks have arrived.
 func (s *Source) acked(key roomOf) {
 	s.mu.Lock()
 	m := s.meetings[key]

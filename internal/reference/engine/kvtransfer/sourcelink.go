@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"sync"
-
-	"github.com/stepscope/stepscope/internal/base/crc32c"
 )
 
 // sourceLink is a link of the source.
@@ -17,7 +16,7 @@ type sourceLink struct {
 	s     *Source
 	bind  bind
 	mu    sync.Mutex
-	rooms map[uint64]bool // that it is part of
+	rooms map[uint64]bool // rooms that use this link
 }
 
 func (s *Source) serve(c net.Conn) {
@@ -29,7 +28,7 @@ func (s *Source) serve(c net.Conn) {
 	}()
 	b, err := s.greet(c)
 	if errors.Is(err, io.EOF) {
-		return // it wanted to hear the welcome
+		return // the peer only wanted the welcome
 	}
 	if err != nil {
 		s.logs.Printf(s.opt.Log, "KV transfer: refused %s: %v", c.RemoteAddr(), err)
@@ -52,7 +51,7 @@ func (s *Source) serve(c net.Conn) {
 	}
 }
 
-// join and leave keep what rooms end with the link.
+// join and leave maintain the set of rooms that end with the link.
 func (l *sourceLink) join(room uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,14 +68,14 @@ func (l *sourceLink) leave(room uint64) {
 	delete(l.rooms, room)
 }
 
-// open is what a sink says of a room.
+// open is a sink's announcement of a room.
 type open struct {
 	Links  int `json:"links"`
 	Link   int `json:"link"`
 	Blocks int `json:"blocks"`
 }
 
-// frame takes one frame of the sink.
+// frame handles one frame of the sink.
 func (l *sourceLink) frame(h header) error {
 	text, err := readPayload(l, h)
 	if err != nil {
@@ -126,7 +125,7 @@ func (l *sourceLink) blocks(j *blocksJob) error {
 		h.last = sent+h.bytes == total
 		frame := net.Buffers{nil}
 		parts(r, j.layer, head, n, j.blocks[first:first+blocks], func(p []byte) error {
-			h.sum = crc32c.Update(h.sum, p)
+			h.sum = crc32.Update(h.sum, castagnoli, p)
 			frame = append(frame, p)
 			return nil
 		})

@@ -1,10 +1,9 @@
-// Package memsnap writes snapshots of device memory as torch.cuda.memory's
-// _dump_snapshot does, for pytorch.org/memory_viz and torch/cuda/_memory_viz.py:
-// what is in use, by segment and block, and the history of allocations and frees.
-// The fields are those of torch/csrc/cuda/memory_snapshot.cpp; the types of
+// Package memsnap writes snapshots of device memory like _dump_snapshot of torch.cuda.memory, for
+// pytorch.org/memory_viz and torch/cuda/_memory_viz.py: memory in use, by segment and block, and the history of
+// allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp; the types of
 // torch/cuda/memory.py, _snapshot, describe them.
 //
-// Sizes are bytes.
+// Sizes are in bytes.
 package memsnap
 
 import (
@@ -18,10 +17,10 @@ import (
 type Block struct {
 	Addr uint64
 	Size int64  // above 0
-	Name string // what it is for; shown as the place it was allocated at
+	Name string // purpose; shown as the place of its allocation
 }
 
-// Event is an allocation, or with Size below 0 a free.
+// Event is an allocation, or a free if Size is below 0.
 type Event struct {
 	TimeUS int64 // since 1970
 	Addr   uint64
@@ -33,11 +32,10 @@ type Snapshot struct {
 	Device     int
 	Before     []Block // in use when the history began
 	History    []Event // by time
-	MaxEntries int     // of the history, an allocation being one and a free two; the last are kept; 0: all
+	MaxEntries int     // of the history, where an allocation is one and a free two; the last are kept; 0: all
 }
 
-// segment is a range of addresses that was in use at some time. Its blocks are
-// what is in use in the end.
+// segment is a range of addresses that was in use at some time. Its blocks are those in use at the end.
 type segment struct {
 	addr   uint64
 	size   int64
@@ -50,7 +48,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 	p.dict(func() {
 		segments := s.segments()
 		p.key("segments").list(len(segments), func(i int) { s.segment(p, &segments[i]) })
-		// One list for each device up to this one.
+		// One list per device up to this one.
 		p.key("device_traces").list(s.Device+1, func(device int) {
 			if device == s.Device {
 				s.history(p)
@@ -73,7 +71,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 	return p.done()
 }
 
-// segments are the ranges of all blocks there ever were, those that overlap as one.
+// segments are the address ranges of all blocks that ever existed, with overlapping ranges joined.
 func (s *Snapshot) segments() []segment {
 	all := slices.Clone(s.Before)
 	live := map[uint64]Block{}
@@ -108,8 +106,8 @@ func (s *Snapshot) segments() []segment {
 	return out
 }
 
-// add puts a block behind those that are there. What overlaps the one before is
-// left out: blocks fill their segment side by side.
+// add appends a block. It cuts off any overlap with the previous block, because the blocks of a segment must be
+// adjacent.
 func (g *segment) add(b Block) {
 	if n := len(g.blocks); n > 0 {
 		last := g.blocks[n-1]
@@ -168,7 +166,7 @@ type part struct {
 	used bool
 }
 
-// parts are the blocks with the gaps between them.
+// parts are the blocks and the gaps between them.
 func (g *segment) parts() []part {
 	var out []part
 	at := g.addr
@@ -186,7 +184,7 @@ func (g *segment) parts() []part {
 	return out
 }
 
-// frames is the stack that a block was allocated at.
+// frames writes the stack of a block's allocation.
 func frames(p *pickler, name string) {
 	if name == "" {
 		p.list(0, nil)
@@ -201,7 +199,7 @@ func frames(p *pickler, name string) {
 	})
 }
 
-// entry is one line of the history, in torch's terms.
+// entry is one entry of the history, in torch's terms.
 type entry struct {
 	action string
 	Event
@@ -214,7 +212,7 @@ func (s *Snapshot) history(p *pickler) {
 			list = append(list, entry{"alloc", e})
 			continue
 		}
-		// Nothing here waits for a stream, so a free is done when it is asked for.
+		// Nothing here waits for a stream, so a free completes when it is requested.
 		e.Size = -e.Size
 		list = append(list, entry{"free_requested", e}, entry{"free_completed", e})
 	}

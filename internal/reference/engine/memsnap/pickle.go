@@ -8,12 +8,11 @@ import (
 	"math/bits"
 )
 
-// pickler writes Python objects as pickle.dump does, in protocol 2, with the
-// opcodes that memory_viz reads (PyTorch, torch/utils/viz/MemoryViz.js). What they
-// mean stands in Python's pickletools. The first error stays, and done returns it.
+// pickler writes Python objects like pickle.dump, in protocol 2, with the opcodes that memory_viz reads (PyTorch,
+// torch/utils/viz/MemoryViz.js). Python's pickletools documents them. The first error is kept, and done returns it.
 type pickler struct {
 	w    *bufio.Writer
-	memo map[string]uint32 // strings that have been written
+	memo map[string]uint32 // strings already written
 }
 
 func newPickler(w io.Writer) *pickler {
@@ -29,15 +28,14 @@ func (p *pickler) done() error {
 
 func (p *pickler) op(b ...byte) { p.w.Write(b) }
 
-// dict writes a dict; members calls key and a value for each.
+// dict writes a dict. members calls key and writes a value for each.
 func (p *pickler) dict(members func()) {
 	p.op('}', '(') // EMPTY_DICT, MARK
 	members()
 	p.op('u') // SETITEMS
 }
 
-// listBatch is how many items are appended at once: memory_viz has them all as
-// arguments of a call.
+// listBatch is the number of items appended at once: memory_viz passes them all as arguments of one call.
 const listBatch = 1000
 
 // list writes a list of n items.
@@ -67,7 +65,7 @@ func (p *pickler) key(s string) *pickler {
 	return p
 }
 
-// str writes a string once, and later refers to it.
+// str writes a string once and refers to it afterwards.
 func (p *pickler) str(s string) {
 	id, ok := p.memo[s]
 	switch {
@@ -83,7 +81,7 @@ func (p *pickler) str(s string) {
 	}
 }
 
-// indexed writes an opcode with a place in the memo, of one byte or of four.
+// indexed writes an opcode with a memo index of one byte or four.
 func (p *pickler) indexed(short, long byte, id uint32) {
 	if id < 256 {
 		p.op(short, byte(id))
@@ -103,7 +101,7 @@ func (p *pickler) int(n int64) {
 		p.op('J') // BININT
 		p.uint32(uint32(n))
 	default:
-		// LONG1: two's complement in as few bytes as hold the sign too.
+		// LONG1: two's complement in the fewest bytes that also hold the sign.
 		size := bits.Len64(uint64(n^n>>63))/8 + 1
 		p.op(0x8a, byte(size))
 		p.w.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))[:size])

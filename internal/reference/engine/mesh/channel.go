@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Channel carries the frames of one user of the mesh. It is a comm.Line.
+// Channel carries the frames of one user of the mesh. It implements comm.Line.
 type Channel struct {
 	m    *Mesh
 	id   uint32
@@ -14,7 +14,7 @@ type Channel struct {
 
 	handler atomic.Pointer[func(int, []byte)]
 	mu      sync.Mutex
-	early   []early // frames that came before Receive
+	early   []early // frames received before Receive
 	lost    func(error)
 }
 
@@ -23,8 +23,7 @@ type early struct {
 	frame []byte
 }
 
-// Channel gives the channel of a number from 1 on; every node takes the same for
-// the same use.
+// Channel returns the channel with a number, from 1. Every node must use the same number for the same purpose.
 func (m *Mesh) Channel(id uint32, lane Lane) *Channel { return m.channel(id, lane) }
 
 func (m *Mesh) channel(id uint32, lane Lane) *Channel {
@@ -38,8 +37,7 @@ func (m *Mesh) channel(id uint32, lane Lane) *Channel {
 	return c
 }
 
-// Send brings the parts to a node as one frame. It waits for room in the
-// connection, not for the receiver.
+// Send sends the concatenated parts to a node as one frame. It waits for room in the connection, not for the receiver.
 func (c *Channel) Send(node int, parts ...[]byte) error {
 	if err := c.m.Err(); err != nil {
 		return err
@@ -51,9 +49,8 @@ func (c *Channel) Send(node int, parts ...[]byte) error {
 	return l.send(c.id, parts...)
 }
 
-// Receive says who takes frames, those of each node in order, and who is told when
-// the mesh ends by an error. A taker owns the frame until it hands it to Free; it
-// must not wait for other frames of the same node.
+// Receive sets the handler of frames, which gets those of each node in order, and the function to call when an error
+// ends the mesh. A handler owns a frame until it passes it to Free. It must not wait for other frames of the same node.
 func (c *Channel) Receive(frame func(node int, frame []byte), lost func(error)) {
 	c.mu.Lock()
 	for _, e := range c.early {
@@ -91,24 +88,23 @@ func (c *Channel) end(err error) {
 	}
 }
 
-// Free takes a frame back.
+// Free returns a frame's memory.
 func (c *Channel) Free(frame []byte) { c.m.frames.put(frame) }
 
-// frames keeps memory for frames: each step brings the same sizes again.
+// frames keeps memory for frames: each step needs the same sizes again.
 type frames struct {
 	mu    sync.Mutex
 	free  [][]byte
-	bytes int // of these
+	bytes int // of free
 }
 
-// At most so many frames, and bytes, are kept: one long prompt brings frames of
-// hundreds of megabytes that no later step needs.
+// Limits of kept frames and bytes: one long prompt brings frames of hundreds of megabytes that no later step needs.
 const (
 	spareFrames = 64
 	spareBytes  = 128 << 20
 )
 
-// get gives n bytes that lie at a multiple of 8.
+// get returns n bytes aligned to 8.
 func (f *frames) get(n int) []byte {
 	f.mu.Lock()
 	for i, b := range f.free {

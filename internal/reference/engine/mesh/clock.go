@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Offset is by how much a node's clock is ahead of this one's, in ns, as the
-// exchange with the shortest way there and back has it; it is wrong by at most
-// half of that way.
+// Offset is the lead of a node's clock over this one's, in ns, taken from the exchange with the shortest round trip.
+// Its error is at most half of that round trip.
 type Offset struct {
 	NS  int64 `json:"offset_ns"`
 	RTT int64 `json:"rtt_ns"`
@@ -21,8 +20,7 @@ type estimate struct {
 
 const exchanges = 64
 
-// add takes one exchange: sent and back on this clock, there and answered on the
-// other's (RFC 5905, section 8).
+// add adds one exchange: sent and back on this clock, there and answered on the other's (RFC 5905, section 8).
 func (e *estimate) add(sent, there, answered, back int64) {
 	o := Offset{NS: ((there - sent) + (answered - back)) / 2, RTT: (back - sent) - (answered - there)}
 	if o.RTT < 0 {
@@ -36,7 +34,7 @@ func (e *estimate) add(sent, there, answered, back int64) {
 	e.last = append(e.last, o)
 }
 
-// Offset tells about the clock of another node; ok: it has answered.
+// Offset returns the clock offset of another node. ok is false if the node has not answered yet.
 func (m *Mesh) Offset(node int) (_ Offset, ok bool) {
 	l := m.links[Fast][node]
 	if l == nil {

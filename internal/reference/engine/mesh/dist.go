@@ -1,17 +1,14 @@
-// Package mesh joins the processes of one job, one a node, over TCP: they find
-// each other at the address of node 0, agree on what they run, and then carry
-// frames for each other over connections between every two of them.
+// Package mesh joins the processes of one job, one per node, over TCP. They find each other at the address of node 0,
+// compare their settings, and then carry frames over connections between every two nodes.
 //
-// A [Mesh] lives as long as all its nodes do. A node whose connection ends, or
-// that gives no sign of life for [Options.Silence], is lost, and with it the mesh:
-// [Mesh.Lost] is closed on every node that is left and [Mesh.Err] names the ranks
-// that were there. Nothing waits longer than that, or than [Options.Timeout] before
-// all have joined.
+// A [Mesh] lives as long as all its nodes do. A node is lost when its connection ends or when it is silent for
+// [Options.Silence]. The whole mesh is then lost: [Mesh.Lost] is closed on every remaining node, and [Mesh.Err] names
+// the ranks that ran on the lost node. Nothing waits longer than that, or than [Options.Timeout] before all have
+// joined.
 //
-// There is no secrecy and no proof of who somebody is, as there is none in
-// torch.distributed: the addresses belong on a network that is trusted.
+// Like torch.distributed, the mesh neither encrypts nor authenticates: use it only on a trusted network.
 //
-// Times are ns on the clock of Options.Now.
+// Times are ns on the clock Options.Now.
 package mesh
 
 import (
@@ -29,18 +26,18 @@ import (
 	"time"
 )
 
-// Options say who a node is.
+// Options describe a node.
 type Options struct {
 	Node, Nodes int
-	Addr        string            // of node 0, host:port; its node listens there
-	Terms       map[string]string // what all nodes must have equal
-	Names       []string          // what runs on each node, for messages: "rank 1"
+	Addr        string            // of node 0, host:port; node 0 listens there
+	Terms       map[string]string // settings that must be equal on all nodes
+	Names       []string          // workload of each node, for messages: "rank 1"
 	Host        string            // name of this node's host
 	Timeout     time.Duration     // until all have joined; 0: 10 minutes
-	Silence     time.Duration     // without a sign of life, a node is lost; 0: 5 s
+	Silence     time.Duration     // silence after which a node is lost; 0: 5 s
 	NoShared    bool              // nodes of one host do not share memory
 	Now         func() int64      // the clock of this node's traces
-	Log         func(line string) // any goroutine calls it
+	Log         func(line string) // any goroutine may call it
 }
 
 func (o Options) withDefaults() Options {
@@ -59,10 +56,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Lane is one of the ways to a node: what is long does not hold up what is urgent.
+// Lane is one of the connections to a node. Separate lanes keep long frames from delaying urgent ones.
 type Lane uint8
 
-// The lanes. Bulk goes between node 0 and the others alone.
+// Lanes. Bulk connects node 0 with each other node only.
 const (
 	Fast Lane = iota
 	Bulk
@@ -78,38 +75,38 @@ type Mesh struct {
 	mu       sync.Mutex
 	channels map[uint32]*Channel
 	err      error
-	over     bool // the job ends as it should, or this node has left
+	over     bool // the job ends in order, or this node has left
 	lost     chan struct{}
-	gone     []atomic.Bool // nodes that have said good-bye
-	ended    chan struct{} // closed when node 0 has
+	gone     []atomic.Bool // nodes that have said goodbye
+	ended    chan struct{} // closed when node 0 has said goodbye
 	frames   frames
 	wg       sync.WaitGroup
 }
 
-// Node is this node, Nodes how many there are.
+// Node is the index of this node, Nodes the number of nodes.
 func (m *Mesh) Node() int  { return m.opt.Node }
 func (m *Mesh) Nodes() int { return m.opt.Nodes }
 
-// Host names the host of a node.
+// Host is the host name of a node.
 func (m *Mesh) Host(node int) string { return m.hosts[node] }
 
-// Lost is closed when the mesh has ended by an error, which Err then is.
+// Lost returns a channel that is closed when an error has ended the mesh. Err returns that error.
 func (m *Mesh) Lost() <-chan struct{} { return m.lost }
 
-// Ended is closed when node 0 has left because the job is over.
+// Ended returns a channel that is closed when node 0 has left because the job is over.
 func (m *Mesh) Ended() <-chan struct{} { return m.ended }
 
-// Err is why the mesh has ended; nil: it has not, or in order.
+// Err returns the error that ended the mesh. It is nil while the mesh runs and after an orderly end.
 func (m *Mesh) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
 }
 
-// LostError says which node was lost.
+// LostError names the node that was lost.
 type LostError struct {
 	Node  int
-	Name  string // what ran there
+	Name  string // its workload
 	Host  string
 	Cause string
 }
@@ -118,12 +115,12 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("%s at %s lost: %s", e.Name, e.Host, e.Cause)
 }
 
-// lose ends the mesh, since a node is lost. The first loss stays.
+// lose ends the mesh because a node is lost. The first loss is kept.
 func (m *Mesh) lose(node int, cause string) {
 	m.end(&LostError{node, m.opt.Names[node], m.hosts[node], cause}, node)
 }
 
-// Fail ends the mesh on all nodes: this one cannot go on.
+// Fail ends the mesh on all nodes because this one cannot go on.
 func (m *Mesh) Fail(cause error) { m.end(cause, m.opt.Node) }
 
 func (m *Mesh) end(err error, node int) {
@@ -138,11 +135,11 @@ func (m *Mesh) end(err error, node int) {
 		channels = append(channels, c)
 	}
 	close(m.lost)
-	// Whoever has not seen it yet says the same of it. Nobody is waited for.
+	// Tell the other nodes, which then report the same cause. This does not wait for them.
 	for _, l := range m.links[Fast] {
 		if l != nil && l.peer != node {
 			word := append([]byte{wordLost, byte(node), byte(node >> 8)}, err.Error()...)
-			m.wg.Go(func() { _ = l.sendWord(word) }) // before m.mu is free: Leave waits for it
+			m.wg.Go(func() { _ = l.sendWord(word) }) // before m.mu is released: Leave waits for it
 		}
 	}
 	m.mu.Unlock()
@@ -151,11 +148,11 @@ func (m *Mesh) end(err error, node int) {
 	}
 }
 
-// lostBy ends the mesh by the word of another node.
+// lostBy ends the mesh because another node reported a loss.
 func (m *Mesh) lostBy(node int, text string) { m.end(errors.New(text), node) }
 
-// Leave ends this node's part. reason is empty when the job is over, else it is
-// what the other nodes say of this one. It waits until the connections are closed.
+// Leave ends this node's part. reason is empty when the job is over; otherwise the other nodes report it for this node.
+// Leave waits until the connections are closed.
 func (m *Mesh) Leave(reason string) {
 	m.mu.Lock()
 	m.over = true
@@ -175,7 +172,7 @@ func (m *Mesh) Leave(reason string) {
 	m.wg.Wait()
 }
 
-// bye is what a node that leaves has said.
+// bye handles the goodbye of another node.
 func (m *Mesh) bye(node int, reason string) {
 	if reason != "" {
 		m.lose(node, reason)
@@ -192,7 +189,7 @@ func (m *Mesh) bye(node int, reason string) {
 	}
 }
 
-// broken is told of every connection that ends.
+// broken is called for every connection that ends.
 func (m *Mesh) broken(l *link, err error) {
 	m.mu.Lock()
 	over := m.over
@@ -202,12 +199,12 @@ func (m *Mesh) broken(l *link, err error) {
 	}
 }
 
-// causeText says why a connection ended, for people.
+// causeText describes for people why a connection ended.
 func causeText(err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // by whoever saw it first
+		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // by the side that saw it first
 		return "its process has ended or the connection was closed"
 	case errors.As(err, &op):
 		return op.Err.Error()
@@ -215,7 +212,7 @@ func causeText(err error) string {
 	return err.Error()
 }
 
-// differ lists in which terms two nodes do not agree.
+// differ lists the terms on which two nodes disagree.
 func differ(mine, theirs map[string]string) string {
 	keys := map[string]string{}
 	maps.Copy(keys, mine)

@@ -16,12 +16,12 @@ type hello struct {
 	Host   string
 	Listen string // address of this node's listener
 	Token  string
-	HostID string // of a fast lane: whose memory lies ready
+	HostID string // of a fast lane: host whose shared memory is available
 }
 
 type reply struct {
 	Refused string
-	Shared  bool // the memory is opened here as well
+	Shared  bool // the dialer has opened the memory too
 }
 
 type welcome struct {

@@ -14,34 +14,31 @@ import (
 
 // How nodes find each other:
 //
-//	k → 0    hello join: node, terms, where k listens
-//	0 → k    reply: accepted, or why not
-//	0 → k    welcome, once all have come: a token, all addresses
+//	k → 0    hello join: node, terms, k's listening address
+//	0 → k    reply: accepted, or the reason why not
+//	0 → k    welcome, once all have joined: a token, all addresses
 //	k → j<k  hello lane: node, lane, token; reply
 //	k → 0    ready; 0 → k: go
 //
-// Each message is the magic, its length (4 bytes, little endian) and JSON. The
-// connection of the join becomes the bulk lane.
+// Each message is the magic, its length (4 bytes, little endian) and JSON. The join connection becomes the bulk lane.
 
 const (
 	magic       = "SSD1"
 	mostMessage = 1 << 20
-	// answerTime is how long whoever was spoken to may take to answer: it has
-	// nothing to do for it.
+	// answerTime limits the wait for an answer that needs no work.
 	answerTime = 10 * time.Second
 	dialTime   = 5 * time.Second
 	dialPause  = 200 * time.Millisecond
 )
 
-// arrival is a connection that has said what it is for.
+// arrival is a connection that has sent its hello.
 type arrival struct {
 	hello
 	c net.Conn
 }
 
-// Join finds the other nodes. It returns when all are there and connected, or says
-// in one line why that is not so; then the others are told as well. The mesh ends
-// with Leave.
+// Join finds the other nodes. It returns when all are connected. Otherwise it returns an error of one line, which it
+// also sends to the other nodes. The mesh ends with Leave.
 func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	opt = opt.withDefaults()
 	ctx, cancel := context.WithTimeoutCause(ctx, opt.Timeout, errTime)
@@ -56,7 +53,7 @@ func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	}
 	ctx, j.stop = context.WithCancel(ctx)
 	defer j.close()
-	// Whatever waits on a connection ends with ctx.
+	// All waits on connections end with ctx.
 	context.AfterFunc(ctx, j.hurry)
 	if opt.Node == 0 {
 		err = j.first(ctx)
@@ -78,7 +75,7 @@ func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	return j.m, nil
 }
 
-// handOver gives the connections to the mesh.
+// handOver hands the connections over to the mesh.
 func (j *joining) handOver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -95,7 +92,7 @@ func (j *joining) handOver() {
 
 var errTime = errors.New("the time to join is over")
 
-// joining is a Join that is under way.
+// joining is a Join in progress.
 type joining struct {
 	opt      Options
 	m        *Mesh
@@ -103,14 +100,14 @@ type joining struct {
 	arrivals chan arrival
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
-	logs     loglimit.Lines // of what strangers cause
+	logs     loglimit.Lines // caused by strangers
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
-	passed bool // no more waiting
+	passed bool // do not wait any more
 }
 
-// own takes a connection into care: it is closed unless the mesh gets it.
+// own registers a connection: it is closed unless the mesh takes it over.
 func (j *joining) own(c net.Conn, most time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -122,7 +119,7 @@ func (j *joining) own(c net.Conn, most time.Duration) {
 	_ = c.SetDeadline(at)
 }
 
-// hurry ends all waiting.
+// hurry ends all waits.
 func (j *joining) hurry() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -139,7 +136,7 @@ func (j *joining) drop(c net.Conn) {
 	c.Close()
 }
 
-// close ends what Join has begun and the mesh has not taken over.
+// close releases everything that Join has begun and the mesh has not taken over.
 func (j *joining) close() {
 	if j.ln != nil {
 		j.ln.Close()
@@ -152,7 +149,7 @@ func (j *joining) close() {
 	}
 }
 
-// listen accepts connections and hands on those that say what they are for.
+// listen accepts connections and passes on those that send a hello.
 func (j *joining) listen(ctx context.Context, addr string) (err error) {
 	if j.ln, err = (&net.ListenConfig{}).Listen(ctx, "tcp", addr); err != nil {
 		return err
@@ -193,7 +190,7 @@ func (j *joining) arrival(ctx context.Context) (arrival, error) {
 	}
 }
 
-// lanes takes the connections of the nodes above this one.
+// lanes accepts the connections of the higher-numbered nodes.
 func (j *joining) lanes(ctx context.Context, token string) error {
 	o := &j.opt
 	for n := o.Node + 1; n < o.Nodes; n++ {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// first is Join of node 0.
+// first is Join on node 0.
 func (j *joining) first(ctx context.Context) error {
 	o := &j.opt
 	if err := j.listen(ctx, o.Addr); err != nil {
@@ -82,7 +82,7 @@ func (j *joining) first(ctx context.Context) error {
 	return nil
 }
 
-// lacking names the nodes that have not come.
+// lacking names the nodes that have not joined.
 func (j *joining) lacking(joined []net.Conn) string {
 	var out []string
 	for node := 1; node < j.opt.Nodes; node++ {
@@ -93,7 +93,7 @@ func (j *joining) lacking(joined []net.Conn) string {
 	return strings.Join(out, ", ")
 }
 
-// refuse tells why a node cannot join; "": it can.
+// refuse returns why a node cannot join, or "".
 func (j *joining) refuse(h *hello, joined []net.Conn) string {
 	o := &j.opt
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// other is Join of any other node.
+// other is Join on any other node.
 func (j *joining) other(ctx context.Context) error {
 	o := &j.opt
 	c, err := j.dial(ctx, o.Addr, true)
@@ -28,7 +28,7 @@ func (j *joining) other(ctx context.Context) error {
 	if _, err := j.ask(c, "node 0", o.Addr, h); err != nil {
 		return err
 	}
-	// The others may come much later.
+	// The others may join much later.
 	j.own(c, o.Timeout)
 	var w welcome
 	switch err := hear(c, &w); {
@@ -71,7 +71,7 @@ func (j *joining) other(ctx context.Context) error {
 	return nil
 }
 
-// lane makes the fast lane to a node below this one.
+// lane sets up the fast lane to a lower-numbered node.
 func (j *joining) lane(ctx context.Context, node int, w *welcome) (*link, error) {
 	o := &j.opt
 	c, err := j.dial(ctx, w.Addrs[node], false)
@@ -85,7 +85,7 @@ func (j *joining) lane(ctx context.Context, node int, w *welcome) (*link, error)
 		name := shmName(w.Token, node, o.Node)
 		if mem, err = makeShared(name); err == nil {
 			h.HostID = id
-			defer os.Remove(name) // both have it open by then, or do without
+			defer os.Remove(name) // both have it open by then, or do without it
 		}
 	}
 	r, err := j.ask(c, fmt.Sprintf("node %d", node), w.Addrs[node], h)
@@ -99,7 +99,7 @@ func (j *joining) lane(ctx context.Context, node int, w *welcome) (*link, error)
 	return l, err
 }
 
-// dial connects; with patience, until somebody listens there.
+// dial connects. If patient, it retries until the address is listening.
 func (j *joining) dial(ctx context.Context, addr string, patient bool) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTime}
 	said := false
@@ -122,7 +122,7 @@ func (j *joining) dial(ctx context.Context, addr string, patient bool) (net.Conn
 	}
 }
 
-// ask says hello and waits for the reply.
+// ask sends a hello and waits for the reply.
 func (j *joining) ask(c net.Conn, who, addr string, h hello) (r reply, _ error) {
 	err := say(c, h)
 	if err == nil {

@@ -12,17 +12,16 @@ import (
 	"time"
 )
 
-// A frame on a connection is its length (of what follows the head) and its channel, 4
-// bytes each, little endian, and then as many bytes.
+// frameHead is the size of a frame's head: the length of the rest and the channel, 4 bytes each, little endian.
 const frameHead = 8
 
-// mostFrame bounds a frame: logits of a large batch, a prefill's activations.
+// mostFrame bounds a frame, in bytes: logits of a large batch, activations of a prefill.
 const mostFrame = 1 << 30
 
-// coalesced is the size up to which a frame is copied together and written at once.
+// coalesced is the size, in bytes, up to which a frame is copied into one buffer and written at once.
 const coalesced = 32 << 10
 
-// Words on controlChannel are a byte and what belongs to it.
+// Words on controlChannel are one byte followed by their arguments.
 const (
 	controlChannel uint32 = 0
 
@@ -30,7 +29,7 @@ const (
 	wordPong             // t0, t1, t2
 	wordLost             // node, text
 	wordBye              // reason
-	wordBell             // there is something in the shared memory
+	wordBell             // the shared memory has data
 )
 
 // link is one connection to a node.
@@ -39,15 +38,15 @@ type link struct {
 	peer   int
 	lane   Lane
 	c      net.Conn
-	mu     sync.Mutex // of writing
+	mu     sync.Mutex // held while writing
 	buf    []byte
-	heard  atomic.Int64 // when bytes came last, ns of time since start
-	busy   atomic.Bool  // a frame is being taken: nothing is read meanwhile
+	heard  atomic.Int64 // when bytes last arrived, ns since start
+	busy   atomic.Bool  // a frame is being handled: nothing is read meanwhile
 	close  sync.Once
 	closed chan struct{}
-	pongs  chan []byte // what to answer
+	pongs  chan []byte // answers to send
 	clock  estimate
-	shm    *shared // of the fast lane to a node of this host; nil: none
+	shm    *shared // fast lane to a node on this host; nil: none
 }
 
 var started = time.Now()
@@ -60,7 +59,7 @@ func (m *Mesh) newLink(peer int, lane Lane, c net.Conn) *link {
 	return l
 }
 
-// start begins to read and to look after the connection.
+// start starts reading and monitoring the connection.
 func (l *link) start() {
 	l.heard.Store(now())
 	l.m.wg.Go(func() {
@@ -91,7 +90,7 @@ var errGone = errors.New("the connection is closed")
 
 var errRing = errors.New("what lies in the shared memory makes no sense")
 
-// send brings one frame on its way: through shared memory if there is some.
+// send sends one frame, through shared memory if available.
 func (l *link) send(channel uint32, parts ...[]byte) error {
 	n := 0
 	for _, p := range parts {
@@ -129,7 +128,7 @@ func (l *link) send(channel uint32, parts ...[]byte) error {
 	return nil
 }
 
-// gone is what a sender is told when the connection has ended.
+// gone is the error that a sender gets when the connection has ended.
 func (l *link) gone(err error) error {
 	if lost := l.m.Err(); lost != nil {
 		return lost
@@ -156,21 +155,21 @@ func (l *link) write(channel uint32, n int, parts [][]byte) error {
 		_, err = all.WriteTo(l.c)
 	}
 	if err != nil {
-		// The reader tells the mesh; whoever sends wants to know why.
+		// The reader notifies the mesh; the sender gets the cause.
 		l.shut()
 		return l.gone(err)
 	}
 	return nil
 }
 
-// farewell says good-bye and closes.
+// farewell sends a goodbye and closes the link.
 func (l *link) farewell(word []byte) {
 	_ = l.c.SetWriteDeadline(time.Now().Add(time.Second))
 	_ = l.send(controlChannel, word)
 	l.shut()
 }
 
-// hearing notes when bytes come.
+// hearing records when bytes arrive.
 type hearing struct{ l *link }
 
 func (h hearing) Read(p []byte) (int, error) {
@@ -181,7 +180,7 @@ func (h hearing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read takes frames until the connection ends.
+// read handles frames until the connection ends.
 func (l *link) read(r io.Reader) error {
 	var head [frameHead]byte
 	for {
@@ -216,7 +215,7 @@ func (l *link) word(frame []byte) {
 	switch frame[0] {
 	case wordPing:
 		if len(rest) == 8 {
-			select { // a reader must not write: two that do wait for each other
+			select { // a reader must not write: two readers that write could wait for each other
 			case l.pongs <- binary.LittleEndian.AppendUint64(append([]byte{wordPong}, rest...), uint64(l.m.opt.Now())):
 			default:
 			}
@@ -242,11 +241,10 @@ func (l *link) word(frame []byte) {
 	}
 }
 
-// beats is how many signs of life are sent in the time after whose silence a node
-// is lost.
+// beats is the number of pings per Options.Silence.
 const beats = 5
 
-// talk sends signs of life and answers those that come.
+// talk sends pings and answers those of the peer.
 func (l *link) talk() {
 	tick := time.NewTicker(l.m.opt.Silence / beats)
 	defer tick.Stop()
@@ -267,7 +265,7 @@ func (l *link) talk() {
 	}
 }
 
-// watch ends the connection when nothing comes any more.
+// watch ends the connection when the peer is silent.
 func (l *link) watch() {
 	silence := l.m.opt.Silence
 	tick := time.NewTicker(silence / beats)
@@ -279,7 +277,7 @@ func (l *link) watch() {
 		case <-tick.C:
 		}
 		at := now()
-		if at-last > int64(silence)/2 { // this process itself was not run
+		if at-last > int64(silence)/2 { // this process itself was not running
 			l.heard.Store(at)
 		}
 		last = at

@@ -10,16 +10,15 @@ import (
 	"unsafe"
 )
 
-// Nodes of one host have their fast lane in memory that both map: a ring of bytes
-// for each direction. Who writes puts bytes behind the head, who reads takes them
-// from the tail; a reader that finds nothing for a while goes to sleep and is woken
-// by a word over the connection, which also carries the signs of life. So a lane
-// that is busy costs no system call, and one that is idle no core.
+// Nodes of one host have their fast lane in memory that both map: a ring of bytes for each direction. The writer
+// appends bytes at the head; the reader takes them from the tail. A reader that finds nothing for a while sleeps and is
+// woken by a word over the connection, which also carries the pings. So a busy lane needs no system calls, and an idle
+// one no core.
 
-// ringLen is the length of one direction, a power of two.
+// ringLen is the length of one direction in bytes, a power of two.
 const ringLen = 4 << 20
 
-// ringHead is what lies before the bytes. Each number has a cache line of its own.
+// ringHead precedes the bytes. Each number has a cache line of its own.
 type ringHead struct {
 	head   atomic.Uint64 // bytes written so far
 	_      [56]byte
@@ -41,7 +40,7 @@ type ring struct {
 type shared struct {
 	mem     []byte
 	in, out ring
-	mu      sync.Mutex // of writing
+	mu      sync.Mutex // held while writing
 	buf     []byte
 	bell    chan struct{} // the reader was woken
 }
@@ -59,19 +58,19 @@ func rings(mem []byte, first bool) *shared {
 	return s
 }
 
-// shmName is where the two ends of a lane find each other: the token is the job's.
+// shmName is the file in which the two ends of a lane meet. The token identifies the job.
 func shmName(token string, a, b int) string {
 	return fmt.Sprintf("/dev/shm/stepscope-%s-%d-%d", token, a, b)
 }
 
-// spinTime is how long somebody looks before they sleep, and fullPause how long a writer
-// then leaves the reader of a full ring alone.
+// spinTime is how long a side polls before it sleeps. fullPause is how long a writer waits before it checks a full ring
+// again.
 const (
 	spinTime  = 20 * time.Microsecond
 	fullPause = 50 * time.Microsecond
 )
 
-// put writes bytes, as there is room.
+// put writes bytes as room becomes free.
 func (l *link) put(p []byte) error {
 	r := l.shm.out
 	for len(p) > 0 {
@@ -109,7 +108,7 @@ func (l *link) wake() error {
 	return nil
 }
 
-// Read takes what is there, waiting for something.
+// Read returns available bytes and waits if there are none.
 func (l *link) Read(p []byte) (int, error) {
 	r := l.shm.in
 	for {
@@ -140,7 +139,7 @@ func (l *link) Read(p []byte) (int, error) {
 	}
 }
 
-// spin looks until ready, or for a short while.
+// spin polls until ready, for at most spinTime, and reports whether ready returned true.
 func spin(ready func() bool) bool {
 	for until := time.Now().Add(spinTime); time.Now().Before(until); {
 		if ready() {
@@ -151,8 +150,8 @@ func spin(ready func() bool) bool {
 	return false
 }
 
-// unmap gives the memory back. The connection is closed, so nobody begins to write,
-// and the caller is the reader, or there is none.
+// unmap releases the memory. The connection is closed, so no new write begins, and the caller is the reader, or there
+// is none.
 func (s *shared) unmap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

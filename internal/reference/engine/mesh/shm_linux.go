@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// hostID is the same for all processes that may find each other's memory: the boot of
-// the host.
+// hostID identifies the processes that can share memory: it is the boot id of the host.
 func hostID() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -16,15 +15,14 @@ func hostID() string {
 	return strings.TrimSpace(string(text))
 }
 
-// makeShared makes the memory of a lane under a name; who has opened it too can do
-// without the name.
+// makeShared creates the memory of a lane under a name. Once the other side has opened it, the name is not needed.
 func makeShared(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// Memory that is promised and not there would end the process when it is used.
+	// Without this, memory that the system cannot provide would kill the process at first use.
 	if err := syscall.Fallocate(int(f.Fd()), 0, 0, int64(2*ringSize)); err != nil {
 		os.Remove(name)
 		return nil, err
@@ -36,7 +34,7 @@ func makeShared(name string) ([]byte, error) {
 	return mem, err
 }
 
-// openShared maps what makeShared has made.
+// openShared maps memory created by makeShared.
 func openShared(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// attend launches the attention of a layer: the projection to qkv, [n][heads+2·kvHeads][head_dim], norms of the heads
-// if the model has them, rotation, storing keys and values, attention, the projection back to h. i is the
-// layer's place in the stage.
+// attend launches the attention of a layer: the projection to qkv, [n][heads+2·kvHeads][head_dim], the norms of the
+// heads if the model has them, rotation, storing keys and values, attention, and the projection back to h. i is the
+// layer's index in the stage.
 func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	r, hidden := p.r, p.r.cfg.Hidden
 	p.enter(&m.qkv)
 	r.Linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
 	p.leave(&m.qkv)
 
-	if y.qNorm != nil { // no module: SGLang fuses the two norms as well
+	if y.qNorm != nil { // not a module: SGLang also fuses the two norms
 		p.headNorm(y)
 	}
 	p.enter(&m.rotary)
@@ -62,7 +62,7 @@ func (p *pass) headNorm(y *layer) {
 	})
 }
 
-// rotate turns each query and key head by its position.
+// rotate rotates each query and key head by its position.
 func (p *pass) rotate() {
 	r, hd := p.r, p.r.cfg.HeadDim
 	heads := r.geo.heads.Len() + r.geo.kv.Len()
@@ -81,12 +81,12 @@ func (p *pass) rotate() {
 	})
 }
 
-// store writes keys and values to the cache; padding, slot -1, is left out.
+// store writes keys and values to the cache, except for padding (slot -1).
 func (p *pass) store(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	kv, qkv, ld, slot := r.geo.kv.Len(), r.buf.qkv, r.qkvWidth, p.in.slot
 	keys := r.geo.heads.Len() * hd
-	s := r.ByRows(p.n, 16*kv*hd) // each element of a key goes to a cache line of its own
+	s := r.ByRows(p.n, 16*kv*hd) // each element of a key goes to a different cache line
 	r.Launch(device.Kernel{
 		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: op.Grid(p.n, 1),
 		Args: []device.Arg{op.Floats(p.n, kv, hd), op.Floats(p.n, kv, hd), op.Ints(p.n)},
@@ -120,7 +120,7 @@ func (p *pass) attention(cache *kvCache) {
 	}, s.Chunks(), func(chunk int) {
 		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			tile := i % tiles
-			if p.mode == Extend { // the last tiles of a prompt see the most positions: begin with them
+			if p.mode == Extend { // the last tiles of a prompt see the most positions, so start with them
 				tile = tiles - 1 - tile
 			}
 			p.attendTile(cache, p.in.tile[3*tile:][:3], i/tiles)
@@ -137,7 +137,7 @@ type attendScratch struct {
 
 var attendScratches = sync.Pool{New: func() any { return new(attendScratch) }}
 
-// attendTile computes the query heads that share KV head kv, for the tokens of one tile.
+// attendTile computes the query heads that share KV head kv for the tokens of one tile.
 func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	seq, row, n := int(tile[0]), int(tile[1]), int(tile[2])
@@ -152,7 +152,7 @@ func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	scale := float32(1 / math.Sqrt(float64(hd)))
 	q := r.buf.qkv[row*r.qkvWidth+kv*group*hd:]
 	out := r.buf.attn[row*r.headsWidth+kv*group*hd:]
-	if n == 1 { // the heads of the group are the rows
+	if n == 1 { // the rows are the heads of the group
 		for range group {
 			s.lengths = append(s.lengths, length)
 		}

@@ -9,12 +9,12 @@ import (
 // BlockLen is the number of positions in a block of the KV cache.
 const BlockLen = tensor.BlockLen
 
-// Mode says what kind of forward step a batch is.
+// Mode is the kind of a forward step.
 type Mode uint8
 
-// The kinds of forward steps.
+// Kinds of forward steps.
 const (
-	Extend Mode = iota // prefill: any number of new tokens a sequence
+	Extend Mode = iota // prefill: any number of new tokens per sequence
 	Decode             // one new token for each sequence
 )
 
@@ -23,19 +23,19 @@ func (m Mode) String() string { return [...]string{"EXTEND", "DECODE"}[m&1] }
 // Seq is one sequence's part of a batch.
 type Seq struct {
 	Tokens []int32 // the new tokens
-	Start  int     // position of the first of them; what lies before is in the cache
-	// Blocks is the block table: block i holds the positions from i·BlockLen on. It covers at least the new tokens.
+	Start  int     // position of the first of them; earlier positions are in the cache
+	// Blocks is the block table: block i holds the positions from i·BlockLen on. It must cover the new tokens.
 	Blocks   []int32
-	WantAll  bool // logits after every new token, not after the last alone
-	NoLogits bool // none: the chunk of a prompt that goes on
+	WantAll  bool // return logits after every new token, not only after the last
+	NoLogits bool // return no logits: a prompt chunk that is not the last
 }
 
-// Batch is one forward step. All ranks of a model are given the same.
+// Batch is one forward step. All ranks of a model must get the same batch.
 type Batch struct {
 	Mode Mode
 	Seqs []Seq
-	// Stored, unless it is nil, is called for each layer of the rank, numbered over the model, when the layer's keys
-	// and values of the batch are in the cache. It must not block. For Extend alone.
+	// Stored, if set, is called for each layer of the rank, numbered over the model, when the batch's keys and values
+	// of the layer are in the cache. It must not block. Extend only.
 	Stored func(layer int)
 }
 
@@ -48,7 +48,7 @@ func (b *Batch) Tokens() int {
 	return n
 }
 
-// check tells why a batch cannot run.
+// check returns an error if a batch cannot run.
 func (r *Runner) check(b *Batch) error {
 	if n := len(b.Seqs); n == 0 || n > r.opt.MaxSeqs {
 		return fmt.Errorf("batch of %d sequences; want 1 to %d", n, r.opt.MaxSeqs)
@@ -91,9 +91,9 @@ func (r *Runner) checkSeq(mode Mode, s *Seq) error {
 // blocksFor returns the number of blocks that hold n positions.
 func blocksFor(n int) int { return (n + BlockLen - 1) / BlockLen }
 
-// inputs is what the kernels of one pass read: the batch, laid out in one buffer so that one copy brings it to the
-// device. Sizes are fixed when it is made, so a captured graph finds each new batch in the same place. Rows past the
-// batch (a graph's padding) have token 0, position 0, slot -1 and a block of zeros.
+// inputs is the batch as the kernels of one pass read it, laid out in one buffer so that one copy brings it to the
+// device. Its sizes are fixed, so a captured graph finds each new batch in the same place. Rows past the batch (a
+// graph's padding) have token 0, position 0, slot -1 and a block of zeros.
 type inputs struct {
 	buf    []int32
 	seqs   int
@@ -101,10 +101,10 @@ type inputs struct {
 	n      []int32
 	tokens []int32 // [rows]
 	pos    []int32 // [rows]
-	slot   []int32 // [rows]: block·BlockLen + place in it, or -1: keep nothing
+	slot   []int32 // [rows]: block·BlockLen + offset in it, or -1: store nothing
 	table  []int32 // [seqs][width]
 	tile   []int32 // [tiles][3]: sequence, first row, rows; tokens that attend together
-	pick   []int32 // [rows]: rows whose logits are wanted, in order
+	pick   []int32 // [rows]: rows whose logits are requested, in order
 }
 
 func newInputs(rows, seqs, width, tiles int) *inputs {
@@ -133,7 +133,7 @@ func tilesOf(b *Batch) int {
 	return n
 }
 
-// fill lays out a batch and returns how many rows of logits it wants. zeros is the block that padding looks at.
+// fill lays out a batch and returns the number of requested logits rows. zeros is the block that padding reads.
 func (in *inputs) fill(b *Batch, zeros int) (picked int) {
 	row, tile := 0, 0
 	for i := range b.Seqs {
@@ -156,7 +156,7 @@ func (in *inputs) fill(b *Batch, zeros int) (picked int) {
 		}
 	}
 	in.n[0] = int32(row)
-	for pad := len(b.Seqs); pad < in.seqs; pad++ { // a decode: one row a sequence
+	for pad := len(b.Seqs); pad < in.seqs; pad++ { // a decode: one row per sequence
 		in.tokens[row], in.pos[row], in.slot[row], in.pick[row] = 0, 0, -1, int32(row)
 		in.table[pad*in.width] = int32(zeros)
 		copy(in.tile[3*tile:], []int32{int32(pad), int32(row), 1})

@@ -10,8 +10,9 @@ import (
 // BuiltinPrefix marks a model path that names a built-in configuration.
 const BuiltinPrefix = "builtin:"
 
-// The built-in configurations: small enough for any machine, of the real architectures, and divisible for TP 1, 2, 4
-// and EP 2. Their vocabulary is that of the built-in tokenizer: 256 bytes, special tokens (256 begins a text, 257 ends it) and made-up words.
+// builtins are the built-in configurations. They are small enough for any machine, use the real architectures, and are
+// divisible for TP 1, 2, 4 and EP 2. Their vocabulary is that of the built-in tokenizer: 256 bytes, special tokens (256
+// begins a text, 257 ends it) and made-up words.
 var builtins = map[string]string{
 	"llama-tiny": `{
 		"architectures": ["LlamaForCausalLM"], "model_type": "llama", "dtype": "bfloat16",
@@ -31,8 +32,8 @@ var builtins = map[string]string{
 // Builtins lists the names of the built-in configurations, sorted.
 func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 
-// BuiltinConfig returns a built-in configuration by its name, with or without BuiltinPrefix. Its weights are
-// [Dummy]'s.
+// BuiltinConfig returns a built-in configuration by its name, with or without BuiltinPrefix. Its weights come from
+// [Dummy].
 func BuiltinConfig(name string, overrides []byte) (*Config, error) {
 	text, ok := builtins[strings.TrimPrefix(name, BuiltinPrefix)]
 	if !ok {

@@ -2,9 +2,9 @@ package model
 
 import "github.com/stepscope/stepscope/internal/reference/engine/tensor"
 
-// kvCache is the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
-// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.AttendRows reads them. Block NumBlocks is always zero. The
-// blocks of a head follow each other, so that one is read ahead while that before it is worked on.
+// kvCache holds the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
+// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.AttendRows reads them. Block NumBlocks is always zero.
+// The blocks of a head are adjacent, so that the next one is prefetched while one is processed.
 type kvCache struct {
 	heads, blocks, size int // size: elements of a block of one head
 	k, v                []float32
@@ -24,7 +24,7 @@ func (c *kvCache) value(block int32, head int) []float32 {
 	return c.v[(head*c.blocks+int(block))*c.size:][:c.size:c.size]
 }
 
-// KVBytesPerBlock returns the memory that one block of BlockLen positions takes on a rank, over all its layers.
+// KVBytesPerBlock returns the memory of one block of BlockLen positions on a rank, over all its layers, in bytes.
 func (c *Config) KVBytesPerBlock(s Shard) (int64, error) {
 	g, err := c.cut(s)
 	if err != nil {
@@ -34,15 +34,14 @@ func (c *Config) KVBytesPerBlock(s Shard) (int64, error) {
 	return int64(g.layers.Len()) * int64(g.kv.Len()) * int64(c.HeadDim) * BlockLen * keyAndValue * float32Bytes, nil
 }
 
-// Stored says what of the model's keys and values this rank has: layers and KV heads
-// lo ≤ i < hi.
+// Stored returns this rank's part of the model's keys and values: layers and KV heads lo ≤ i < hi.
 func (r *Runner) Stored() (layers, heads [2]int) {
 	g := r.geo
 	return [2]int{g.layers.Lo, g.layers.Hi}, [2]int{g.kv.Lo, g.kv.Hi}
 }
 
-// KV gives the memory of n blocks from one on, in a layer and a KV head numbered over
-// the model: keys and values, n·head_dim·BlockLen elements each.
+// KV returns the memory of n consecutive blocks, from block on, in a layer and a KV head numbered over the model: keys
+// and values, n·head_dim·BlockLen elements each.
 func (r *Runner) KV(layer, head int, block int32, n int) (k, v []float32) {
 	c := r.kv[layer-r.geo.layers.Lo]
 	at := ((head-r.geo.kv.Lo)*c.blocks + int(block)) * c.size

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Config is the architecture of a decoder-only transformer with RMSNorm, rotary positions, grouped-query attention
-// and SwiGLU, with or without experts. Sizes are in elements.
+// Config is the architecture of a decoder-only transformer with RMSNorm, rotary positions, grouped-query attention and
+// SwiGLU, with or without experts. Sizes are in elements.
 type Config struct {
-	Architecture string // a name of Hugging Face transformers, such as "LlamaForCausalLM"
+	Architecture string // name in Hugging Face transformers, such as "LlamaForCausalLM"
 	ModelType    string // "llama", "qwen2", "qwen3", "qwen3_moe"
 	DType        string // of the checkpoint: "float32", "bfloat16", "float16"
 
@@ -16,14 +16,14 @@ type Config struct {
 	Hidden       int
 	Layers       int
 	Heads        int // query heads
-	KVHeads      int // Heads is a multiple of it
+	KVHeads      int // divides Heads
 	HeadDim      int
 	Intermediate int // width of the dense feed-forward
 	MaxPositions int // max_position_embeddings
 	NormEps      float64
 	Rope         Rope
 
-	TiedEmbeddings bool // the head is the embedding
+	TiedEmbeddings bool // the output head is the embedding
 	QKVBias        bool
 	OBias          bool
 	MLPBias        bool
@@ -34,23 +34,22 @@ type Config struct {
 	MoEIntermediate int   // width of one expert
 	NormTopK        bool  // the weights of the chosen experts sum to 1
 	SparseStep      int   // layers with (i+1) % SparseStep == 0 have experts
-	DenseLayers     []int // layers without experts all the same (mlp_only_layers)
+	DenseLayers     []int // layers without experts despite SparseStep (mlp_only_layers)
 
 	BOS int32   // -1: none
 	EOS []int32 // any of them ends a sequence
 
-	// Notes names what the configuration holds and this package does not read. None of it is known to change the
-	// result.
+	// Notes lists configuration members that this package ignores. None of them is known to change the result.
 	Notes []string
 }
 
-// HasExperts tells whether layer i has experts in the place of the dense feed-forward.
+// HasExperts reports whether layer i has experts instead of the dense feed-forward.
 func (c *Config) HasExperts(i int) bool {
 	return c.Experts > 0 && (i+1)%c.SparseStep == 0 && !slices.Contains(c.DenseLayers, i)
 }
 
-// ContextLen returns the largest number of positions of a sequence: max_position_embeddings, times the factor of a
-// rotary scaling that does not say what it was scaled from (as SGLang's get_context_length does).
+// ContextLen returns the largest number of positions of a sequence: max_position_embeddings, multiplied by the factor
+// of a rotary scaling that does not name its original length (as in SGLang's get_context_length).
 func (c *Config) ContextLen() int {
 	if c.Rope.Original > 0 || c.Rope.Factor <= 1 {
 		return c.MaxPositions
@@ -58,7 +57,7 @@ func (c *Config) ContextLen() int {
 	return int(c.Rope.Factor * float64(c.MaxPositions))
 }
 
-// Params returns the number of parameters, tied ones once.
+// Params returns the number of parameters. Tied ones count once.
 func (c *Config) Params() int64 {
 	n := int64(c.Vocab) * int64(c.Hidden)
 	if !c.TiedEmbeddings {
@@ -89,14 +88,15 @@ func (c *Config) Params() int64 {
 	return n + h
 }
 
-// limits bound the sizes so that no product of two overflows and a broken file asks for no absurd memory.
+// Limits of sizes. They keep the product of any two from overflowing and a broken file from requesting absurd amounts
+// of memory.
 const (
 	maxWidth  = 1 << 20
 	maxVocab  = 1 << 24
 	maxLayers = 1 << 12
 )
 
-// Check returns what makes the configuration impossible.
+// Check returns an error if the configuration is impossible.
 func (c *Config) Check() error {
 	for _, f := range []struct {
 		name   string

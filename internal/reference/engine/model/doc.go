@@ -1,15 +1,15 @@
 // Package model runs transformers of the Llama and Qwen families on the software GPU of package device: the
 // configuration and weights of a Hugging Face directory, one rank's share of them, and the forward pass.
 //
-// A [Config] describes the architecture, a [Source] yields the weights by their Hugging Face names, and a [Runner] is
-// one rank: its shard of the weights, its blocks of the KV cache, and [Runner.Forward], which computes one [Batch].
-// The layers of a rank's work are:
+// A [Config] describes the architecture and a [Source] yields the weights by their Hugging Face names. A [Runner] is
+// one rank: its shard of the weights, its blocks of the KV cache, and [Runner.Forward], which computes one [Batch]. The
+// files, in the order of a rank's work:
 //
-//	config.go hf.go rope.go builtin.go              what the model is
-//	names.go                                        which tensors its weights are; package hf reads them
+//	config.go hf.go rope.go builtin.go              the architecture
+//	names.go                                        its weight tensors; package hf reads them
 //	open.go                                         both, for a model path
-//	shard.go weights.go                             which part of them a rank holds
-//	batch.go cache.go runner.go                     what is asked of a forward pass, and the memory it works in
+//	shard.go weights.go                             the part of them that a rank holds
+//	batch.go cache.go runner.go                     the input of a forward pass, and its memory
 //	forward.go ops.go attention.go moe.go launch.go the pass: one launch for each operation
 //	graph.go                                        decode steps as replayed graphs
 //

@@ -5,20 +5,20 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/op"
 )
 
-// pass is one forward pass over a laid-out batch: launches and nothing else. It is run directly, or once inside a
-// capture and then replayed.
+// pass is one forward pass over a laid-out batch. It consists of launches only. It is run directly, or captured once
+// and then replayed.
 type pass struct {
 	r      *Runner
 	in     *inputs
 	mode   Mode
-	n      int // rows, padding included
+	n      int // rows, including padding
 	stored func(layer int)
 }
 
 // Forward computes one batch: it launches the pass, waits for it and returns the logits, [vocab] each, in the order of
-// the sequences: one row after a sequence's last token, or one after each of its tokens, or none, as it asked. They
-// are valid until the next Forward. A rank of an earlier pipeline stage returns none. All ranks must be given equal
-// batches in the same order. After an error of a collective the rank is of no further use.
+// the sequences. A sequence gets one row after its last token, one row after each of its tokens, or none, as requested.
+// The rows are valid until the next Forward. A rank of an earlier pipeline stage returns none. All ranks must get equal
+// batches in the same order. After an error in a collective the rank is unusable.
 func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	if err := r.check(b); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	for i := range b.Seqs {
 		width = max(width, blocksFor(b.Seqs[i].Start+len(b.Seqs[i].Tokens)))
 	}
-	// Two buffers: the host's, and the device's that kernels read.
+	// Two buffers: one for the host, and one on the device, which kernels read.
 	tokens, seqs, tiles := b.Tokens(), len(b.Seqs), tilesOf(b)
 	host, in := newInputs(tokens, seqs, width, tiles), newInputs(tokens, seqs, width, tiles)
 	picked := host.fill(b, r.opt.NumBlocks)
@@ -44,7 +44,7 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	return p.logits(picked)
 }
 
-// body runs the stage's layers. What it leaves is in x, normalized in h for the last stage.
+// body runs the stage's layers. The result is in x; for the last stage it is normalized in h.
 func (p *pass) body() {
 	r := p.r
 	x, h := r.buf.x[:p.n*r.cfg.Hidden], r.buf.h[:p.n*r.cfg.Hidden]
@@ -68,7 +68,7 @@ func (p *pass) stage(x, h []float32) {
 		p.reduce(x)
 		p.leave(&r.mod.embed)
 	}
-	var pending []float32 // what the last block adds to the residual stream, fused into the next norm
+	var pending []float32 // output of the last block, added to the residual stream by the next norm
 	for i := range r.w.layers {
 		p.layer(i, x, h, pending)
 		pending = h
@@ -82,8 +82,8 @@ func (p *pass) stage(x, h []float32) {
 	p.leave(&r.mod.norm)
 }
 
-// layer runs one decoder layer: x is the residual stream, to which pending is still to be added; what the layer adds
-// last is left in h.
+// layer runs one decoder layer. x is the residual stream without pending, which layer adds. The layer's last addend is
+// left in h.
 func (p *pass) layer(i int, x, h, pending []float32) {
 	r := p.r
 	y, m := &r.w.layers[i], &r.mod.layers[i]
@@ -135,10 +135,10 @@ func (p *pass) reduce(buf []float32) {
 	}
 }
 
-// logits runs the head for the picked rows, as many at once as there is memory for, and waits.
+// logits runs the head for the picked rows, as many at once as fit in memory, and waits.
 func (p *pass) logits(picked int) ([][]float32, error) {
 	r := p.r
-	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the step before
+	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the previous step
 	out := r.buf.results[:0]
 	if !r.geo.last() || picked == 0 {
 		return nil, r.Stream.Synchronize()
@@ -151,7 +151,7 @@ func (p *pass) logits(picked int) ([][]float32, error) {
 			return nil, err
 		}
 		from := r.buf.logits
-		if picked > room { // prompts whose every logit is asked for: the buffer serves several times
+		if picked > room { // prompts with all logits requested: the buffer is reused several times
 			from = append([]float32(nil), from[:n*vocab]...)
 		}
 		for i := range n {
@@ -183,7 +183,7 @@ func (p *pass) head(pick []int32, n int) {
 		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			row := r.buf.logits[i*c.Vocab:][:c.Vocab]
 			for rank := range g.TPSize {
-				// What pads the last ranks' parts falls off the end of the row.
+				// The padding of the last ranks' parts lies beyond the end of the row.
 				copy(row[min(rank*g.vocabWidth, c.Vocab):], parts[(rank*n+i)*g.vocabWidth:][:g.vocabWidth])
 			}
 		}

@@ -6,14 +6,14 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// decodeGraph is a captured decode step of a fixed number of sequences. Its kernels read the batch from in, so a
+// decodeGraph is a captured decode step for a fixed number of sequences. Its kernels read the batch from in, so a
 // replay needs one upload and one launch.
 type decodeGraph struct {
 	host, in *inputs
 	graph    *device.Graph
 }
 
-// graphSize returns the captured size that the batch is padded to; 0: none is large enough, or the batch asks for
+// graphSize returns the captured size that the batch is padded to, or 0 if none is large enough or the batch needs
 // something that the graph does not do.
 func (r *Runner) graphSize(b *Batch) int {
 	for i := range b.Seqs {
@@ -41,7 +41,7 @@ func (r *Runner) CaptureGraphs() error {
 	return nil
 }
 
-// captured returns the graph of a size, captured if it is not yet.
+// captured returns the graph of a size and captures it if needed.
 func (r *Runner) captured(size int) (*decodeGraph, error) {
 	if g := r.graphs[size]; g != nil {
 		return g, nil
@@ -62,7 +62,7 @@ func (r *Runner) captured(size int) (*decodeGraph, error) {
 	return g, nil
 }
 
-// replay runs a decode batch as the graph of size sequences.
+// replay runs a decode batch with the graph for size sequences.
 func (r *Runner) replay(b *Batch, size int) ([][]float32, error) {
 	g, err := r.captured(size)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// LoadConfig reads config.json of a Hugging Face directory, and the end tokens of generation_config.json beside it.
-// overrides, if not empty, is a JSON object (SGLang's --json-model-override-args) whose keys take the place of the
-// file's; a null takes one away.
+// LoadConfig reads config.json of a Hugging Face directory, and the end tokens from generation_config.json beside it.
+// overrides, if not empty, is a JSON object (SGLang's --json-model-override-args) whose keys replace the file's; a null
+// removes one.
 func LoadConfig(dir string, overrides []byte) (*Config, error) {
 	path := filepath.Join(dir, "config.json")
 	data, err := hf.ReadSmall(path)
@@ -55,7 +55,7 @@ func LoadConfig(dir string, overrides []byte) (*Config, error) {
 	return c, nil
 }
 
-// family is what transformers takes for granted of an architecture.
+// family holds the defaults of transformers for an architecture.
 type family struct {
 	modelType string
 	eps       float64
@@ -71,7 +71,7 @@ var families = map[string]family{
 	"Qwen3MoeForCausalLM": {modelType: "qwen3_moe", eps: 1e-6, qkNorm: true, moe: true},
 }
 
-// Architectures lists what can be loaded, sorted.
+// Architectures lists the supported architectures, sorted.
 func Architectures() []string { return slices.Sorted(maps.Keys(families)) }
 
 // ParseConfig is LoadConfig for the text of a config.json.
@@ -132,7 +132,7 @@ func (r keys) config() (*Config, error) {
 	if ids := r.IDs("bos_token_id"); len(ids) > 0 {
 		c.BOS = ids[0]
 	}
-	if !f.qkvBias { // Qwen2's is no option
+	if !f.qkvBias { // Qwen2 always has the bias
 		c.QKVBias = r.Bool("attention_bias", false)
 		c.OBias = c.QKVBias
 	}
@@ -148,7 +148,7 @@ func (r keys) config() (*Config, error) {
 	return c, r.Err
 }
 
-// architecture is the one name of "architectures", or the one that belongs to "model_type".
+// architecture is the only name in "architectures", or the one for "model_type".
 func (r keys) architecture() string {
 	names := r.Strings("architectures")
 	modelType := r.Str("model_type", "")
@@ -182,8 +182,8 @@ func (r keys) experts(c *Config) {
 	}
 }
 
-// rope reads "rope_parameters" (transformers 5) or "rope_theta" and "rope_scaling" (before). Of both the second, which
-// is then an override, says the scaling.
+// rope reads "rope_parameters" (transformers 5) or "rope_theta" and "rope_scaling" (earlier versions). If both are
+// present, the latter is an override and sets the scaling.
 func (r keys) rope(c *Config) Rope {
 	theta := r.Float("rope_theta", 10000)
 	p := r.Object("rope_parameters")
@@ -231,7 +231,7 @@ func (r keys) rope(c *Config) Rope {
 	return rope
 }
 
-// refuse reports features that change the result and are not implemented.
+// refuse reports unsupported features that would change the result.
 func (r keys) refuse(c *Config) {
 	if act := r.Str("hidden_act", "silu"); act != "silu" {
 		r.Fail("hidden_act %q is not supported; this engine has silu", act)
@@ -263,7 +263,7 @@ func (r keys) refuse(c *Config) {
 	}
 }
 
-// harmless are members that speak of training, of generation defaults or of the file itself.
+// harmless are members that concern training, generation defaults or the file itself.
 var harmless = set(
 	"_name_or_path", "transformers_version", "initializer_range", "use_cache", "pad_token_id", "attention_dropout",
 	"hidden_dropout", "resid_pdrop", "embd_pdrop", "pretraining_tp", "output_router_logits", "router_aux_loss_coef",

@@ -5,13 +5,13 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/comm"
 )
 
-// Groups are a rank's ends of the groups it works in; nil where the group is the rank alone.
+// Groups are a rank's ends of its communicator groups. A group of one rank is nil.
 type Groups struct {
 	TP device.Comm // in the order of TPRank
 	PP device.Comm // in the order of PPRank
 }
 
-// upload copies what the host wrote to the buffer that kernels read. The host's may be written again after a sync.
+// upload copies the host's buffer to the buffer that kernels read. The host's may be written again after a sync.
 func (r *Runner) upload(dst, src *inputs) error {
 	return r.Stream.Copy(comm.Bytes(dst.buf), comm.Bytes(src.buf))
 }

@@ -6,29 +6,31 @@ import (
 	"strings"
 )
 
-// Annotations follow the modules that SGLang makes of the same checkpoint. Without Options.Markers there are those of a
-// layer and its four parts, by their names in the checkpoint. With them every call of a module has one, and its text is
-// that of SGLang's layer-wise NVTX markers (PytHooks in python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python dict of
-// the module's path, the sizes of its own parameters and those of the tensors that it is given by position.
+// Annotations follow the modules that SGLang builds from the same checkpoint. Without Options.Markers they cover a
+// layer and its four parts, by their names in the checkpoint. With Options.Markers every module call has one. Its text
+// is that of SGLang's layer-wise NVTX markers (PytHooks in python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python
+// dict of the module's path, the sizes of its own parameters, and the sizes of the tensors passed by position.
 //
-// Of a diffusion pipeline's text encoder (Options.Component) the texts are short, as SGLang's DiffusionNvtxHooks write
-// them: stage, component and path, and the sizes of all tensors, keywords too, each of a batch of one. Its encoder has
-// what a language model has in "model" at its root (multimodal_gen/runtime/models/encoders/qwen3.py, 0.5.23).
+// For the text encoder of a diffusion pipeline (Options.Component) the texts are short, as SGLang's DiffusionNvtxHooks
+// writes them: stage, component and path, and the sizes of all tensors including keyword arguments, for a batch of one.
+// At its root the encoder has the modules that a language model has in "model"
+// (multimodal_gen/runtime/models/encoders/qwen3.py, 0.5.23).
 //
-// What SGLang does without calling a module has no marker here either: the whole network, whose forward ModelRunner calls
-// past the hooks; the head, of which LogitsProcessor takes the weights; the norms of query and key heads, one fused kernel.
+// Operations that SGLang runs without a module call have no marker here either: the whole network, whose forward
+// ModelRunner calls without the hooks; the head, since LogitsProcessor uses its weights directly; and the norms of
+// query and key heads, one fused kernel.
 
-// module is a call of a module as annotations show it.
+// module is a module call as shown by annotations.
 type module struct {
-	text string // of the annotation; "": it has none
+	text string // of the annotation; "": none
 
 	head   string  // of a marker, up to its inputs; "": text is fixed
 	inputs []sizes // of a marker
-	short  bool    // it is of a pipeline's component
-	rows   int     // that text is for
+	short  bool    // it belongs to a pipeline's component
+	rows   int     // that text is valid for
 }
 
-// sizes are those of a tensor. A negative first one counts in rows of the pass.
+// sizes are the sizes of a tensor. A negative first one is a multiple of the pass's rows.
 type sizes []int
 
 // param is a parameter of a module.
@@ -37,7 +39,7 @@ type param struct {
 	sizes
 }
 
-// modules are those that a rank calls in a pass.
+// modules are the modules that a rank calls in a pass.
 type modules struct {
 	model, embed, norm, logits module
 	layers                     []layerModules // of the stage
@@ -45,11 +47,11 @@ type modules struct {
 
 type layerModules struct {
 	layer, inputNorm, selfAttn, qkv, rotary, attn, o, postNorm, mlp module
-	gateUp, act, down                                               module // of a dense feed-forward
-	gate, topK, experts                                             module // of one with experts
+	gateUp, act, down                                               module // dense feed-forward
+	gate, topK, experts                                             module // feed-forward with experts
 }
 
-// modules describes those of the rank, with the sizes of its shard.
+// modules describes the rank's modules, with the sizes of its shard.
 func (r *Runner) modules() modules {
 	h, g := r.cfg.Hidden, r.geo
 	rows, hidden := sizes{-1}, sizes{-1, h}
@@ -74,7 +76,7 @@ func (r *Runner) modules() modules {
 		}
 		name := fmt.Sprintf("model.layers.%d", i)
 		q, kv := sizes{-1, r.headsWidth}, sizes{-1, g.kv.Len() * r.cfg.HeadDim}
-		inAttn, inSelf := []sizes{q, kv, kv}, []sizes(nil) // called with keywords, which are not seen
+		inAttn, inSelf := []sizes{q, kv, kv}, []sizes(nil) // called with keywords, which hooks do not see
 		if r.opt.Component != "" {
 			heads := func(width int) sizes { return sizes{-1, width / r.cfg.HeadDim, r.cfg.HeadDim} }
 			inAttn, inSelf = []sizes{heads(q[1]), heads(kv[1]), heads(kv[1])}, []sizes{rows, hidden}
@@ -110,7 +112,7 @@ func (r *Runner) modules() modules {
 
 func params(name string, dims ...int) []param { return []param{{name, dims}} }
 
-// biased are the parameters of a product of out × in.
+// biased returns the parameters of a linear layer of out × in.
 func biased(bias bool, out, in int) []param {
 	p := params("weight", out, in)
 	if bias {
@@ -119,7 +121,7 @@ func biased(bias bool, out, in int) []param {
 	return p
 }
 
-// module describes one: plain is its annotation without markers, path where it is in the network.
+// module describes a module. plain is its annotation without markers, path its place in the network.
 func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module {
 	if !r.opt.Markers {
 		return module{text: plain}
@@ -142,7 +144,7 @@ func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module
 	return module{head: b.String(), inputs: inputs}
 }
 
-// marker is the text of a call with so many rows.
+// marker is the text of a call with that many rows.
 func (m *module) marker(rows int) string {
 	b, begin, end := []byte(m.head), ", 'Inputs': [", "}"
 	if m.short {
@@ -161,7 +163,7 @@ func (m *module) marker(rows int) string {
 	return string(append(b, end...))
 }
 
-// append writes the sizes as a Python list.
+// append appends the sizes as a Python list.
 func (s sizes) append(b []byte, rows int) []byte {
 	b = append(b, '[')
 	for i, n := range s {
@@ -176,7 +178,7 @@ func (s sizes) append(b []byte, rows int) []byte {
 	return append(b, ']')
 }
 
-// enter annotates what follows as a call of m, until leave.
+// enter begins the annotation of a call of m. leave ends it.
 func (p *pass) enter(m *module) {
 	if m.head != "" && m.rows != p.n {
 		m.rows, m.text = p.n, m.marker(p.n)

@@ -6,23 +6,23 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// A layer with experts runs in six launches. route picks K experts for each token; align sorts the (token, expert)
-// pairs of this rank's experts by expert; permute gathers the tokens in that order; two grouped products with the
-// activation between run each expert over its rows; combine adds up each token's outputs. Tokens of experts that other
-// ranks hold add nothing here; the all-reduce after the layer brings their part.
+// A layer with experts runs in six launches. route picks K experts for each token. align sorts the (token, expert)
+// pairs of this rank's experts by expert. permute gathers the tokens in that order. Two grouped products, with the
+// activation between them, run each expert over its rows. combine sums each token's outputs. Tokens of experts on other
+// ranks add nothing here; the all-reduce after the layer brings their part.
 //
-// How many rows an expert has is known only on the device, so kernels are launched for the most there can be and look
-// at the offsets when they run, as grouped kernels of GPUs do: a captured graph stays right for every routing.
+// The number of rows of an expert is known only on the device. So kernels are launched for the maximum and read the
+// offsets when they run, like grouped kernels on GPUs: a captured graph is valid for every routing.
 
-// moeBuffers hold the pairs, at most rows·K of them.
+// moeBuffers hold at most rows·K pairs.
 type moeBuffers struct {
 	logits  []float32 // [rows][experts]
 	ids     []int32   // [rows·K]: expert
 	weights []float32 // [rows·K]
 	offsets []int32   // [local experts + 1]: rows of each expert in the sorted order
-	next    []int32   // [local experts]: where align puts an expert's next pair
+	next    []int32   // [local experts]: position of an expert's next pair in align
 	source  []int32   // [rows·K]: token of a sorted row
-	place   []int32   // [rows·K]: sorted row of a pair, -1: another rank's
+	place   []int32   // [rows·K]: sorted row of a pair, -1: on another rank
 	x       []float32 // [rows·K][hidden]
 	gateUp  []float32 // [rows·K][2·width]
 	act     []float32 // [rows·K][width]
@@ -39,7 +39,7 @@ func newMoEBuffers(c *Config, g *geometry, rows int) *moeBuffers {
 	}
 }
 
-// pairs is how many sorted rows there are; it is known when align has run.
+// pairs is the number of sorted rows. It is known once align has run.
 func (m *moeBuffers) pairs() int { return int(m.offsets[len(m.offsets)-1]) }
 
 // experts launches h = Σ weight·expert(h) over the chosen experts; h is [n][hidden].
@@ -65,7 +65,7 @@ func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 	p.reduce(h)
 }
 
-// route turns the router's logits into probabilities and picks the K largest, the first of equals.
+// route turns the router's logits into probabilities and picks the K largest; ties go to the first.
 func (p *pass) route() {
 	r, m, c := p.r, p.r.moe, p.r.cfg
 	k := c.ExpertsPerToken
@@ -80,7 +80,7 @@ func (p *pass) route() {
 	})
 }
 
-// topK overwrites logits.
+// topK picks the largest probabilities. It overwrites logits.
 func topK(logits []float32, ids []int32, weights []float32, norm bool) {
 	tensor.Softmax(logits)
 	var sum float32
@@ -97,7 +97,7 @@ func topK(logits []float32, ids []int32, weights []float32, norm bool) {
 	}
 }
 
-// align sorts the pairs of the real rows by expert, tokens in order.
+// align sorts the pairs of the rows without padding by expert, with tokens in order.
 func (p *pass) align() {
 	r, m, k, mine := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.geo.experts
 	in := p.in
@@ -143,7 +143,7 @@ func (p *pass) permute(h []float32) {
 	})
 }
 
-// grouped launches one product for each expert over its rows, in one kernel.
+// grouped launches one product per expert over its rows, in one kernel.
 func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []expert, of func(*expert) op.Linear) {
 	r, m := p.r, p.r.moe
 	w := of(&experts[0])
@@ -162,7 +162,7 @@ func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []exp
 	})
 }
 
-// combine launches h[i] = Σ weight·out over the token's pairs of this rank, in the order of its choice.
+// combine launches h[i] = Σ weight·out over the token's pairs on this rank, in the order in which they were chosen.
 func (p *pass) combine(h []float32) {
 	r, m, k, width := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.cfg.Hidden
 	s := r.ByRows(p.n, 2*k*width)

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// Tensors returns the shape of every tensor that a checkpoint of the architecture holds, by its Hugging Face name.
+// Tensors returns the shape of every tensor in a checkpoint of the architecture, by its Hugging Face name.
 func (c *Config) Tensors() map[string][]int {
 	m := map[string][]int{
 		"model.embed_tokens.weight": {c.Vocab, c.Hidden},
@@ -62,8 +62,8 @@ func layerName(i int, module string) string { return fmt.Sprintf("model.layers.%
 
 func expertName(e int) string { return fmt.Sprintf("mlp.experts.%d", e) }
 
-// CheckSource tells whether src holds the tensors of c, each of the right shape, and none that c leaves out: a bias
-// that nobody adds would be a silent error.
+// CheckSource returns an error unless src holds exactly the tensors of c, each with the right shape. Extra tensors are
+// errors too: an unused bias would silently change the result.
 func (c *Config) CheckSource(src hf.Source) error {
 	want := c.Tensors()
 	for _, name := range src.Names() {
@@ -82,8 +82,8 @@ func (c *Config) CheckSource(src hf.Source) error {
 	return nil
 }
 
-// unused are tensors that checkpoints carry and nothing needs: the frequencies of old exports, and the head beside the
-// embedding that it is tied to.
+// unused reports whether checkpoints carry a tensor that is not needed: the frequencies of old exports, and a head that
+// is tied to the embedding.
 func unused(c *Config, name string) bool {
 	return strings.HasSuffix(name, ".rotary_emb.inv_freq") || c.TiedEmbeddings && name == "lm_head.weight"
 }

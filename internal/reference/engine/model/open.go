@@ -8,13 +8,13 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// dummySeed makes the dummy weights of every run the same.
+// dummySeed makes the dummy weights the same in every run.
 const dummySeed = 1
 
 // Open returns the configuration and the weights of a model path: BuiltinPrefix and a name, or a Hugging Face
-// directory. With dummy the directory's weights are not looked at and random ones take their place (SGLang's
-// --load-format dummy). overrides are those of [LoadConfig]. The weights are checked against the configuration; close
-// them when all ranks are loaded.
+// directory. With dummy, random weights replace the directory's, which are not read (SGLang's --load-format dummy).
+// overrides are those of [LoadConfig]. The weights are checked against the configuration. Close them when all ranks are
+// loaded.
 func Open(path string, dummy bool, overrides []byte) (c *Config, src hf.Source, closeSource func() error, err error) {
 	nothing := func() error { return nil }
 	if strings.HasPrefix(path, BuiltinPrefix) {

@@ -6,7 +6,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// embed looks up the tokens: x is [rows][hidden].
+// embed launches the lookup of the tokens: x is [rows][hidden].
 func (p *pass) embed(x []float32) {
 	r, h := p.r, p.r.cfg.Hidden
 	s := r.ByRows(p.n, h)
@@ -21,7 +21,7 @@ func (p *pass) embed(x []float32) {
 	})
 }
 
-// norm launches h = RMSNorm(x), after x += add unless add is nil; all are [n][hidden].
+// norm launches h = RMSNorm(x), after x += add if add is not nil; all are [n][hidden].
 func (p *pass) norm(h, x, add, weight []float32) {
 	p.r.RMSNorm(h, x, add, weight, p.r.cfg.Hidden, p.n, p.r.cfg.NormEps)
 }

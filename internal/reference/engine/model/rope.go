@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// RopeType names how the frequencies of the rotary positions are scaled to contexts longer than the training's.
+// RopeType names the scaling of rotary frequencies to contexts longer than in training.
 type RopeType string
 
-// The types that are known, by the names of Hugging Face's rope_type.
+// Supported types, by their names in Hugging Face's rope_type.
 const (
 	RopeDefault RopeType = "default"
 	RopeLinear  RopeType = "linear"
@@ -16,7 +16,7 @@ const (
 	RopeYaRN    RopeType = "yarn"
 )
 
-// Rope is a rotary position embedding (Su et al., arXiv:2104.09864): element pair i of a head turns by
+// Rope is a rotary position embedding (Su et al., arXiv:2104.09864): element pair i of a head is rotated by
 // position·theta^(-2i/head_dim), scaled. The formulas are those of transformers' modeling_rope_utils.py.
 type Rope struct {
 	Type     RopeType
@@ -27,8 +27,8 @@ type Rope struct {
 	LowFreq, HighFreq float64 // llama3
 
 	BetaFast, BetaSlow float64 // yarn
-	Attention          float64 // yarn: factor of cos and sin; 0: from the others
-	MScale, MScaleAll  float64 // yarn; 0: not given
+	Attention          float64 // yarn: factor of cos and sin; 0: derived from the others
+	MScale, MScaleAll  float64 // yarn; 0: unset
 	NoTruncate         bool    // yarn: the range of the ramp is not rounded outwards
 }
 
@@ -82,7 +82,7 @@ func (r *Rope) frequencies(dim int) (inv []float64, scale float64) {
 	return inv, scale
 }
 
-// llama3 divides the slow frequencies by the factor, leaves the fast ones and blends between.
+// llama3 divides the slow frequencies by the factor, keeps the fast ones and blends between them.
 func (r *Rope) llama3(inv []float64) {
 	old := float64(r.Original)
 	for i, f := range inv {
@@ -136,8 +136,8 @@ type ropeTable struct {
 	cos, sin []float32
 }
 
-// table computes the rotations of the first n positions of heads of dim elements. Frequencies and angles are rounded
-// to float32 before the cosine, as transformers has them: at position 100 000 the rounding is visible.
+// table computes the rotations of the first n positions of heads of dim elements. Frequencies and angles are rounded to
+// float32 before the cosine, as in transformers: at position 100 000 the rounding is visible.
 func (r *Rope) table(dim, n int) *ropeTable {
 	inv, scale := r.frequencies(dim)
 	t := &ropeTable{half: dim / 2, cos: make([]float32, n*dim/2), sin: make([]float32, n*dim/2)}

@@ -10,25 +10,24 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Options size a Runner. Zero values are the defaults.
+// Options size a Runner. Zero values mean the defaults.
 type Options struct {
 	Format    tensor.Format // of the weight matrices; see FormatFor
 	NumBlocks int           // blocks of BlockLen positions in the KV cache; default 64
-	MaxTokens int           // new tokens of one batch; default 2048
-	MaxSeqs   int           // sequences of one batch; default 64
+	MaxTokens int           // maximum new tokens of one batch; default 2048
+	MaxSeqs   int           // maximum sequences of one batch; default 64
 
-	// NoGraphs runs decode steps op by op, not as replayed graphs.
+	// NoGraphs runs decode steps op by op instead of replaying graphs.
 	NoGraphs bool
-	// GraphSizes are the batch sizes that graphs are captured for; a decode batch is padded to the next one, and
-	// larger ones than the last run op by op. Default: 1, 2, 4, then multiples of 4 up to 32, of 8 up to 128, of 16
-	// up to MaxSeqs.
+	// GraphSizes are the batch sizes that graphs are captured for. A decode batch is padded to the next size; larger
+	// ones run op by op. Default: 1, 2, 4, then multiples of 4 up to 32, of 8 up to 128, of 16 up to MaxSeqs.
 	GraphSizes []int
-	// Encoder leaves out the last layer, the final norm and the head: the runner has no other use than [Runner.Encode].
+	// Encoder omits the last layer, the final norm and the head: the runner then only supports [Runner.Encode].
 	Encoder bool
-	// Markers annotates each call of a module by the text of SGLang's layer-wise NVTX markers.
+	// Markers annotates each module call with the text of SGLang's layer-wise NVTX markers.
 	Markers bool
-	// Component names a component of a diffusion pipeline with its stage, "TextEncodingStage.text_encoder": markers are of
-	// that form. "": a language model's.
+	// Component names a component of a diffusion pipeline and its stage, "TextEncodingStage.text_encoder", for its form
+	// of markers. "": markers of a language model.
 	Component string
 }
 
@@ -71,8 +70,8 @@ func graphSizes(most int) []int {
 	return append(sizes, most)
 }
 
-// FormatFor returns how weights of a checkpoint's dtype are kept when nobody says otherwise: float32 as it is, the
-// 16-bit types as bf16 with products of bf16 pairs, as GPUs do.
+// FormatFor returns the default format for weights of a checkpoint's dtype: float32 stays as it is; the 16-bit types
+// are kept as bf16 with products of bf16 pairs, as on GPUs.
 func FormatFor(dtype string) tensor.Format {
 	if dtype == "float32" {
 		return tensor.F32
@@ -80,8 +79,8 @@ func FormatFor(dtype string) tensor.Format {
 	return tensor.BF16Dot
 }
 
-// Runner is one rank: its shard of the weights, its KV cache, and the memory of a forward pass. It is used by one
-// goroutine.
+// Runner is one rank: its shard of the weights, its KV cache, and the memory of a forward pass. Only one goroutine may
+// use it.
 type Runner struct {
 	cfg         *Config
 	geo         *geometry
@@ -93,20 +92,20 @@ type Runner struct {
 	rope        *ropeTable
 	kv          []*kvCache // of each layer of the stage
 
-	rows       int // most rows of a pass
-	positions  int // most positions of a sequence
+	rows       int // maximum rows of a pass
+	positions  int // maximum positions of a sequence
 	headsWidth int // query heads · head_dim
 	qkvWidth   int
 	mod        modules
 	buf        buffers
-	moe        *moeBuffers // nil: no layer of the stage has experts
+	moe        *moeBuffers // nil: the stage has no layers with experts
 	graphs     map[int]*decodeGraph
 }
 
 // buffers are the activations of a pass. Every row of every buffer belongs to one token.
 type buffers struct {
 	x       []float32 // [rows][hidden]: the residual stream
-	h       []float32 // [rows][hidden]: what the next layer reads, or the last one wrote
+	h       []float32 // [rows][hidden]: input of the next layer, or output of the last
 	qkv     []float32 // [rows][qkvWidth]
 	attn    []float32 // [rows][headsWidth]
 	gateUp  []float32 // [rows][2·ffn]
@@ -119,7 +118,7 @@ type buffers struct {
 }
 
 // NewRunner loads a rank's weights and allocates its memory. Launches go to the default stream of dev. src is not
-// needed afterwards; that it fits cfg is for the caller to ask [Config.CheckSource] once.
+// needed afterwards. The caller must check once, with [Config.CheckSource], that src fits cfg.
 func NewRunner(cfg *Config, src hf.Source, shard Shard, dev *device.Device, groups Groups, opt Options) (*Runner, error) {
 	geo, err := cfg.cut(shard)
 	if err != nil {
@@ -191,10 +190,10 @@ func (r *Runner) allocate() {
 // Config returns the model's configuration.
 func (r *Runner) Config() *Config { return r.cfg }
 
-// Last tells whether this rank's Forward returns logits: it is of the last pipeline stage.
+// Last reports whether this rank's Forward returns logits, because it belongs to the last pipeline stage.
 func (r *Runner) Last() bool { return r.geo.last() }
 
-// WeightBytes returns the memory of the rank's packed matrices.
+// WeightBytes returns the memory of the rank's packed matrices in bytes.
 func (r *Runner) WeightBytes() int64 {
 	n := 0
 	add := func(ws ...op.Linear) {

@@ -6,10 +6,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/op"
 )
 
-// Shard is a rank's place in the job. A tensor-parallel group (TP) cuts every layer: query heads, feed-forward width
-// and vocabulary; KV heads are replicated when there are fewer than ranks. An expert-parallel size (EP), which divides
-// the tensor-parallel one, gives whole experts to EP parts of that group, and what is left of it (TP/EP ranks) cuts
-// the width of each expert, as SGLang does. A pipeline (PP) cuts the list of layers. Zero sizes count as 1.
+// Shard is a rank's coordinates in the job. A tensor-parallel group (TP) splits every layer: query heads, feed-forward
+// width and vocabulary; KV heads are replicated if there are fewer than ranks. The expert-parallel size (EP) divides
+// the TP size. It splits the group into EP parts with whole experts; the TP/EP ranks of a part split the width of each
+// expert, as in SGLang. A pipeline (PP) splits the list of layers. Zero sizes count as 1.
 type Shard struct {
 	TPRank, TPSize int
 	PPRank, PPSize int
@@ -28,18 +28,18 @@ type geometry struct {
 	heads  op.Span // query heads
 	kv     op.Span // KV heads
 	ffn    op.Span // of Intermediate
-	vocab  op.Span // rows of embedding and head that are there
-	// vocabWidth is what each rank's part of the vocabulary is padded to.
+	vocab  op.Span // existing rows of embedding and head
+	// vocabWidth is the padded size of each rank's part of the vocabulary.
 	vocabWidth int
 	experts    op.Span // of Experts
 	expertFFN  op.Span // of MoEIntermediate
-	headless   bool    // the last layer and what follows it are left out
+	headless   bool    // without the last layer, the final norm and the head
 }
 
 func (g *geometry) first() bool { return g.PPRank == 0 }
 func (g *geometry) last() bool  { return !g.headless && g.PPRank == g.PPSize-1 }
 
-// cut returns the share of rank s, or says which size does not divide.
+// cut returns the share of rank s, or an error that names the size that does not divide.
 func (c *Config) cut(s Shard) (*geometry, error) {
 	s = s.normal()
 	switch {
@@ -85,7 +85,7 @@ func (c *Config) cut(s Shard) (*geometry, error) {
 	return g, nil
 }
 
-// CheckShard tells whether the model can be cut so.
+// CheckShard returns an error if the model cannot be split that way.
 func (c *Config) CheckShard(s Shard) error {
 	_, err := c.cut(s)
 	return err

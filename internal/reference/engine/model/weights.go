@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// weights are a rank's share. Packing doubles as the cut: only the rows and columns that the rank owns are read.
+// weights are a rank's share. Packing also does the split: it reads only the rows and columns that the rank owns.
 type weights struct {
 	embed  *embedding // first stage
 	layers []layer    // of the stage
@@ -19,8 +19,8 @@ type weights struct {
 	head   op.Linear  // last stage; rows are the rank's part of the vocabulary
 }
 
-// embedding is the rank's rows of the token table, as float32 or, for the bf16 formats, half as large. A tied one is
-// looked up in the packed head instead.
+// embedding holds the rank's rows of the token table, as float32 or, for the bf16 formats, in half the size. A tied
+// embedding is looked up in the packed head instead.
 type embedding struct {
 	rows op.Span // of the vocabulary
 	f32  []float32
@@ -28,7 +28,7 @@ type embedding struct {
 	tied *tensor.Matrix
 }
 
-// row writes the embedding of a token to dst, zeros if another rank has it.
+// row writes the embedding of a token to dst, or zeros if another rank has it.
 func (e *embedding) row(token int, dst []float32) {
 	if token < e.rows.Lo || token >= e.rows.Hi {
 		clear(dst)
@@ -52,8 +52,8 @@ type layer struct {
 	qkv, o       op.Linear
 	qNorm, kNorm []float32 // nil: none
 	ffn          expert    // dense
-	router       op.Linear // experts; all of them, on every rank
-	experts      []expert  // the rank's
+	router       op.Linear // with experts; every rank has all rows
+	experts      []expert  // on this rank
 }
 
 // expert is a SwiGLU feed-forward: gateUp has the rows of gate, then those of up.
@@ -140,7 +140,7 @@ func (l *loader) layer(i int) layer {
 		y.ffn = l.expert(name("mlp"), g.ffn)
 		return y
 	}
-	// The router picks experts: float32 keeps ranks and formats of one mind.
+	// The router picks experts: with float32 all ranks and formats pick the same.
 	format := l.Format
 	l.Format = tensor.F32
 	y.router = l.Rows(op.RowsOf{Module: name("mlp.gate"), Rows: op.Span{Lo: 0, Hi: c.Experts}})

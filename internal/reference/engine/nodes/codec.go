@@ -9,19 +9,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Messages begin with a byte that says what they are. On the channel of a replica
-// node 0 sends
+// Messages begin with a byte that gives their kind. On the channel of a replica node 0 sends
 //
-//	step     the step
+//	step     the step                  answered by done
 //	start    rank, window, options     answered by done
 //	stop     rank, window
 //	pause    rank, 0 or 1
 //
-// and gets, for each step and start,
+// and the other nodes answer
 //
 //	done     error, fatal error, rows of logits, elements of a row; padding to 8; float32
 //
-// Numbers are unsigned varints, texts a length and bytes.
+// Numbers are unsigned varints. Texts are a length and bytes.
 const (
 	msgStep byte = iota + 1
 	msgStart
@@ -36,7 +35,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// step is a forward step as other nodes are told of it.
+// step is a forward step as sent to other nodes.
 type step struct {
 	name, requests string
 	batch          model.Batch
@@ -73,8 +72,7 @@ func appendStep(b []byte, s *step) []byte {
 	return b
 }
 
-// parser reads a message; after the first thing that is not there it gives zeros
-// and bad is set.
+// parser reads a message. After the first missing field it returns zeros and sets bad.
 type parser struct {
 	rest []byte
 	bad  bool
@@ -111,7 +109,7 @@ func (p *parser) text() string {
 	return s
 }
 
-// list reads numbers; each takes a byte or more.
+// list reads a list of numbers, each of one byte or more.
 func (p *parser) list() []int32 {
 	out := make([]int32, 0, p.number(len(p.rest)))
 	for range cap(out) {
@@ -122,7 +120,7 @@ func (p *parser) list() []int32 {
 
 const mostNumber = 1 << 40
 
-// parseStep reads what follows msgStep.
+// parseStep reads a message after msgStep.
 func parseStep(text []byte) (*step, error) {
 	p := &parser{rest: text}
 	s := &step{}
@@ -142,13 +140,13 @@ func parseStep(text []byte) (*step, error) {
 	return s, nil
 }
 
-// answer is what a node says of a step, or of the start of a recording.
+// answer is a node's answer to a step or to the start of a recording.
 type answer struct {
 	err, fatal string
 	rows       [][]float32
 }
 
-// parts is the message of an answer.
+// parts returns the message of an answer.
 func (a *answer) parts() [][]byte {
 	width := 0
 	if len(a.rows) > 0 {
@@ -166,7 +164,7 @@ func (a *answer) parts() [][]byte {
 	return parts
 }
 
-// parseAnswer reads a whole frame that lies at a multiple of 8; the rows are in it.
+// parseAnswer reads a whole frame that is aligned to 8. The returned rows point into it.
 func parseAnswer(frame []byte) (*answer, error) {
 	p := &parser{rest: frame}
 	if p.byte() != msgDone {

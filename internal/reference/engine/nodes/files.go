@@ -18,16 +18,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// What other nodes recorded is fetched over the bulk lane. Node 0 asks
+// Recordings of other nodes are fetched over the bulk lane. Node 0 sends
 //
-//	fetch    window, what, name of the file
+//	fetch    window, kind, name of the file
 //	forget   window
 //
-// and gets the compressed trace, or the memory's history as triples of 8 bytes (time,
-// address, bytes), in pieces, and then how it ended:
+// and receives, in pieces, the compressed trace or the memory history as triples of 8 bytes (time, address, bytes),
+// followed by the outcome:
 //
 //	piece    window, bytes
-//	end      window, error, records that found no room, SHA-256 of the bytes
+//	end      window, error, records that did not fit, SHA-256 of the bytes
 const (
 	msgFetch byte = iota + 1
 	msgPiece
@@ -35,7 +35,7 @@ const (
 	msgForget
 )
 
-// What can be fetched.
+// Kinds of fetches.
 const (
 	fetchTrace byte = iota
 	fetchMemory
@@ -43,12 +43,12 @@ const (
 
 const (
 	pieceLen = 128 << 10
-	// piecesAhead is how many pieces wait for who writes them; then the connection
-	// waits, which has nothing else to bring.
+	// piecesAhead is the number of pieces queued for the writer. Beyond it the connection waits, which has nothing else
+	// to carry.
 	piecesAhead = 8
 )
 
-// Files fetches what other nodes recorded, on node 0.
+// Files fetches recordings of other nodes, on node 0.
 type Files struct {
 	m    *mesh.Mesh
 	ch   *mesh.Channel
@@ -58,7 +58,7 @@ type Files struct {
 	open map[uint32]chan []byte
 }
 
-// NewFiles takes the bulk lane.
+// NewFiles opens the channel of files on the bulk lane.
 func NewFiles(m *mesh.Mesh) *Files {
 	f := &Files{m: m, ch: m.Channel(filesChannel, mesh.Bulk), open: map[uint32]chan []byte{}}
 	f.ch.Receive(func(_ int, frame []byte) {
@@ -80,10 +80,10 @@ func NewFiles(m *mesh.Mesh) *Files {
 	return f
 }
 
-// next numbers a recording.
+// next returns the number of a new recording.
 func (f *Files) next() uint32 { return f.last.Add(1) }
 
-// fetch brings something of a recording, and the number of lost records.
+// fetch fetches a part of a recording and returns the number of lost records.
 func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) (lost int64, err error) {
 	in := make(chan []byte, piecesAhead)
 	f.mu.Lock()
@@ -93,7 +93,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 		f.mu.Lock()
 		delete(f.open, id)
 		f.mu.Unlock()
-		// The reader of the connection may wait to hand on what nobody wants.
+		// The connection's reader may be blocked on a piece that nobody reads any more.
 		for {
 			select {
 			case frame := <-in:
@@ -115,7 +115,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 			lost, done, err := f.piece(w, sum, frame)
 			if err != nil && failed == nil {
 				failed = fmt.Errorf("from node %d at %s: %w", node, f.m.Host(node), err)
-				w = io.Discard // what is on its way must not be taken for what is asked for next
+				w = io.Discard // pieces in flight must not be taken for those of the next fetch
 			}
 			if done {
 				return lost, failed
@@ -126,7 +126,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 	}
 }
 
-// piece takes one frame of a file.
+// piece handles one frame of a file.
 func (f *Files) piece(w io.Writer, sum hash.Hash, frame []byte) (lost int64, done bool, err error) {
 	defer f.ch.Free(frame)
 	p := parser{rest: frame}
@@ -150,7 +150,7 @@ func (f *Files) piece(w io.Writer, sum hash.Hash, frame []byte) (lost int64, don
 	return lost, true, nil
 }
 
-// recording is what a rank on another node did in a window.
+// recording is a window of a rank on another node.
 type recording struct {
 	files *Files
 	node  int
@@ -160,7 +160,7 @@ type recording struct {
 
 var _ engine.Zipped = (*recording)(nil)
 
-// WriteZipped writes the trace as its node compressed it.
+// WriteZipped writes the trace as compressed by its node.
 func (r *recording) WriteZipped(w io.Writer, m device.Meta) error {
 	lost, err := r.files.fetch(w, r.node, r.id, fetchTrace, m.Name)
 	r.lost = max(r.lost, lost)
@@ -182,7 +182,7 @@ func (r *recording) WriteKineto(w io.Writer, m device.Meta) error {
 	return err
 }
 
-// DeviceMemory hands out what was allocated and freed.
+// DeviceMemory calls f for each allocation and free.
 func (r *recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) error {
 	var rest []byte
 	_, err := r.files.fetch(writerFunc(func(p []byte) {
@@ -195,7 +195,7 @@ func (r *recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) err
 	return err
 }
 
-// Lost is asked last: its node can forget the recording.
+// Lost must be the last call: it lets the node forget the recording.
 func (r *recording) Lost() int64 {
 	_ = r.files.ch.Send(r.node, binary.AppendUvarint([]byte{msgForget}, uint64(r.id)))
 	return r.lost
@@ -208,11 +208,11 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sender answers fetches, on the other nodes.
+// sender answers fetches, on nodes other than node 0.
 type sender struct {
 	ch *mesh.Channel
 	id uint32
-	// sum is over the bytes that were sent.
+	// sum covers all sent bytes.
 	sum hash.Hash
 	buf []byte
 }
@@ -239,7 +239,7 @@ func (s *sender) flush() error {
 	return err
 }
 
-// end says how it ended.
+// end sends the outcome.
 func (s *sender) end(err error, lost int64) {
 	if err == nil {
 		err = s.flush()

@@ -17,12 +17,12 @@ import (
 func appendOptions(b []byte, opt device.RecordOptions) []byte {
 	text, err := json.Marshal(opt)
 	if err != nil {
-		panic(err) // flags and a number
+		panic(err) // only flags and a number
 	}
 	return append(b, text...)
 }
 
-// follower is what a node that is not node 0 does for the replicas it has ranks of.
+// follower runs a node other than node 0, for the replicas it has ranks of.
 type follower struct {
 	m     *mesh.Mesh
 	files *mesh.Channel
@@ -34,15 +34,14 @@ type follower struct {
 	writing    sync.Mutex // one file at a time: serving needs the cores
 }
 
-// recorded is one window of a rank. It may be fetched before it is stopped, since
-// these go over different lanes.
+// recorded is one window of a rank. A fetch may arrive before the stop, because they use different lanes.
 type recorded struct {
 	stopped chan struct{}
-	rec     engine.Recording // nil: there was none
+	rec     engine.Recording // nil: none
 	meta    device.Meta
 }
 
-// recording is that of a number.
+// recording returns the recording with a number.
 func (f *follower) recording(id uint32) *recorded {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,13 +61,12 @@ type follows struct {
 	queue chan []byte
 }
 
-// messagesAhead is more than node 0 sends without an answer: it stops and pauses all
-// ranks of a node between two steps.
+// messagesAhead exceeds the number of messages that node 0 sends without an answer: between two steps it stops and
+// pauses all ranks of a node.
 const messagesAhead = 8192
 
-// Follow runs steps for node 0, on the ranks that this node has of each replica
-// (by number), until node 0 leaves, the mesh ends by an error, which is returned, or
-// ctx ends.
+// Follow runs steps for node 0 on this node's ranks of each replica (keyed by number). It returns when node 0 leaves,
+// when ctx ends, or when an error ends the mesh, which it returns.
 func Follow(ctx context.Context, m *mesh.Mesh, replicas map[int]*engine.Ranks) error {
 	ctx, stop := context.WithCancel(ctx)
 	f := &follower{m: m, files: m.Channel(filesChannel, mesh.Bulk), ended: ctx.Done(), recordings: map[uint32]*recorded{}}
@@ -105,7 +103,7 @@ func Follow(ctx context.Context, m *mesh.Mesh, replicas map[int]*engine.Ranks) e
 	}
 }
 
-// message does what node 0 asks for.
+// message executes a message of node 0.
 func (r *follows) message(frame []byte) {
 	p := &parser{rest: frame}
 	switch kind := p.byte(); kind {
@@ -141,7 +139,7 @@ func (r *follows) message(frame []byte) {
 	}
 }
 
-// rank is that of this node which a message is about; nil: there is none.
+// rank returns this node's rank that a message names, or nil.
 func (r *follows) rank(p *parser) *engine.Rank {
 	n := p.number(1 << 16)
 	list := r.ranks.Ranks()
@@ -166,7 +164,7 @@ func (r *follows) answer(rows [][]float32, err error) {
 	}
 }
 
-// fetch sends what was recorded. It is called by the reader of the connection.
+// fetch sends a recording. The connection's reader calls it.
 func (f *follower) fetch(_ int, frame []byte) {
 	p := &parser{rest: frame}
 	kind, id := p.byte(), uint32(p.number(1<<32-1))
@@ -211,8 +209,8 @@ func (f *follower) fetch(_ int, frame []byte) {
 	})
 }
 
-// clockOf is what a trace says of its clock: by how much that of node 0's host was
-// ahead. It is a hint: what a merge goes by are the collectives.
+// clockOf describes a trace's clock: the lead of the clock of node 0's host. It is a hint only: a merge aligns traces
+// by collectives.
 type clockOf struct {
 	Reference string `json:"reference"`
 	mesh.Offset

@@ -12,21 +12,20 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Group is the ranks of one data-parallel rank, some or all of them on other nodes.
-// It is an engine.Group; Forward and the recorders are for the scheduler's
-// goroutine.
+// Group is the ranks of one data-parallel rank, some or all of them on other nodes. It implements engine.Group. Only
+// the scheduler's goroutine may call Forward and the recorders.
 type Group struct {
 	m      *mesh.Mesh
 	ch     *mesh.Channel
-	local  *engine.Ranks // nil: none is here
+	local  *engine.Ranks // nil: no ranks on this node
 	others []int         // nodes
 	list   []engine.Rank
 	files  *Files
 
 	answers chan reply
-	held    []byte // the frame that the rows of the last step lie in
+	held    []byte // frame that holds the rows of the last step
 	buf     []byte
-	windows atomic.Int32 // recordings that are on
+	windows atomic.Int32 // open recordings
 
 	mu    sync.Mutex
 	fatal error
@@ -37,15 +36,14 @@ type reply struct {
 	frame []byte
 }
 
-// About is what a node tells of one of its ranks.
+// About is a node's description of one of its ranks.
 type About struct {
-	Rank   int // of the whole layout
+	Rank   int // number in the whole layout
 	Host   string
 	Device device.DeviceInfo
 }
 
-// NewGroup makes the group of replica dp. about says of all ranks of the layout
-// where they are.
+// NewGroup creates the group of replica dp. about describes all ranks of the layout.
 func NewGroup(m *mesh.Mesh, l Layout, dp int, local *engine.Ranks, about map[int]About, files *Files) *Group {
 	g := &Group{m: m, ch: m.Channel(stepChannels+uint32(dp), mesh.Fast), local: local, files: files}
 	near := []engine.Rank{}
@@ -76,7 +74,7 @@ func NewGroup(m *mesh.Mesh, l Layout, dp int, local *engine.Ranks, about map[int
 // Ranks lists the ranks of all nodes.
 func (g *Group) Ranks() []engine.Rank { return g.list }
 
-// Err is the error after which no step can succeed.
+// Err returns the error after which no step can succeed.
 func (g *Group) Err() error {
 	if err := g.m.Err(); err != nil {
 		return err
@@ -116,7 +114,7 @@ func (g *Group) Forward(s sched.Step) ([][]float32, error) {
 		a, frame, oneErr := g.await()
 		switch {
 		case oneErr != nil:
-			err = oneErr // it is the cause of what else failed
+			err = oneErr // the cause of all other failures
 		case a.rows != nil:
 			rows, g.held = a.rows, frame
 		default:
@@ -135,8 +133,7 @@ func (g *Group) Forward(s sched.Step) ([][]float32, error) {
 	return rows, nil
 }
 
-// await takes the answer of a node. The frame is the caller's when there is no
-// error.
+// await returns the answer of a node. Without an error, the caller owns the frame.
 func (g *Group) await() (*answer, []byte, error) {
 	var r reply
 	select {
@@ -164,7 +161,7 @@ func (g *Group) await() (*answer, []byte, error) {
 	return a, r.frame, nil
 }
 
-// Close closes what is here; the other nodes close theirs when node 0 leaves.
+// Close closes this node's ranks. The other nodes close theirs when node 0 leaves.
 func (g *Group) Close() error {
 	if g.local != nil {
 		return g.local.Close()
@@ -172,7 +169,7 @@ func (g *Group) Close() error {
 	return nil
 }
 
-// recorder is that of a rank on another node.
+// recorder is the recorder of a rank on another node.
 type recorder struct {
 	g    *Group
 	node int

@@ -9,10 +9,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// Layout says which node runs which rank: ranks are numbered over the whole layout,
-// tensor parallel innermost, then pipeline stages, then replicas, and each node
-// takes as many in a row. So a node has stages or replicas of its own as far as
-// there are enough, and else a part of a tensor-parallel group, as in SGLang.
+// Layout assigns ranks to nodes. Ranks are numbered over the whole layout: tensor parallel innermost, then pipeline
+// stages, then replicas. Each node gets an equal run of consecutive ranks. So a node has whole replicas or stages if
+// there are enough, and otherwise a part of a tensor-parallel group, as in SGLang.
 type Layout struct {
 	Sizes engine.Sizes
 	Nodes int
@@ -24,7 +23,7 @@ func (l Layout) ranks() int   { return l.replica() * max(l.Sizes.DP, 1) }
 // PerNode is the number of ranks of each node.
 func (l Layout) PerNode() int { return l.ranks() / l.Nodes }
 
-// Check tells whether each node gets as many.
+// Check returns an error unless all nodes get the same number of ranks.
 func (l Layout) Check() error {
 	if n := l.ranks(); n%l.Nodes != 0 {
 		return fmt.Errorf("--nnodes %d: the %d ranks of tp-size × pp-size × dp-size cannot be spread evenly", l.Nodes, n)
@@ -35,7 +34,7 @@ func (l Layout) Check() error {
 // At is the node of a rank.
 func (l Layout) At(rank int) int { return rank / l.PerNode() }
 
-// Name is what runs on a node, for messages.
+// Name describes a node's ranks, for messages.
 func (l Layout) Name(node int) string {
 	n := l.PerNode()
 	if n == 1 {
@@ -44,7 +43,7 @@ func (l Layout) Name(node int) string {
 	return fmt.Sprintf("ranks %d-%d", node*n, node*n+n-1)
 }
 
-// Has tells whether a node has ranks of a replica.
+// Has reports whether a node has ranks of a replica.
 func (l Layout) Has(dp, node int) bool { return slices.Contains(l.members(dp), node) }
 
 // members lists the nodes that have ranks of a replica.
@@ -57,16 +56,16 @@ func (l Layout) members(dp int) []int {
 	return out
 }
 
-// The channels of the mesh.
+// Channels of the mesh.
 const (
 	setupChannel uint32 = 1
 	filesChannel uint32 = 2
-	stepChannels uint32 = 1 << 16 // and the replica
-	tpChannels   uint32 = 2 << 16 // and the group
+	stepChannels uint32 = 1 << 16 // plus the replica
+	tpChannels   uint32 = 2 << 16 // plus the group
 	ppChannels   uint32 = 3 << 16
 )
 
-// Spread is how NewRanks finds the ranks of other nodes.
+// Spread lets NewRanks connect to the ranks of other nodes.
 func (l Layout) Spread(m *mesh.Mesh) *engine.Spread {
 	return &engine.Spread{Here: m.Node(), At: l.At, Line: func(kind string, index int) device.Line {
 		first := tpChannels

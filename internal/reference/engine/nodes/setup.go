@@ -9,15 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// Setup is the talk before the first step: each node tells node 0 what it has room
-// for, node 0 tells all the same plan, and each tells what it has made of it.
+// Setup is the exchange before the first step: each node reports its capacity to node 0, node 0 sends all nodes the
+// same plan, and each node reports the result.
 type Setup struct {
 	m  *mesh.Mesh
 	ch *mesh.Channel
 	in chan reply
 }
 
-// NewSetup begins the talk.
+// NewSetup begins the exchange.
 func NewSetup(m *mesh.Mesh) *Setup {
 	s := &Setup{m: m, ch: m.Channel(setupChannel, mesh.Fast), in: make(chan reply, 4*m.Nodes())}
 	s.ch.Receive(func(node int, frame []byte) { s.in <- reply{node, frame} }, func(error) {})
@@ -33,7 +33,7 @@ func (s *Setup) Tell(node int, v any) error {
 	return s.ch.Send(node, text)
 }
 
-// Hear takes the next message, of any node.
+// Hear receives the next message of any node.
 func (s *Setup) Hear(ctx context.Context, v any) (node int, err error) {
 	select {
 	case r := <-s.in:

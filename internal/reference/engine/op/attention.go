@@ -7,21 +7,21 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Attention is the working memory of attention in which every row looks at all.
+// Attention is the working memory of attention in which every row attends to all rows.
 type Attention struct {
 	Heads, hd int
 	k, v      []float32 // [heads][blocks] of hd·BlockLen
 	blocks    int
 }
 
-// NewAttention makes the memory for so many heads, elements of a head, and rows.
+// NewAttention allocates the memory for the given number of heads, elements per head, and rows.
 func NewAttention(heads, hd, rows int) *Attention {
 	blocks := (rows + tensor.BlockLen - 1) / tensor.BlockLen
 	size := heads * blocks * hd * tensor.BlockLen
 	return &Attention{Heads: heads, hd: hd, blocks: blocks, k: make([]float32, size), v: make([]float32, size)}
 }
 
-// at is a block of a head.
+// at returns a block of a head.
 func (a *Attention) at(kv []float32, head, block int) []float32 {
 	size := a.hd * tensor.BlockLen
 	return kv[(head*a.blocks+block)*size:][:size:size]
@@ -30,8 +30,8 @@ func (a *Attention) at(kv []float32, head, block int) []float32 {
 // tileRows is the number of rows that attend together.
 const tileRows = 48
 
-// Store launches what brings queries, keys and values of n rows of qkv, [n][3·heads·hd], into place: turn changes the
-// heads of a row beforehand.
+// Store launches the copy of queries, keys and values of n rows of qkv, [n][3·heads·hd], into the layout of attention.
+// turn first modifies the heads of a row.
 func (a *Attention) Store(l *Launcher, name, as string, qkv []float32, n int, turn func(row int, heads []float32)) {
 	width := a.Heads * a.hd
 	l.Each(device.Kernel{Name: name, Op: as, Args: []device.Arg{Floats(n, 3*a.Heads, a.hd)}}, n, 20*width, func(rows Span) {

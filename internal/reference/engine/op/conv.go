@@ -8,22 +8,22 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Plane is a stack of pictures, [h][w][c].
+// Plane is a stack of images, [h][w][c].
 type Plane struct {
 	H, W, C int
 	Data    []float32
 }
 
-// NewPlane makes one of zeros.
+// NewPlane returns a plane of zeros.
 func NewPlane(h, w, c int) Plane { return Plane{h, w, c, make([]float32, h*w*c)} }
 
 // Rows is the number of pixels.
 func (p Plane) Rows() int { return p.H * p.W }
 
-// As is the same memory with other sizes.
+// As returns the same memory with other sizes.
 func (p Plane) As(h, w, c int) Plane { return Plane{h, w, c, p.Data[:h*w*c]} }
 
-// Conv is a convolution with stride 1 that keeps the size: its sides are odd.
+// Conv is a convolution with stride 1 and odd sides that keeps the size.
 type Conv struct {
 	Linear
 	In, Out int
@@ -54,13 +54,12 @@ func (l *Loader) Conv(name string) Conv {
 	return c
 }
 
-// convRows is the number of pixels that are gathered before they are multiplied: what is gathered stays in the second
-// level cache.
+// convRows is the number of pixels gathered per product: they stay in the second-level cache.
 const convRows = 96
 
 var convScratches = sync.Pool{New: func() any { return new([]float32) }}
 
-// Conv launches y = the convolution of x, each of whose pixels stands for up×up.
+// Conv launches y = the convolution of x, with each pixel of x repeated up×up times.
 func (l *Launcher) Conv(c *Conv, y, x Plane, up int) Plane {
 	y = y.As(x.H*up, x.W*up, c.Out)
 	n, cols := y.Rows(), c.Cols
@@ -93,10 +92,10 @@ func (l *Launcher) Conv(c *Conv, y, x Plane, up int) Plane {
 	return y
 }
 
-// gather copies what the pixel (row, col) of the enlarged picture sees; zeros lie around it.
+// gather copies the neighbourhood of pixel (row, col) of the enlarged image. Pixels outside are zero.
 func (c *Conv) gather(dst []float32, x Plane, row, col, up int) {
 	reach, width := c.Side/2, c.Side*x.C
-	if up == 1 && col >= reach && col+reach < x.W { // the pixels of a row lie side by side
+	if up == 1 && col >= reach && col+reach < x.W { // the pixels of a row are adjacent
 		for dy := range c.Side {
 			from, to := row+dy-reach, dst[dy*width:][:width]
 			if from < 0 || from >= x.H {

@@ -7,22 +7,22 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Loader reads a rank's share of weights, on one goroutine. The first error stays in Err, and later reads give nothing.
-// Packing doubles as the cut: only the rows and columns that are asked for are read.
+// Loader reads a rank's share of weights, on one goroutine. The first error is kept in Err, and later reads return
+// nothing. Packing also does the split: it reads only the requested rows and columns.
 type Loader struct {
 	Src    hf.Source
 	Format tensor.Format
 	Err    error
 }
 
-// RowsOf is some rows of a module's weight and bias.
+// RowsOf selects rows of a module's weight and bias.
 type RowsOf struct {
 	Module string
 	Rows   Span
-	Order  func(row int) int // the row that stands at this place; nil: each at its own
+	Order  func(row int) int // source row for each row; nil: unchanged
 }
 
-// Rows packs the given rows of one or more modules of equal input, one after the other.
+// Rows packs the given rows of one or more modules of equal input width, one after the other.
 func (l *Loader) Rows(parts ...RowsOf) Linear {
 	n, cols := 0, 0
 	for _, p := range parts {
@@ -40,7 +40,7 @@ func (l *Loader) Rows(parts ...RowsOf) Linear {
 			bias = append(bias, b...)
 		}
 	}
-	p, at := 0, 0 // the part that row r is of, and its first row
+	p, at := 0, 0 // the part with row r, and its first row
 	return Linear{Bias: bias, Matrix: tensor.Pack(n, cols, l.Format, func(r int, dst []float32) {
 		for r-at >= parts[p].Rows.Len() {
 			at += parts[p].Rows.Len()
@@ -70,7 +70,7 @@ func (l *Loader) matrix(module string) (rows, cols int) {
 	return shape[0], shape[1]
 }
 
-// Columns packs some columns of a module: its output is a summand of the whole, so one rank alone adds the bias.
+// Columns packs some columns of a module. Its output is a summand of the whole, so only one rank adds the bias.
 func (l *Loader) Columns(module string, cols Span, addBias bool) Linear {
 	rows, width := l.matrix(module)
 	if l.Err != nil {

@@ -1,5 +1,5 @@
-// Package op launches what every network on the device is made of: products with weights, activations, norms. It cuts a
-// kernel into chunks for the device's workers.
+// Package op launches the operations that all networks on the device share: products with weights, activations, norms.
+// It splits a kernel into chunks for the device's workers.
 package op
 
 import (
@@ -7,32 +7,32 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Launcher launches on one stream of a device with so many workers.
+// Launcher launches on one stream of a device with Workers workers.
 type Launcher struct {
 	Stream  *device.Stream
 	Workers int
 }
 
-// Grid is the sizes of a launch that a trace shows. They follow from the work, never from the number of workers, so
-// that two captures can be compared.
+// Grid is the grid of a launch as shown in a trace. It depends on the work, never on the number of workers, so that two
+// captures are comparable.
 func Grid(x, y int) [3]int32 { return [3]int32{int32(max(x, 1)), int32(max(y, 1)), 1} }
 
-// block is the tile that all kernels are made of: 64 outputs.
+// block is the tile of all kernels: 64 outputs.
 var block = [3]int32{tensor.PanelRows, 1, 1}
 
-// Launch queues a kernel of the given chunks.
+// Launch queues a kernel with the given number of chunks.
 func (l *Launcher) Launch(k device.Kernel, chunks int, run func(chunk int)) {
 	k.Block, k.Chunks, k.Run = block, chunks, run
 	l.Stream.Launch(k)
 }
 
-// Floats is a tensor of float32 as an argument.
+// Floats describes a float32 tensor as an argument.
 func Floats(dims ...int) device.Arg { return device.Tensor(device.Float32, dims...) }
 
-// Ints is one of int32.
+// Ints describes an int32 tensor as an argument.
 func Ints(dims ...int) device.Arg { return device.Tensor(device.Int32, dims...) }
 
-// Weights is a weight as an argument.
+// Weights describes a weight as an argument.
 func Weights(f tensor.Format, dims ...int) device.Arg {
 	if f == tensor.F32 {
 		return device.Tensor(device.Float32, dims...)
@@ -40,31 +40,31 @@ func Weights(f tensor.Format, dims ...int) device.Arg {
 	return device.Tensor(device.BFloat16, dims...)
 }
 
-// Span is the part Lo ≤ i < Hi of a list.
+// Span is the range Lo ≤ i < Hi of a list.
 type Span struct{ Lo, Hi int }
 
 // Len is the number of elements.
 func (s Span) Len() int { return s.Hi - s.Lo }
 
-// Part is part i of n elements that are shared out as evenly as possible.
+// Part returns part i of n elements, split as evenly as possible.
 func Part(n, parts, i int) Span { return Span{n * i / parts, n * (i + 1) / parts} }
 
-// Split is how the work of a kernel over rows is cut into chunks of step rows.
+// Split divides the N rows of a kernel into chunks of Step rows.
 type Split struct{ N, Step int }
 
-// Chunks is how many there are, at least one.
+// Chunks is the number of chunks, at least one.
 func (s Split) Chunks() int { return max((s.N+s.Step-1)/s.Step, 1) }
 
-// Span gives the rows of a chunk.
+// Span returns the rows of a chunk.
 func (s Split) Span(chunk int) Span { return Span{min(chunk*s.Step, s.N), min((chunk+1)*s.Step, s.N)} }
 
-// Work below minChunk elementary operations is not worth handing to a second worker.
+// minChunk is the number of elementary operations below which a second worker is not worthwhile.
 const minChunk = 1 << 15
 
-// ChunksPerWorker evens out what one worker does while another was descheduled.
+// ChunksPerWorker keeps workers balanced if some of them are descheduled.
 const ChunksPerWorker = 4
 
-// ByRows cuts n rows of about cost operations each.
+// ByRows splits n rows of about cost operations each.
 func (l *Launcher) ByRows(n, cost int) Split {
 	pieces := min(n, ChunksPerWorker*l.Workers, n*cost/minChunk)
 	if l.Workers == 1 {
@@ -85,8 +85,8 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 	if work := n * w.Rows * w.Cols; l.Workers == 1 || work < 2*minChunk {
 		want = 1
 	}
-	// Many rows are cut before the panels are, since every chunk rounds the activations of its rows anew.
-	const tile, enough = 6, 128 // rows that share the weights in registers and in a cache
+	// Rows are split before panels, since every chunk rounds the activations of its rows again.
+	const tile, enough = 6, 128 // rows that share the weights in registers, and in a cache
 	rows := Split{n, max(n, 1)}
 	cut := func(parts int) { rows.Step = max((n/parts+tile-1)/tile*tile, 4*tile) }
 	if parts := min(want, n/enough); parts > 1 {
@@ -102,7 +102,7 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 		args = append(args, Floats(w.Rows))
 	}
 	k := device.Kernel{Name: gemmNames[w.Format], Op: "aten::linear", Grid: Grid(w.Panels(), (n+5)/6), Args: args}
-	if across > 1 && rows.Chunks() == 1 { // few rows: what counts is how the weights are read
+	if across > 1 && rows.Chunks() == 1 { // few rows: reading the weights dominates
 		t := newTurns(w.Panels(), l.Workers)
 		l.Launch(k, l.Workers, func(int) { w.applyEach(y, ldy, x, ldx, n, t.next); t.end() })
 		return
@@ -117,7 +117,7 @@ var gemmNames = [...]string{
 	tensor.F32: "gemm_f32_f32_f32_tn_64x6", tensor.BF16: "gemm_bf16_f32_f32_tn_64x6", tensor.BF16Dot: "gemm_bf16_bf16_f32_tn_64x6",
 }
 
-// Apply computes the outputs of panels p for n rows, bias and all.
+// Apply computes the outputs of panels p for n rows, including bias.
 func (w Linear) Apply(y []float32, ldy int, x []float32, ldx, n int, p Span) {
 	w.applyEach(y, ldy, x, ldx, n, func() Span {
 		now := p
@@ -126,7 +126,7 @@ func (w Linear) Apply(y []float32, ldy int, x []float32, ldx, n int, p Span) {
 	})
 }
 
-// applyEach is Apply for each span of panels that next gives, until that is empty.
+// applyEach is Apply for each span of panels that next returns, until it returns an empty one.
 func (w Linear) applyEach(y []float32, ldy int, x []float32, ldx, n int, next func() Span) {
 	var done Span
 	w.MulEach(y, ldy, x, ldx, n, func() (lo, hi int) {
@@ -149,8 +149,8 @@ func (w Linear) addBias(y []float32, ldy, n int, p Span) {
 	}
 }
 
-// SiLUMul launches out = silu(gate)·up: gateUp is [rows][2·width], out [rows][width]. rows is asked for when the
-// kernel runs and is at most n.
+// SiLUMul launches out = silu(gate)·up: gateUp is [rows][2·width], out [rows][width]. rows is called when the kernel
+// runs; its result is at most n.
 func (l *Launcher) SiLUMul(out, gateUp []float32, width, n int, rows func() int) {
 	s := l.ByRows(n, 8*width)
 	l.Launch(device.Kernel{
@@ -165,7 +165,7 @@ func (l *Launcher) SiLUMul(out, gateUp []float32, width, n int, rows func() int)
 	})
 }
 
-// RMSNorm launches h = RMSNorm(x), after x += add unless add is nil; all are [n][width].
+// RMSNorm launches h = RMSNorm(x), after x += add if add is not nil; all are [n][width].
 func (l *Launcher) RMSNorm(h, x, add, weight []float32, width, n int, eps float64) {
 	s := l.ByRows(n, 4*width)
 	name, as := "FusedAddRMSNormKernel", "sgl_kernel::fused_add_rmsnorm"
@@ -186,7 +186,7 @@ func (l *Launcher) RMSNorm(h, x, add, weight []float32, width, n int, eps float6
 	})
 }
 
-// Each launches f over n rows that cost about so many operations each, a span of them at a time.
+// Each launches f over n rows of about cost operations each, one span of rows per call.
 func (l *Launcher) Each(k device.Kernel, n, cost int, f func(rows Span)) {
 	s := l.ByRows(n, cost)
 	k.Grid = Grid(n, 1)

@@ -2,9 +2,9 @@ package op
 
 import "sync/atomic"
 
-// turns hands out the panels of a product to workers, each of which takes part in every run of the kernel. The spans
-// become shorter: so the workers are done at about the same time, though one was held up, and most of what each of
-// them reads lies together, as memory is read fastest.
+// turns hands out the panels of a product to workers. Every worker takes part in every run of the kernel. The spans
+// become shorter. So the workers finish at about the same time even if one was delayed, and each reads mostly
+// contiguous memory, which is fastest.
 type turns struct {
 	spans   []Span
 	workers int32
@@ -22,7 +22,7 @@ func newTurns(panels, workers int) *turns {
 	return t
 }
 
-// next gives the panels to do next, an empty span when there are none left.
+// next returns the next panels, or an empty span if none are left.
 func (t *turns) next() Span {
 	if i := int(t.taken.Add(1)) - 1; i < len(t.spans) {
 		return t.spans[i]
@@ -30,7 +30,7 @@ func (t *turns) next() Span {
 	return Span{}
 }
 
-// end says that a worker has done its part. The last one sees to the next run.
+// end marks the end of a worker's part. The last worker resets turns for the next run.
 func (t *turns) end() {
 	if t.ended.Add(1) == t.workers {
 		t.ended.Store(0)

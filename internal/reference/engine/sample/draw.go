@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// draw picks a token from the probabilities s.p, whose largest is most, by the
-// number u in [0, 1): the token at which the cumulative probability passes u.
+// draw picks a token from the probabilities s.p, whose largest is most, by the number u in [0, 1): the token at which
+// the cumulative probability passes u.
 func (s *Sampler) draw(p *api.Sampling, u float64, most float32) int32 {
 	if p.TopK == 0 && topP(p) >= 1 && p.MinP == 0 {
 		return pick(s.p, u)
@@ -17,7 +17,7 @@ func (s *Sampler) draw(p *api.Sampling, u float64, most float32) int32 {
 	return s.drawCut(p, u, most)
 }
 
-// pick goes through the vocabulary in order.
+// pick scans the vocabulary in order.
 func pick(probs []float32, u float64) int32 {
 	var sum float64
 	for _, v := range probs {
@@ -38,10 +38,9 @@ func pick(probs []float32, u float64) int32 {
 	return int32(last)
 }
 
-// drawCut finds where top-k, top-p or min-p ends the list of tokens, most
-// probable first, and picks among those before. Sorting them would be most of the
-// work; instead they are counted in buckets of nearly equal probability, and only
-// the bucket where the list ends is sorted.
+// drawCut finds where top-k, top-p or min-p cuts the list of tokens, most probable first, and picks among those before
+// the cut. Sorting all tokens would be most of the work. Instead they are counted in buckets of nearly equal
+// probability, and only the bucket with the cut is sorted.
 func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	least := float32(p.MinP) * most
 	for i := range s.buckets {
@@ -68,8 +67,8 @@ func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	return token
 }
 
-// cut says which tokens are in the list, those above the probability lowest and
-// of those that have it the ones up to last, and the sum of their probabilities.
+// cut returns the tokens in the list and the sum of their probabilities. The list has the tokens with a probability
+// above lowest and, of those with probability lowest, the ones up to last.
 func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int32, sum float64) {
 	most, rank := topP(p), 0
 	for i := len(s.buckets) - 1; i >= 0; i-- {
@@ -108,21 +107,21 @@ func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int3
 	return lowest, last, sum
 }
 
-// bucket is the tokens of nearly equal probability.
+// bucket counts the tokens of nearly equal probability.
 type bucket struct {
 	n    int
 	mass float64
 }
 
-// A bucket is a power of two and 5 bits of what follows: 32 to an octave.
+// bucketShift makes a bucket of the exponent and the first 5 bits of the fraction: 32 buckets to an octave.
 const bucketShift = 23 - 5
 
 func bucketOf(p float32) int { return int(math.Float32bits(p) >> bucketShift) }
 
-// numBuckets covers probabilities up to 2, more than rounding can make of 1.
+// numBuckets covers probabilities up to 2, beyond any rounding of 1.
 const numBuckets = 0x40000000 >> bucketShift
 
-// top returns the n largest of x, less norm, largest first.
+// top returns the n largest of x, minus norm, largest first.
 func top(x []float32, norm float32, n int) []api.Logprob {
 	n = min(n, len(x))
 	if n == 0 {
@@ -150,10 +149,9 @@ func top(x []float32, norm float32, n int) []api.Logprob {
 	return out
 }
 
-// uniform is the n-th random number of a seed, in [0, 1). It is a hash, not a
-// stream, so that nothing has to be kept or replayed: splitmix64 (Steele, Lea and
-// Flood, "Fast splittable pseudorandom number generators", 2014) started at the
-// hash of the seed.
+// uniform is the n-th random number of a seed, in [0, 1). It is a hash, not a stream, so that no state has to be kept
+// or replayed: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) started at
+// the hash of the seed.
 func uniform(seed uint64, n int) float64 {
 	z := mix(mix(seed+gamma) + uint64(n+1)*gamma)
 	return float64(z>>11) / (1 << 53)

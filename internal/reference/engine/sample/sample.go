@@ -1,16 +1,13 @@
-// Package sample chooses the next token of a sequence from its logits, the way
-// SGLang's sampler does.
+// Package sample chooses the next token of a sequence from its logits, like SGLang's sampler.
 //
-// A [Sampler] has the scratch memory for one vocabulary and serves all sequences
-// of a scheduler in turn; a [State] is what one sequence adds to it: parameters,
-// what it has generated, and its own random numbers. Those depend on the seed and
-// on the place of the token in the output alone, so a sequence gets the same tokens
-// in any batch, and after it was interrupted.
+// A [Sampler] has the scratch memory for one vocabulary and serves all sequences of a scheduler in turn. A [State] is
+// the part of one sequence: its parameters, its generated tokens, and its own random numbers. The random numbers depend
+// only on the seed and on the token's position in the output. So a sequence gets the same tokens in any batch, and
+// after an interruption.
 //
-// The order of work is SGLang's (python/sglang/srt/layers/sampler.py and
-// srt/sampling/penaltylib): penalties, logit bias, temperature; then, of the sorted
-// probabilities, top-k, top-p and min-p all measured on the distribution before
-// any of them cut ("joint" order). Log probabilities are natural, taken after
+// The order of operations is SGLang's (python/sglang/srt/layers/sampler.py and srt/sampling/penaltylib): penalties,
+// logit bias, temperature, and then top-k, top-p and min-p. These three apply to the sorted probabilities and are all
+// measured on the distribution before any of them cuts ("joint" order). Log probabilities are natural, taken after
 // penalties and temperature and before the cuts.
 package sample
 
@@ -27,15 +24,15 @@ func repetition(p *api.Sampling) float64 { return cmp.Or(p.RepetitionPenalty, 1)
 
 func topP(p *api.Sampling) float64 { return cmp.Or(p.TopP, 1) }
 
-// State is one sequence as far as sampling sees it.
+// State is the sampling state of one sequence.
 type State struct {
 	p      api.Sampling
 	seed   uint64
 	n      int             // tokens generated
-	counts map[int32]int32 // of the tokens generated; nil when no penalty needs it
+	counts map[int32]int32 // of the generated tokens; nil if no penalty needs it
 }
 
-// NewState returns the state of a sequence that has generated nothing.
+// NewState returns the state of a sequence without generated tokens.
 func NewState(p api.Sampling) *State {
 	st := &State{p: p}
 	if p.Seed != nil {
@@ -47,7 +44,7 @@ func NewState(p api.Sampling) *State {
 	return st
 }
 
-// Accept tells the state that token became part of the output.
+// Accept records that token became part of the output.
 func (st *State) Accept(token int32) {
 	st.n++
 	if st.counts != nil {
@@ -55,19 +52,19 @@ func (st *State) Accept(token int32) {
 	}
 }
 
-// Want says what a choice should tell besides the token.
+// Want selects the output of a choice besides the token.
 type Want struct {
 	Logprob bool
-	Top     int // so many of the most probable tokens
+	Top     int // number of most probable tokens to return
 }
 
-// Choice is a token and what was wanted about it.
+// Choice is a token and the requested information about it.
 type Choice struct {
 	api.Logprob
 	Top []api.Logprob // most probable first
 }
 
-// ErrNotFinite means that the logits are no distribution.
+// ErrNotFinite means that the logits do not form a distribution.
 var ErrNotFinite = errors.New("the model's logits are not finite")
 
 // Sampler chooses tokens. It is not safe for concurrent use.
@@ -78,8 +75,8 @@ type Sampler struct {
 	buckets [numBuckets]bucket
 }
 
-// Choose picks the next token of the sequence. The logits are left alone; the
-// state changes only when the caller accepts the token.
+// Choose picks the next token of the sequence. It does not modify the logits. The state changes only when the caller
+// accepts the token.
 func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error) {
 	greedy := st.p.Temperature == 0
 	x := s.adjust(st, logits)
@@ -92,7 +89,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	}
 	if !greedy && st.p.Temperature != 1 {
 		x = s.own(x)
-		// Not 0, which would make no number of a logit that is minus infinity.
+		// Not 0, which would turn a logit of minus infinity into NaN.
 		tensor.Scale(x, max(float32(1/st.p.Temperature), 1e-30))
 	}
 	best := tensor.MaxIdx(x)
@@ -102,13 +99,13 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	s.p = append(s.p[:0], x...)
 	tensor.Softmax(s.p)
 	if !(s.p[best] > 0) {
-		return Choice{}, ErrNotFinite // a NaN among them
+		return Choice{}, ErrNotFinite // the logits contain a NaN
 	}
 	c := Choice{Logprob: api.Logprob{ID: int32(best)}}
 	if !greedy {
 		c.ID = s.draw(&st.p, uniform(st.seed, st.n), s.p[best])
 	}
-	// log Σ exp(x), from the largest, whose probability is the most exact.
+	// log Σ exp(x), from the largest logit, whose probability is the most exact.
 	norm := x[best] - float32(math.Log(float64(s.p[best])))
 	if want.Logprob {
 		c.Logprob.Logprob = float64(x[c.ID] - norm)
@@ -117,8 +114,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	return c, nil
 }
 
-// Score tells the log probability of a given token and the top most probable
-// ones, by the logits as they are.
+// Score returns the log probability of a given token and the n most probable tokens, from the unmodified logits.
 func (s *Sampler) Score(logits []float32, token int32, n int) (float64, []api.Logprob) {
 	if cap(s.p) < len(logits) {
 		s.p = make([]float32, len(logits))
@@ -127,8 +123,7 @@ func (s *Sampler) Score(logits []float32, token int32, n int) (float64, []api.Lo
 	return float64(logits[token] - norm), top(logits, norm, n)
 }
 
-// adjust returns the logits with penalties and bias: the caller's own slice when
-// there are none, else the sampler's.
+// adjust returns the logits with penalties and bias: the caller's own slice if there are none, else the sampler's.
 func (s *Sampler) adjust(st *State, logits []float32) []float32 {
 	x := logits
 	if len(st.counts) > 0 {
@@ -163,7 +158,7 @@ func (s *Sampler) adjust(st *State, logits []float32) []float32 {
 	return x
 }
 
-// own copies x into the sampler's memory, unless it is there already.
+// own copies x into the sampler's memory, unless it is already there.
 func (s *Sampler) own(x []float32) []float32 {
 	if len(s.x) == len(x) && &s.x[0] == &x[0] {
 		return x

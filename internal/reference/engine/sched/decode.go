@@ -9,9 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 )
 
-// retractSteps is how many more decode steps the sequences that stay must have
-// room for once others are retracted (SGLANG_RETRACT_DECODE_STEPS), so that the
-// next step does not retract again.
+// retractSteps is the number of further decode steps that the remaining sequences must have room for after others are
+// retracted (SGLANG_RETRACT_DECODE_STEPS), so that the next step does not retract again.
 const retractSteps = 20
 
 // planDecode fills the batch with one token of each running sequence.
@@ -32,15 +31,14 @@ func (s *Scheduler) planDecode() {
 func (s *Scheduler) growth(n int) int {
 	need := 0
 	for _, q := range s.running {
-		// No more than it will ever generate.
+		// At most the tokens that it may still generate.
 		need += max(0, kvcache.Blocks(len(q.tokens)+min(n, q.left())-1)-len(q.table.Blocks))
 	}
 	return need
 }
 
-// makeRoom retracts sequences until the others can go on. One alone always can:
-// its length was checked, and what others left behind can be evicted, unless
-// transfers hold blocks; then it waits for them.
+// makeRoom retracts sequences until the others can continue. A single sequence always can: its length was checked, and
+// blocks of finished sequences can be evicted. If transfers hold blocks, it waits for them.
 func (s *Scheduler) makeRoom() {
 	s.meter.lastRetracted = 0
 	if s.cache.Fits(s.growth(1)) {
@@ -52,7 +50,7 @@ func (s *Scheduler) makeRoom() {
 		least = 0
 	}
 	for len(s.running) > least && !(back > 0 && s.cache.Fits(s.growth(retractSteps))) {
-		// The one with the least to lose: fewest generated, then the longest prompt.
+		// Retract the sequence with the least to lose: the fewest generated tokens, then the longest prompt.
 		worst := slices.MinFunc(s.running, func(a, b *seq) int {
 			if a.generated() != b.generated() {
 				return a.generated() - b.generated()
@@ -71,8 +69,7 @@ func (s *Scheduler) makeRoom() {
 	s.ratio.retracted(s.running)
 }
 
-// retract takes a running sequence's blocks away, and tells whether what they held is set
-// aside.
+// retract takes the blocks of a running sequence and reports whether their contents were set aside.
 func (s *Scheduler) retract(q *seq) (kept bool) {
 	remove(&s.running, q)
 	kept = s.keep(q)
@@ -82,11 +79,10 @@ func (s *Scheduler) retract(q *seq) (kept bool) {
 	return kept
 }
 
-// absorb takes what the step computed: it samples, tells the requests, and lets
-// those that ended go.
+// absorb processes the results of a step: it samples, sends events to the requests, and releases finished ones.
 func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 	if mode == model.Decode {
-		s.running = s.running[:0] // those that go on are added again
+		s.running = s.running[:0] // those that continue are added again
 	}
 	for i := range s.acts {
 		q, b := s.acts[i].seq, &s.seqs[i]
@@ -102,7 +98,7 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 				q.score(&s.sampler, b.Start, mine)
 			}
 			if q.computed < len(q.tokens) {
-				continue // cut; it goes on as s.chunked
+				continue // cut; it continues as s.chunked
 			}
 			s.meter.admitted(q)
 		}
@@ -118,7 +114,7 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 	}
 }
 
-// next generates one token of a sequence and reports whether that was the last.
+// next generates one token of a sequence and reports whether it was the last.
 func (s *Scheduler) next(q *seq, logits []float32) bool {
 	if q.left() <= 0 {
 		q.finish(api.Finish{Type: api.FinishLength})

@@ -10,54 +10,50 @@ import (
 
 // Prefill and decode on two servers, as in python/sglang/srt/disaggregation.
 //
-// On the prefill server a request with a [Sender] waits in the bootstrap queue until
-// the decode server has memory for it, then like any other to be computed; after
-// its first token it is inflight until its keys and values have arrived. On the
-// decode server a request with a [Receiver] waits in the prealloc queue for memory,
-// is in the transfer queue while keys and values come, and then decodes.
+// On the prefill server a request with a [Sender] waits in the bootstrap queue until the decode server has memory for
+// it. Then it waits like any other to be computed. After its first token it is inflight until its keys and values have
+// arrived. On the decode server a request with a [Receiver] waits in the prealloc queue for memory. It is in the
+// transfer queue while keys and values arrive, and then decodes.
 //
-// A transfer reads or writes blocks without this package's doing. A request that
-// ends before its transfer does is told at once, but its blocks are held until the
-// transfer lets go of them.
+// A transfer reads or writes blocks outside this package's control. If a request ends before its transfer, its client
+// gets the last event at once, but its blocks are held until the transfer releases them.
 
-// Sender takes the keys and values of one request to a decode server. What it is
-// given to call may be called from any goroutine.
+// Sender sends the keys and values of one request to a decode server. It may call its callbacks from any goroutine.
 type Sender interface {
-	// Expect begins. opened is called when the decode server has memory for the
-	// request, ended once, when its blocks are not read any more.
+	// Expect begins the transfer. opened is called when the decode server has memory for the request. ended is called
+	// once, when the blocks are no longer read.
 	Expect(opened func(), ended func(error))
-	// Finish says that everything was computed: the first token, or none.
+	// Finish marks the end of the computation and passes the first token, if any.
 	Finish(first api.Event)
-	// Abort has ended called soon.
+	// Abort ends the transfer: ended is called soon.
 	Abort(reason error)
 }
 
-// Receiver brings the keys and values of one request from a prefill server.
+// Receiver receives the keys and values of one request from a prefill server.
 type Receiver interface {
-	// Receive fills the blocks. ended is called once, from any goroutine, when
-	// they are not written any more.
+	// Receive fills the blocks. ended is called once, from any goroutine, when they are no longer written.
 	Receive(blocks []int32, ended func(first api.Event, err error))
-	// Abort has ended called soon; before Receive it tells the prefill server that
-	// nobody will.
+	// Abort ends the transfer: ended is called soon. Before Receive, Abort notifies the prefill server that no transfer
+	// will follow.
 	Abort(reason error)
 }
 
 // ErrBootstrap is in the chain of errors of transfers that ended before they began.
 var ErrBootstrap = errors.New("bootstrap failed")
 
-// away is the requests that wait for another server.
+// away holds the requests that wait for another server.
 type away struct {
 	bootstrap, inflight []*seq // prefill
 	prealloc, transfer  []*seq // decode
-	retracted           []*seq // decode: what they had is kept elsewhere
-	leaving             []*seq // have ended, their blocks are still read or written
+	retracted           []*seq // decode: their cache contents are set aside
+	leaving             []*seq // ended, but their blocks are still read or written
 }
 
 func (a *away) empty() bool {
 	return len(a.all())+len(a.leaving) == 0
 }
 
-// holding tells whether blocks may come free without a step.
+// holding reports whether blocks may become free without a step.
 func (a *away) holding() bool { return len(a.inflight)+len(a.transfer)+len(a.leaving) > 0 }
 
 func (a *away) queues() api.Queues {
@@ -88,7 +84,7 @@ func (s *Scheduler) arrive(q *seq) {
 	}
 }
 
-// opened follows when the decode server has memory for q.
+// opened is called when the decode server has memory for q.
 func (s *Scheduler) opened(q *seq) {
 	if i := slices.Index(s.away.bootstrap, q); i >= 0 {
 		s.away.bootstrap = slices.Delete(s.away.bootstrap, i, i+1)
@@ -96,15 +92,15 @@ func (s *Scheduler) opened(q *seq) {
 	}
 }
 
-// Send is what a step computes for another server: of the blocks of a sequence
-// those from First on, which no later step changes.
+// Send is the part of a step that goes to another server: of a sequence's blocks, those from First on that no later
+// step changes.
 type Send struct {
 	To     Sender
 	Blocks []int32
 	First  int
 }
 
-// Sends lists them.
+// Sends lists the blocks that a step sends.
 func (s Step) Sends() []Send {
 	var out []Send
 	for _, p := range s.parts {
@@ -115,8 +111,7 @@ func (s Step) Sends() []Send {
 	return out
 }
 
-// upto is how many blocks of q are ready for another server once it is computed up
-// to end.
+// upto is the number of blocks of q that are ready for another server once q is computed up to end.
 func (q *seq) upto(end int) int {
 	switch {
 	case q.Send == nil:
@@ -143,14 +138,14 @@ func (s *Scheduler) handOver(q *seq, logits []float32) {
 	q.Send.Finish(q.first)
 }
 
-// abort ends a request and says why.
+// abort ends a request with a reason.
 func (s *Scheduler) abort(q *seq, f api.Finish) {
 	s.drop(q)
 	q.finish(f)
 	s.meter.aborted++
 }
 
-// sent follows when the decode server has everything of q, or never will.
+// sent is called when the decode server has everything of q, or never will.
 func (s *Scheduler) sent(q *seq, err error) {
 	q.moving = false
 	if s.left(q) {
@@ -166,7 +161,7 @@ func (s *Scheduler) sent(q *seq, err error) {
 	s.meter.finished++
 }
 
-// left lets go of the blocks of a request that ended before its transfer.
+// left releases the blocks of a request that ended before its transfer, and reports whether q is one.
 func (s *Scheduler) left(q *seq) bool {
 	i := slices.Index(s.away.leaving, q)
 	if i < 0 {
@@ -186,15 +181,15 @@ func (s *Scheduler) moveFailed(q *seq, err error) {
 	s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 }
 
-// Keeper is a model that can set keys and values aside. A decode server does so with
-// sequences that are retracted: it does not compute prompts.
+// Keeper is a model that can set keys and values aside. A decode server does so with retracted sequences, because it
+// does not compute prompts.
 type Keeper interface {
-	// Keep copies what the blocks hold and returns what writes it to as many others.
-	// Both are called between steps.
+	// Keep copies the contents of blocks and returns a function that writes them to as many others. Both are called
+	// between steps.
 	Keep(blocks []int32) (restore func(blocks []int32))
 }
 
-// keep sets aside what a retracted sequence has computed, and reports whether it can.
+// keep sets aside the computed part of a retracted sequence, if possible, and reports whether it did.
 func (s *Scheduler) keep(q *seq) bool {
 	k, ok := s.model.(Keeper)
 	if !ok || q.Recv == nil {
@@ -204,8 +199,8 @@ func (s *Scheduler) keep(q *seq) bool {
 	return true
 }
 
-// preallocate gives memory to requests that were retracted, then to new ones, in the
-// order of arrival, as long as there is enough by the rules of prefill.
+// preallocate allocates memory for retracted requests, then for new ones, in the order of arrival, as long as the rules
+// of prefill allow.
 func (s *Scheduler) preallocate() {
 	a := &s.away
 	for len(s.running)+len(a.transfer) < s.opt.MaxRunning {
@@ -230,8 +225,7 @@ func (s *Scheduler) preallocate() {
 	}
 }
 
-// place takes the blocks of q if there is room for them and for what is counted on to
-// be generated.
+// place allocates the blocks of q if there is room for them and for the tokens expected to be generated.
 func (s *Scheduler) place(q *seq) bool {
 	if len(s.running)+len(s.away.transfer) > 0 {
 		come := q.reserve()
@@ -248,7 +242,7 @@ func (s *Scheduler) place(q *seq) bool {
 	return s.cache.Grow(&q.table, len(q.tokens))
 }
 
-// received follows when the keys and values of q are there, or never will be.
+// received is called when the keys and values of q have arrived, or never will.
 func (s *Scheduler) received(q *seq, first api.Event, err error) {
 	q.moving = false
 	if s.left(q) {

@@ -6,14 +6,13 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Handle is a request that was submitted.
+// Handle is a submitted request.
 type Handle struct {
 	s *Scheduler
 	q *seq
 }
 
-// Submit queues a request. Any goroutine may call it. The request's Emit is
-// called by the loop until it has been given an event with a Finish.
+// Submit queues a request. Any goroutine may call it. The loop calls the request's Emit until an event with a Finish.
 func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 	q := newSeq(r)
 	s.mu.Lock()
@@ -35,7 +34,7 @@ func (s *Scheduler) Submit(r *Request) (*Handle, error) {
 	return &Handle{s, q}, nil
 }
 
-// Abort ends the request soon, unless it has ended. Any goroutine may call it.
+// Abort ends the request soon, unless it already has ended. Any goroutine may call it.
 func (h *Handle) Abort(f api.Finish) {
 	h.s.Do(func() {
 		if h.q.done {
@@ -45,8 +44,8 @@ func (h *Handle) Abort(f api.Finish) {
 	})
 }
 
-// Do has the loop call f between two steps. It reports false, and f is never
-// called, after Stop. Any goroutine may call it.
+// Do makes the loop call f between two steps. After Stop it returns false and f is never called. Any goroutine may call
+// it.
 func (s *Scheduler) Do(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +57,8 @@ func (s *Scheduler) Do(f func()) bool {
 	return true
 }
 
-// Stop makes Run end after the step that runs. What was asked with Do before is
-// still done, requests are aborted. Any goroutine may call it.
+// Stop makes Run end after the current step. Functions already passed to Do still run, and requests are aborted. Any
+// goroutine may call it.
 func (s *Scheduler) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +66,7 @@ func (s *Scheduler) Stop() {
 	s.signal()
 }
 
-// busyNow marks the scheduler as having work; s.mu is held.
+// busyNow marks the scheduler as busy. The caller holds s.mu.
 func (s *Scheduler) busyNow() {
 	if s.isIdle {
 		s.isIdle = false
@@ -75,7 +74,7 @@ func (s *Scheduler) busyNow() {
 	}
 }
 
-// nowIdle marks the scheduler as having none; s.mu is held.
+// nowIdle marks the scheduler as idle. The caller holds s.mu.
 func (s *Scheduler) nowIdle() {
 	if !s.isIdle {
 		s.isIdle = true
@@ -83,8 +82,7 @@ func (s *Scheduler) nowIdle() {
 	}
 }
 
-// Idle waits until no request is queued or running, or ctx ends. Any goroutine
-// may call it.
+// Idle waits until no request is queued or running, or ctx ends. Any goroutine may call it.
 func (s *Scheduler) Idle(ctx context.Context) error {
 	s.mu.Lock()
 	idle := s.idle
@@ -102,11 +100,11 @@ func (s *Scheduler) Idle(ctx context.Context) error {
 	}
 }
 
-// Count is the number of forward steps so far. It is for calls made with Do.
+// Count is the number of forward steps so far. Only functions passed to Do may call it.
 func (s *Scheduler) Count() int64 { return s.count }
 
-// Flush forgets all cached prefixes if no request is queued or running, and
-// reports whether that was so. Any goroutine may call it.
+// Flush drops all cached prefixes if no request is queued or running, and reports whether it did. Any goroutine may
+// call it.
 func (s *Scheduler) Flush() bool {
 	done := make(chan bool, 1)
 	if !s.Do(func() {

@@ -7,36 +7,33 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Blocks of the cache are blocks of the model.
+// Blocks of the cache have the size of blocks of the model.
 var _ [0]struct{} = [kvcache.BlockSize - model.BlockLen]struct{}{}
 
-// part is one sequence's part of the step that runs.
+// part is one sequence's part of the current step.
 type part struct {
 	seq *seq
-	hit int // positions found in the cache; 0 when it was admitted before
-	// upto is how many blocks, from the first, another server may have after the
-	// step; 0: nothing goes there.
+	hit int // positions found in the cache; 0 if admitted earlier
+	// upto is the number of leading blocks that another server may have after the step; 0: no transfer.
 	upto int
 }
 
 const (
-	// maxReserve bounds the tokens to come that one request reserves blocks for:
-	// most end long before their limit (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
+	// maxReserve bounds the future tokens that one request reserves blocks for: most requests end long before their
+	// limit (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
 	maxReserve = 4096
-	// maxLogits bounds the logits of one prefill batch whose prompts are scored:
-	// 128 MiB of float32.
+	// maxLogits bounds the logits of one prefill batch whose prompts are scored: 128 MiB of float32.
 	maxLogits = 32 << 20
 )
 
-// admission is the room that is left while a prefill batch is put together.
+// admission is the remaining room of a prefill batch while it is assembled.
 type admission struct {
 	tokens  int // of the batch
 	rows    int // of logits
-	reserve int // tokens that admitted sequences will still generate, as far as counted on
+	reserve int // expected future tokens of admitted sequences
 }
 
-// planPrefill fills the batch with prompts: first the one that was cut, then
-// waiting ones in their order until one does not fit.
+// planPrefill fills the batch with prompts: first the chunked one, then waiting ones in order until one does not fit.
 func (s *Scheduler) planPrefill() {
 	a := admission{tokens: s.opt.MaxPrefill, rows: max(1, maxLogits/max(s.opt.Vocab, 1))}
 	if s.opt.ChunkedPrefill > 0 {
@@ -64,14 +61,13 @@ func (s *Scheduler) planPrefill() {
 	}
 }
 
-// counted is how many tokens to come of a running sequence are counted on.
+// counted is the number of future tokens expected of a running sequence.
 func (s *Scheduler) counted(q *seq) int {
 	return int(float64(min(q.left(), maxReserve)) * s.ratio.now)
 }
 
-// admit adds a waiting sequence to the batch if there is room for it. All blocks
-// of its prompt are taken at once, so that a prompt that is cut can always go on.
-// crowded: it would fit if less were running.
+// admit adds a waiting sequence to the batch if there is room for it. It allocates all blocks of the prompt at once, so
+// that a chunked prompt can always continue. crowded means that it would fit if less were running.
 func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	if a.tokens <= 0 || a.rows <= 0 {
 		return false, false
@@ -82,15 +78,14 @@ func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	alone := len(s.acts) == 0 && len(s.running) == 0
 	hit := s.cache.Acquire(&q.table, q.tokens, q.lookup())
 	fresh := len(q.tokens) - hit
-	// Prompts that may not be cut wait for a batch with room for all of them.
+	// Prompts that may not be chunked wait for a batch with room for all of them.
 	if s.opt.ChunkedPrefill <= 0 && q.scored && fresh > a.tokens && len(s.acts) > 0 {
 		s.cache.Release(&q.table)
 		return false, false
 	}
 	come := q.reserve()
 	need := kvcache.Blocks(len(q.tokens)) - hit/kvcache.BlockSize
-	// With nothing else running everything can be evicted, and lengths were
-	// checked: no reserve is needed for it to end.
+	// With nothing else running, everything can be evicted, and lengths were checked: it can finish without a reserve.
 	if !alone && !s.cache.Fits(need+kvcache.Blocks(a.reserve+come)) || !s.cache.Grow(&q.table, len(q.tokens)) {
 		s.cache.Release(&q.table)
 		return false, true
@@ -104,7 +99,7 @@ func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	return true, false
 }
 
-// reserve is how many tokens to come are counted on; on a prefill server none is.
+// reserve is the number of future tokens expected of q; on a prefill server it is 0.
 func (q *seq) reserve() int {
 	if q.Send != nil {
 		return 0
@@ -112,13 +107,13 @@ func (q *seq) reserve() int {
 	return min(q.left(), maxReserve)
 }
 
-// addPart adds as much of a sequence's prompt to the batch as it has room for.
+// addPart adds as much of a sequence's prompt to the batch as fits.
 func (s *Scheduler) addPart(q *seq, a *admission, p part) {
 	n := len(q.tokens) - q.computed
 	if s.opt.ChunkedPrefill > 0 {
 		n = min(n, a.tokens)
 	}
-	// Rows are wanted from the position before the first scored token on.
+	// Rows are needed from the position before the first scored token on.
 	ahead := q.LogprobStart - 1 - q.computed
 	score := !q.scored && n > ahead
 	if score && ahead > a.rows {

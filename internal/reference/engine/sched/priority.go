@@ -9,18 +9,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 )
 
-// Priority is SGLang's priority scheduling: waiting requests are taken by priority, then
-// by arrival; one that finds the queue full takes the place of a lower one; and one that
-// has no room in a batch has running ones of much lower priority retracted. Requests
-// without a priority come last. The zero Priority ignores what requests say.
+// Priority is SGLang's priority scheduling. Waiting requests are taken by priority, then by arrival. A request that
+// finds the queue full replaces one of lower priority. A request without room in a batch makes running ones of much
+// lower priority be retracted. Requests without a priority come last. The zero Priority ignores the priorities of
+// requests.
 type Priority struct {
 	Enabled   bool
-	LowFirst  bool // lower values are the higher priority
-	Threshold int  // running requests are retracted only for one whose priority is higher by more
-	Refuse    bool // not Enabled: refuse requests that bring a priority
+	LowFirst  bool // lower values mean higher priority
+	Threshold int  // a request causes retractions only if its priority is higher by more than this
+	Refuse    bool // if not Enabled: reject requests with a priority
 }
 
-// rank orders requests: the lowest is the first.
+// rank orders requests, lowest first.
 func (p *Priority) rank(r *api.Request) int {
 	switch {
 	case !p.Enabled:
@@ -33,7 +33,7 @@ func (p *Priority) rank(r *api.Request) int {
 	return -*r.Priority
 }
 
-// enqueue puts a sequence behind those of its rank.
+// enqueue inserts a sequence after those of its rank.
 func enqueue(list *[]*seq, q *seq) {
 	at := len(*list)
 	for at > 0 && (*list)[at-1].rank > q.rank {
@@ -42,13 +42,13 @@ func enqueue(list *[]*seq, q *seq) {
 	*list = slices.Insert(*list, at, q)
 }
 
-// byRank is the order of queues.
+// byRank is the order of the queues.
 func byRank(a, b *seq) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.arrival, b.arrival))
 }
 
-// overfull ends the last of the waiting requests where q, which has just come, is one too
-// many, and tells whether that is q itself.
+// overfull ends the last waiting request if q, which has just arrived, exceeds the queue's limit. It reports whether
+// that request is q itself.
 func (s *Scheduler) overfull(q *seq) bool {
 	if !s.opt.Priority.Enabled || s.opt.MaxQueued <= 0 || len(s.waiting) < s.opt.MaxQueued {
 		return false
@@ -61,14 +61,13 @@ func (s *Scheduler) overfull(q *seq) bool {
 	return last == q
 }
 
-// preempt retracts running sequences, those of the lowest priority and the newest first,
-// until q can be admitted; none where q would not fit without them either. They are
-// appended to out.
+// preempt retracts running sequences until q can be admitted, lowest priority and newest first, and appends them to
+// out. It retracts none if q would not fit even without them.
 func (s *Scheduler) preempt(q *seq, a *admission, out *[]*seq) bool {
 	var lower []*seq
 	need := kvcache.Blocks(len(q.tokens))
 	for _, r := range s.running {
-		// Differences of ranks may overflow: absent priorities have the largest.
+		// Differences of ranks may overflow: requests without a priority have the largest rank.
 		if s.opt.Priority.Enabled && float64(r.rank)-float64(q.rank) > float64(s.opt.Priority.Threshold) {
 			lower = append(lower, r)
 			need -= len(r.table.Blocks)

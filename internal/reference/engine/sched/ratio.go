@@ -1,8 +1,7 @@
 package sched
 
-// newTokenRatio is the part of the tokens still to come that admission reserves
-// blocks for. It starts high, falls while decoding goes well, and is set to what
-// would have been right when sequences had to be retracted
+// newTokenRatio is the fraction of future tokens that admission reserves blocks for. It starts high and falls while
+// decoding goes well. When sequences have to be retracted, it is set to the value that would have prevented it
 // (python/sglang/srt/managers/scheduler.py, new_token_ratio).
 type newTokenRatio struct {
 	now, first, least, fall float64
@@ -21,13 +20,13 @@ func newRatio(conservativeness float64) newTokenRatio {
 	return r
 }
 
-// decay follows a decode step.
+// decay updates the ratio after a decode step.
 func (r *newTokenRatio) decay() { r.now = max(r.now-r.fall, r.least) }
 
-// reset follows idleness.
+// reset restores the ratio after an idle time.
 func (r *newTokenRatio) reset() { r.now = r.first }
 
-// retracted sets the ratio by the sequences that stay.
+// retracted sets the ratio from the remaining sequences.
 func (r *newTokenRatio) retracted(running []*seq) {
 	have, most := 0, 0
 	for _, q := range running {

@@ -1,17 +1,15 @@
-// Package sched decides what runs in each forward step of one data-parallel rank:
-// continuous batching in the manner of SGLang's scheduler.
+// Package sched decides which sequences run in each forward step of one data-parallel rank: continuous batching in the
+// manner of SGLang's scheduler.
 //
-// A [Scheduler] owns a queue, the running sequences and the blocks of the KV cache.
-// Its loop, [Scheduler.Run], prefers prefill: as long as waiting requests fit, their
-// prompts are computed, long ones in chunks; otherwise all running sequences decode
-// one token together. When a decode step needs more blocks than there are, sequences
-// are retracted: their blocks are given back and they return to the queue, to be
-// computed again with what they have generated as part of the prompt. Since the
-// next token depends on the tokens before, the seed and the place alone, a request
-// gets the tokens it would get alone, whatever was batched, cached or retracted.
+// A [Scheduler] owns a queue, the running sequences and the blocks of the KV cache. Its loop, [Scheduler.Run], prefers
+// prefill: as long as waiting requests fit, it computes their prompts, long ones in chunks. Otherwise all running
+// sequences decode one token together. When a decode step needs more blocks than there are, sequences are retracted:
+// they give their blocks back and return to the queue. Their generated tokens become part of the prompt that is
+// computed again. The next token depends only on the tokens before it, the seed and the position. So batching, caching
+// and retraction do not change a request's tokens.
 //
-// The rules follow python/sglang/srt/managers/{scheduler,schedule_policy,schedule_batch}.py.
-// Lengths are tokens, sizes of the cache blocks of kvcache.BlockSize positions.
+// The rules follow python/sglang/srt/managers/{scheduler,schedule_policy,schedule_batch}.py. Lengths are in tokens,
+// cache sizes in blocks of kvcache.BlockSize positions.
 package sched
 
 import (
@@ -30,31 +28,29 @@ import (
 
 // Model runs the forward pass of all ranks that share the scheduler's batches.
 type Model interface {
-	// Forward runs one step. It returns when every rank has ended it, with the rows
-	// of logits the sequences asked for, in their order, valid until the next call.
-	// An error concerns this step.
+	// Forward runs one step. It returns when every rank has finished it, with the requested rows of logits in the order
+	// of the sequences. They are valid until the next call. An error concerns only this step.
 	Forward(s Step) ([][]float32, error)
-	// Err is the error after which no step can succeed, or nil.
+	// Err returns the error after which no step can succeed, or nil.
 	Err() error
 }
 
 // Step is one forward step.
 type Step struct {
-	Count int64 // forward_ct: steps so far, this one included
+	Count int64 // forward_ct: steps so far, including this one
 	Batch *model.Batch
-	parts []part // of the sequences of the batch; valid as long as the batch
+	parts []part // of the batch's sequences; valid as long as the batch
 
-	Detailed bool // the name has sums of lengths
+	Detailed bool // the name includes sums of lengths
 }
 
 var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
 
-// EscapeID is a request's id as traces have it: its commas are kept apart from those
-// between ids.
+// EscapeID escapes the commas in a request's id, which separate ids in traces.
 func EscapeID(id string) string { return escapeID.Replace(id) }
 
-// Requests are the ids of the requests in the step, in their order, separated by
-// commas; "%2C" and "%25" stand for commas and per cent signs in them.
+// Requests lists the ids of the step's requests in order, separated by commas. "%2C" and "%25" are commas and per cent
+// signs in ids.
 func (s Step) Requests() string {
 	ids := make([]string, len(s.parts))
 	for i, p := range s.parts {
@@ -63,7 +59,7 @@ func (s Step) Requests() string {
 	return strings.Join(ids, ",")
 }
 
-// Name is the step's annotation in a trace, as SGLang writes it.
+// Name is the step's annotation in a trace, in SGLang's format.
 func (s Step) Name() string {
 	if s.Batch.Mode == model.Extend {
 		return fmt.Sprintf("step[EXTEND bs=%d toks=%d%s]", len(s.Batch.Seqs), s.Batch.Tokens(), s.sums("c"))
@@ -71,8 +67,8 @@ func (s Step) Name() string {
 	return fmt.Sprintf("step[%s bs=%d%s]", s.Batch.Mode, len(s.Batch.Seqs), s.sums("g"))
 }
 
-// sums are what SGLang's detailed annotations add, from which the work of a step follows: over all sequences the new
-// tokens, their squares, their products with the positions that they attend to, and these.
+// sums formats the additions of SGLang's detailed annotations, from which the work of a step follows: over all
+// sequences the new tokens, their squares, their products with the positions that they attend to, and these positions.
 func (s Step) sums(group string) string {
 	if !s.Detailed {
 		return ""
@@ -86,33 +82,32 @@ func (s Step) sums(group string) string {
 	return fmt.Sprintf(" %s_sq=%d %[1]s_sqsq=%[3]d %[1]s_sqsk=%[4]d %[1]s_sk=%[5]d forward_id=%[6]d", group, sq, sqsq, sqsk, sk, s.Count)
 }
 
-// Hooks are called by the loop around each forward pass, when no rank runs.
+// Hooks are called by the loop before and after each forward pass, when no rank runs.
 type Hooks interface {
-	BeforeStep(Step) (detailed bool) // whether its name shall be
+	BeforeStep(Step) (detailed bool) // detailed: the step's name includes sums
 	AfterStep(Step)
 }
 
-// Options of a scheduler.
+// Options configure a scheduler.
 type Options struct {
 	Blocks         int // in the KV cache
 	DisableRadix   bool
-	ChunkedPrefill int // new tokens of one prefill batch; below 1: prompts are not cut
-	MaxPrefill     int // new tokens of one prefill batch unless a single prompt has more; default 16384
-	MaxRunning     int // sequences that run at once; default 64
-	MaxQueued      int // requests that wait; 0: no limit
+	ChunkedPrefill int // new tokens of one prefill batch; below 1: prompts are not chunked
+	MaxPrefill     int // new tokens of one prefill batch, unless a single prompt has more; default 16384
+	MaxRunning     int // concurrent sequences; default 64
+	MaxQueued      int // waiting requests; 0: no limit
 	Priority       Priority
 	Vocab          int
-	// Conservativeness scales how much of the tokens still to come is reserved for
-	// running sequences when new ones are admitted (--schedule-conservativeness);
-	// default 1.
+	// Conservativeness scales the future tokens reserved for running sequences when new ones are admitted
+	// (--schedule-conservativeness); default 1.
 	Conservativeness float64
-	Graphs           bool // decode steps are replayed graphs: for reports alone
-	DecodeInterval   int  // decode steps that the throughput is measured over; default 40
+	Graphs           bool // decode steps are replayed graphs; used only in reports
+	DecodeInterval   int  // decode steps per throughput measurement; default 40
 	Hooks            Hooks
-	Report           func(api.Step) // of each step; called by the loop, must not block
+	Report           func(api.Step) // called for each step by the loop; must not block
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zero values by the defaults.
 func (o Options) WithDefaults() Options {
 	def := func(v *int, d int) {
 		if *v <= 0 {
@@ -128,8 +123,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Scheduler is the scheduler of one data-parallel rank. Fields without a mutex
-// belong to the goroutine in Run.
+// Scheduler is the scheduler of one data-parallel rank. Fields without a mutex belong to the goroutine in Run.
 type Scheduler struct {
 	opt   Options
 	model Model
@@ -138,31 +132,31 @@ type Scheduler struct {
 	sampler sample.Sampler
 	waiting []*seq // by rank, then by arrival
 	running []*seq // decode together
-	chunked *seq   // admitted, its prompt not yet computed to the end
-	away    away   // wait for another server
+	chunked *seq   // admitted, prompt not yet fully computed
+	away    away   // waiting for another server
 	count   int64  // forward_ct
 	ratio   newTokenRatio
 	meter   meter
-	fatal   error // the model cannot go on
+	fatal   error // the model cannot continue
 
-	seqs     []model.Seq // of the batch that runs
+	seqs     []model.Seq // of the current batch
 	acts     []part
 	decoding int // sequences in running when the step began
 
 	mu        sync.Mutex
-	inbox     []func() // what other goroutines want done between two steps
+	inbox     []func() // calls of other goroutines, to run between two steps
 	adds      []*seq
-	queued    int // len(adds) + len(waiting), and those that wait to be admitted with another server
+	queued    int // len(adds) + len(waiting), plus those that wait for another server to be admitted
 	arrival   uint64
 	stopped   bool
 	stats     api.Stats
 	idleSince time.Time     // zero: the loop is not idle
 	wake      chan struct{} // 1 deep: the inbox or stopped changed
-	idle      chan struct{} // closed while there is nothing to do; replaced when there is
+	idle      chan struct{} // closed while there is no work; replaced when there is
 	isIdle    bool
 }
 
-// New returns a scheduler; the caller starts Run.
+// New returns a scheduler. The caller must start Run.
 func New(m Model, opt Options) *Scheduler {
 	opt = opt.WithDefaults()
 	s := &Scheduler{
@@ -181,13 +175,13 @@ func New(m Model, opt Options) *Scheduler {
 	return s
 }
 
-// PageSize is how many positions of the KV cache are given out at once.
+// PageSize is the allocation unit of the KV cache, in positions.
 const PageSize = kvcache.BlockSize
 
 // Capacity is the number of positions in the KV cache.
 func (s *Scheduler) Capacity() int { return s.opt.Blocks * kvcache.BlockSize }
 
-// Run is the loop. It returns after Stop, when what was left is aborted.
+// Run is the loop. It returns after Stop, when the remaining requests are aborted.
 func (s *Scheduler) Run() {
 	for {
 		alive := s.take()
@@ -205,8 +199,7 @@ func (s *Scheduler) Run() {
 	}
 }
 
-// take does what other goroutines asked for. When there is nothing to run it waits
-// for more. It reports false after Stop.
+// take runs the calls of other goroutines. If there is nothing to run, it waits for more. It returns false after Stop.
 func (s *Scheduler) take() bool {
 	for {
 		s.meter.enter(api.RecvRequests)
@@ -252,8 +245,7 @@ func (s *Scheduler) take() bool {
 
 func (s *Scheduler) busy() bool { return len(s.waiting)+len(s.running) > 0 || s.chunked != nil }
 
-// setIdle says that there is nothing to do, unless another server is waited for;
-// false when something has come in.
+// setIdle marks the scheduler idle unless it waits for another server. It returns false if new work has arrived.
 func (s *Scheduler) setIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +258,7 @@ func (s *Scheduler) setIdle() bool {
 	return true
 }
 
-// signal wakes the loop; s.mu is held.
+// signal wakes the loop. The caller holds s.mu.
 func (s *Scheduler) signal() {
 	select {
 	case s.wake <- struct{}{}:
@@ -320,9 +312,8 @@ func (s *Scheduler) step() {
 	}
 }
 
-// stuck ends the first waiting request when it does not fit though nothing else
-// runs: whoever submitted it did not look at Capacity. While transfers hold blocks it
-// waits for them.
+// stuck ends the first waiting request if it does not fit although nothing else runs: its submitter did not check
+// Capacity. While transfers hold blocks, the request waits for them.
 func (s *Scheduler) stuck() {
 	switch {
 	case len(s.waiting) == 0:
@@ -336,7 +327,7 @@ func (s *Scheduler) stuck() {
 	}
 }
 
-// wanted counts the rows of logits a batch asks for.
+// wanted counts the rows of logits that a batch requests.
 func wanted(seqs []model.Seq) int {
 	n := 0
 	for i := range seqs {
@@ -359,8 +350,7 @@ func (s *Scheduler) failed(err error) {
 	s.fatal = s.model.Err()
 }
 
-// drop takes a sequence out of the scheduler and gives its blocks back. What it
-// computed stays in the cache.
+// drop removes a sequence from the scheduler and frees its blocks. Its computed prefix stays in the cache.
 func (s *Scheduler) drop(q *seq) {
 	if s.chunked == q {
 		s.chunked = nil
@@ -381,7 +371,7 @@ func (s *Scheduler) drop(q *seq) {
 	s.letGo(q)
 }
 
-// errDropped is what the other server is told of a request that ended here.
+// errDropped is the reason sent to the other server for a request that ended here.
 var errDropped = errors.New("the request has ended")
 
 // letGo publishes and releases the blocks of a sequence.
@@ -398,7 +388,7 @@ func remove(list *[]*seq, q *seq) {
 	}
 }
 
-// abortAll ends everything.
+// abortAll aborts all requests.
 func (s *Scheduler) abortAll(f api.Finish) {
 	all := slices.Concat(s.running, s.waiting, s.away.all())
 	if s.chunked != nil {

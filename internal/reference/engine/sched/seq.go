@@ -10,38 +10,38 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 )
 
-// Request is one sequence to generate, and who is told of it. The scheduler takes it as
-// it is: lengths are for the caller to check, see Scheduler.Capacity. Params.StopTokens
-// are all tokens that end the sequence, the model's own too.
+// Request is one sequence to generate and the receiver of its events. The scheduler does not check it: the caller must
+// check lengths, see Scheduler.Capacity. Params.StopTokens are all tokens that end the sequence, including the model's
+// own.
 type Request struct {
 	api.Request
-	Emit func(api.Event) // called by the scheduler's loop, must not block
-	Send Sender          // the prompt alone is computed here; nil: everything
+	Emit func(api.Event) // called by the scheduler's loop; must not block
+	Send Sender          // only the prompt is computed here; nil: everything
 	Recv Receiver        // the prompt is computed elsewhere; nil: here
 }
 
-// seq is a request on its way.
+// seq is a request in progress.
 type seq struct {
 	*Request
 	arrival     uint64
-	rank        int // see Priority; equal ones go by arrival
+	rank        int // see Priority; equal ranks are ordered by arrival
 	state       *sample.State
-	tokens      []int32 // the input, then what was generated
+	tokens      []int32 // the input, then the generated tokens
 	table       kvcache.Table
 	computed    int // positions whose keys and values are in table
-	cached      int // as told in events; -1: never admitted
+	cached      int // as reported in events; -1: never admitted
 	retractions int
 	done        bool
-	came, began time.Time // when it was submitted, and when its first forward pass began
-	sent        int       // blocks that the Sender was given
-	moving      bool      // the Sender or Receiver has not said that it has ended
-	first       api.Event // what the Sender was told
-	kept        int       // positions that restore brings back; nil: none are set aside
+	came, began time.Time // submission, and start of its first forward pass
+	sent        int       // blocks passed to the Sender
+	moving      bool      // the Sender or Receiver has not ended
+	first       api.Event // as passed to the Sender
+	kept        int       // positions that restore brings back; restore nil: none are set aside
 	restore     func(blocks []int32)
 
 	scores    []api.Logprob
 	scoresTop [][]api.Logprob
-	scored    bool // scores are complete and were told
+	scored    bool // scores are complete and were reported
 }
 
 func newSeq(r *Request) *seq {
@@ -58,8 +58,8 @@ func newSeq(r *Request) *seq {
 func (q *seq) generated() int { return len(q.tokens) - len(q.Input) }
 func (q *seq) left() int      { return q.Params.MaxNewTokens - q.generated() }
 
-// lookup is how many positions may be taken from the cache: the last token has to
-// be computed for its logits, and so has every one before a token to be scored.
+// lookup is the number of positions that may come from the cache. The last token has to be computed for its logits, and
+// so has the token before each scored one.
 func (q *seq) lookup() int {
 	n := len(q.tokens) - 1
 	if !q.scored {
@@ -68,13 +68,13 @@ func (q *seq) lookup() int {
 	return n
 }
 
-// emit sends an event.
+// emit completes and sends an event.
 func (q *seq) emit(e api.Event) {
 	q.complete(&e)
 	q.tell(e)
 }
 
-// complete fills in what every event has, and once the scores of the prompt.
+// complete fills in the fields common to all events and, once, the scores of the prompt.
 func (q *seq) complete(e *api.Event) {
 	e.Cached, e.Retractions = max(q.cached, 0), q.retractions
 	if e.Token != api.NoToken && q.generated() <= 1 && !q.began.IsZero() {
@@ -86,7 +86,7 @@ func (q *seq) complete(e *api.Event) {
 	}
 }
 
-// tell sends an event as it is.
+// tell sends an event unchanged.
 func (q *seq) tell(e api.Event) {
 	if e.Finish != nil {
 		q.done = true
@@ -97,8 +97,8 @@ func (q *seq) tell(e api.Event) {
 // finish ends the request without a token.
 func (q *seq) finish(f api.Finish) { q.emit(api.Event{Token: api.NoToken, Finish: &f}) }
 
-// accept adds a generated token and tells whether the request ends with it. The
-// length is looked at first, as SGLang does.
+// accept adds a generated token and returns a Finish if the request ends with it. As in SGLang, the length is checked
+// first.
 func (q *seq) accept(token int32) *api.Finish {
 	q.tokens = append(q.tokens, token)
 	q.state.Accept(token)
@@ -111,8 +111,7 @@ func (q *seq) accept(token int32) *api.Finish {
 	return nil
 }
 
-// score adds the log probabilities that rows tell: the logits after each of the
-// prompt's positions from start on.
+// score adds log probabilities from rows: the logits after each prompt position from start on.
 func (q *seq) score(s *sample.Sampler, start int, rows [][]float32) {
 	if q.scores == nil {
 		q.scores = make([]api.Logprob, 0, len(q.Input)-q.LogprobStart)

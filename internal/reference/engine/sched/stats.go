@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Stats returns the present state. Any goroutine may call it.
+// Stats returns the current state. Any goroutine may call it.
 func (s *Scheduler) Stats() api.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +23,7 @@ func (s *Scheduler) Stats() api.Stats {
 	return st
 }
 
-// note brings the state up to date for other goroutines.
+// note publishes the state for other goroutines.
 func (s *Scheduler) note() {
 	u := s.cache.Usage()
 	m := &s.meter
@@ -67,7 +67,7 @@ func (s *Scheduler) note() {
 	s.mu.Unlock()
 }
 
-// preallocated is the part of the cache that the transfer queue holds.
+// preallocated is the fraction of the cache that the transfer queue holds.
 func (s *Scheduler) preallocated(u kvcache.Usage) float64 {
 	held := 0
 	for _, q := range s.away.transfer {
@@ -85,17 +85,17 @@ type meter struct {
 	busy                                                  [2]time.Duration
 	forwards                                              [2]int64
 	loop                                                  [api.Idle + 1]time.Duration
-	stage                                                 api.LoopStage // of the loop
-	since                                                 time.Time     // when it began
+	stage                                                 api.LoopStage // current stage of the loop
+	since                                                 time.Time     // start of the stage
 	graph                                                 bool
 	hitRate, genThroughput                                float64
 
-	sinceLine  int64 // tokens generated since genThroughput was worked out
+	sinceLine  int64 // tokens generated since genThroughput was computed
 	lastDecode time.Time
-	steps      int // decode steps since
+	steps      int // decode steps since then
 }
 
-// enter ends a stage of the loop and begins the next, now.
+// enter ends the current stage of the loop and begins another. It returns the time.
 func (m *meter) enter(stage api.LoopStage) time.Time {
 	now := time.Now()
 	m.loop[m.stage] += now.Sub(m.since)
@@ -128,14 +128,14 @@ func (m *meter) retract(q *seq) {
 	m.retractedOut += int64(q.generated())
 }
 
-// pause ends the counting of generated tokens when there is nothing more to do.
+// pause ends the measurement of decode throughput when there is no more work.
 func (m *meter) pause() {
 	if m.sinceLine > 0 {
 		m.lineDecode(time.Now())
 	}
 }
 
-// lineDecode ends one stretch of decoding and begins the next.
+// lineDecode ends one interval of decoding and begins the next.
 func (m *meter) lineDecode(now time.Time) {
 	m.genThroughput = rate(m.sinceLine, now.Sub(m.lastDecode))
 	m.sinceLine, m.lastDecode, m.steps = 0, now, 0
@@ -148,7 +148,7 @@ func rate(n int64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// report tells of the step that ended.
+// report reports the step that has ended.
 func (s *Scheduler) report(mode model.Mode) {
 	m := &s.meter
 	u := s.cache.Usage()

@@ -8,13 +8,11 @@ import (
 // BlockLen is the number of positions in one block of a paged KV cache.
 const BlockLen = PanelRows
 
-// attendRows is how many query rows share one pass over the blocks: four
-// tiles, so that a block is read from the first level cache three times of
-// four.
+// attendRows is the number of query rows that share one pass over the blocks: four tiles, so that three of four reads
+// of a block hit the first-level cache.
 const attendRows = 4 * tileRows
 
-// StoreK writes the key of one position, hd = len(k) elements, into column pos
-// (0 … 63) of a block [hd][64].
+// StoreK writes the key of one position, hd = len(k) elements, into column pos (0 … 63) of a block [hd][64].
 func StoreK(block []float32, pos int, k []float32) {
 	if uint(pos) >= BlockLen {
 		panic(fmt.Sprintf("tensor: position %d in a block of %d", pos, BlockLen))
@@ -25,31 +23,26 @@ func StoreK(block []float32, pos int, k []float32) {
 	}
 }
 
-// StoreV writes the value of one position, hd = len(v) elements, into row pos
-// (0 … 63) of a block [64][hd].
+// StoreV writes the value of one position, hd = len(v) elements, into row pos (0 … 63) of a block [64][hd].
 func StoreV(block []float32, pos int, v []float32) {
 	copy(block[pos*len(v):(pos+1)*len(v)], v)
 }
 
-// AttendScratch returns the length of the scratch that [AttendRows] wants for
-// n rows of at most length positions.
+// AttendScratch returns the length of the scratch that [AttendRows] needs for n rows of at most length positions.
 func AttendScratch(n, length int) int {
 	return min(n, attendRows) * roundUp(length)
 }
 
-// AttendRows computes n = len(lengths) query heads that share keys and values.
-// Row i is q[i*ldq:], looks at the first lengths[i] ≥ 1 positions and goes to
-// out[i*ldo:], hd elements each:
+// AttendRows computes n = len(lengths) query heads that share keys and values. Row i is q[i*ldq:]. It attends to the
+// first lengths[i] ≥ 1 positions and is written to out[i*ldo:], hd elements each:
 //
 //	out = Σ_t softmax_t(q·K[t] · scale) · V[t]
 //
-// Position t lies in block t/64: column t%64 of the key block [hd][64], row t%64
-// of the value block [64][hd]. What a block holds past length does not matter,
-// but the values of all positions below the largest length must be finite. The
-// rows may be the query heads of one KV head (ldq = hd) or the tokens of a
-// prefill (lengths rising by one, ldq = heads·hd). scratch has at least
-// AttendScratch(n, the largest length) elements. A row's result does not depend
-// on the rows beside it.
+// Position t lies in block t/64: column t%64 of the key block [hd][64], row t%64 of the value block [64][hd]. The
+// contents of a block past length do not matter, but the values of all positions below the largest length must be
+// finite. The rows may be the query heads of one KV head (ldq = hd) or the tokens of a prefill (lengths rising by one,
+// ldq = heads·hd). scratch needs at least AttendScratch(n, the largest length) elements. A row's result does not depend
+// on the other rows.
 func AttendRows(out []float32, ldo int, q []float32, ldq, hd int, kblocks, vblocks [][]float32, lengths []int, scale float32, scratch []float32) {
 	n := len(lengths)
 	if n == 0 {
@@ -79,7 +72,7 @@ func AttendRows(out []float32, ldo int, q []float32, ldq, hd int, kblocks, vbloc
 	}
 }
 
-// checkLengths returns the largest length, having seen that the blocks cover it.
+// checkLengths checks that the blocks cover all lengths and returns the largest length.
 func checkLengths(lengths []int, hd int, kblocks, vblocks [][]float32) int {
 	longest := 0
 	for _, l := range lengths {
@@ -97,8 +90,8 @@ func checkLengths(lengths []int, hd int, kblocks, vblocks [][]float32) int {
 	return longest
 }
 
-// scores sets s[i][t] = q[i]·K[t] for length positions at least, of whole blocks at
-// most; what is read after them begins at next.
+// scores sets s[i][t] = q[i]·K[t] for at least length positions, and at most those of whole blocks. The data read after
+// the key blocks begins at next.
 func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks [][]float32, next []float32, n, length int) {
 	for t := 0; t < length; t += BlockLen {
 		kb, wanted := kblocks[t/BlockLen], length-t
@@ -119,7 +112,7 @@ func scores(level Level, s []float32, ld int, q []float32, ldq, hd int, kblocks 
 	}
 }
 
-// distance is how far behind the one the other lies, in bytes.
+// distance is the distance in bytes from one to other.
 func distance(one, other []float32) int {
 	return int(uintptr(unsafe.Pointer(&other[0])) - uintptr(unsafe.Pointer(&one[0])))
 }
@@ -147,7 +140,7 @@ func mix(level Level, out []float32, ldo int, p []float32, ld, hd int, vblocks [
 		if whole == hd {
 			continue
 		}
-		for i := range n { // the columns that fill no tile
+		for i := range n { // columns that do not fill a tile
 			dst := out[i*ldo+whole : i*ldo+hd]
 			for j, pt := range p[i*ld+t : i*ld+t+k] {
 				axpy(level, dst, vb[j*hd+whole:(j+1)*hd], pt)

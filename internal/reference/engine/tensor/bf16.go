@@ -2,10 +2,9 @@ package tensor
 
 import "math"
 
-// BF16 numbers are the upper 16 bits of a float32: 8 bits of exponent, 7 of
-// fraction.
+// BF16 numbers are the upper 16 bits of a float32: 8 bits of exponent, 7 of fraction.
 
-// ToBF16 returns x rounded to the nearest bf16, ties to even. A NaN stays one.
+// ToBF16 returns x rounded to the nearest bf16, ties to even. A NaN stays a NaN.
 func ToBF16(x float32) uint16 {
 	b := math.Float32bits(x)
 	if b&0x7fffffff > 0x7f800000 { // rounding could carry a NaN into infinity or zero
@@ -17,8 +16,7 @@ func ToBF16(x float32) uint16 {
 // FromBF16 returns the value of h, exactly.
 func FromBF16(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// EncodeBF16 rounds src into dst as [ToBF16] does; dst has at least len(src)
-// elements.
+// EncodeBF16 rounds src into dst like [ToBF16]. dst must have at least len(src) elements.
 func EncodeBF16(dst []uint16, src []float32) {
 	if len(src) > 0 {
 		_ = dst[len(src)-1]
@@ -26,7 +24,7 @@ func EncodeBF16(dst []uint16, src []float32) {
 	}
 }
 
-// DecodeBF16 widens src into dst, exactly; dst has at least len(src) elements.
+// DecodeBF16 widens src into dst, exactly. dst must have at least len(src) elements.
 func DecodeBF16(dst []float32, src []uint16) {
 	if len(src) > 0 {
 		_ = dst[len(src)-1]

@@ -5,14 +5,13 @@ import (
 	"unsafe"
 )
 
-// runGeneric is the tile in plain Go. Like the assembly it adds the products
-// of an output one by one in the order of the columns.
+// runGeneric is the tile in plain Go. Like the assembly it adds the products of an output one by one, in column order.
 func (t tile) runGeneric(f Format) {
 	switch f {
 	case F32:
 		t.runGenericF32()
 	case BF16:
-		// Widen a few columns at a time, so that there is one inner loop.
+		// Widen a few columns at a time, so that one inner loop suffices.
 		const cols = 32
 		var wide [cols * PanelRows]float32
 		for k := 0; k < t.k; k += cols {
@@ -65,8 +64,7 @@ func (t tile) out(i int) *[PanelRows]float32 {
 	return (*[PanelRows]float32)(unsafe.Pointer(ptrAdd(t.y, i*t.ldy)))
 }
 
-// pair computes two rows, four outputs at a time: as many sums as amd64 has
-// registers for.
+// pair computes two rows, four outputs at a time: the number of sums that fit amd64's registers.
 func (t tile) pair(w, x0, x1 []float32, y0, y1 *[PanelRows]float32) {
 	x1 = x1[:len(x0)]
 	for j := 0; j < PanelRows; j += 4 {

@@ -2,9 +2,8 @@ package tensor
 
 import "math"
 
-// The vector operations in plain Go: the reference of the assembly's tests and
-// what other CPUs run. Sums are kept in float64 here; callers have checked the
-// lengths.
+// Vector operations in plain Go: the reference for tests of the assembly, and the code for other CPUs. Sums are float64
+// here. Callers have checked the lengths.
 
 func addGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]

@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-//go:generate go run -C ../../../../tools/asmgen . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits -crc ../../internal/base/crc32c
+//go:generate go run -C ../../../../tools/asmgen . -out ../../internal/reference/engine/tensor -limits ../../scripts/bench/limits
 
 var bestLevel = detect()
 
-// detect asks the CPU; x/sys/cpu sees to it that the operating system saves
-// the registers.
+// detect queries the CPU. x/sys/cpu checks that the operating system saves the registers.
 func detect() Level {
 	c := &cpu.X86
 	switch {
@@ -25,10 +24,9 @@ func detect() Level {
 	return AVX512BF16
 }
 
-// The functions below pass an operation to the kernel of a level. They are
-// switches, not tables of functions, so that the compiler sees that no
-// argument is kept and buffers may live on the stack. Operands are not empty,
-// and their lengths have been checked.
+// The functions below pass an operation to the kernel of a level. They are switches, not tables of functions, so that
+// the compiler sees that no argument escapes and buffers can stay on the stack. Operands are not empty, and their
+// lengths have been checked.
 
 func (t tile) run(level Level, f Format) {
 	switch {
@@ -47,8 +45,7 @@ func (t tile) run(level Level, f Format) {
 	}
 }
 
-// runStrips runs the tile for the first outputs alone, at least so many, and
-// tells whether the level can.
+// runStrips runs the tile for at least the first outputs only, and reports whether the level supports that.
 func (t tile) runStrips(level Level, outputs int) bool {
 	if level < AVX512 {
 		return false

@@ -7,21 +7,20 @@ import (
 	"sync/atomic"
 )
 
-// Level names an instruction set that the kernels exist for. Higher is faster
-// and includes all lower ones.
+// Level names an instruction set with its own kernels. Higher levels are faster and include all lower ones.
 type Level uint8
 
-// The levels, in rising order.
+// Levels, in rising order.
 const (
 	Generic    Level = iota // plain Go, on any CPU
-	AVX2                    // AVX2, FMA: 8 floats a vector
-	AVX512                  // AVX-512 F, BW, DQ, VL: 16 floats a vector
+	AVX2                    // AVX2, FMA: 8 floats per vector
+	AVX512                  // AVX-512 F, BW, DQ, VL: 16 floats per vector
 	AVX512BF16              // AVX512 and VDPBF16PS, the dot product of bf16 pairs
 	numLevels  int   = iota
 )
 
-// EnvLevel is the environment variable that forces a level. A level that the
-// CPU lacks, or a name that is none, is ignored and told by [LevelNote].
+// EnvLevel is the environment variable that forces a level. A level that the CPU lacks and an unknown name are ignored
+// and reported by [LevelNote].
 const EnvLevel = "STEPSCOPE_CPU"
 
 var levelNames = [numLevels]string{"generic", "avx2", "avx512", "avx512bf16"}
@@ -33,7 +32,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("level(%d)", uint8(l))
 }
 
-// ParseLevel is the inverse of [Level.String]; case does not matter.
+// ParseLevel is the inverse of [Level.String], ignoring case.
 func ParseLevel(s string) (Level, error) {
 	for i, name := range levelNames {
 		if strings.EqualFold(s, name) {
@@ -54,8 +53,8 @@ func init() {
 	Use(l)
 }
 
-// startLevel picks the level to start with from the environment's wish and
-// the best the CPU has, with a note when the wish cannot be met.
+// startLevel picks the initial level from the requested one and the CPU's best, with a note if the request cannot be
+// met.
 func startLevel(wish string, best Level) (Level, string) {
 	if wish == "" {
 		return best, ""
@@ -70,15 +69,14 @@ func startLevel(wish string, best Level) (Level, string) {
 	return l, ""
 }
 
-// Best returns the highest level that this CPU, operating system and build
-// can run.
+// Best returns the highest level that this CPU, operating system and build can run.
 func Best() Level { return bestLevel }
 
 // Current returns the level in use.
 func Current() Level { return Level(current.Load()) }
 
-// Use makes all later calls run at level l. It is for tests and comparisons;
-// a call that is under way keeps its level. Use panics if l is above [Best].
+// Use makes all later calls run at level l. It is for tests and comparisons; running calls keep their level. Use panics
+// if l is above [Best].
 func Use(l Level) {
 	if l > Best() {
 		panic(fmt.Sprintf("tensor: level %s on a CPU or build that has no more than %s", l, Best()))
@@ -86,6 +84,5 @@ func Use(l Level) {
 	current.Store(uint32(l))
 }
 
-// LevelNote says why the level that [EnvLevel] asked for is not in use, for a
-// log line; empty if it is.
+// LevelNote returns why the level requested by [EnvLevel] is not in use, for a log line, or "" if it is.
 func LevelNote() string { return levelNote }

@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// Format says how a [Matrix] keeps its weights and in which arithmetic it
-// multiplies.
+// Format is the storage of a [Matrix]'s weights and the arithmetic of its products.
 type Format uint8
 
 const (
@@ -27,16 +26,14 @@ func (f Format) String() string {
 	return fmt.Sprintf("format(%d)", uint8(f))
 }
 
-// PanelRows is the number of output rows in one panel of a packed [Matrix],
-// the number of positions in one block of keys or values.
+// PanelRows is the number of output rows in one panel of a packed [Matrix], and the number of positions in one block of
+// keys or values.
 const PanelRows = 64
 
-// Matrix is a weight matrix of Rows outputs by Cols inputs, packed in panels
-// of 64 output rows; the last panel is padded with zeros. A panel is the
-// stream that the tile reads: for F32 it is [Cols][64] float32; for both bf16
-// formats [(Cols+1)/2][64] pairs, the even column in the low half of a uint32,
-// the odd one in the high half. So Format may be changed between BF16 and
-// BF16Dot without packing again. It must not change while Mul runs.
+// Matrix is a weight matrix of Rows outputs by Cols inputs, packed in panels of 64 output rows; the last panel is
+// padded with zeros. A panel is the stream that the tile reads. For F32 it is [Cols][64] float32. For both bf16 formats
+// it is [(Cols+1)/2][64] pairs, the even column in the low half of a uint32, the odd one in the high half. So Format
+// may be changed between BF16 and BF16Dot without packing again, but not while Mul runs.
 type Matrix struct {
 	Rows, Cols int
 	Format     Format
@@ -45,10 +42,9 @@ type Matrix struct {
 	pairs []uint32
 }
 
-// Pack builds a matrix of rows × cols in format f. row fills dst, which has
-// cols elements, with the weights of output r; it is called once for each row
-// in rising order and keeps nothing of dst. For the bf16 formats the weights
-// are rounded to nearest even.
+// Pack builds a matrix of rows × cols in format f. row fills dst, which has cols elements, with the weights of output
+// r. It is called once for each row, in rising order, and must not keep dst. The bf16 formats round the weights to
+// nearest even.
 func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 	if rows < 1 || cols < 1 || f > BF16Dot {
 		panic(fmt.Sprintf("tensor: pack %d×%d as %s", rows, cols, f))
@@ -87,7 +83,7 @@ func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 	return m
 }
 
-// packF32 writes 16 rows of src as 16 neighbouring columns of a panel.
+// packF32 writes 16 rows of src as 16 adjacent columns of a panel.
 func packF32(dst, src []float32, cols int) {
 	for k := range cols {
 		d := (*[16]float32)(dst[k*PanelRows:])
@@ -113,11 +109,11 @@ func packPairs(dst []uint32, src []uint16, cols int) {
 // Panels returns the number of panels, Rows/64 rounded up.
 func (m *Matrix) Panels() int { return (m.Rows + PanelRows - 1) / PanelRows }
 
-// Bytes returns the memory that the packed weights take.
+// Bytes returns the memory of the packed weights in bytes.
 func (m *Matrix) Bytes() int { return 4 * m.Panels() * m.panelSize() }
 
-// Row writes the weights of output r, as they are stored, to dst, which has at
-// least Cols elements. It serves tied embeddings: look up in the packed head.
+// Row writes the weights of output r, as stored, to dst, which must have at least Cols elements. Tied embeddings use it
+// to look up tokens in the packed head.
 func (m *Matrix) Row(r int, dst []float32) {
 	if uint(r) >= uint(m.Rows) {
 		panic(fmt.Sprintf("tensor: row %d of %d", r, m.Rows))
@@ -135,7 +131,7 @@ func (m *Matrix) Row(r int, dst []float32) {
 	}
 }
 
-// panelSize returns the 4-byte words of one panel.
+// panelSize returns the size of one panel in 4-byte words.
 func (m *Matrix) panelSize() int {
 	if m.Format == F32 {
 		return m.Cols * PanelRows
@@ -143,12 +139,10 @@ func (m *Matrix) panelSize() int {
 	return (m.Cols + 1) / 2 * PanelRows
 }
 
-// Zeros returns n zeros in memory as weights have it, which is read as fast as
-// memory can be.
+// Zeros returns n zeros in memory allocated like weights, which reads at full memory speed.
 func Zeros(n int) []float32 { return aligned[float32](n) }
 
-// aligned returns n zeroed elements that start on a cache line, so that no
-// vector load of a panel crosses one.
+// aligned returns n zeroed elements that start on a cache line, so that no vector load of a panel crosses one.
 func aligned[T float32 | uint32](n int) []T {
 	const line = 64
 	s := make([]T, n+line/4)

@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// Blocking of a product. A block of weights, kBlock columns of one panel, is
-// used by all tiles of rows while it sits in the first or second level cache;
-// rowBlock rows of activations stay in the second level meanwhile.
+// Blocking of a product. A block of weights, kBlock columns of one panel, is used by all tiles of rows while it is in
+// the first- or second-level cache. rowBlock rows of activations stay in the second level meanwhile.
 const (
 	tileRows   = 6
 	kBlock     = 128
@@ -16,20 +15,17 @@ const (
 	scratchLen = rowBlock * 512 // words for the rounded activations of a row block
 )
 
-// scratch holds activations rounded to bf16: pairs where the CPU multiplies
-// pairs, else float32.
+// scratch holds activations rounded to bf16: pairs if the CPU multiplies pairs, else float32.
 type scratch [scratchLen]float32
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// Mul computes, for the n rows x[i*ldx:] of Cols activations and the outputs r
-// of the panels lo ≤ p < hi,
+// Mul computes, for the n rows x[i*ldx:] of Cols activations and the outputs r of the panels lo ≤ p < hi,
 //
 //	y[i*ldy+r] = Σ_c x[i*ldx+c] · W[r][c]
 //
-// where panel p holds the outputs 64p … 64p+63. It writes nothing else: not
-// the other panels' outputs and nothing past Rows. So a pool of workers can
-// share one product by ranges of panels.
+// where panel p holds the outputs 64p … 64p+63. It writes nothing else: neither the other panels' outputs nor anything
+// past Rows. So a pool of workers can share one product by ranges of panels.
 func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
 	m.MulEach(y, ldy, x, ldx, n, func() (int, int) {
 		at := lo
@@ -38,8 +34,8 @@ func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
 	})
 }
 
-// MulEach is Mul for each range of panels that next gives, until that is an empty
-// one. BF16Dot rounds x once for all of them, unless x is very large.
+// MulEach is Mul for each range of panels that next returns, until it returns an empty one. BF16Dot rounds x once for
+// all of them, unless x is very large.
 func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next func() (lo, hi int)) {
 	if n <= 0 {
 		return
@@ -82,7 +78,7 @@ func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next fun
 	}
 }
 
-// columns is how many columns of n rounded rows there is room for, an even number.
+// columns is the number of columns of n rounded rows that fit, an even number.
 func (s *scratch) columns(level Level, n int) int {
 	if level < AVX512BF16 {
 		return len(s) / n &^ 1
@@ -90,8 +86,8 @@ func (s *scratch) columns(level Level, n int) int {
 	return 2 * len(s) / n &^ 1
 }
 
-// round fills the scratch with n rows of kn columns of x, step apart: pairs of bf16,
-// or the same numbers widened where the CPU does not multiply pairs.
+// round fills the scratch with n rows of kn columns of x, step apart: pairs of bf16, or the same numbers widened if the
+// CPU does not multiply pairs.
 func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
 	half := unsafe.Slice((*uint16)(unsafe.Pointer(s)), 2*len(s))
 	for i := range n {
@@ -107,24 +103,22 @@ func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
 	}
 }
 
-// checkRows panics unless n rows of width elements, ld apart, fit into have
-// elements: the kernels check no bounds.
+// checkRows panics unless n rows of width elements, ld apart, fit into have elements: the kernels check no bounds.
 func checkRows(name string, have, ld, n, width int) {
 	if n > 1 && ld < width || have < (n-1)*ld+width {
 		panic(fmt.Sprintf("tensor: %s has %d elements; %d rows of %d, %d apart, do not fit", name, have, n, width, ld))
 	}
 }
 
-// mulCols adds (or, for the first columns, sets) the products of the columns
-// k0 … k0+kn-1. x points at column k0 of the first row; for BF16Dot it holds
-// pairs and ldx counts them.
+// mulCols adds (or, for the first columns, sets) the products of the columns k0 … k0+kn-1. x points at column k0 of the
+// first row. For BF16Dot it holds pairs, and ldx counts pairs.
 func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32, ldx, n, lo, hi, k0, kn int) {
 	step := kBlock
 	switch {
 	case n <= tileRows && level != AVX2:
-		step = kn // one pass over the weights: nothing to keep in a cache
+		step = kn // one pass over the weights: nothing to cache
 	case n >= 2*tileRows && f == BF16Dot:
-		step = 4 * kBlock // fewer sums go to y and back; few rows gain more from fetching the next block early
+		step = 4 * kBlock // fewer loads and stores of y; few rows gain more from prefetching the next block early
 	}
 	for p := lo; p < hi; p++ {
 		rows, at := min(PanelRows, m.Rows-p*PanelRows), p*m.panelSize()
@@ -164,17 +158,16 @@ type tile struct {
 	ldw int
 	k   int
 	n   int
-	add bool // to what y holds
-	// ahead is how far behind w lies what is read next, in bytes: the kernel
-	// fetches that into the second level cache meanwhile.
+	add bool // add to y
+	// ahead is the distance in bytes from w to the data that is read next. The kernel prefetches it into the
+	// second-level cache.
 	ahead int
 }
 
-// next is ahead for weights that follow those of the tile. A block too large
-// for the first caches is read only once, by one tile, which asks for what it
-// needs soon.
+// next returns ahead for weights that follow the tile's. A block too large for the nearest caches is read only once, by
+// one tile, which prefetches just ahead.
 func (t tile) next(f Format) int {
-	const keeps, soon = 64 << 10, 2 << 10 // bytes; from 4 kB on widening bf16 waits for memory
+	const keeps, soon = 64 << 10, 2 << 10 // bytes; from 4 kB on, widening bf16 waits for memory
 	steps := t.k
 	if f != F32 {
 		steps /= 2
@@ -185,8 +178,8 @@ func (t tile) next(f Format) int {
 	return soon
 }
 
-// runNarrow runs the tile for a panel of fewer than 64 outputs, by way of a
-// buffer, so that nothing beside them is read or written.
+// runNarrow runs the tile for a panel of fewer than 64 outputs through a buffer, so that nothing beside them is read or
+// written.
 func (t tile) runNarrow(level Level, f Format, width int) {
 	var buf [tileRows * PanelRows]float32
 	for i := 0; i < t.n; i += tileRows {

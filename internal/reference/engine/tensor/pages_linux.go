@@ -7,17 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largePages asks for memory that nobody has touched yet in pages of 2 MiB, at its
-// ends along with what lies beside it. In small ones, which lie wherever there is
-// room, the CPU does not fetch ahead as well: products with one row read 15 GB/s,
-// not 23. The advice may be ignored.
+// largePages requests pages of 2 MiB for untouched memory, including its neighbours at both ends. Small pages are
+// scattered, so the CPU prefetches less well: products with one row read 15 GB/s instead of 23. The system may ignore
+// the advice.
 func largePages(b []byte) { advise(b, unix.MADV_HUGEPAGE) }
 
-// collapse makes large pages of what lies in small ones although they were asked for:
-// the memory was in use before, and a part of it was never given back.
+// collapse turns small pages into large ones if the request for large ones had no effect, because a part of the memory
+// was in use before and was never given back.
 func collapse(b []byte) { advise(b, unix.MADV_COLLAPSE) }
 
-// advise is by number: a slice must not reach beyond b.
+// advise passes the address as a number, because a slice must not extend beyond b.
 func advise(b []byte, advice uintptr) {
 	const page = 2 << 20
 	if len(b) < page/2 {

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Add sets dst = a + b, element by element. The three have one length; dst
-// may be a or b.
+// Add sets dst = a + b, element by element. All must have the same length; dst may be a or b.
 func Add(dst, a, b []float32) {
 	sameLen("add", len(dst), len(a), len(b))
 	if len(dst) > 0 {
@@ -14,7 +13,7 @@ func Add(dst, a, b []float32) {
 	}
 }
 
-// Axpy adds a·x to dst. Both have one length.
+// Axpy adds a·x to dst. Both must have the same length.
 func Axpy(dst []float32, a float32, x []float32) {
 	sameLen("axpy", len(dst), len(x), len(x))
 	if len(dst) > 0 {
@@ -29,8 +28,8 @@ func Scale(x []float32, s float32) {
 	}
 }
 
-// RMSNorm sets dst[i] = x[i] / sqrt(mean(x²) + eps) · w[i] (Zhang and
-// Sennrich, arXiv:1910.07467). The three have one length; dst may be x.
+// RMSNorm sets dst[i] = x[i] / sqrt(mean(x²) + eps) · w[i] (Zhang and Sennrich, arXiv:1910.07467). All must have the
+// same length; dst may be x.
 func RMSNorm(dst, x, w []float32, eps float32) {
 	sameLen("rmsnorm", len(dst), len(x), len(w))
 	if len(x) == 0 {
@@ -41,8 +40,8 @@ func RMSNorm(dst, x, w []float32, eps float32) {
 	mulScale(level, dst, x, w, float32(1/math.Sqrt(float64(mean+eps))))
 }
 
-// SiLUMul sets dst[i] = gate[i] / (1 + exp(-gate[i])) · up[i], the inner step
-// of a SwiGLU feed-forward. The three have one length; dst may be gate or up.
+// SiLUMul sets dst[i] = gate[i] / (1 + exp(-gate[i])) · up[i], the inner step of a SwiGLU feed-forward. All must have
+// the same length; dst may be gate or up.
 func SiLUMul(dst, gate, up []float32) {
 	sameLen("silu", len(dst), len(gate), len(up))
 	if len(dst) > 0 {
@@ -50,8 +49,8 @@ func SiLUMul(dst, gate, up []float32) {
 	}
 }
 
-// Rope rotates one head in place, the halves against each other as Llama's and
-// Qwen's checkpoints in the Hugging Face layout want it: with h = len(x)/2,
+// Rope rotates one head in place. It rotates the two halves together, as Llama's and Qwen's checkpoints in the Hugging
+// Face layout need: with h = len(x)/2,
 //
 //	x[i], x[i+h] = x[i]·cos[i] - x[i+h]·sin[i], x[i+h]·cos[i] + x[i]·sin[i]
 //
@@ -67,8 +66,7 @@ func Rope(x, cos, sin []float32) {
 	}
 }
 
-// Softmax replaces x by exp(x - max) / Σ exp(x - max). Elements of -Inf become
-// 0; at least one must be finite.
+// Softmax replaces x by exp(x - max) / Σ exp(x - max). Elements of -Inf become 0; at least one must be finite.
 func Softmax(x []float32) {
 	if len(x) > 0 {
 		softmax(Current(), x, 1)
@@ -81,10 +79,10 @@ func softmax(level Level, x []float32, by float32) {
 	scale(level, x, 1/sum)
 }
 
-// MaxIdx returns the index of the largest element, the first of equals; -1 of
-// none. NaNs have no place in x.
+// MaxIdx returns the index of the largest element, the first among equals, or -1 if x is empty. x must not contain
+// NaNs.
 func MaxIdx(x []float32) int {
-	// Find the stretch with the maximum fast, then the place in it.
+	// Find the section with the maximum fast, then the position in it.
 	const stretch = 1024
 	level := Current()
 	best, at := float32(0), -1
@@ -98,12 +96,11 @@ func MaxIdx(x []float32) int {
 			return at
 		}
 	}
-	return min(at, 0) // only a NaN leads here
+	return min(at, 0) // reached only with a NaN
 }
 
-// LogSumExp returns log Σ exp(x), computed around the maximum; subtract it
-// from a logit to have its log probability. x is left alone; tmp has at least
-// len(x) elements.
+// LogSumExp returns log Σ exp(x), computed around the maximum. A logit minus this is its log probability. x is not
+// modified; tmp needs at least len(x) elements.
 func LogSumExp(x, tmp []float32) float32 {
 	if len(x) == 0 {
 		return float32(math.Inf(-1))

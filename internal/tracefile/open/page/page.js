@@ -78,16 +78,16 @@
       let have = 0;
       for (;;) {
         const {done, value} = await stream.read().catch(() => {
-          throw new Error("Reading the trace broke off. stepscope may have been stopped.");
+          throw new Error("Reading the trace was interrupted. stepscope may have been stopped.");
         });
         if (done) break;
-        if (have + value.length > size) throw new Error("The file grew while it was read. Wait until its writer has ended.");
+        if (have + value.length > size) throw new Error("The file grew while it was being read. Wait until its writer has finished.");
         bytes.set(value, have);
         have += value.length;
         $("read").querySelector("progress").value = have / size;
         $("read").querySelector(".note").textContent = `${Math.floor(100 * have / size)} %`;
       }
-      if (have !== size) throw new Error("The file shrank while it was read.");
+      if (have !== size) throw new Error("The file shrank while it was being read.");
       trace = bytes.buffer;
       mark("read", "done");
       if (phase === "loading") send();
@@ -121,7 +121,7 @@
       say(`Perfetto has not answered yet. If its tab shows an error, ${new URL(setup.origin).host} cannot be reached from here.`);
       $("help").hidden = false;
     }, HINT_MS);
-    limit = setTimeout(() => fail("open", `Perfetto did not answer within ${seconds(setup.patience)}. Is there a network?`), setup.patience);
+    limit = setTimeout(() => fail("open", `Perfetto did not answer within ${seconds(setup.patience)}. Check the network.`), setup.patience);
   }
 
   function ping() {

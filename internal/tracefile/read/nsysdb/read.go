@@ -47,7 +47,7 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 }
 
 // errNotNsys is the error for SQLite databases of other programs.
-var errNotNsys = errors.New("a SQLite database, but no export of Nsight Systems: it has none of its tables (make one by: nsys export --type=sqlite REPORT.nsys-rep)")
+var errNotNsys = errors.New("a SQLite database, but not an Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
 
 // reader is the state of reading one export.
 type reader struct {
@@ -118,7 +118,7 @@ func (r *reader) window() string {
 	if r.from == 0 && r.to == math.MaxInt64 {
 		return ""
 	}
-	return " in the window asked for"
+	return " in the requested window"
 }
 
 // timed lists the tables whose rows become spans. The rows of the first timedOps tables also become ops.

@@ -406,7 +406,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d spans of %d read, want about a third", part, total)
 	}
 	if n := ts[0].Notes; !slices.ContainsFunc(n, func(n trace.Note) bool {
-		return n.Severity() == trace.Loss && strings.Contains(n.Text(), "too long to hold at once: 0.000 s to ")
+		return n.Severity() == trace.Loss && strings.Contains(n.Text(), "too long to hold in memory: 0.000 s to ")
 	}) {
 		t.Errorf("what is left out is not said: %v", n)
 	}
@@ -427,7 +427,7 @@ func TestBounded(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Read(context.Background(), path, Options{From: 1e15, To: 2e15}); err == nil || !strings.Contains(err.Error(), "in the window asked for") {
+	if _, err := Read(context.Background(), path, Options{From: 1e15, To: 2e15}); err == nil || !strings.Contains(err.Error(), "in the requested window") {
 		t.Errorf("an empty window: %v", err)
 	}
 }
@@ -443,7 +443,7 @@ func TestOdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	if _, err := Read(context.Background(), other, Options{}); err == nil || !strings.Contains(err.Error(), "no export of Nsight Systems") {
+	if _, err := Read(context.Background(), other, Options{}); err == nil || !strings.Contains(err.Error(), "not an Nsight Systems export") {
 		t.Errorf("another program's database: %v", err)
 	}
 	if _, err := Read(context.Background(), exportOf(t), Options{}); err == nil || !strings.Contains(err.Error(), "neither GPU work nor NVTX ranges") {

@@ -9,57 +9,55 @@ import (
 	"sync"
 )
 
-// A group of several processes has a hub in each. A member's call there is what
-// its process was told of it: the last of the members here sends the calls of all
-// of them, with what they bring, to every other process, and whoever completes a
-// round, the last member or the goroutine that brings the last frame, does the
-// same work on the same slices as in one process. So sums are formed in rank order
-// everywhere and have the same bits.
+// A group that spans several processes has a hub in each. A member's call in a remote hub is built from the frames of
+// its own process: the last local member to arrive sends the calls of all local members, with their data, to every
+// other process. A round is completed by the last local member or by the goroutine that delivers the last frame. Either
+// does the same work on the same slices as within one process. So sums are formed in rank order everywhere and have the
+// same bits.
 
 // Line carries the frames of one group between processes.
 type Line interface {
-	// Send brings the parts, one after the other, to a process as one frame. They
-	// may be used again when it returns. It waits for room on the way, never for
-	// what the other side does with the frame.
+	// Send sends the parts, concatenated, to a process as one frame. The caller may reuse them when Send returns. Send
+	// waits for room on the way, never for the receiver to handle the frame.
 	Send(process int, parts ...[]byte) error
-	// Receive says who takes the frames of other processes, those of each in
-	// order; frames that came before wait for it. A frame lies at a multiple of 8
-	// and is the taker's until Free. lost is called when a process is.
+	// Receive sets the handler for frames of other processes. Frames of one process arrive in order; frames that came
+	// before the call are kept for it. A frame is aligned to 8 and belongs to the handler until Free. lost is called
+	// when the connection to a process is lost.
 	Receive(frame func(process int, frame []byte), lost func(error))
 	Free(frame []byte)
 }
 
-// Far says where the members of a group of several processes are.
+// Far locates the members of a group that spans several processes.
 type Far struct {
 	Here int   // this process
 	At   []int // the process of each member
 	Line Line
 }
 
-// far is what a hub has to do with other processes.
+// far is a hub's state about other processes.
 type far struct {
 	Far
-	mine      []int   // members here
+	mine      []int   // local members
 	of        [][]int // members of each process
 	peers     []int   // the other processes
 	notices   sync.WaitGroup
-	here      int        // members of this process that have come; the following are guarded by hub.mu
-	queue     [][][]byte // frames by process that are for later rounds
+	here      int        // local members that have arrived; the following fields are guarded by hub.mu
+	queue     [][][]byte // frames for later rounds, by process
 	present   []bool     // processes whose calls are in hub.calls
 	held      [][]byte   // frames that hub.calls refer to
 	wordsSaid bool       // the peers know that the group has ended
 }
 
-// Frames begin with their type.
+// Types of frames.
 const (
-	frameCalls byte = iota + 1 // the calls of a process
+	frameCalls byte = iota + 1 // calls of a process
 	frameMail                  // a message
 	frameTaken                 // a message was received
 	frameAbort
 	frameLeft
 )
 
-const frameHead = 8 // type, 0, then two numbers of 16 bits and padding
+const frameHead = 8 // type, 0, two 16-bit numbers, padding
 
 func newFar(f *Far) *far {
 	x := &far{Far: *f}
@@ -87,7 +85,7 @@ func head(kind byte, a, b int) []byte {
 	return buf
 }
 
-// meetFar is meet for a group of several processes.
+// meetFar is meet for a group that spans several processes.
 func (h *hub) meetFar(ctx context.Context, rank int, c call) error {
 	x := h.far
 	h.mu.Lock()
@@ -105,8 +103,8 @@ func (h *hub) meetFar(ctx context.Context, rank int, c call) error {
 	x.here = 0
 	parts := h.callParts()
 	h.mu.Unlock()
-	// The members here all wait until the round is over, and it is not before
-	// they count as arrived: what they bring lies still meanwhile.
+	// All local members wait until the round is over, and it cannot end before they count as arrived. So their data
+	// stays unchanged meanwhile.
 	for _, p := range x.peers {
 		if err := x.Line.Send(p, parts...); err != nil {
 			h.abort(err)
@@ -120,8 +118,8 @@ func (h *hub) meetFar(ctx context.Context, rank int, c call) error {
 	return h.wait(ctx, rank, round)
 }
 
-// advance takes in the calls of other processes for this round, and ends the
-// round when all are there; h.mu is held.
+// advance takes the calls of other processes for this round and ends the round when all have arrived. The caller holds
+// h.mu.
 func (h *hub) advance() {
 	x := h.far
 	if h.err != nil {
@@ -168,15 +166,15 @@ func (h *hub) advance() {
 	h.gate.Wake()
 }
 
-// The calls of a process are, behind the head, for each of its members in order
-// callHead bytes and what it brings; each at a multiple of 8.
+// callHead is the size of the head of a member's call. A frame of calls has, after its own head, callHead bytes and the
+// data of each member of the process, in order, each aligned to 8.
 const callHead = 16
 
 var padding [8]byte
 
 func padded(n int) int { return (n + 7) &^ 7 }
 
-// brings is what the others need of a member's call.
+// brings is the data of a member's call that the other members need.
 func (c *call) brings() []byte {
 	if c.kind == allReduce {
 		return Bytes(c.sum)
@@ -184,7 +182,7 @@ func (c *call) brings() []byte {
 	return c.src
 }
 
-// callParts is the frame of the calls of the members here; h.mu is held.
+// callParts returns the frame of the local members' calls. The caller holds h.mu.
 func (h *hub) callParts() [][]byte {
 	parts := [][]byte{head(frameCalls, len(h.far.mine), 0)}
 	for _, member := range h.far.mine {
@@ -207,7 +205,7 @@ func (h *hub) callParts() [][]byte {
 
 var errFrame = errors.New("a frame that is cut off or of another version")
 
-// readCalls sets the calls of a process's members from its frame; h.mu is held.
+// readCalls sets the calls of a process's members from its frame. The caller holds h.mu.
 func (h *hub) readCalls(process int, frame []byte) error {
 	rest := frame[frameHead:]
 	take := func(n int) []byte {
@@ -246,7 +244,7 @@ func (h *hub) readCalls(process int, frame []byte) error {
 	return nil
 }
 
-// deliver takes a frame of another process.
+// deliver handles a frame of another process.
 func (h *hub) deliver(process int, frame []byte) {
 	x := h.far
 	var a, b int
@@ -271,7 +269,7 @@ func (h *hub) deliver(process int, frame []byte) {
 		if failed {
 			h.wake()
 		}
-		return // it is freed when its round is over
+		return // freed when its round is over
 	case frameMail, frameTaken:
 		box := &h.boxes[a*len(h.calls)+b]
 		if frame[0] == frameMail {
@@ -290,8 +288,8 @@ func (h *hub) deliver(process int, frame []byte) {
 	x.Line.Free(frame)
 }
 
-// tell has the other processes know why the group has ended, once; h.mu is held.
-// It must not wait here: it may be the goroutine that brings frames that calls.
+// tell sends the cause of the group's end to the other processes, once. The caller holds h.mu. tell must not wait: the
+// goroutine that delivers frames may call it.
 func (x *far) tell(cause error) {
 	if x.wordsSaid {
 		return
@@ -304,7 +302,7 @@ func (x *far) tell(cause error) {
 	})
 }
 
-// part says to the other processes that a member leaves.
+// part notifies the other processes that a member leaves.
 func (x *far) part(member int) {
 	for _, p := range x.peers {
 		_ = x.Line.Send(p, head(frameLeft, member, 0))

@@ -12,19 +12,19 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/park"
 )
 
-// Options steer NewGroup. The zero value works.
+// Options configure NewGroup. The zero value works.
 type Options struct {
 	Spin time.Duration // how long waits spin; 0: park.DefaultSpin; negative: not at all
 	// Now is the clock of Ended; nil: none.
 	Now func() int64
-	// Add is dst[i] = a[i] + b[i], dst may be a; nil: plain Go.
+	// Add sets dst[i] = a[i] + b[i]. dst may be a. nil: plain Go.
 	Add func(dst, a, b []float32)
-	// Far says which members other processes have; nil: none.
+	// Far lists the members in other processes; nil: none.
 	Far *Far
 }
 
-// NewGroup joins len(ranks) goroutines and gives each its end, in that order; nil
-// for those of other processes, which do the same.
+// NewGroup joins len(ranks) goroutines and returns one Comm per rank, in that order, or nil for ranks of other
+// processes, which call NewGroup too.
 func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
 	opt.Spin = cmp.Or(opt.Spin, park.DefaultSpin)
 	if opt.Add == nil {
@@ -49,10 +49,9 @@ func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
 
 // hub is the meeting point of a group whose members share memory.
 //
-// A collective is a rendezvous: every member leaves its slices in calls, the
-// last to arrive looks whether they fit together. A small message is then
-// moved by that last member alone, so that the others are woken once and find
-// the result; of a large one every member moves its share.
+// A collective is a rendezvous: every member leaves its slices in calls, and the last to arrive checks that they fit.
+// If the message is small, the last member moves it alone, so that the others are woken once and find the result. If it
+// is large, every member moves its share.
 type hub struct {
 	group Group
 	opt   Options
@@ -62,24 +61,23 @@ type hub struct {
 	left    int // members that have closed
 	err     error
 	ended   atomic.Bool   // err is set
-	round   atomic.Uint64 // collectives begun by all
-	shared  bool          // each moves its share in this round; written by the last to arrive
-	working atomic.Int32  // members that still move their share
-	// complete is when the last round was; a next one cannot be before all
-	// members have come for it.
+	round   atomic.Uint64 // collectives that all members have begun
+	shared  bool          // each member moves its share in this round; written by the last to arrive
+	working atomic.Int32  // members still moving their share
+	// complete is when the last round ended. The next one cannot end before all members have arrived for it.
 	complete atomic.Int64
 	calls    []call // of this round, by member
 	gate     park.Gate
 
 	boxes []mailbox // [from·size + to]
-	far   *far      // nil: all members are here
+	far   *far      // nil: all members are local
 }
 
-// shareFrom is the number of moved bytes from which members share the work:
-// below it a second rendezvous costs more than it saves.
+// shareFrom is the size in moved bytes from which members share the work: below it a second rendezvous costs more than
+// it saves.
 const shareFrom = 256 << 10
 
-// kind of a collective.
+// kind is a kind of collective.
 type kind uint8
 
 const (
@@ -89,13 +87,13 @@ const (
 
 func (k kind) String() string { return [...]string{"all-reduce", "all-gather"}[k] }
 
-// call is what one member brings to a collective.
+// call is one member's input to a collective.
 type call struct {
 	kind     kind
 	sum      []float32 // all-reduce
 	dst, src []byte    // all-gather
 	slow     time.Duration
-	away     *[3]int // the lengths of sum, dst and src of a member in another process; nil: it is here
+	away     *[3]int // lengths of sum, dst and src of a member in another process; nil: a local member
 }
 
 // sizes are the lengths of sum, dst and src.
@@ -146,10 +144,10 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 		}
 	}
 	if h.shared {
-		// From here all members are at work and none can be missing, so this
-		// wait needs no way out; an abort takes effect at the next call.
+		// From here on all members are at work and none can be missing, so this wait cannot hang. An abort takes effect
+		// at the next call.
 		h.move(rank)
-		// Stamped before it is said: who is let go may ask at once.
+		// Stamp before releasing the members: one of them may call Ended at once.
 		h.stamp()
 		if h.working.Add(-1) == 0 {
 			h.gate.Wake()
@@ -160,8 +158,7 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 	return nil
 }
 
-// stamp notes that the round is complete, or that another share of it is: the
-// last stamp counts.
+// stamp records the time when the round, or a further share of it, was complete. The last stamp counts.
 func (h *hub) stamp() {
 	if h.opt.Now == nil {
 		return
@@ -174,7 +171,7 @@ func (h *hub) stamp() {
 	}
 }
 
-// wait returns when the round has begun, or the group has ended before.
+// wait returns when the round has begun or the group has ended.
 func (h *hub) wait(ctx context.Context, rank int, round uint64) error {
 	begun := func() bool { return h.round.Load() != round || h.ended.Load() }
 	if !h.gate.Spin(begun, h.opt.Spin) {
@@ -199,7 +196,7 @@ func (h *hub) wait(ctx context.Context, rank int, round uint64) error {
 	return h.err
 }
 
-// abort ends the group; the first cause stays.
+// abort ends the group. The first cause is kept.
 func (h *hub) abort(cause error) {
 	h.mu.Lock()
 	_ = h.fail(cause)
@@ -207,7 +204,7 @@ func (h *hub) abort(cause error) {
 	h.wake()
 }
 
-// fail sets the group's error; h.mu is held.
+// fail sets the group's error. The caller holds h.mu.
 func (h *hub) fail(cause error) error {
 	if h.err == nil {
 		h.err = aborted(&h.group, cause)
@@ -226,15 +223,14 @@ func (h *hub) wake() {
 	}
 }
 
-// failure is the group's error.
+// failure returns the group's error.
 func (h *hub) failure() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// check tells whether the members called the same operation with sizes that
-// fit; h.mu is held.
+// check returns an error if the members called different operations or sizes do not fit. The caller holds h.mu.
 func (h *hub) check() error {
 	first := &h.calls[0]
 	for i := range h.calls {
@@ -249,10 +245,10 @@ func (h *hub) check() error {
 	return nil
 }
 
-// leave counts a member that has left; h.mu is held.
+// leave counts a member that has left. The caller holds h.mu.
 func (h *hub) leave(rank int) {
 	h.left++
-	// Peers that wait, or come later, would wait for ever.
+	// Peers that wait, or arrive later, would wait forever.
 	if h.left < len(h.calls) || h.arrived > 0 {
 		_ = h.fail(fmt.Errorf("rank %d has left", h.group.Ranks[rank]))
 	}

@@ -9,19 +9,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/park"
 )
 
-// mailbox holds what one rank sent to another and that is not yet received. A
-// sender goes on while there is room, as NCCL's channels allow for messages
-// that fit their buffers, so that pipeline stages overlap.
+// mailbox holds messages that one rank sent to another and that are not yet received. A sender continues while there is
+// room, as NCCL's channels allow for messages that fit their buffers, so that pipeline stages overlap.
 type mailbox struct {
 	mu    sync.Mutex
 	queue [][]byte
-	away  int // messages on their way to another process, or there and not yet received
+	away  int // messages in flight to another process, or not yet received there
 	bytes int
 	spare [][]byte
 	gate  park.Gate
 }
 
-// A mailbox takes one message of any size, or several up to these limits.
+// A mailbox holds one message of any size, or several up to these limits.
 const (
 	mailBytes = 4 << 20
 	mailCount = 16
@@ -32,8 +31,7 @@ func (b *mailbox) room(n int) bool {
 	return count == 0 || count < mailCount && b.bytes+n <= mailBytes
 }
 
-// Send hands buf to member to. It may return before the receiver asks;
-// buf may be used again at once.
+// Send sends buf to member to. It may return before the receiver calls Recv; the caller may reuse buf at once.
 func (c *Comm) Send(ctx context.Context, buf []byte, to int) error {
 	h := c.hub
 	if to < 0 || to >= c.Size() || to == c.rank {
@@ -66,7 +64,7 @@ func (c *Comm) Send(ctx context.Context, buf []byte, to int) error {
 	}
 }
 
-// keep adds a copy of a message; b.mu is held.
+// keep adds a copy of a message. The caller holds b.mu.
 func (b *mailbox) keep(buf []byte) {
 	var msg []byte
 	if n := len(b.spare); n > 0 {
@@ -76,7 +74,7 @@ func (b *mailbox) keep(buf []byte) {
 	b.bytes += len(buf)
 }
 
-// put adds a message of another process.
+// put adds a message from another process.
 func (b *mailbox) put(buf []byte) {
 	b.mu.Lock()
 	b.keep(buf)
@@ -84,7 +82,7 @@ func (b *mailbox) put(buf []byte) {
 	b.gate.Wake()
 }
 
-// taken makes room for what the other process has received.
+// taken frees the room of a message that the other process has received.
 func (b *mailbox) taken(bytes int) {
 	b.mu.Lock()
 	b.away--
@@ -93,8 +91,7 @@ func (b *mailbox) taken(bytes int) {
 	b.gate.Wake()
 }
 
-// Recv fills buf with the next message of member from, which must have
-// that length.
+// Recv fills buf with the next message of member from, which must have that length.
 func (c *Comm) Recv(ctx context.Context, buf []byte, from int) error {
 	h := c.hub
 	if from < 0 || from >= c.Size() || from == c.rank {
@@ -133,7 +130,7 @@ func (c *Comm) Recv(ctx context.Context, buf []byte, from int) error {
 	}
 }
 
-// wait returns when the box looks ready or the group has ended.
+// wait returns when the mailbox looks ready or the group has ended.
 func (b *mailbox) wait(ctx context.Context, h *hub, ready func() bool) {
 	look := func() bool {
 		if h.ended.Load() {

@@ -11,8 +11,7 @@ func (h *hub) moved(c call) int {
 	return len(c.dst) * n
 }
 
-// move does rank's share of a collective: the shares of all ranks together are
-// the whole, and no two write the same place.
+// move does rank's share of a collective. The shares of all ranks cover the whole, and no two write the same memory.
 func (h *hub) move(rank int) {
 	n := len(h.calls)
 	me := &h.calls[rank]
@@ -26,14 +25,13 @@ func (h *hub) move(rank int) {
 	for q := range n {
 		src := h.calls[q].src
 		to := me.dst[q*len(src):]
-		if len(src) > 0 && &to[0] != &src[0] { // peers read it meanwhile, if it is in place
+		if len(src) > 0 && &to[0] != &src[0] { // if in place, peers read it meanwhile
 			copy(to, src)
 		}
 	}
 }
 
-// share is the part [lo, hi) of total that falls to one of n, cut at cache
-// lines of 16 float32.
+// share returns the range [lo, hi) of total for the i-th of n members, cut at cache lines of 16 float32.
 func share(total, i, n int) (lo, hi int) {
 	part := (total/n + 15) &^ 15
 	lo = min(i*part, total)
@@ -44,11 +42,10 @@ func share(total, i, n int) (lo, hi int) {
 	return lo, hi
 }
 
-// block is what stays in the nearest cache while it is summed, in elements.
+// block is the number of elements that stay in the nearest cache while they are summed.
 const block = 1024
 
-// reduceAll adds up [lo, hi) of all buffers in rank order in the first and
-// copies the result to the others.
+// reduceAll sums [lo, hi) of all buffers in rank order into the first and copies the result to the others.
 func (h *hub) reduceAll(lo, hi int) {
 	for ; lo < hi; lo += block {
 		end := min(lo+block, hi)

@@ -1,10 +1,8 @@
-// Package park waits as a device runtime must: a short spin, because what one
-// waits for is often microseconds away, and then sleep, because ranks may
-// outnumber cores and a spinning thread would hold up the one it waits for.
+// Package park waits as a device runtime must. It spins briefly, because the condition is often microseconds away. Then
+// it sleeps, because ranks may outnumber cores and a spinning thread would hold up the one it waits for.
 //
-// No more goroutines spin at a time than there are processors but one; who
-// finds no place among them sleeps at once. So a spin never takes the last
-// processor from the work it waits for.
+// At most GOMAXPROCS − 1 goroutines spin at a time; any other sleeps at once. So a spin never takes the last processor
+// from the work it waits for.
 package park
 
 import (
@@ -14,8 +12,7 @@ import (
 	"time"
 )
 
-// DefaultSpin is how long a wait spins: about what it costs to put a thread to
-// sleep and wake it again.
+// DefaultSpin is how long a wait spins: about the cost of putting a thread to sleep and waking it.
 const DefaultSpin = 20 * time.Microsecond
 
 var (
@@ -23,16 +20,15 @@ var (
 	spinners atomic.Int32
 )
 
-// A Gate holds goroutines back until a condition is true. The zero value is
-// ready. Whoever makes the condition true publishes it by an atomic store or
-// under a lock, and then calls Wake.
+// Gate holds goroutines back until a condition is true. The zero value is ready. The goroutine that makes the condition
+// true publishes it by an atomic store or under a lock, and then calls Wake.
 type Gate struct {
 	waiters atomic.Int32
 	mu      sync.Mutex
 	cond    sync.Cond
 }
 
-// Wake lets all waiters look again. It costs one load when nobody sleeps.
+// Wake makes all waiters check again. It costs one load when nobody sleeps.
 func (g *Gate) Wake() {
 	if g.waiters.Load() == 0 {
 		return
@@ -42,14 +38,14 @@ func (g *Gate) Wake() {
 	g.mu.Unlock()
 }
 
-// Wait returns when ready does: after spinning for at most spin, asleep.
+// Wait returns when ready does. It spins for at most spin, then sleeps.
 func (g *Gate) Wait(ready func() bool, spin time.Duration) {
 	if !g.Spin(ready, spin) {
 		g.Sleep(ready)
 	}
 }
 
-// Spin looks until ready or the time is over, and tells which.
+// Spin polls until ready or for at most spin, and reports whether ready returned true.
 func (g *Gate) Spin(ready func() bool, spin time.Duration) bool {
 	if ready() {
 		return true
@@ -57,8 +53,8 @@ func (g *Gate) Spin(ready func() bool, spin time.Duration) bool {
 	if spin <= 0 {
 		return false
 	}
-	// About a microsecond is free: the shortest waits end in it, and who has
-	// just been let go gives back its place in it.
+	// About a microsecond is free: the shortest waits end in it, and a goroutine that was just released gives back its
+	// place meanwhile.
 	for range 300 {
 		if ready() {
 			return true
@@ -86,8 +82,8 @@ func (g *Gate) Sleep(ready func() bool) {
 	if g.cond.L == nil {
 		g.cond.L = &g.mu
 	}
-	// Counted before the last look: either Wake sees the waiter, or the waiter
-	// sees what was published before Wake.
+	// The counter is raised before the last check: either Wake sees the waiter, or the waiter sees the state published
+	// before Wake.
 	g.waiters.Add(1)
 	for !ready() {
 		g.cond.Wait()

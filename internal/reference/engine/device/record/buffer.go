@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// chunkLen is the number of records that are allocated at once.
+// chunkLen is the number of records allocated at once.
 const chunkLen = 512
 
 type chunk[T any] struct {
@@ -14,9 +14,8 @@ type chunk[T any] struct {
 	next atomic.Pointer[chunk[T]]
 }
 
-// buffer is an append-only list with one writer. Readers see what has been
-// published, so a recording can be read while its last writer still has a
-// record in hand. T has no pointers: the garbage collector passes chunks by.
+// buffer is an append-only list with one writer. Readers see published records, so a recording can be read while its
+// last writer still fills a record. T has no pointers, so the garbage collector skips the chunks.
 type buffer[T any] struct {
 	budget *budget
 	first  atomic.Pointer[chunk[T]]
@@ -26,13 +25,13 @@ type buffer[T any] struct {
 	lost   atomic.Int64
 }
 
-// budget bounds the memory of all buffers of a recording, bytes.
+// budget bounds the memory of all buffers of a recording, in bytes.
 type budget struct {
 	used, limit atomic.Int64
 }
 
-// add gives room for one record, to be filled in and then published; nil when
-// the recording is full, which is counted.
+// add returns room for one record, to be filled in and then published, or nil if the recording is full; lost counts
+// those.
 func (b *buffer[T]) add() *T {
 	at := b.n % chunkLen
 	if at == 0 && !b.grow() {
@@ -71,7 +70,7 @@ func (b *buffer[T]) grow() bool {
 	return true
 }
 
-// all walks over what is published.
+// all iterates over published records.
 func (b *buffer[T]) all(yield func(int, *T) bool) {
 	n := int(b.done.Load())
 	c := b.first.Load()
@@ -87,8 +86,7 @@ func (b *buffer[T]) all(yield func(int, *T) bool) {
 
 func (b *buffer[T]) len() int { return int(b.done.Load()) }
 
-// view finds records by their number, of those published when it is made. It
-// copies none: a recording that is written must not need its memory twice.
+// view indexes the records published so far. It copies none: writing a recording must not double its memory.
 func (b *buffer[T]) view() view[T] {
 	v := view[T]{n: b.len()}
 	for c := b.first.Load(); c != nil && len(v.chunks)*chunkLen < v.n; c = c.next.Load() {
@@ -104,9 +102,8 @@ type view[T any] struct {
 
 func (v view[T]) at(i int) *T { return &v.chunks[i/chunkLen].rec[i%chunkLen] }
 
-// names is the string table of a recording. One goroutine interns; readers
-// see what is published. Strings that come again and again from the same
-// place in memory, as constants do, are found without hashing.
+// names is the string table of a recording. One goroutine interns; readers see published strings. Strings that recur at
+// the same address, as constants do, are found without hashing.
 type names struct {
 	recent [256]named
 	ids    map[string]uint32
@@ -140,7 +137,7 @@ func (t *names) intern(s string) uint32 {
 	return id
 }
 
-// add is intern for other goroutines. It finds only what it added last.
+// add is intern for other goroutines. It deduplicates only against its last string.
 func (t *names) add(s string) uint32 {
 	if s == "" {
 		return 0

@@ -8,9 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// events writes the array in libkineto's order: host operations, memory,
-// stack frames, device work with its flows, runtime calls with theirs, the
-// shadows of annotations, names, and the window.
+// events writes the array in libkineto's order: host operations, memory, stack frames, device work with its flows,
+// runtime calls with theirs, the shadows of annotations, names, and the window.
 func (k *kineto) events() {
 	r := k.r
 	host := k.thread()
@@ -50,7 +49,7 @@ func (k *kineto) events() {
 	k.window()
 }
 
-// thread is the launching thread. One that has not said so is the process's first.
+// thread is the launching thread. If it was never set, it is the process's first thread.
 func (k *kineto) thread() Thread {
 	k.r.mu.Lock()
 	defer k.r.mu.Unlock()
@@ -60,7 +59,7 @@ func (k *kineto) thread() Thread {
 	return t
 }
 
-// next begins an event: the comma after the one before, and a flush now and then.
+// next begins an event: it writes the comma after the previous one and flushes now and then.
 func (k *kineto) next() {
 	if k.first {
 		k.first = false
@@ -73,8 +72,7 @@ func (k *kineto) next() {
 	}
 }
 
-// span begins a complete event: row is `", "pid": P, "tid": T` with the quote
-// that ends the name.
+// span begins a complete event: row is `", "pid": P, "tid": T` with the quote that ends the name.
 func (k *kineto) span(cat, name, row string, start, end int64) {
 	k.next()
 	k.str("{\n    \"ph\": \"X\", \"cat\": \"").str(cat).str("\", \"name\": \"").str(name).str(row)
@@ -92,9 +90,8 @@ func (k *kineto) flow(ph string, corr uint32, row string, at int64, bind string)
 	k.str(", \"ts\": ").micros(at + k.shift).str(",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"").str(bind).str("\n  }")
 }
 
-// shadows writes the gpu_user_annotation of each annotation on one stream: from
-// the first to the last piece of work that was launched inside it. Correlations
-// grow in the order of launches, and a stream keeps that order.
+// shadows writes the gpu_user_annotation of each annotation on one stream, from the first to the last piece of work
+// launched inside it. Correlations grow in launch order, and a stream keeps that order.
 func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 	var corr []uint32
 	var start, end []int64
@@ -102,7 +99,7 @@ func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 		if i%chunkLen == 0 {
 			k.pause()
 		}
-		if n := len(corr); n > 0 && corr[n-1] == w.Corr { // of one graph
+		if n := len(corr); n > 0 && corr[n-1] == w.Corr { // same graph
 			end[n-1] = max(end[n-1], w.End)
 			continue
 		}
@@ -120,14 +117,13 @@ func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 		if lo == hi {
 			continue
 		}
-		// Kineto widens shadows by a nanosecond either side, so that they
-		// enclose their kernels.
+		// Kineto widens shadows by a nanosecond on either side, so that they enclose their kernels.
 		k.span("gpu_user_annotation", k.name(o.Name), d.row, start[lo]-1, end[hi-1]+1)
 		k.str(openArgs).str("\"External id\": ").int(int64(o.Ext)).str(closeArgs)
 	}
 }
 
-// namesOf writes the names of the rows that exist.
+// namesOf writes the names of the existing rows.
 func (k *kineto) namesOf(host Thread, logs []streamLog) {
 	process := cmp.Or(k.meta.Process, "stepscope")
 	k.process(host.PID, process, "CPU", host.PID)
@@ -136,7 +132,7 @@ func (k *kineto) namesOf(host Thread, logs []streamLog) {
 		return
 	}
 	gpu := k.meta.Device.Index
-	// libkineto sorts devices behind all processes.
+	// libkineto sorts devices after all processes.
 	k.process(gpu, process, "GPU "+k.device, 5_000_000+gpu)
 	for _, l := range logs {
 		k.threadName(gpu, l.id, "stream "+strconv.Itoa(l.id)+" ")

@@ -15,28 +15,26 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// Meta is what a trace says of the process that made it.
+// Meta describes the traced process.
 type Meta struct {
 	Rank, World int    // in the job, for distributedInfo
 	Host        string // host_name; "": not written
-	// Places in the parallel layout, and the sizes of its dimensions; all
-	// sizes 0: not written.
+	// Coordinates in the parallel layout, and the sizes of its dimensions; all sizes 0: not written.
 	TP, DP, PP, EP Place
-	// Groups of pg_config; nil: those whose collectives were recorded.
+	// Groups are written to pg_config; nil: the groups of recorded collectives.
 	Groups  []Group
 	Backend string // of distributedInfo; "": "stepscope"
 	TraceID string // 32 hex digits; "": random
 	Name    string // traceName: the file's
 	Process string // of process_name; "": "stepscope"
 	Device  DeviceInfo
-	// EpochNS is the wall clock, ns since 1970, when Now was 0; 0: this
-	// process's own. One for all processes of a host gives them one time line.
+	// EpochNS is the wall clock, ns since 1970, when Now was 0; 0: this process's own epoch. One value for all
+	// processes of a host puts them on one time line.
 	EpochNS int64
 	Extra   map[string]any // further top-level members
-	Clock   any            // what is known of the host's clock, "clock" in distributedInfo; nil: nothing
-	// Rest is called after each short piece of writing, a fraction of a
-	// millisecond, and told how long that took: whoever serves meanwhile can
-	// have the writer sleep. nil: other goroutines are let run.
+	Clock   any            // state of the host's clock, "clock" in distributedInfo; nil: unknown
+	// Rest is called after each short piece of writing, a fraction of a millisecond, with the time it took. A process
+	// that serves meanwhile can make the writer sleep. nil: yield to other goroutines.
 	Rest func(worked time.Duration)
 }
 
@@ -51,9 +49,8 @@ type DeviceInfo struct {
 	SMs    int   // workers that run chunks of a kernel
 }
 
-// Kineto counts time from the start of the current interval of a quarter of a
-// year (7,889,238 s), so that a double holds nanoseconds and the ranks of one
-// job share the base (libkineto, output_json.cpp: kBaseTimeNS).
+// Kineto counts time from the start of the current interval of a quarter of a year (7,889,238 s), so that a double
+// holds nanoseconds and the ranks of one job share the base (libkineto, output_json.cpp: kBaseTimeNS).
 const baseInterval = 7_889_238 * 1_000_000_000
 
 // kineto writes one trace.
@@ -65,13 +62,12 @@ type kineto struct {
 	names  []string // escaped
 	groups []Group
 	device string // index as text
-	first  bool   // no event has been written
+	first  bool   // no event written yet
 }
 
-// WriteKineto writes the window as Chrome JSON in libkineto's layout, as soon
-// as the device has done what was launched in it. It streams: memory does not
-// depend on the recording. It runs beside execution, in short pieces; see
-// Meta.Rest.
+// WriteKineto writes the window as Chrome JSON in libkineto's layout, once the device has finished the work launched in
+// it. It streams: memory does not depend on the length of the recording. It runs concurrently with execution, in short
+// pieces; see Meta.Rest.
 func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	r.Wait()
 	epoch := cmp.Or(m.EpochNS, Epoch())
@@ -89,8 +85,7 @@ func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	return k.err
 }
 
-// name is a name of the recording, escaped. New ones may come while the last
-// host operation is under way.
+// name returns a name of the recording, escaped. New names may arrive while the last host operation is running.
 func (k *kineto) name(id uint32) string {
 	if int(id) >= len(k.names) {
 		all := k.r.names.all()
@@ -185,7 +180,7 @@ func traceID(id string) string {
 	return strings.ToUpper(hex.EncodeToString(b[:]))
 }
 
-// tail closes the document, with what was lost where Kineto puts its log.
+// tail closes the document. Losses are listed where Kineto puts its log.
 func (k *kineto) tail() {
 	k.str("\n  ],\n")
 	if l := k.r.Lost(); l.Total() > 0 {

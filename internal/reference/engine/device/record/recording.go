@@ -1,11 +1,9 @@
-// Package record keeps what a device and its launching thread did during a
-// profiling window and writes it as a Kineto trace.
+// Package record stores the activity of a device and its launching thread during a profiling window and writes it as a
+// Kineto trace.
 //
-// A Recording is filled by one host thread and by one executor a stream, each
-// into buffers of its own, without locks; it is read after Stop, while late
-// device work may still arrive. Its memory is bounded: what does not fit is
-// counted, never silently left out. The format is that of libkineto's
-// output_json.cpp as torch 2.11 writes it.
+// One host thread and one executor per stream fill a Recording, each into buffers of its own, without locks. It is read
+// after Stop, while late device work may still arrive. Its memory is bounded: records that do not fit are counted,
+// never dropped silently. The format is that of libkineto's output_json.cpp as torch 2.11 writes it.
 package record
 
 import (
@@ -16,22 +14,22 @@ import (
 	"sync/atomic"
 )
 
-// Options say what to record. The zero value records nothing.
+// Options select the data to record. The zero value records nothing.
 type Options struct {
 	CPU    bool // host operations and annotations
 	GPU    bool // runtime calls and device work
 	Memory bool // allocations, with CPU
 	Stack  bool // Go stacks of host operations and launches
 	Shapes bool // shapes of inputs, with CPU
-	// MaxBytes bounds the memory of the recording; 0: 256 MiB, which holds
-	// about 1.5 million launches with their kernels.
+	// MaxBytes bounds the memory of the recording; 0: 256 MiB, which holds about 1.5 million launches with their
+	// kernels.
 	MaxBytes int64
 }
 
 const defaultMaxBytes = 256 << 20
 
-// Recording is one window of one device. Methods of filling are for the
-// host thread unless they say otherwise.
+// Recording is one window of one device. Only the host thread may call the methods that fill it, unless they say
+// otherwise.
 type Recording struct {
 	ID      uint32 // of the window, counted from 1 per device
 	Options Options
@@ -85,13 +83,13 @@ func New(id uint32, opt Options) *Recording {
 	return r
 }
 
-// Intern numbers a name.
+// Intern returns the number of a name.
 func (r *Recording) Intern(name string) uint32 { return r.names.intern(name) }
 
-// NextExt gives the next External id, from 1.
+// NextExt returns the next External id, from 1.
 func (r *Recording) NextExt() uint32 { return r.ext.Add(1) }
 
-// AddArgs keeps the inputs of an operation and tells where.
+// AddArgs stores the inputs of an operation and returns their position and number.
 func (r *Recording) AddArgs(args []Arg) (at uint32, n uint8) {
 	at = uint32(r.args.n)
 	for _, a := range args[:min(len(args), 64)] {
@@ -102,17 +100,16 @@ func (r *Recording) AddArgs(args []Arg) (at uint32, n uint8) {
 	return at, uint8(min(len(args), 64))
 }
 
-// AddOp keeps an operation that has ended.
+// AddOp stores an operation that has ended.
 func (r *Recording) AddOp(o Op) { r.ops.put(o) }
 
-// AddCall keeps a runtime call.
+// AddCall stores a runtime call.
 func (r *Recording) AddCall(c Call) { r.calls.put(c) }
 
-// AddMemory keeps an allocation or a free.
+// AddMemory stores an allocation or a free.
 func (r *Recording) AddMemory(m Memory) { r.memory.put(m) }
 
-// DeviceMemory hands out allocations (bytes > 0) and frees of device memory, by
-// time: ns since 1970.
+// DeviceMemory calls f with the allocations (bytes > 0) and frees of device memory in time order, ns since 1970.
 func (r *Recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) {
 	epoch := Epoch()
 	for _, m := range r.memory.all {
@@ -122,7 +119,7 @@ func (r *Recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) {
 	}
 }
 
-// AddComm keeps the arguments of a collective and numbers them; -1: full.
+// AddComm stores the arguments of a collective and returns their index, or -1 if the recording is full.
 func (r *Recording) AddComm(c Comm) int32 {
 	at := int32(r.comms.n)
 	if !r.comms.put(c) {
@@ -131,13 +128,13 @@ func (r *Recording) AddComm(c Comm) int32 {
 	return at
 }
 
-// AddCommOp keeps the host operation record_param_comms of a collective.
+// AddCommOp stores the host operation record_param_comms of a collective.
 func (r *Recording) AddCommOp(o Op) {
 	o.Kind = commOp
 	r.ops.put(o)
 }
 
-// GroupIndex numbers a process group.
+// GroupIndex returns the number of a process group.
 func (r *Recording) GroupIndex(name, desc string, ranks []int) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,15 +147,14 @@ func (r *Recording) GroupIndex(name, desc string, ranks []int) uint32 {
 	return uint32(len(r.groups) - 1)
 }
 
-// SetHost says which thread launches. Any goroutine may call it.
+// SetHost sets the launching thread. Any goroutine may call it.
 func (r *Recording) SetHost(t Thread) {
 	r.mu.Lock()
 	r.host = t
 	r.mu.Unlock()
 }
 
-// Stream is the log of a stream, made when it is first asked for. Any
-// goroutine may call it.
+// Stream returns the log of a stream, created on first use. Any goroutine may call it.
 func (r *Recording) Stream(id int) *Stream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,11 +167,11 @@ func (r *Recording) Stream(id int) *Stream {
 	return s
 }
 
-// Add keeps a piece of device work; only the stream's executor calls it.
+// Add stores a piece of device work. Only the stream's executor calls it.
 func (s *Stream) Add(w Work) { s.work.put(w) }
 
-// AddTransfer keeps a piece of work that ends now and that no stream did, on a row of
-// its own. Any goroutine may call it, for one row one at a time.
+// AddTransfer stores a transfer that ends now and that ran on no stream, on a row of its own. Any goroutine may call
+// it, but only one at a time per row.
 func (r *Recording) AddTransfer(row int, name, requests string, room uint64, start, bytes int64) {
 	of := int64(r.names.add(requests)) | int64(r.names.add(strconv.FormatUint(room, 10)))<<32
 	r.Stream(row).Add(Work{
@@ -183,29 +179,27 @@ func (r *Recording) AddTransfer(row int, name, requests string, room uint64, sta
 	})
 }
 
-// Stop ends the window: what begins later is not part of it. wait returns when
-// the device work that was launched in the window is done. Any goroutine may
-// call it, once.
+// Stop ends the window: operations that begin later are not part of it. wait returns when the device work launched in
+// the window is done. Any goroutine may call Stop, once.
 func (r *Recording) Stop(wait func()) {
 	r.stop, r.wait = Now(), wait
 	r.stopped.Store(true)
 }
 
-// Wait returns when the recording is whole: the device has done what was
-// launched in the window.
+// Wait returns when the recording is complete: the device has finished the work launched in the window.
 func (r *Recording) Wait() {
 	if r.wait != nil {
 		r.wait()
 	}
 }
 
-// Loss counts records that found no room.
+// Loss counts records that did not fit.
 type Loss struct{ HostOps, Calls, DeviceWork, Other int64 }
 
-// Total of all kinds.
+// Total is the sum over all kinds.
 func (l Loss) Total() int64 { return l.HostOps + l.Calls + l.DeviceWork + l.Other }
 
-// Lost tells what found no room under Options.MaxBytes.
+// Lost counts the records that did not fit into Options.MaxBytes.
 func (r *Recording) Lost() Loss {
 	l := Loss{
 		HostOps: r.ops.lost.Load(), Calls: r.calls.lost.Load(),
@@ -235,12 +229,11 @@ func (r *Recording) allStreams() []streamLog {
 // hostOps are the operations in the order they began.
 type hostOps struct {
 	ops   view[Op]
-	order []int32 // places in ops
+	order []int32 // indices into ops
 }
 
-// inOrder sorts the operations. External ids number them in the order they
-// began, so each has its place; those that were open when the window closed
-// leave theirs empty. It calls pause now and then.
+// inOrder sorts the operations. External ids number them in the order they began, so each has its slot; operations that
+// were open when the window closed leave theirs empty. It calls pause now and then.
 func (r *Recording) inOrder(pause func()) hostOps {
 	h := hostOps{ops: r.ops.view(), order: make([]int32, r.ext.Load())}
 	for i := range h.ops.n {
@@ -255,7 +248,7 @@ func (r *Recording) inOrder(pause func()) hostOps {
 	return h
 }
 
-// all walks over the operations.
+// all iterates over the operations.
 func (h hostOps) all(yield func(int, *Op) bool) {
 	for i, at := range h.order {
 		if !yield(i, h.ops.at(int(at)-1)) {

@@ -36,8 +36,7 @@ func (h *hostRow) op(o *Op, idx int) {
 	k.str("\"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 }
 
-// inputs writes the four lists that record_shapes adds, of n inputs. All tensors
-// are contiguous.
+// inputs writes the four lists that record_shapes adds, for n inputs. All tensors are contiguous.
 func (h *hostRow) inputs(first, n int) {
 	k := h.k
 	list := func(key string, f func(a *Arg)) {
@@ -82,7 +81,7 @@ func (t *text) ints(v []int64) *text {
 	return t.str("]")
 }
 
-// comm writes the arguments of a collective in the order Kineto has them on kernels.
+// comm writes the arguments of a collective in the order that Kineto uses on kernels.
 func (k *kineto) comm(c *Comm, in, out int64) {
 	var g Group
 	if int(c.Group) < len(k.groups) {
@@ -122,8 +121,7 @@ func (h *hostRow) memory(m *Memory, idx int, pid, tid string) {
 	k.str(", \"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 }
 
-// frames writes the stack frames that operations and calls were seen in, as
-// Python's are: what reads those shows these.
+// frames writes the stack frames of operations and calls as Python frames, so that readers of those show these.
 func (h *hostRow) frames(ops hostOps, idx int) {
 	k := h.k
 	frames, names := k.r.stacks.resolve(k.pause)
@@ -152,8 +150,7 @@ func (h *hostRow) call(c *Call) {
 	}
 }
 
-// external writes the operation that an event belongs to, or the blanks that
-// Kineto leaves when there is none.
+// external writes the id of the operation that an event belongs to, or the blanks that Kineto leaves if there is none.
 func (k *kineto) external(ext uint32) {
 	if ext != 0 {
 		k.str("\"External id\": ").int(int64(ext)).str(",")
@@ -167,7 +164,7 @@ type deviceRow struct {
 	comms  view[Comm]
 	id     string
 	row    string
-	shared string // members that all work on the stream has
+	shared string // members common to all work on the stream
 }
 
 func (d *deviceRow) stream(id int) {
@@ -200,13 +197,13 @@ func (d *deviceRow) work(w *Work) {
 		d.kernel(w)
 	}
 	if w.Kind == Moved {
-		return // no call launched it
+		return // not launched by a call
 	}
 	k.flow("f", w.Corr, d.row, w.Start, ", \"bp\": \"e\"")
 }
 
-// kernel writes what is known of a kernel: registers and shared memory have no
-// meaning here, blocks and warps are spread over the workers of the device.
+// kernel writes the properties of a kernel. Registers and shared memory have no meaning here. Blocks and warps are
+// spread over the workers of the device.
 func (d *deviceRow) kernel(w *Work) {
 	k := d.k
 	blocks := float64(w.Grid[0]) * float64(w.Grid[1]) * float64(w.Grid[2]) / float64(max(k.meta.Device.SMs, 1))

@@ -21,18 +21,18 @@ type stacks struct {
 
 type stack struct{ at, n int32 }
 
-// maxDepth is how many frames of a stack are kept, from the innermost.
+// maxDepth is the number of frames kept per stack, from the innermost.
 const maxDepth = 64
 
-// Callers numbers the stack of the caller, without its innermost skip frames.
-// It is for the host thread; -1: stacks are not recorded, or there is no room.
+// Callers returns the number of the caller's stack without its innermost skip frames, or -1 if stacks are not recorded
+// or do not fit. Only the host thread may call it.
 func (r *Recording) Callers(skip int) int32 {
 	if !r.Options.Stack {
 		return -1
 	}
 	s := &r.stacks
 	n := runtime.Callers(skip+2, s.own[:])
-	h := uint64(14695981039346656037) // FNV-1a, a counter at a time
+	h := uint64(14695981039346656037) // FNV-1a, one program counter at a time
 	for _, pc := range s.own[:n] {
 		h = (h ^ uint64(pc)) * 1099511628211
 	}
@@ -56,12 +56,11 @@ func (r *Recording) Callers(skip int) int32 {
 
 func (s *stacks) lost() int64 { return s.list.lost.Load() + s.pcs.lost.Load() }
 
-// frame is one function in a stack: a place in the list of names.
+// frame is one function in a stack: an index into the list of names.
 type frame int32
 
-// resolve gives the frames of all stacks, outermost first, without the
-// runtime's own and without those of this device, and the names of frames,
-// escaped. It calls pause after each stack.
+// resolve returns the frames of all stacks, outermost first, without frames of the runtime and of this device, and the
+// escaped names of the frames. It calls pause after each stack.
 func (s *stacks) resolve(pause func()) (out [][]frame, names []string) {
 	all := s.pcs.view()
 	known := map[string]frame{} // by function
@@ -108,9 +107,8 @@ func hidden(function string) bool {
 	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, own)
 }
 
-// frameName writes a frame as Python's profiler does: "path(line): function",
-// the line being the function's first. Paths are those of packages, so that
-// they do not depend on where the program was built.
+// frameName formats a frame as Python's profiler does: "path(line): function", with the function's first line. Paths
+// are package paths, so that they do not depend on where the program was built.
 func frameName(f runtime.Frame) string {
 	pkg, function := f.Function, ""
 	slash := strings.LastIndexByte(pkg, '/') + 1
@@ -127,28 +125,27 @@ func frameName(f runtime.Frame) string {
 	return strings.TrimPrefix(pkg, module) + "/" + file + "(" + strconv.Itoa(line) + "): " + function
 }
 
-// span is an interval in which a frame was seen on the stack. Spans have no
-// pointers: there may be as many as operations.
+// span is an interval in which a frame was on the stack. Spans have no pointers: there may be as many as operations.
 type span struct {
 	start, end int64
 	frame      frame
-	parent     int32 // number of the span around it, from 1; 0: none
+	parent     int32 // number of the enclosing span, from 1; 0: none
 }
 
-// sample says that a stack was seen at a moment.
+// sample is the stack observed at a moment.
 type sample struct {
 	at    int64
 	stack int32
-	// outer leaves the innermost frame out: who begins an annotation need not be
-	// who ends it, and no frame may reach over its bounds.
+	// outer excludes the innermost frame: the function that begins an annotation need not be the one that ends it, and
+	// no frame may exceed the annotation's bounds.
 	outer bool
 }
 
-// samples are what was seen at the beginning and the end of each operation and
-// each call, in the order of time: operations nest, and calls follow each other.
+// samples yields the stacks at the beginning and the end of each operation and each call, in time order. Operations
+// nest, and calls follow each other.
 func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
-		next := 0 // sample of the calls, two of each
+		next := 0 // next sample of the calls; each call has two
 		add := func(at int64, stack int32, kind Kind) bool {
 			for ; next < 2*calls.n; next++ {
 				c := calls.at(next / 2)
@@ -187,12 +184,11 @@ func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 	}
 }
 
-// flame turns samples into nested spans: a frame lasts from the first to the last
-// sample of a run in which it, and all below it, are the same. It calls pause now
-// and then.
+// flame turns samples into nested spans: a frame lasts from the first to the last sample of a run in which it and all
+// frames below it are the same. It calls pause now and then.
 func flame(seen iter.Seq[sample], frames [][]frame, pause func()) []span {
 	var out []span
-	var open []int32 // places in out, outermost first
+	var open []int32 // indices into out, outermost first
 	n := 0
 	for s := range seen {
 		if n++; n%chunkLen == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// text is JSON on its way to a writer.
+// text buffers JSON on its way to a writer.
 type text struct {
 	w   io.Writer
 	buf []byte
@@ -20,8 +20,8 @@ type text struct {
 	resumed time.Time
 }
 
-// flushAt is how much is gathered for one write. After each the goroutine
-// steps aside: a serving thread waits for no more than that much export.
+// flushAt is the number of bytes buffered per write. After each write the goroutine yields, so a serving thread never
+// waits for more export than that.
 const flushAt = 32 << 10
 
 func (t *text) str(s string) *text {
@@ -36,7 +36,7 @@ func (t *text) int(n int64) *text {
 
 // micros writes ns as microseconds with three decimals.
 func (t *text) micros(ns int64) *text {
-	t.buf = chromejson.AppendMicros(t.buf, max(ns, 0)) // Kineto clamps what is before the base
+	t.buf = chromejson.AppendMicros(t.buf, max(ns, 0)) // Kineto clamps times before the base
 	return t
 }
 
@@ -58,8 +58,7 @@ func (t *text) member(key string, value any) {
 	t.str(",\n")
 }
 
-// spaced writes JSON with blanks behind commas and colons, as Python's json
-// does and so most metadata of Kineto files has them.
+// spaced writes JSON with blanks after commas and colons, like Python's json and most metadata in Kineto files.
 func (t *text) spaced(b []byte) {
 	quoted, escaped := false, false
 	for _, c := range b {
@@ -85,7 +84,7 @@ func (t *text) flush() {
 	t.pause()
 }
 
-// pause ends a piece of work.
+// pause ends a piece of writing.
 func (t *text) pause() {
 	if t.rest == nil {
 		runtime.Gosched()

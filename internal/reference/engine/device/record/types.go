@@ -1,9 +1,9 @@
 package record
 
-// Kind of a host operation.
+// Kind is a kind of host operation.
 type Kind uint8
 
-// The kinds of host operations.
+// Kinds of host operations.
 const (
 	CPUOp      Kind = iota // cpu_op
 	Annotation             // user_annotation
@@ -12,10 +12,10 @@ const (
 
 // Op is one host operation. Ext numbers operations in the order they begin.
 type Op struct {
-	Start, End int64  // ns on Now's clock
+	Start, End int64  // ns on the clock Now
 	Ext        uint32 // External id
 	Name       uint32
-	Args       uint32 // place of the first tensor, see NArgs; Annotation: name of the requests in it
+	Args       uint32 // index of the first tensor, see NArgs; Annotation: name of its requests
 	Comm       int32  // commOp: index of the collective
 	Stack      int32  // -1: none
 	From, To   uint32 // correlations of the calls inside: [From, To)
@@ -23,10 +23,10 @@ type Op struct {
 	Kind       Kind
 }
 
-// API is a call of the runtime that is recorded.
+// API is a recorded runtime call.
 type API uint8
 
-// The runtime calls.
+// Runtime calls.
 const (
 	LaunchKernel API = iota
 	GraphLaunch
@@ -40,7 +40,7 @@ const (
 	numAPIs
 )
 
-// apis are the names and the callback ids (cbid) that CUPTI gives the calls.
+// apis are CUPTI's names and callback ids (cbid) of the calls.
 var apis = [numAPIs]struct {
 	name string
 	cbid int64
@@ -50,7 +50,7 @@ var apis = [numAPIs]struct {
 	{"cudaEventRecord", 135}, {"cudaStreamWaitEvent", 147},
 }
 
-// Call is one call of the runtime.
+// Call is one runtime call.
 type Call struct {
 	Start, End int64
 	Corr, Ext  uint32
@@ -59,7 +59,7 @@ type Call struct {
 	Launches   bool // it starts work on the device
 }
 
-// WorkKind is what a device did.
+// WorkKind is a kind of device work.
 type WorkKind uint8
 
 // Kinds of device work.
@@ -67,10 +67,10 @@ const (
 	KernelWork WorkKind = iota
 	Memcpy
 	Memset
-	// Moved is a copy from or to elsewhere, which no call of the runtime launched.
+	// Moved is a copy from or to another host, which no runtime call launched.
 	Moved
-	// NoCore is the time for which the device could have gone on, and no core of
-	// the machine ran it: a software device has none of its own.
+	// NoCore is an interval in which the device had work but no core of the machine ran it: a software device has no
+	// cores of its own.
 	NoCore
 )
 
@@ -79,24 +79,24 @@ type Work struct {
 	Start, End  int64
 	Corr, Ext   uint32
 	Name        uint32
-	Comm        int32 // collective launched by itself: index into Comms; -1
-	In, Out     int64 // collectives: elements, where they are known only when it runs; else -1. Copies: In is bytes; Moved: Out is the name of the requests and, in its upper half, that of their room
+	Comm        int32 // index of the directly launched collective in Comms; -1
+	In, Out     int64 // collectives: elements if known only at run time, else -1; Memcpy: In is bytes; Moved: Out has the requests and, in its upper half, their room
 	Grid, Block [3]int32
 	Kind        WorkKind
 }
 
-// Comm is what a collective carried.
+// Comm describes the arguments of a collective.
 type Comm struct {
 	Name    uint32 // Kineto's "Collective name"
 	Group   uint32 // index into the recording's groups
 	In, Out int64  // elements per rank
 	Seq     int64  // number of the operation in its group
-	Peer    int32  // rank of the job that is the root or the other side; -1
+	Peer    int32  // rank in the job of the root or the peer; -1
 	DType   DType
 	ToPeer  bool // a send
 }
 
-// Memory is one allocation (Bytes > 0) or free, with the totals after it.
+// Memory is one allocation (Bytes > 0) or free (Bytes < 0), with the totals after it.
 type Memory struct {
 	Time                int64
 	Addr                uint64
@@ -109,7 +109,7 @@ type Memory struct {
 // DType is an element type.
 type DType uint8
 
-// The element types.
+// Element types.
 const (
 	Float32 DType = iota
 	BFloat16
@@ -117,7 +117,7 @@ const (
 	numDTypes
 )
 
-// dtypes are PyTorch's names: of record_param_comms, and of "Input type".
+// dtypes are PyTorch's names in record_param_comms and in "Input type".
 var dtypes = [numDTypes]struct{ comm, input string }{
 	{"Float", "float"}, {"BFloat16", "c10::BFloat16"}, {"Int", "int"},
 }
@@ -129,7 +129,7 @@ type Arg struct {
 	NDims uint8
 }
 
-// Tensor is an input with its shape.
+// Tensor describes an input by its shape.
 func Tensor(t DType, dims ...int) Arg {
 	a := Arg{DType: t, NDims: uint8(min(len(dims), 4))}
 	for i, d := range dims[:a.NDims] {
@@ -138,7 +138,7 @@ func Tensor(t DType, dims ...int) Arg {
 	return a
 }
 
-// Group is a process group, as distributedInfo and collectives name it.
+// Group is a process group, as named in distributedInfo and by collectives.
 type Group struct {
 	Name, Desc string
 	Ranks      []int
