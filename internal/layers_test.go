@@ -29,24 +29,16 @@ var arrows = []struct {
 		"internal/base/yamltree", "internal/capture/collect", "internal/capture/nsys", "internal/capture/signals",
 		"internal/capture/torch", "internal/explain", "internal/explain/dumps", "internal/explain/export",
 		"internal/explain/kernel", "internal/explain/report", "internal/explain/result", "internal/explain/window",
-		"internal/explain/worth", "internal/job", "internal/job/slurm", "internal/job/spec",
+		"internal/explain/worth", "internal/job", "internal/job/slurm", "internal/job/spec", "internal/measure/batch",
 		"internal/measure/experiment", "internal/measure/imageload", "internal/measure/load",
 		"internal/measure/load/selftest", "internal/measure/ranks", "internal/measure/system",
-		"internal/measure/workload", "internal/reference/batch", "internal/reference/demo",
-		"internal/reference/embedded", "internal/reference/images", "internal/reference/launch",
-		"internal/reference/offline", "internal/reference/pictures", "internal/reference/route",
+		"internal/measure/workload", "internal/reference/demo", "internal/reference/embedded",
+		"internal/reference/images", "internal/reference/launch", "internal/reference/offline",
+		"internal/reference/onebatch", "internal/reference/pictures", "internal/reference/route",
 		"internal/reference/server", "internal/runs", "internal/tracefile/check", "internal/tracefile/cut",
 		"internal/tracefile/kineto", "internal/tracefile/merge", "internal/tracefile/open", "internal/tracefile/read",
 		"internal/tracefile/read/nsysdb", "internal/tracefile/redact", "internal/tracefile/set", "internal/view",
 		"internal/view/live", "internal/watch", "internal/watch/detect", "trace",
-	}},
-	{"internal/reference/batch", []string{
-		"bench", "internal/api", "internal/api/client", "internal/base/atomicfile", "internal/base/columns",
-		"internal/base/metric", "internal/base/progress", "internal/capture/torch", "internal/explain/kernel",
-		"internal/measure/experiment", "internal/measure/workload", "internal/reference/engine",
-		"internal/reference/engine/device", "internal/reference/engine/model", "internal/reference/engine/sample",
-		"internal/reference/engine/sched", "internal/reference/launch", "internal/runs", "internal/tracefile/read",
-		"internal/tracefile/set", "trace",
 	}},
 	{"internal/reference/demo", []string{
 		"bench", "internal/api/client", "internal/base/metric", "internal/base/progress", "internal/capture/torch",
@@ -66,6 +58,13 @@ var arrows = []struct {
 	}},
 	{"internal/reference/embedded", []string{
 		"internal/api/client", "internal/base/httpguard", "internal/reference/launch", "internal/reference/server",
+	}},
+	{"internal/reference/onebatch", []string{
+		"bench", "internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",
+		"internal/base/progress", "internal/explain/kernel", "internal/measure/batch", "internal/measure/experiment",
+		"internal/reference/engine", "internal/reference/engine/device", "internal/reference/engine/model",
+		"internal/reference/engine/sample", "internal/reference/engine/sched", "internal/reference/launch",
+		"internal/runs", "internal/tracefile/read", "internal/tracefile/set", "trace",
 	}},
 	{"internal/reference/pictures", []string{
 		"internal/api", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",
@@ -154,6 +153,11 @@ var arrows = []struct {
 		"internal/explain/window", "internal/runs", "internal/tracefile/read", "internal/watch/detect", "trace",
 	}},
 	{"internal/watch/detect", []string{"internal/base/metric", "internal/capture/signals"}},
+	{"internal/measure/batch", []string{
+		"bench", "internal/api", "internal/api/client", "internal/base/atomicfile", "internal/base/columns",
+		"internal/base/metric", "internal/base/progress", "internal/capture/torch", "internal/measure/experiment",
+		"internal/measure/workload", "internal/runs", "trace",
+	}},
 	{"internal/measure/imageload", []string{
 		"internal/api/client", "internal/base/metric", "internal/base/progress", "internal/base/pyrand",
 		"internal/measure/workload",
@@ -301,6 +305,7 @@ var arrows = []struct {
 	{"internal/reference/windows", []string{
 		"internal/api", "internal/api/wire", "internal/base/httpguard", "internal/base/suggest",
 	}},
+	{"internal/testing/jsontest", nil},
 	{"internal/testing/loadtest", []string{"bench", "internal/runs", "trace"}},
 	{"internal/runs", []string{
 		"bench", "internal/base/atomicfile", "internal/base/columns", "internal/base/metric",

@@ -28,8 +28,8 @@ func TestAnalyzeRun(t *testing.T) {
 		t.Fatalf("status %d:\n%s%s", status, errs, out)
 	}
 	status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home)
-	if status != exitOK || !strings.Contains(out, "GPU time") || !strings.Contains(out, "What the slow TTFTs waited for (by request id; p99 of 24: ") ||
-		!strings.Contains(out, "What the slow ITLs waited for (by request id; ") || !strings.Contains(out, "WAITED FOR") {
+	if status != exitOK || !strings.Contains(out, "GPU time") || !strings.Contains(out, "Waits behind slow TTFTs (by request id; p99 of 24: ") ||
+		!strings.Contains(out, "Waits behind slow ITLs (by request id; ") || !strings.Contains(out, "WAITED FOR") {
 		t.Errorf("status %d:\n%s%s", status, errs, out)
 	}
 	status, out, errs = run(t, t.Context(), "analyze", "last", "--json", "--run-dir", home)
@@ -69,7 +69,7 @@ func TestAnalyzeRun(t *testing.T) {
 		t.Errorf("status %d:\n%s%s", status, errs, out)
 	}
 	bare := keepLoad(t, home, 1, 100)
-	if status, _, errs := run(t, t.Context(), "analyze", bare.ID(), "--run-dir", home); status != exitFailed || !strings.Contains(errs, "has no traces: record some with --profile; what it measured is shown by: stepscope runs show") {
+	if status, _, errs := run(t, t.Context(), "analyze", bare.ID(), "--run-dir", home); status != exitFailed || !strings.Contains(errs, "has no traces: record some with --profile; to show its measurements: stepscope runs show") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 	if status, _, errs := run(t, t.Context(), "analyze", "nowhere", "--run-dir", home); status != exitFailed || !strings.Contains(errs, "nowhere: no such") {

@@ -52,7 +52,7 @@ func TestIdleServer(t *testing.T) {
 			}
 			status, out, errs = run(t, t.Context(), "analyze", "last", "--run-dir", home, "--json", "--html", filepath.Join(pages, "all.html"))
 			if !c.asked {
-				if status != exitFailed || !strings.Contains(errs, "no server did anything while it was recorded: was there traffic?") {
+				if status != exitFailed || !strings.Contains(errs, "no server had work while it was recorded: was there traffic?") {
 					t.Errorf("analyze: status %d\n%s", status, errs)
 				}
 				return

@@ -132,7 +132,7 @@ func TestBatchesNotKept(t *testing.T) {
 		{"one-batch --model builtin:llama-tiny --correct", exitOK, ""},
 		{"one-batch --model builtin:llama-tiny --batch-size 0", exitUsage, "--batch-size 0"},
 		{"offline --model builtin:llama-tiny --extra-request-body [", exitUsage, "no JSON object"},
-		{"one-batch --model builtin:llama-tiny --run-dir no.txt", exitFailed, "(--run-dir says where, --no-store keeps none)"},
+		{"one-batch --model builtin:llama-tiny --run-dir no.txt", exitFailed, "(--run-dir sets the directory, --no-store keeps no run)"},
 		{"one-batch-server --base-url http://127.0.0.1:1 --result-filename r.jsonl", exitFailed, "GET http://127.0.0.1:1/server_info: "},
 		{"offline --model none --dataset-name random", exitFailed, "none"},
 		{"serving --base-url http://127.0.0.1:1 --ready-check-timeout-sec 0", exitFailed, "GET http://127.0.0.1:1/v1/models"},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api/client"
 	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
-	"github.com/stepscope/stepscope/internal/reference/batch"
 	"github.com/stepscope/stepscope/internal/reference/embedded"
 	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/runs"

@@ -107,7 +107,7 @@ func (c *benchDiffusionCmd) Run(ctx context.Context, e *env) (err error) {
 	}
 	if c.OutputFile != "" {
 		if err := atomicfile.TryDir(filepath.Dir(c.OutputFile)); err != nil {
-			return fmt.Errorf("--output-file: cannot write there: %w", err)
+			return fmt.Errorf("--output-file: nothing can be written there: %w", err)
 		}
 	}
 	store, err := c.create(e, runs.About{Kind: "bench", Tool: "bench diffusion", URL: s.URL})

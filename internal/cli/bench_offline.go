@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/reference/batch"
 	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/reference/offline"
+	"github.com/stepscope/stepscope/internal/reference/onebatch"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -82,7 +82,7 @@ func (c *offlineCmd) check() (sampling map[string]json.RawMessage, profileDir st
 		if err := hostAndGPU(c.Activities); err != nil {
 			return nil, "", err
 		}
-		p := batch.Profile{Dir: profileDir}
+		p := onebatch.Profile{Dir: profileDir}
 		err = p.Check()
 	}
 	return sampling, profileDir, err

@@ -9,9 +9,10 @@ import (
 
 	"github.com/stepscope/stepscope/internal/base/httpguard"
 	"github.com/stepscope/stepscope/internal/capture/torch"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/workload"
-	"github.com/stepscope/stepscope/internal/reference/batch"
 	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/onebatch"
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
@@ -67,7 +68,7 @@ func (c *oneBatchCmd) Run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	l := &batch.Local{
+	l := &onebatch.Local{
 		Model: c.ModelArgs, Grid: c.grid(), Name: c.RunName, LogDecodeStep: c.LogDecodeStep, Profile: profile, Out: e.stdout, Say: e.Console,
 	}
 	if l.Texts, err = c.readPrompts(); err != nil {
@@ -99,7 +100,7 @@ func hostAndGPU(activities []string) error {
 }
 
 // check validates the flags.
-func (c *oneBatchCmd) check() (*batch.Profile, error) {
+func (c *oneBatchCmd) check() (*onebatch.Profile, error) {
 	if err := c.Check(); err != nil {
 		return nil, usagef("%v", err)
 	}
@@ -109,7 +110,7 @@ func (c *oneBatchCmd) check() (*batch.Profile, error) {
 	if c.CutLen < 0 || c.LogDecodeStep < 0 {
 		return nil, usagef("--cut-len %d, --log-decode-step %d: they cannot be negative", c.CutLen, c.LogDecodeStep)
 	}
-	p := &batch.Profile{
+	p := &onebatch.Profile{
 		Dir: torch.OutputDir(""), Prefix: c.ProfilePrefix, Stage: c.ProfileStage, Shapes: c.ProfileShapes && inWindows("SGLANG_PROFILE_RECORD_SHAPES"),
 		NoStack: !inWindows("SGLANG_PROFILE_WITH_STACK"),
 		CPU:     slices.Contains(c.ProfileActivities, "CPU"), GPU: slices.Contains(c.ProfileActivities, "GPU"), Start: -1, Steps: 1,

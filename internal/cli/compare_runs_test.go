@@ -108,11 +108,11 @@ func TestCompareRuns(t *testing.T) {
 		{capture + " " + a.ID(), exitUsage, "is a benchmark run and " + capture + " a capture"},
 		{traced.ID() + " " + a.ID(), exitUsage, "give two of a kind"},
 		{a.ID() + " " + writing.ID(), exitFailed, "run " + writing.ID() + " has no results to compare: it is running"},
-		{a.ID(), exitUsage, "compare with what? give a second run"},
-		{a.ID() + " --ranks TP00,TP01", exitUsage, "is a benchmark run: its ranks are compared by: compare "},
+		{a.ID(), exitUsage, "nothing to compare with: give a second run"},
+		{a.ID() + " --ranks TP00,TP01", exitUsage, "is a benchmark run: to compare its ranks: compare "},
 		{a.ID() + " " + b.ID() + " --markdown", exitOK, ""},
 		{a.ID() + " " + b.ID() + " --rules x", exitUsage, "--rules is for captures, and these are benchmark runs"},
-		{a.ID() + " " + b.ID() + " --fail-on tpto>5%", exitUsage, "--fail-on tpto>5%: there is no figure tpto, is tpot meant? there are ttft, "},
+		{a.ID() + " " + b.ID() + " --fail-on tpto>5%", exitUsage, "--fail-on tpto>5%: unknown figure tpto, did you mean tpot? known figures: ttft, "},
 		{a.ID() + " " + b.ID() + " --fail-on ttft>20%,throughput<-3%", exitRegression, ""},
 		{a.ID() + " " + b.ID() + " --fail-on ttft>40% --fail-on tpot>5%", exitOK, ""},
 		{a.ID() + " nowhere", exitFailed, "nowhere: no such run, file or directory; see: stepscope runs list"},
@@ -144,7 +144,7 @@ func TestCompareUnlikeRuns(t *testing.T) {
 		want   string
 	}{
 		{"", exitOK, "mismatch: request rate: inf against 4.0\nNo verdict: the loads differ in their model: m against other.\n"},
-		{"--fail-on 10%", exitFailed, "--fail-on 10%: not judged, see the verdict (--force judges all the same)"},
+		{"--fail-on 10%", exitFailed, "--fail-on 10%: not judged, see the verdict (--force judges anyway)"},
 		{"--fail-on 10% --force", exitRegression, "mismatch: model: m against other"},
 	} {
 		status, out, errs := run(t, t.Context(), append([]string{"compare", a.ID(), b.ID()}, strings.Fields(c.flags)...)...)
@@ -189,7 +189,7 @@ func TestCompareRunsWithCaptures(t *testing.T) {
 		both = append(both, keepLoad(t, root, 4, 100+int64(i)*10, files...).ID())
 	}
 	status, out, errs := run(t, t.Context(), "compare", both[0], both[1])
-	for _, want := range []string{"Worse: median TTFT 110 ms instead of 99.5 ms", "Their captures", "New in B: TP02 is late from step", "201 kernels per step in B, 117 in A"} {
+	for _, want := range []string{"Worse: median TTFT 110 ms instead of 99.5 ms", "Their captures", "Why: TP02 runs 84 more kernels a step", "117 → 201 kernels a step"} {
 		if status != exitOK || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %q:\n%s%s", status, want, out, errs)
 		}

@@ -122,7 +122,7 @@ func TestDemo(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--slow-rank 4": "there are ranks 0 to 3",
-		"--cause host":  "--cause host: say with --slow-rank which rank is late",
+		"--cause host":  "--cause host: give the late rank with --slow-rank",
 	} {
 		status, out, errs := run(t, t.Context(), append([]string{"demo"}, strings.Fields(args)...)...)
 		if status != exitUsage || !strings.Contains(errs, want) {
@@ -206,8 +206,8 @@ func TestBenchServing(t *testing.T) {
 		{"--slo ttft:0.001 --fail 95%", exitRegression, "goodput: 0 % of 8 requests met ttft:0.001 ms, below the required 95.0 %: ttft over 1.00 µs in 8 of them (0, 1, 2, 3, 4, …; request "},
 		{"--fail --slo ttft:0.001", exitRegression, "0 % of 8 requests met ttft:0.001 ms, below the required 100 %: "},
 		{"--slo ttft:0.001,tpot:60000", exitOK, ""},
-		{"--fail", exitUsage, "--fail holds requests to --slo: give it, such as --slo ttft:500,tpot:50"},
-		{"--slo ttft:500 --fail 95", exitUsage, "--fail 95: give a share such as 5% or 0.05: is 95% meant?"},
+		{"--fail", exitUsage, "--fail needs --slo, such as --slo ttft:500,tpot:50"},
+		{"--slo ttft:500 --fail 95", exitUsage, "--fail 95: give a share such as 5% or 0.05: did you mean 95%?"},
 		{"--slo ttft:500 --fail=101%", exitUsage, "--fail 101%: no more than 100% of the requests can meet --slo"},
 	} {
 		status, out, errs := bench(append([]string{"--num-prompts", "8", "--output-file", filepath.Join(t.TempDir(), "fail.jsonl")}, strings.Fields(c.args)...)...)
@@ -235,7 +235,7 @@ func TestBenchServing(t *testing.T) {
 		want   string
 	}{
 		{[]string{"--backend", "nvllm"}, exitUsage, "--backend nvllm: there are lmdeploy, "},
-		{[]string{"--request-rate=-1"}, exitUsage, "want requests a second, or inf"},
+		{[]string{"--request-rate=-1"}, exitUsage, "want requests per second or inf"},
 		{[]string{"--profile", "--pd-separated", "--profile-prefill-url", "http://a:1", "--profile-decode-url", "http://b:1"}, exitUsage, "prefill and decode cannot be profiled at once"},
 		{[]string{"--profile", "--pd-separated"}, exitUsage, "--pd-separated: give --profile-prefill-url or --profile-decode-url"},
 		{[]string{"--slo", "speed:3"}, exitUsage, "--slo: "},

@@ -48,7 +48,7 @@ func TestFlagsOfClients(t *testing.T) {
 				refused++
 				var out, errs strings.Builder
 				args := append(strings.Fields(verb), "--"+strings.ReplaceAll(name, "-", "_"))
-				if status := Main(args, nil, &out, &errs); status != exitUsage || !strings.HasPrefix(errs.String(), "stepscope: "+flag+", of SGLang's client, is not here: ") {
+				if status := Main(args, nil, &out, &errs); status != exitUsage || !strings.HasPrefix(errs.String(), "stepscope: "+flag+" is a flag of SGLang's client that is missing here: ") {
 					t.Errorf("%s %s: status %d\n%s", verb, flag, status, &errs)
 				}
 			}

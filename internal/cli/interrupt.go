@@ -16,8 +16,8 @@ import (
 // processes closes these first.
 //
 // SIGINT and SIGTERM are interrupts. So is the loss of the user: SIGHUP, as after a lost SSH session, unless nohup
-// ignores it, and a write to stdout or stderr that no one reads any more, as under | head -1. It counts once: a second
-// SIGHUP, because terminals and shells both send one, does not count as a second interrupt.
+// ignores it, and a write to stdout or stderr that no one reads any more, as under | head -1. This loss counts only
+// once, because terminals and shells both send SIGHUP.
 
 const (
 	// sentTwice is how long after a signal the same signal counts as a copy: timeout(1) sends it to the process and

@@ -10,7 +10,7 @@ import (
 
 // TestInterruptHeld: what a verb does with signals, by its name, while it does not end by itself.
 func TestInterruptHeld(t *testing.T) {
-	const waits = "stepscope: interrupted: waiting for the servers to write their windows, at most 30s; another interrupt ends that at once\n"
+	const waits = "stepscope: interrupted: waiting for the servers to write their windows, at most 30s; another interrupt stops waiting\n"
 	const ended = "stepscope: interrupted\n"
 	for _, c := range []struct {
 		what    string

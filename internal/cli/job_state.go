@@ -30,7 +30,7 @@ Examples:
   stepscope job status 1234`
 }
 
-// Run prints.
+// Run prints the jobs.
 func (c *jobStatusCmd) Run(ctx context.Context, e *env) error {
 	if c.Job != "" {
 		s, err := job.Find(c.Output, c.Job)

@@ -111,7 +111,7 @@ func TestLiveView(t *testing.T) {
 			if shown := term.tmux("display-message", "-p", "#{cursor_flag} #{cursor_x} #{alternate_on} #{mouse_any_flag} #{keypad_flag}"); shown != "1 0 0 0 0" {
 				t.Errorf("while it is drawn, the cursor shown, its column, other screen, mouse, keypad are %s", shown)
 			}
-			text = term.shows(summary + `(.*\n)*stepscope: run kept: [^;]+; look\sat it again with\s*: stepscope runs show \S+\nstatus 0`)
+			text = term.shows(summary + `(.*\n)*stepscope: run kept: [^;]+; show\sit again with\s*: stepscope runs show \S+\nstatus 0`)
 			if strings.Contains(text, "each second") || strings.Contains(text, " done, ") {
 				t.Errorf("something of the view is left:\n%s", text)
 			}

@@ -71,7 +71,7 @@ func TestNsysGenerate(t *testing.T) {
 
 	// A program that ends before its window leaves no report, which is told.
 	cmd, log = program(t, append([]string{"nsys", "run", "--trace=nvtx", "--delay", "600", "-o", report + "-late"}, generate("1")...)...)
-	if status := ends(t, cmd); status != exitIncomplete || !strings.Contains(log.String(), "there is no report: the program ended before --delay 10m0s had passed") {
+	if status := ends(t, cmd); status != exitIncomplete || !strings.Contains(log.String(), "there is no report: the program ended before the --delay of 10m0s had passed") {
 		t.Errorf("status %d\n%s", status, log)
 	}
 

@@ -137,7 +137,7 @@ func TestNsysInputs(t *testing.T) {
 		{"nsys stats DIR/old.nsys-rep", 1, "DIR/old.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory; DIR/old.sqlite lies beside it, but is not newer"},
 		{"analyze DIR/ours.nsys-rep", 1, "DIR/ours.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory\n"},
 		{"analyze CUT", 1, "the file is cut short"},
-		{"analyze EXPORT --from 3 --to 2", 2, "give a stretch of time"},
+		{"analyze EXPORT --from 3 --to 2", 2, "give a range of time"},
 		{"analyze EXPORT --from 100", 1, "neither GPU work nor NVTX ranges in the requested window"},
 		{"compare EXPORT EXPORT", 0, "decode"},
 		{"compare EXPORT --ranks TP00,TP02", 0, "TP02"},
@@ -177,7 +177,7 @@ func TestNsysReportItself(t *testing.T) {
 	t.Setenv("TMPDIR", tmp)
 	status, stdout, stderr := run(t, context.Background(), "nsys", "stats", report)
 	// A short program's calls are not always caught.
-	if status != 0 || !strings.Contains(stdout, "osrt_sum") && !strings.Contains(stderr, "neither kernels, calls nor ranges in the report") {
+	if status != 0 || !strings.Contains(stdout, "osrt_sum") && !strings.Contains(stderr, "no kernels, calls or ranges in the report") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	if left := list(t, tmp); len(left) > 0 {

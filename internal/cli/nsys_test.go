@@ -122,7 +122,7 @@ func TestNsysWindows(t *testing.T) {
 		}
 	}
 
-	refused("no nsys session \"nosuch\"; there are: "+session+" (", "start", "nosuch")
+	refused("no nsys session \"nosuch\"; the sessions are: "+session+" (", "start", "nosuch")
 	refused("session "+session+" is not collecting: no window is open", "stop", session)
 	first := window("start", "last", "--duration", "0.3", "--json")
 	if status, out, errs := stepscope(t, "nsys", "start", pid); status != exitOK || out != "close it with: stepscope nsys stop "+session+"\n" {
@@ -152,7 +152,7 @@ func TestNsysWindows(t *testing.T) {
 	if third.Report != named+".nsys-rep" {
 		t.Errorf("%+v", third)
 	}
-	refused(named+".nsys-rep is there already", "start", "-o", named)
+	refused(named+".nsys-rep exists already", "start", "-o", named)
 
 	status, out, errs := stepscope(t, "nsys", "sessions")
 	if status != exitOK || !regexp.MustCompile(`(?m)^`+session+` +\d+ +not collecting +\d\d:\d\d +`+pid+` +3 +\S+$`).MatchString(out) {
@@ -175,7 +175,7 @@ func TestNsysWindows(t *testing.T) {
 		t.Errorf("runs show: status %d\n%s", status, out)
 	}
 	refused("no nsys session \"last\"", "start", "last")
-	if status, out, errs = stepscope(t, "analyze", second.Run); status != exitFailed || !strings.Contains(errs, second.Run+" has 2 reports, each of a window of its own: give one, such as "+first.Report) {
+	if status, out, errs = stepscope(t, "analyze", second.Run); status != exitFailed || !strings.Contains(errs, second.Run+" has 2 reports, each of its own window: give one, such as "+first.Report) {
 		t.Errorf("analyze: status %d\n%s%s", status, out, errs)
 	}
 }
@@ -249,11 +249,11 @@ func TestNsysRanges(t *testing.T) {
 	if status != exitFailed || !strings.Contains(errs, "is waiting for a range") {
 		t.Errorf("start: status %d, %s", status, errs)
 	}
-	if status, _, errs = stepscope(t, "nsys", "stop"); status != exitIncomplete || !strings.Contains(errs, "waits for ranges no more") {
+	if status, _, errs = stepscope(t, "nsys", "stop"); status != exitIncomplete || !strings.Contains(errs, "no longer waits for ranges") {
 		t.Errorf("stop: status %d, %s", status, errs)
 	}
 	status, _, errs = stepscope(t, "profile", "--activities", "CUDA_PROFILER", "--url", url, "--output-dir", t.TempDir(), "--timeout", "1m")
-	if status != exitOK || !strings.Contains(errs, "This host shows no session of stepscope nsys run --capture-range") {
+	if status != exitOK || !strings.Contains(errs, "This host has no session of stepscope nsys run --capture-range") {
 		t.Errorf("profile: status %d, %s", status, errs)
 	}
 	cmd.Process.Signal(syscall.SIGTERM)

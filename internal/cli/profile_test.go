@@ -74,7 +74,7 @@ func TestProfile(t *testing.T) {
 	}
 	// A window that gets no load is not armed, unless that is what is wanted.
 	status, _, errs = stepscope(t, "profile", "--url", url, "--output-dir", root, "--wait", "300ms")
-	if status != exitFailed || !strings.Contains(errs, url+": no load came in 300ms") || !strings.Contains(errs, "give --probe") {
+	if status != exitFailed || !strings.Contains(errs, url+": no load arrived in 300ms") || !strings.Contains(errs, "give --probe") {
 		t.Errorf("an idle server: status %d, %s", status, errs)
 	}
 	status, _, errs = stepscope(t, "profile", "--url", url, "--output-dir", root, "--wait", "0")
@@ -97,7 +97,7 @@ func TestProfile(t *testing.T) {
 	if status, _, errs = stepscope(t, "profile", "stop", filepath.Base(dir)); status != exitFailed || !strings.Contains(errs, "no session was started there by you") {
 		t.Errorf("the session is over, and known: status %d, %s", status, errs)
 	}
-	if status, out, _ = stepscope(t, "profile", "stop", "--url", url); status != exitOK || out != url+": nothing was being recorded\n" {
+	if status, out, _ = stepscope(t, "profile", "stop", "--url", url); status != exitOK || out != url+": was not recording\n" {
 		t.Errorf("stop: status %d, %s", status, out)
 	}
 }

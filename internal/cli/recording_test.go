@@ -49,7 +49,7 @@ func TestRecording(t *testing.T) {
 	if status, _, errs := run(t, t.Context(), "analyze", dirs[0], "--reference", "0ms"); status != exitUsage || !strings.Contains(errs, "--reference 0s: give the time of a step") {
 		t.Errorf("status %d: %s", status, errs)
 	}
-	if status, _, errs := run(t, t.Context(), "profile", "--lean", "--with-stack", "--url", url); status != exitUsage || !strings.Contains(errs, "--lean records kernels and launches alone") {
+	if status, _, errs := run(t, t.Context(), "profile", "--lean", "--with-stack", "--url", url); status != exitUsage || !strings.Contains(errs, "--lean records only kernels and launches") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }

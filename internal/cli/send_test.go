@@ -26,7 +26,7 @@ func TestSendProfile(t *testing.T) {
 			t.Errorf("send %s: %d files %s", c.args, len(found), c.files)
 		}
 	}
-	if status, _, errs := run(t, t.Context(), "send", "--base-url", url, "--profile-steps", "3"); status != exitUsage || !strings.Contains(errs, "--profile-steps goes with --profile") {
+	if status, _, errs := run(t, t.Context(), "send", "--base-url", url, "--profile-steps", "3"); status != exitUsage || !strings.Contains(errs, "--profile-steps needs --profile") {
 		t.Errorf("status %d %s", status, errs)
 	}
 }

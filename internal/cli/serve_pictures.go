@@ -89,7 +89,7 @@ func (c *serveCmd) servePictures(ctx context.Context, e *env) error {
 	dir := strings.TrimSpace(c.OutputPath)
 	if dir != "" {
 		if err := atomicfile.TryDir(dir); err != nil {
-			return fmt.Errorf("--output-path: cannot write there: %w", err)
+			return fmt.Errorf("--output-path: nothing can be written there: %w", err)
 		}
 	}
 	if err := p.Load(); err != nil {

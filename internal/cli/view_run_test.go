@@ -130,7 +130,7 @@ func TestViewRefused(t *testing.T) {
 		{[]string{text}, exitFailed, "not a trace"},
 		{[]string{"--port", port}, exitFailed, "port " + port + " of 127.0.0.1 is in use"},
 		{[]string{"--host", "0.0.0.0"}, exitUsage, "is beyond loopback: give a key with --api-key-file"},
-		{[]string{"--url", "localhost:1"}, exitUsage, "is no URL of a server"},
+		{[]string{"--url", "localhost:1"}, exitUsage, "is not the URL of a server"},
 	} {
 		status, out, errs := run(t, t.Context(), append([]string{"view", "--run-dir", filepath.Join(dir, "runs")}, c.args...)...)
 		first, hint, _ := strings.Cut(strings.TrimSuffix(errs, "\n"), "\n")

@@ -181,9 +181,9 @@ func TestWatchSays(t *testing.T) {
 		{[]string{"--url", url, "--max-disk", "much"}, exitUsage, "--max-disk"},
 		{[]string{"--url", url, "--imbalance", "0.5"}, exitUsage, "max/mean is 1 where all are equal"},
 		{[]string{"--url", url, "--rules", always(t), "--ttft", "1s"}, exitUsage, "leave one of them out"},
-		{[]string{"--url", url, "--replay", "series.jsonl"}, exitUsage, "no server is asked"},
+		{[]string{"--url", url, "--replay", "series.jsonl"}, exitUsage, "replay calls no server"},
 		{[]string{"--replay", "no/such/file"}, exitFailed, "no/such/file"},
-		{[]string{"--url", url, "--url", url + "0", "--nsys", "x"}, exitUsage, "a session is of one server"},
+		{[]string{"--url", url, "--url", url + "0", "--nsys", "x"}, exitUsage, "a session has one server"},
 	} {
 		dir := t.TempDir()
 		args := append([]string{"watch", "--for", "300ms", "--every", "100ms", "--run-dir", dir}, c.args...)

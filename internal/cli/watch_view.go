@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/watch"
 )
 
-// watchView are the flags that show the watch in a browser.
+// watchView has the flags that show the watch in a browser.
 type watchView struct {
 	View    string `name:"view" placeholder:"PORT" help:"Show the watch in a browser, at this port on this machine only; 0: any free one."`
 	Browser bool   `help:"Like --view, and open the default browser."`

@@ -20,7 +20,7 @@ func TestForeign(t *testing.T) {
 	}{
 		{"nginx", "nginx/1.22.1", 404, page, "this is nginx, not an LLM server, or it does not forward this route to one (404 Not Found): correct the URL"},
 		{"a page where JSON is wanted", "Apache/2.4.57 (Debian)", 200, "\n<!DOCTYPE html><html>…", "this is Apache, not an LLM server, or it does not forward this route to one (200 OK): correct the URL"},
-		{"a web server that does not say which", "", 405, "<!doctype html>", "this is a web server, not an LLM server, or it keeps this route from one (405 Method Not Allowed): correct the URL"},
+		{"a web server that does not say which", "", 405, "<!doctype html>", "this is a web server, not an LLM server, or it does not forward this route to one (405 Method Not Allowed): correct the URL"},
 		{"nobody behind it", "nginx", 502, page, "this is nginx, but no server behind it answers (502 Bad Gateway): start it, or correct the URL"},
 		{"a password", "nginx", 401, page, "this is nginx, which requires credentials (401 Unauthorized)"},
 		{"an LLM server without the route", "uvicorn", 404, `{"detail":"Not Found"}`, "404 Not Found: Not Found"},

@@ -49,7 +49,7 @@ func New(base string, header http.Header) (*Server, error) {
 	base = strings.TrimRight(base, "/")
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is not a server URL; give one such as http://127.0.0.1:30000", wire.WithoutUser(base))
+		return nil, fmt.Errorf("%q is not the URL of a server: give one such as http://127.0.0.1:30000", wire.WithoutUser(base))
 	}
 	if u.User != nil {
 		return nil, fmt.Errorf("the URL of %s contains a user or a password, which would be visible wherever the URL is written: give a key instead", u.Host)

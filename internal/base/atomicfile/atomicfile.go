@@ -58,7 +58,7 @@ func place(path string) (string, os.FileMode, error) {
 	case st.IsDir():
 		return "", 0, fmt.Errorf("%s is a directory; give a file", path)
 	case !st.Mode().IsRegular():
-		return "", 0, fmt.Errorf("%s: is not a regular file, it cannot be replaced", path)
+		return "", 0, fmt.Errorf("%s is not a regular file and cannot be replaced", path)
 	}
 	return path, st.Mode().Perm(), nil
 }
@@ -134,7 +134,7 @@ func hidden(name, path string) bool {
 func Named(out string, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) && pathErr.Path == out && errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w; say with -o where to write", err)
+		err = fmt.Errorf("%w; choose another output with -o", err)
 	}
 	return err
 }

@@ -42,12 +42,12 @@ func settle(name, path string) error {
 	defer os.Remove(name)
 	err := os.Link(name, path)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and not replaced", path)
+		return fmt.Errorf("%s already exists and is not replaced", path)
 	}
 	// Not all file systems support links. There, checking and renaming are two separate steps.
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, errors.ErrUnsupported) {
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s is there already, and not replaced", path)
+			return fmt.Errorf("%s already exists and is not replaced", path)
 		}
 		return os.Rename(name, path)
 	}

@@ -26,7 +26,7 @@ func TestNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		if err := New(filepath.Join(dir, name), says("two")); err == nil || !strings.HasSuffix(err.Error(), "is there already, and not replaced") {
+		if err := New(filepath.Join(dir, name), says("two")); err == nil || !strings.HasSuffix(err.Error(), "already exists and is not replaced") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

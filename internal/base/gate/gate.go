@@ -39,7 +39,7 @@ func parse(text string) (l Limit, err error) {
 	at := strings.IndexAny(text, "<>")
 	if at < 0 {
 		if l.By, err = Share(text); err != nil && strings.ContainsFunc(text, letter) {
-			err = errors.New("give a share such as 5% or 0.05, or a figure and one, such as ttft.p99>5%")
+			err = errors.New("give a share such as 5% or 0.05, or a figure with a share, such as ttft.p99>5%")
 		}
 		return l, err
 	}
@@ -51,11 +51,11 @@ func parse(text string) (l Limit, err error) {
 	if l.Falls {
 		var minus bool
 		if by, minus = strings.CutPrefix(by, "-"); !minus {
-			return l, fmt.Errorf("what falls has a minus: %s<-%s", l.Name, by)
+			return l, fmt.Errorf("a limit on a fall needs a minus sign: %s<-%s", l.Name, by)
 		}
 	}
 	if l.By, err = Share(by); err == nil && l.Falls && l.By >= 1 {
-		err = errors.New("nothing falls by 100% or more")
+		err = errors.New("nothing can fall by 100% or more")
 	}
 	return l, err
 }
@@ -73,7 +73,7 @@ func Share(s string) (float64, error) {
 	case percent:
 		f /= 100
 	case f >= 1: // 5 does not mean 500 %: such a gate would never fail
-		return 0, errors.New("give a share such as 5% or 0.05: is " + number + "% meant?")
+		return 0, errors.New("give a share such as 5% or 0.05: did you mean " + number + "%?")
 	}
 	if !(f > 0 && f < 100) {
 		return 0, errors.New("give a share above 0")
@@ -131,9 +131,9 @@ func (all Limits) Check(names []string) error {
 		switch near := suggest.Closest(l.Name, names); {
 		case known[l.Name]:
 		case near != "":
-			return fmt.Errorf("%s: there is no figure %s, is %s meant? there are %s", l, l.Name, near, strings.Join(names, ", "))
+			return fmt.Errorf("%s: unknown figure %s, did you mean %s? known figures: %s", l, l.Name, near, strings.Join(names, ", "))
 		default:
-			return fmt.Errorf("%s: there is no figure %s, there are %s", l, l.Name, strings.Join(names, ", "))
+			return fmt.Errorf("%s: unknown figure %s; known figures: %s", l, l.Name, strings.Join(names, ", "))
 		}
 	}
 	return nil

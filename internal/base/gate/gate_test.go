@@ -27,16 +27,16 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"much":           "give a share such as 5% or 0.05, or a figure and one, such as ttft.p99>5%",
-		"5":              "is 5% meant?",
+		"much":           "give a share such as 5% or 0.05, or a figure with a share, such as ttft.p99>5%",
+		"5":              "did you mean 5%?",
 		"-5%":            "give a share above 0",
 		"0%":             "give a share above 0",
 		"NaN":            "give a share",
-		"ttft>5":         "ttft>5: give a share such as 5% or 0.05: is 5% meant?",
+		"ttft>5":         "ttft>5: give a share such as 5% or 0.05: did you mean 5%?",
 		"ttft>":          "ttft>: give a share",
 		">5%":            "which figure?",
-		"throughput<3%":  "what falls has a minus: throughput<-3%",
-		"goodput<-100%":  "nothing falls by 100% or more",
+		"throughput<3%":  "a limit on a fall needs a minus sign: throughput<-3%",
+		"goodput<-100%":  "nothing can fall by 100% or more",
 		"ttft=5%":        "give a share such as 5%",
 		"ttft>5%>6%":     "give a share",
 		"1e400%":         "give a share",
@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	if err := limits.Check([]string{"ttft.p90"}); err != nil {
 		t.Error(err)
 	}
-	want := "ttft.p90>5%: there is no figure ttft.p90, is ttft.p99 meant? there are ttft.p99, tpot.p99"
+	want := "ttft.p90>5%: unknown figure ttft.p90, did you mean ttft.p99? known figures: ttft.p99, tpot.p99"
 	if err := limits.Check([]string{"ttft.p99", "tpot.p99"}); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -84,7 +84,7 @@ func wait(ctx context.Context, room *semaphore.Weighted, n int64) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if room.Acquire(ctx, n) != nil {
-		return &Error{http.StatusServiceUnavailable, "the server has no memory left for a body of this size: others have their turn, try again"}
+		return &Error{http.StatusServiceUnavailable, "the server has no memory left for a body of this size: try again later"}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 	case r.Method == http.MethodHead:
 		f.Refuse(w, r, http.StatusMethodNotAllowed, "Method Not Allowed")
 	case site == "cross-site" || site == "same-site":
-		f.Refuse(w, r, http.StatusForbidden, "a web page of another origin may not do this")
+		f.Refuse(w, r, http.StatusForbidden, "web pages of another origin may not do this")
 	default:
 		return true
 	}
@@ -70,7 +70,7 @@ func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 // from a foreign web page. It returns "" for an acceptable request. allowed lists host names besides those of loopback.
 func notLocal(r *http.Request, allowed []string) string {
 	if !localName(r.Host, allowed) {
-		return "the host name of the request is not one of loopback: use localhost, or allow the name, or set an API key"
+		return "the host name of the request is not a loopback name: use localhost, allow the name, or set an API key"
 	}
 	if o := r.Header.Get("Origin"); o != "" {
 		if u, err := url.Parse(o); err != nil || u.Host == "" || !localName(u.Host, allowed) {

@@ -10,7 +10,7 @@ import (
 
 // ErrNeedKey is returned when a server without a key would be reachable from other hosts.
 var ErrNeedKey = errors.New("listening beyond loopback needs an API key: add --api-key KEY (clients give the same), " +
-	"or --insecure to serve whoever reaches the port, or listen on --host 127.0.0.1 and come by ssh -L")
+	"or --insecure to serve everyone who can reach the port, or listen on --host 127.0.0.1 and use ssh -L")
 
 // Listen opens the port. An empty host means loopback. Without an API key it refuses a host beyond loopback unless
 // insecure is set. It fails before the model is loaded; [Front.Serve] checks again.
@@ -20,7 +20,7 @@ func Listen(host string, port int, apiKey string, insecure bool) (net.Listener, 
 	}
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %d of %s is in use by another program: give another one", port, host)
+		return nil, fmt.Errorf("port %d of %s is in use by another program: choose another port", port, host)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s port %d: %w", host, port, err)

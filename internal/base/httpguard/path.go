@@ -37,7 +37,7 @@ func (f *Front) Path(field, path, root string, env func(string) string) (string,
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		home := env("HOME")
 		if home == "" {
-			return bad(http.StatusBadRequest, "~ is not known here, HOME is not set")
+			return bad(http.StatusBadRequest, "~ cannot be resolved: HOME is not set")
 		}
 		path = home + rest
 	}

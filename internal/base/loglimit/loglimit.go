@@ -62,7 +62,7 @@ func (l *Lines) Printf(log func(string), format string, args ...any) {
 	}
 	text := fmt.Sprintf(format, args...)
 	if lost > 0 {
-		text += fmt.Sprintf(" (%d more such lines were not written)", lost)
+		text += fmt.Sprintf(" (%d more such lines omitted)", lost)
 	}
 	log(text)
 }

@@ -30,7 +30,7 @@ func TestSeldom(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		lines.Printf(plain, "stranger %d", 10000)
 		l.Warn("refused")
-		for text, want := range map[string]int{"msg=refused": 20, "stranger": 20, "msg=another": 1, "msg=told": 50, "more such lines were not written": 10} {
+		for text, want := range map[string]int{"msg=refused": 20, "stranger": 20, "msg=another": 1, "msg=told": 50, "more such lines omitted": 10} {
 			if n := strings.Count(out.String(), text); n != want {
 				t.Errorf("%d lines with %s, want %d", n, text, want)
 			}

@@ -61,10 +61,10 @@ func load() (bool, error) {
 	}
 	entry, err := purego.Dlsym(lib, "InitializeInjectionNvtx2")
 	if err != nil {
-		return false, fmt.Errorf("%s: %s is no library of an NVTX tool: %w", EnvPath, path, err)
+		return false, fmt.Errorf("%s: %s is not an NVTX tool library: %w", EnvPath, path, err)
 	}
 	if !inject(entry) {
-		return false, fmt.Errorf("%s: %s would not attach", EnvPath, path)
+		return false, fmt.Errorf("%s: %s failed to attach", EnvPath, path)
 	}
 	listening.Store(true)
 	return true, nil

@@ -32,7 +32,7 @@ type column struct {
 func newColumn(c Column) *column {
 	col := &column{Column: c}
 	if c.Delta && c.Type != Int64 {
-		panic("deltas are for columns of Int64")
+		panic("deltas are only for Int64 columns")
 	}
 	col.reset()
 	return col

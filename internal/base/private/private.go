@@ -58,13 +58,13 @@ func check(path string, typ, bits, want fs.FileMode) error {
 	case err != nil:
 		return err
 	case st.Mode().Type() != typ:
-		return fmt.Errorf("%s is not trusted: it is a link, or what else is neither a plain file nor a directory: remove it", path)
+		return fmt.Errorf("%s is not trusted: it is a link or a special file: remove it", path)
 	}
 	if uid, ok := owner(st); ok && uid != os.Geteuid() {
 		return fmt.Errorf("%s is not trusted: it belongs to the user %d, you are %d: remove it, or set XDG_DATA_HOME to a directory of your own", path, uid, os.Geteuid())
 	}
 	if st.Mode()&bits != 0 {
-		return fmt.Errorf("%s is not trusted: its mode is %04o, so others may change it: look at what it holds, then chmod %o it", path, st.Mode().Perm(), want)
+		return fmt.Errorf("%s is not trusted: its mode is %04o, so others may change it: check its contents, then chmod %o it", path, st.Mode().Perm(), want)
 	}
 	return nil
 }

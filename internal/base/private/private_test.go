@@ -19,15 +19,15 @@ func TestRead(t *testing.T) {
 		want  string // "": it is read
 	}{
 		{"as it was written", func(dir, file string) error { return nil }, ""},
-		{"a directory that all may write to", func(dir, file string) error { return os.Chmod(dir, 0o777) }, "is not trusted: its mode is 0777, so others may change it: look at what it holds, then chmod 700 it"},
+		{"a directory that all may write to", func(dir, file string) error { return os.Chmod(dir, 0o777) }, "is not trusted: its mode is 0777, so others may change it: check its contents, then chmod 700 it"},
 		{"a directory that the group may read", func(dir, file string) error { return os.Chmod(dir, 0o750) }, "is not trusted: its mode is 0750"},
-		{"a file that the group may write to", func(dir, file string) error { return os.Chmod(file, 0o660) }, "is not trusted: its mode is 0660, so others may change it: look at what it holds, then chmod 600 it"},
+		{"a file that the group may write to", func(dir, file string) error { return os.Chmod(file, 0o660) }, "is not trusted: its mode is 0660, so others may change it: check its contents, then chmod 600 it"},
 		{"a link", func(dir, file string) error {
 			return errors.Join(os.Rename(file, file+".other"), os.Symlink(file+".other", file))
-		}, "is not trusted: it is a link, "},
+		}, "is not trusted: it is a link or "},
 		{"a directory that is a link", func(dir, file string) error {
 			return errors.Join(os.Rename(dir, dir+".other"), os.Symlink(dir+".other", dir))
-		}, "is not trusted: it is a link, "},
+		}, "is not trusted: it is a link or "},
 		{"of another user", func(dir, file string) error { return os.Chown(file, 12345, -1) }, "is not trusted: it belongs to the user 12345, you are 0: remove it"},
 		{"in a directory of another user", func(dir, file string) error { return os.Chown(dir, 12345, -1) }, "is not trusted: it belongs to the user 12345"},
 	} {

@@ -92,7 +92,7 @@ func (c *Chat) Render(messages []Message, opts ChatOptions) (string, error) {
 		case m.Role == "":
 			return "", fmt.Errorf("chat: messages[%d] has no role", i)
 		case c.family == llama31 && len(m.Calls) > 1:
-			return "", fmt.Errorf("chat: messages[%d]: the chat template of Llama 3.1 takes one call of a tool a message", i)
+			return "", fmt.Errorf("chat: messages[%d]: the chat template of Llama 3.1 allows one tool call per message", i)
 		}
 	}
 	var b strings.Builder

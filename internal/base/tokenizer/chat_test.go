@@ -86,7 +86,7 @@ func TestChat(t *testing.T) {
 	for want, messages := range map[string][]Message{
 		"no messages":             nil,
 		"messages[1] has no role": {hi, {}},
-		"messages[0]: the chat template of Llama 3.1 takes one call of a tool a message": {calls},
+		"messages[0]: the chat template of Llama 3.1 allows one tool call per message": {calls},
 	} {
 		if _, err := newChat(markLlama31, "").Render(messages, ChatOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want …%s…", err, want)

@@ -127,7 +127,7 @@ func (t *Tokenizer) configure(dir string) error {
 		}
 		id, ok := t.ids[n.text]
 		if !ok {
-			return None, fmt.Errorf("%s: %s %q is no token of the vocabulary",
+			return None, fmt.Errorf("%s: %s %q is not a token of the vocabulary",
 				filepath.Join(dir, "tokenizer_config.json"), what, n.text)
 		}
 		return id, nil
@@ -186,7 +186,7 @@ func chatTemplate(dir string, raw json.RawMessage) (string, error) {
 	}
 	var several []struct{ Name, Template string }
 	if err := json.Unmarshal(raw, &several); err != nil {
-		return "", fmt.Errorf("%s: chat_template is neither a text nor a list of named ones", filepath.Join(dir, "tokenizer_config.json"))
+		return "", fmt.Errorf("%s: chat_template is neither a string nor a list of named templates", filepath.Join(dir, "tokenizer_config.json"))
 	}
 	for _, c := range several {
 		if c.Name == "default" {

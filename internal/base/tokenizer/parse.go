@@ -84,7 +84,7 @@ func decode(raw json.RawMessage, to any) error {
 // jsonError rephrases an encoding/json error in the file's terms.
 func jsonError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-		return fmt.Errorf("%s: has a %s where %s belongs", e.Field, e.Value, e.Type)
+		return fmt.Errorf("%s: has a %s where %s is expected", e.Field, e.Value, e.Type)
 	}
 	return err
 }
@@ -177,7 +177,7 @@ func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 		return nil
 	}
 	if *done {
-		return wrong("%q stands behind ByteLevel, which must be the last", p.Type)
+		return wrong("%q follows ByteLevel, which must be last", p.Type)
 	}
 	switch p.Type {
 	case "Split":

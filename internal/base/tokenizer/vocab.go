@@ -32,16 +32,16 @@ func fromVocabulary(dir string) ([]byte, error) {
 		return nil, err
 	}
 	if !slices.Contains([]string{"Qwen2Tokenizer", "Qwen2TokenizerFast"}, c.Class) {
-		return nil, fmt.Errorf("%s: no tokenizer.json, and of vocab.json and merges.txt only those of tokenizer_class Qwen2Tokenizer can be read; this is %q", dir, c.Class)
+		return nil, fmt.Errorf("%s: no tokenizer.json, and vocab.json with merges.txt can be read only for tokenizer_class Qwen2Tokenizer; this is %q", dir, c.Class)
 	}
 	if len(c.Added) == 0 {
-		return nil, fmt.Errorf("%s: no added_tokens_decoder, and no tokenizer.json beside it: the special tokens are not known", path)
+		return nil, fmt.Errorf("%s: no added_tokens_decoder, and no tokenizer.json beside it: the special tokens are unknown", path)
 	}
 	added := []addedToken{}
 	for key, t := range c.Added {
 		id, err := strconv.ParseInt(key, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("%s: added_tokens_decoder: %q is no id", path, key)
+			return nil, fmt.Errorf("%s: added_tokens_decoder: %q is not an id", path, key)
 		}
 		t.ID = int32(id)
 		added = append(added, t)

@@ -78,7 +78,7 @@ func (b *builder) node(from ast.Node, depth int) *Node {
 		name := from.Value.GetToken().Value
 		value, ok := b.anchors[name]
 		if !ok {
-			b.problem(from, "there is no anchor &%s above", name)
+			b.problem(from, "unknown anchor &%s", name)
 			return out
 		}
 		b.nodes += value.size()
@@ -125,7 +125,7 @@ func (b *builder) scalar(out *Node, from ast.Node) {
 				out.Kind = Float
 			}
 		default:
-			b.problem(from, "%q is no number that can be read", t.Value)
+			b.problem(from, "%q is not a valid number", t.Value)
 		}
 	case *ast.FloatNode:
 		out.Kind, out.Float = Float, from.Value
@@ -134,7 +134,7 @@ func (b *builder) scalar(out *Node, from ast.Node) {
 	case *ast.NanNode:
 		out.Kind, out.Float = Float, math.NaN()
 	default:
-		b.problem(from, "%s cannot stand here", strings.ToLower(from.Type().YAMLName()))
+		b.problem(from, "%s is not allowed here", strings.ToLower(from.Type().YAMLName()))
 	}
 }
 
@@ -145,14 +145,14 @@ func (b *builder) tagged(from *ast.TagNode, depth int) *Node {
 	switch tag {
 	case "!!str":
 		if value.Kind == List || value.Kind == Map {
-			b.problem(from, "!!str wants a text")
+			b.problem(from, "!!str needs text")
 			break
 		}
 		line, column := place(from)
 		return &Node{Line: line, Column: column, Kind: Text, Source: value.Source, Quoted: true}
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
 	default:
-		b.problem(from, "the tag %s means nothing here", tag)
+		b.problem(from, "the tag %s is not allowed here", tag)
 	}
 	return value
 }
@@ -166,7 +166,7 @@ func (b *builder) entries(out *Node, values []*ast.MappingValueNode, depth int) 
 		if v.Key.IsMergeKey() {
 			for _, m := range mergeable(value) {
 				if m.Kind != Map {
-					b.problem(v.Key, "<< wants a map, or a list of maps")
+					b.problem(v.Key, "<< needs a map or a list of maps")
 					continue
 				}
 				merged = append(merged, m)
@@ -176,11 +176,11 @@ func (b *builder) entries(out *Node, values []*ast.MappingValueNode, depth int) 
 		key := b.node(keyOf(v.Key), depth+1)
 		line, column := key.Line, key.Column
 		if key.Kind == List || key.Kind == Map {
-			b.problem(v.Key, "a key is a text")
+			b.problem(v.Key, "a key must be text")
 			continue
 		}
 		if first, twice := has[key.Source]; twice {
-			b.problem(v.Key, "%s stands here twice; the first is in line %d", key.Source, first)
+			b.problem(v.Key, "%s appears twice; the first is in line %d", key.Source, first)
 			continue
 		}
 		has[key.Source] = line

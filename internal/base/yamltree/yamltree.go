@@ -71,7 +71,7 @@ func Parse(data []byte) (tree *Node, problems []Problem) {
 	// The parser is large and has panicked on odd input. Report a panic as a problem of the document.
 	defer func() {
 		if r := recover(); r != nil {
-			tree, problems = nil, []Problem{{1, 1, "this is not YAML that can be read"}}
+			tree, problems = nil, []Problem{{1, 1, "not valid YAML"}}
 		}
 	}()
 	tokens := scan(string(data))
@@ -88,7 +88,7 @@ func Parse(data []byte) (tree *Node, problems []Problem) {
 			continue
 		}
 		if tree != nil {
-			b.problem(doc.Body, "a second document begins here; want one")
+			b.problem(doc.Body, "a second document begins here; want only one")
 			break
 		}
 		tree = b.node(doc.Body, 0)

@@ -55,14 +55,14 @@ func TestParse(t *testing.T) {
 // What is wrong is said with its place; what is right around it is still read.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"a: 1\nb: 2\na: 3\n", "3:1: a stands here twice; the first is in line 1"},
+		{"a: 1\nb: 2\na: 3\n", "3:1: a appears twice; the first is in line 1"},
 		{"a: [1, 2\nb: 3\n", "2:1: ',' or ']' must be specified"},
 		{"a: 1\n\tb: 2\n", "2:1: "},
-		{"a: *x\n", "1:4: there is no anchor &x above"},
-		{"a: 1\n---\nb: 2\n", "3:1: a second document begins here; want one"},
-		{"a: !python/object x\n", "1:4: the tag !python/object means nothing here"},
+		{"a: *x\n", "1:4: unknown anchor &x"},
+		{"a: 1\n---\nb: 2\n", "3:1: a second document begins here; want only one"},
+		{"a: !python/object x\n", "1:4: the tag !python/object is not allowed here"},
 		{"[a]: x\n", "1:4: found an invalid key"},
-		{"a:\n  <<: 3\n", "2:3: << wants a map, or a list of maps"},
+		{"a:\n  <<: 3\n", "2:3: << needs a map or a list of maps"},
 		{strings.Repeat("[", 1000), "1:101: nested deeper than 100 levels"},
 		{strings.Repeat("- ", 100_000), "1:201: nested deeper than 100 levels"},
 		{strings.Repeat("{a: ", 50_000), ": nested deeper than 100 levels"},

@@ -87,7 +87,7 @@ func (d Dir) Bring(ctx context.Context, name, to string) error {
 	return atomicfile.Write(to, func(w io.Writer) error {
 		n, err := io.Copy(w, stopping{ctx, f})
 		if err == nil && n != a.Size() {
-			err = fmt.Errorf("%s: %d bytes copied of %d: it is being written", from, n, a.Size())
+			err = fmt.Errorf("%s: copied only %d of %d bytes: it is still being written", from, n, a.Size())
 		}
 		return err
 	})

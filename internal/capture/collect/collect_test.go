@@ -123,7 +123,7 @@ func TestParseTemplate(t *testing.T) {
 		{"scp {host}:{path} /dev/stdout", "ssh {host} ls {dir}", "ssh {host} ls {dir}"},
 		{"scp {host}:{path} /dev/stdout", "", "!does not end in: cat {path}"},
 		{"ssh {host} cat", "", "!has no {path}"},
-		{"ssh {node} cat {path}", "", "!there is no {node}"},
+		{"ssh {node} cat {path}", "", "!unknown placeholder {node}"},
 		{"ssh {host} cat {path}", "ls", "!has no {dir}"},
 		{"", "", "!the command is empty"},
 	} {

@@ -49,7 +49,7 @@ func ParseTemplate(read, list string) (*Template, error) {
 	}
 	n := len(words)
 	if n < 2 || words[n-2] != "cat" || words[n-1] != "{path}" {
-		return nil, fmt.Errorf("%q does not end in: cat {path}; so say too how a directory is listed, as in: ls -ln {dir}", read)
+		return nil, fmt.Errorf("%q does not end in cat {path}, so also give the command that lists a directory, such as ls -ln {dir}", read)
 	}
 	t.list = append(slices.Clone(words[:n-2]), "ls", "-ln", "{dir}")
 	return t, nil
@@ -66,7 +66,7 @@ func known(words []string, needs string) error {
 			case "path", "dir", "host", "port", "name":
 				has = has || p == needs
 			default:
-				return fmt.Errorf("there is no {%s}: use {path}, {dir}, {host}, {port} and {name}", p)
+				return fmt.Errorf("unknown placeholder {%s}: use {path}, {dir}, {host}, {port} or {name}", p)
 			}
 		}
 	}
@@ -139,7 +139,7 @@ var (
 // Check rejects values that a remote shell could interpret.
 func (c *Command) Check() error {
 	if !plainPath.MatchString(c.Dir) {
-		return fmt.Errorf("%q cannot be fetched: give an absolute directory of letters, digits and ._+=@,:/-", c.Dir)
+		return fmt.Errorf("%q cannot be fetched: give an absolute path of letters, digits and ._+=@,:/-", c.Dir)
 	}
 	for _, word := range []string{c.Host, c.Name} {
 		if word != "" && !plainHost.MatchString(word) {

@@ -60,11 +60,11 @@ func TestHTTPHostile(t *testing.T) {
 		{"a length without an end", 10, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(int64(1)<<60))
 			endless(w, r)
-		}, "sends 1152921504606846976 bytes, and has listed 10"},
-		{"a list of it, too", 1 << 60, endless, "has 1152921504606846976 bytes there, which is no trace"},
+		}, "sends 1152921504606846976 bytes but listed 10"},
+		{"a list of it, too", 1 << 60, endless, "has 1152921504606846976 bytes there, so it is not a trace"},
 		{"less than nothing", -1, endless, "has -1 bytes there"},
-		{"more than is listed", 1, length("2", "ab"), "sends 2 bytes, and has listed 1"},
-		{"less than is listed", 3, length("2", "ab"), "sends 2 bytes, and has listed 3"},
+		{"more than is listed", 1, length("2", "ab"), "sends 2 bytes but listed 1"},
+		{"less than is listed", 3, length("2", "ab"), "sends 2 bytes but listed 3"},
 		{"less than is announced", 5, length("5", "ab"), "does not send the rest after byte 2"},
 		{"nothing", 5, length("5", ""), "unexpected EOF"},
 		{"another file after the break", 5, func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func TestHTTPHostile(t *testing.T) {
 				return
 			}
 			length("5", "ab")(w, r)
-		}, "bytes, and has listed 5"},
+		}, "bytes but listed 5"},
 		{"an error with a text for terminals", 5, func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, strings.Repeat("\x1b[2J\n", 1<<20), http.StatusTeapot)
 		}, "418"},

@@ -88,7 +88,7 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 			continue
 		}
 		if len(w.Files) > mostFiles {
-			return nil, fmt.Errorf("%s: lists %d files, which are not those of a window", h, len(w.Files))
+			return nil, fmt.Errorf("%s: lists %d files, too many for a window", h, len(w.Files))
 		}
 		h.listed.Store(&w)
 		var out []File
@@ -116,10 +116,10 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	}
 	size := w.Files[i].Size
 	if size < 0 || size > mostBytes {
-		return fmt.Errorf("%s: %s has %d bytes there, which is no trace", h, name, size)
+		return fmt.Errorf("%s: %s has %d bytes there, so it is not a trace", h, name, size)
 	}
 	if st, err := os.Lstat(to); err == nil && (!st.Mode().IsRegular() || st.Size() != size) {
-		return fmt.Errorf("%s is there already, and is another file: say with -o where to put those of this window", to)
+		return fmt.Errorf("%s already exists and is another file: give a directory for the files of this window with -o", to)
 	}
 	path := "/profile_files/" + url.PathEscape(w.ID) + "/" + url.PathEscape(name)
 	return atomicfile.File(to, func(f *os.File) error {
@@ -157,11 +157,11 @@ func (h *HTTP) part(ctx context.Context, path string, at, size int64, w io.Write
 		return 0, fmt.Errorf("%s%s: the server does not send the rest after byte %d", h.Server.URL, path, at)
 	}
 	if whole := at + res.ContentLength; whole != size {
-		return 0, fmt.Errorf("%s%s: the server sends %d bytes, and has listed %d", h.Server.URL, path, whole, size)
+		return 0, fmt.Errorf("%s%s: the server sends %d bytes but listed %d", h.Server.URL, path, whole, size)
 	}
 	n, err = io.Copy(w, res.Body)
 	if err == nil && at+n != size {
-		err = fmt.Errorf("%s%s: %d bytes came, %d were announced", h.Server.URL, path, at+n, size)
+		err = fmt.Errorf("%s%s: received %d bytes, expected %d", h.Server.URL, path, at+n, size)
 	}
 	return n, err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrPartial is wrapped in Whole's error for a file that is truncated or still being written.
-var ErrPartial = errors.New("not whole")
+var ErrPartial = errors.New("incomplete")
 
 // Whole reads a file to its end and checks that it is complete: gzip members need trailers with valid checksums, and
 // JSON must be closed. Files without a JSON name must not be empty.
@@ -45,7 +45,7 @@ func Whole(ctx context.Context, path string) error {
 		return nil
 	}
 	if tail = bytes.TrimRight(tail, " \t\r\n"); len(tail) == 0 || tail[len(tail)-1] != '}' && tail[len(tail)-1] != ']' {
-		return fmt.Errorf("%w: its JSON does not end", ErrPartial)
+		return fmt.Errorf("%w: its JSON is not closed", ErrPartial)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func TestStop(t *testing.T) {
 func TestSettleRecording(t *testing.T) {
 	for _, c := range []struct{ name, importer, problem string }{
 		{"the second time it can", `cp "$2" "$4"`, ""},
-		{"it cannot", `echo half >"$4"; echo File is corrupted.; exit 2`, "QdstrmImporter makes none of it: File is corrupted."},
+		{"it cannot", `echo half >"$4"; echo File is corrupted.; exit 2`, "QdstrmImporter cannot import it: File is corrupted."},
 		{"there is none", "", "this nsys has no QdstrmImporter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestSettleRecording(t *testing.T) {
 				}
 				return
 			}
-			if path != "" || err == nil || !strings.HasPrefix(err.Error(), "nsys made no report of its recording "+raw) || !strings.Contains(err.Error(), c.problem) || len(left) != 1 {
+			if path != "" || err == nil || !strings.HasPrefix(err.Error(), "nsys wrote no report of its recording "+raw) || !strings.Contains(err.Error(), c.problem) || len(left) != 1 {
 				t.Errorf("%q %v, left %q", path, err, left)
 			}
 		})
@@ -261,7 +261,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for said, want := range map[string]string{
-		"Exportation error: Version number is invalid: 2025@3@1@54-234433681190v0.": "was made by nsys 2025.3.1.54, which is newer than this one (2023.4.4)",
+		"Exportation error: Version number is invalid: 2025@3@1@54-234433681190v0.": "was written by nsys 2025.3.1.54, which is newer than this one (2023.4.4)",
 		"Exportation error: Section Table Reference magic number mismatch.":         "is damaged, or no report of nsys",
 		"Exportation error: database is locked":                                     "write it elsewhere with -o",
 		"Exportation error: something new":                                          "nsys 2023.4.4 cannot export it: something new",

@@ -32,11 +32,11 @@ func (t *Tool) Export(ctx context.Context, report, dst string) error {
 	st, err := os.Stat(report)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file")
+		return errors.New("no such file")
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return errors.New("is no report")
+		return errors.New("is not a report")
 	}
 	return atomicfile.File(dst, func(f *os.File) error {
 		out, err := t.run(ctx, exportPatience, "export", "--type=sqlite", "--force-overwrite=true", "--quiet=true", "--output="+f.Name(), report)
@@ -64,11 +64,11 @@ func (t *Tool) exportProblem(out output) string {
 	case strings.Contains(text, "Version number is invalid"):
 		_, of, _ := strings.Cut(text, ": ")
 		of = strings.ReplaceAll(strings.SplitN(of, "-", 2)[0], "@", ".")
-		return fmt.Sprintf("was made by nsys %s, which is newer than this one (%v): give a newer one with --nsys or STEPSCOPE_NSYS", of, t.Version)
+		return fmt.Sprintf("was written by nsys %s, which is newer than this one (%v): give a newer nsys with --nsys or STEPSCOPE_NSYS", of, t.Version)
 	case strings.Contains(text, "magic number"):
-		return fmt.Sprintf("is damaged, or no report of nsys (nsys %v says: %s)", t.Version, text)
+		return fmt.Sprintf("is damaged or not an nsys report (nsys %v says: %s)", t.Version, text)
 	case strings.Contains(text, "database is locked"):
-		return "the export needs a file system with locks: write it elsewhere with -o"
+		return "the export needs a file system that supports locks: write it elsewhere with -o"
 	}
 	return fmt.Sprintf("nsys %v cannot export it: %s", t.Version, text)
 }

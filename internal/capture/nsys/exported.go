@@ -41,7 +41,7 @@ func Exported(ctx context.Context, path string) (db string, done func(), err err
 	if err := Export(ctx, path, db); err != nil {
 		done()
 		if there && ctx.Err() == nil {
-			err = fmt.Errorf("%w; %s lies beside it, but is not newer: give that if it is this report's", err, beside)
+			err = fmt.Errorf("%w; %s is next to it but not newer: give that file if it is the export of this report", err, beside)
 		}
 		return "", func() {}, err
 	}

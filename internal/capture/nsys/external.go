@@ -76,7 +76,7 @@ func freeName(session string) (string, error) {
 }
 
 // ErrNoReport means that the window was closed before anything was collected.
-var ErrNoReport = errors.New("there is no report, for none had begun")
+var ErrNoReport = errors.New("there is no report: none had begun")
 
 // Stop closes the window and moves its report to its destination, or to output if that is not "".
 func (t *ExternalSession) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {

@@ -137,20 +137,20 @@ func FindSession(ctx context.Context, root, given, ref string) (*ExternalSession
 		case len(found) == 1 || len(found) > 1 && ref == "last":
 			return newest(found), nil
 		case len(found) > 1:
-			return nil, fmt.Errorf("there are %d such sessions, say which: %s", len(found), namesOf(found))
+			return nil, fmt.Errorf("%d sessions match: give one of %s", len(found), namesOf(found))
 		}
 	}
 	what := fmt.Sprintf("no nsys session %q", ref)
 	if ref == "" {
-		what = "no nsys session runs here"
+		what = "no nsys session is running here"
 	}
 	if len(list) == 0 {
 		if ref != "" {
-			what += "; none runs here"
+			what += "; none is running here"
 		}
 		return nil, fmt.Errorf("%s: start a program with: stepscope nsys run -- COMMAND", what)
 	}
-	return nil, fmt.Errorf("%s; there are: %s", what, namesOf(list))
+	return nil, fmt.Errorf("%s; the sessions are: %s", what, namesOf(list))
 }
 
 func newest(list []ExternalSession) *ExternalSession {

@@ -102,7 +102,7 @@ func Program(name string) (string, error) {
 	case errors.As(err, &at):
 		return "", fmt.Errorf("%s: %w", name, at.Err)
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%s: there is no such program in PATH", name)
+		return "", fmt.Errorf("%s: not found in PATH", name)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
@@ -122,7 +122,7 @@ func open(ctx context.Context, path string) (*Tool, error) {
 	}
 	v, ok := ParseVersion(out.stdout)
 	if !ok {
-		return nil, fmt.Errorf("%s is no nsys: it answers --version with %q", path, firstLine(cmp.Or(out.stdout, out.stderr)))
+		return nil, fmt.Errorf("%s is not nsys: its --version prints %q", path, firstLine(cmp.Or(out.stdout, out.stderr)))
 	}
 	t.Version = v
 	return t, nil

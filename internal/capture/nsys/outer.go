@@ -58,13 +58,13 @@ func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Du
 			waiting++
 			continue
 		}
-		say.Warn("nsys session %s makes its own reports, named %s%s or with .1, .2, … before the ending; with repeat it writes them when the server ends",
+		say.Warn("nsys session %s writes its own reports, named %s%s or with .1, .2, … before the suffix; with repeat it writes them when the server ends",
 			s.Session.Name, s.Record.Output, Suffix)
 	}
 	if waiting == 0 {
 		if len(o.sessions) == 0 {
-			say.Warn("CUDA_PROFILER: the window was opened, and the profiler around the server writes its report: nsys where its -o says. " +
-				"This host shows no session of stepscope nsys run --capture-range")
+			say.Warn("CUDA_PROFILER: the window was opened, and the profiler around the server writes the report: nsys to the path of its -o. " +
+				"This host has no session of stepscope nsys run --capture-range")
 		}
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Du
 			if open > 0 {
 				say.Warn("nsys has not finished its report after %v; see: stepscope nsys sessions", timeout)
 			} else {
-				say.Warn("no session of nsys saw a range in %v: is the server the one under stepscope nsys run, and has it work? See: stepscope nsys sessions", timeout)
+				say.Warn("no nsys session saw a range in %v: does the server run under stepscope nsys run, and does it have work? See: stepscope nsys sessions", timeout)
 			}
 			return done, nil
 		case <-tick.C:

@@ -71,7 +71,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 		}
 	}
 	if !first["--discard-environment"] {
-		p.Notes = append(p.Notes, fmt.Sprintf("reports of nsys %v hold the environments of your processes, tokens and keys with them: keep them to yourself", l.Tool.Version))
+		p.Notes = append(p.Notes, fmt.Sprintf("reports of nsys %v contain the environment variables of your processes, including tokens and keys: keep them private", l.Tool.Version))
 	}
 	if command == "profile" {
 		p.Args = append(p.Args, quiet(own)...)

@@ -71,7 +71,7 @@ func ReadRecord(dir string) (*Record, error) {
 		return nil, err
 	}
 	if r.Format != 1 || !filepath.IsAbs(r.Nsys) || r.ID == "" {
-		return nil, fmt.Errorf("%s is no record of a session of this version", filepath.Join(dir, recordFile))
+		return nil, fmt.Errorf("%s is not a session record of this version", filepath.Join(dir, recordFile))
 	}
 	return r, nil
 }
@@ -212,7 +212,7 @@ func Expand(name string, getenv func(string) (string, bool)) (string, error) {
 			variable, after, closed := strings.Cut(rest[2:], "}")
 			value, set := getenv(variable)
 			if !closed || !set {
-				return "", fmt.Errorf("%%%s: there is no variable %q in the environment", rest, variable)
+				return "", fmt.Errorf("%%%s: the environment has no variable %q", rest, variable)
 			}
 			out.WriteString(value)
 			name = after

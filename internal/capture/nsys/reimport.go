@@ -36,7 +36,7 @@ func (t *Tool) reimport(ctx context.Context, raw string) (report string, err err
 	}
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(program)), "host-*", "QdstrmImporter"))
 	if len(found) == 0 {
-		return "", errors.New("and this nsys has no QdstrmImporter: it is made by one of the full package nsight-systems")
+		return "", errors.New("this nsys has no QdstrmImporter to make one: install the full package nsight-systems")
 	}
 	report = strings.TrimSuffix(raw, rawSuffix) + ".import" + Suffix
 	ctx, cancel := context.WithTimeout(ctx, exportPatience)
@@ -47,7 +47,7 @@ func (t *Tool) reimport(ctx context.Context, raw string) (report string, err err
 	if st, statErr := os.Stat(report); err != nil || statErr != nil || st.Size() == 0 {
 		os.Remove(report)
 		lines := strings.Split(strings.TrimSpace(string(said)), "\n")
-		return "", fmt.Errorf("QdstrmImporter makes none of it: %s", strings.TrimSpace(lines[len(lines)-1]))
+		return "", fmt.Errorf("QdstrmImporter cannot import it: %s", strings.TrimSpace(lines[len(lines)-1]))
 	}
 	os.Remove(raw)
 	return report, nil

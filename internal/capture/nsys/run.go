@@ -229,7 +229,7 @@ func (r *running) keep(s *Session) error {
 			break
 		}
 	}
-	r.Log(fmt.Sprintf("nsys %v, session %s (%s), program's pid %d", r.Tool.Version, s.Name, s.ID, r.record.Target))
+	r.Log(fmt.Sprintf("nsys %v, session %s (%s), pid of the program %d", r.Tool.Version, s.Name, s.ID, r.record.Target))
 	return r.record.Save(r.Dir)
 }
 

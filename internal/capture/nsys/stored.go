@@ -37,14 +37,14 @@ func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, 
 		say.Warn("run %s: %s", run.ID(), run.Dir())
 		switch { // the user's next steps
 		case l.Mode == Later && l.Delay == 0:
-			say.Warn("it collects nothing until: stepscope nsys start %s --duration 5s", short)
+			say.Warn("nothing is collected until: stepscope nsys start %s --duration 5s", short)
 		case l.Mode == Range:
-			say.Warn("each range is a window, as with: stepscope profile --activities CUDA_PROFILER --url URL")
+			say.Warn("each range is a window; open one with, for example: stepscope profile --activities CUDA_PROFILER --url URL")
 		}
 		began := time.Now()
 		status, err = l.supervised(ctx)
 		if err == nil && time.Since(began) < l.Delay {
-			say.Lack("there is no report: the program ended before --delay %v had passed", l.Delay)
+			say.Lack("there is no report: the program ended before the --delay of %v had passed", l.Delay)
 		}
 	}
 	return status, errors.Join(err, keep(say, run, status, err))
@@ -113,7 +113,7 @@ func keep(say *progress.Console, run *runs.Run, ended int, cause error) error {
 	errs = append(errs, run.Update(func(m *runs.Manifest) {
 		m.Notes = notes
 		if ended != 0 {
-			m.Notes = append(m.Notes, fmt.Sprintf("the program ended with %d", ended))
+			m.Notes = append(m.Notes, fmt.Sprintf("the program exited with %d", ended))
 		}
 	}))
 	status := runs.Complete

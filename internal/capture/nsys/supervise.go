@@ -110,7 +110,7 @@ func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 			<-before
 		}
 		a.closed = true
-		a.finish(ctx, fmt.Sprintf("%v: the report is finished first, then the program gets the signal (a second one at once)", sig))
+		a.finish(ctx, fmt.Sprintf("%v: finishing the report before the program gets the signal (a second signal is passed on at once)", sig))
 	})
 }
 
@@ -176,7 +176,7 @@ func (r *running) arm(ctx context.Context) {
 	if err != nil {
 		r.closed = true
 		if s, _ := r.Tool.Look(ctx, r.record.ID); s != nil { // otherwise the program has ended
-			r.Log("no further range makes a report: " + err.Error())
+			r.Log("further ranges get no report: " + err.Error())
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (r *running) finish(ctx context.Context, why string) {
 		r.Log(err.Error())
 	case w == nil:
 		for _, path := range made {
-			r.Log("nsys made " + path)
+			r.Log("nsys wrote " + path)
 		}
 	case s.State.Armed() && len(made) == 0:
 		w.Drop(r.Dir)
@@ -258,7 +258,7 @@ func (r *running) finish(ctx context.Context, why string) {
 // ended processes the reports that nsys generated at the program's end.
 func (r *running) ended(ctx context.Context) (int, error) {
 	if r.cmd.ProcessState.ExitCode() < 0 && Alive(r.record.Target) {
-		r.Log(fmt.Sprintf("nsys was ended by a signal (%v); its program goes on, pid %d", r.err, r.record.Target))
+		r.Log(fmt.Sprintf("nsys was ended by a signal (%v); its program continues, pid %d", r.err, r.record.Target))
 		r.finish(ctx, "saving what it has collected")
 	}
 	r.outlive()

@@ -55,7 +55,7 @@ func (t *Tool) Start(ctx context.Context, id, output string, options []string) e
 		return err
 	}
 	if out.status != 0 {
-		return fmt.Errorf("session %s was not started: nsys says: %s", s.Name, out.problem())
+		return fmt.Errorf("session %s could not be started: nsys says: %s", s.Name, out.problem())
 	}
 	armed := gives(options, "-c", "--capture-range")
 	now, err := t.waitState(ctx, s.ID, statePatient, func(now State) bool {
@@ -65,10 +65,10 @@ func (t *Tool) Start(ctx context.Context, id, output string, options []string) e
 	case err != nil:
 		return err
 	case now == nil:
-		return fmt.Errorf("session %s ended as it was started: its program has ended", s.Name)
+		return fmt.Errorf("session %s ended when it was started: its program has ended", s.Name)
 	case now.State.Ready() && armed: // the range ended before the first look
 	case !now.State.Collecting() && !now.State.Writing() && !now.State.Armed():
-		return &StateError{*now, fmt.Sprintf("nsys took the start, but does not collect after %v", statePatient)}
+		return &StateError{*now, fmt.Sprintf("nsys accepted the start but is not collecting after %v", statePatient)}
 	}
 	return nil
 }
@@ -78,11 +78,11 @@ func startHint(s State) string {
 	case s.Collecting():
 		return "a window is open; close it first, with: stepscope nsys stop"
 	case s.Armed():
-		return "the program opens the window itself, as with: stepscope profile --activities CUDA_PROFILER; stepscope nsys stop ends the waiting"
+		return "the program opens the window itself, for example on: stepscope profile --activities CUDA_PROFILER; stepscope nsys stop ends the wait"
 	case s.Writing():
 		return "try again when that is done"
 	case s == "Started":
-		return "there is nothing to record; it is left over from an nsys start, and stepscope nsys stop removes it"
+		return "it has nothing to record; it is left over from an nsys start, and stepscope nsys stop removes it"
 	}
 	return "no window can be opened"
 }
@@ -100,14 +100,14 @@ func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (rep
 	case s.State.Ready(), s.State.Starting():
 		return nil, &StateError{*s, "no window is open; open one with: stepscope nsys start"}
 	case s.State.Writing():
-		return nil, &StateError{*s, "its window was closed already"}
+		return nil, &StateError{*s, "its window is already closed"}
 	}
 	out, err := t.run(ctx, patience, "stop", "--session="+s.ID)
 	if err != nil {
 		return nil, err
 	}
 	if out.status != 0 {
-		return nil, fmt.Errorf("session %s was not stopped: nsys says: %s", s.Name, out.problem())
+		return nil, fmt.Errorf("session %s could not be stopped: nsys says: %s", s.Name, out.problem())
 	}
 	return ParseGenerated(out.stdout), nil
 }
@@ -145,7 +145,7 @@ func (t *Tool) Settle(ctx context.Context, made []string, want string) (path str
 	if raw := recording(made); from == "" && raw != "" {
 		if _, err := os.Stat(want); err != nil {
 			if from, err = t.reimport(ctx, raw); err != nil {
-				return "", 0, fmt.Errorf("nsys made no report of its recording %s: %w", raw, err)
+				return "", 0, fmt.Errorf("nsys wrote no report of its recording %s: %w", raw, err)
 			}
 			want = cmp.Or(want, strings.TrimSuffix(raw, rawSuffix)+Suffix)
 		}
@@ -154,20 +154,20 @@ func (t *Tool) Settle(ctx context.Context, made []string, want string) (path str
 		st, err := os.Stat(want)
 		switch {
 		case want == "" || errors.Is(err, fs.ErrNotExist):
-			return "", 0, errors.New("nsys made no report: nothing was collected")
+			return "", 0, errors.New("nsys wrote no report: nothing was collected")
 		case err != nil:
 			return "", 0, err
 		case st.Size() == 0:
-			return "", 0, fmt.Errorf("nsys made an empty report: %s", want)
+			return "", 0, fmt.Errorf("nsys wrote an empty report: %s", want)
 		}
 		return want, st.Size(), nil
 	}
 	if err := move(from, want); err != nil {
 		st, statErr := os.Stat(from)
 		if statErr != nil {
-			return "", 0, fmt.Errorf("nsys names the report %s: %w", from, statErr)
+			return "", 0, fmt.Errorf("nsys reports the path %s: %w", from, statErr)
 		}
-		return from, st.Size(), fmt.Errorf("the report could not be put where it belongs, it is %s: %w", from, err)
+		return from, st.Size(), fmt.Errorf("the report could not be moved to its destination; it is %s: %w", from, err)
 	}
 	return t.Settle(ctx, nil, want)
 }

@@ -65,7 +65,7 @@ func (r *Reader) Forget() { r.metrics, r.loads, r.at = untried, untried, 0 }
 func (r *Reader) HasMetrics() bool { return r.metrics == works }
 
 // ErrNothing means that a server exports no data.
-var ErrNothing = errors.New("shows neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics")
+var ErrNothing = errors.New("provides neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics")
 
 // Answered reports whether an error of Read is a server's answer, so that waiting does not help.
 func Answered(err error) bool {
@@ -151,13 +151,13 @@ func (r *Reader) Lacks(s *Sample) (out []string) {
 		return !slices.ContainsFunc(s.Ranks, func(r Rank) bool { return Known(of(&r)) })
 	}
 	if none(func(r *Rank) float64 { return r.Running }) {
-		out = append(out, "what each rank runs is not known yet")
+		out = append(out, "the requests of each rank are not known yet")
 	}
 	if none(func(r *Rank) float64 { return r.Busy }) {
-		out = append(out, "no host time of forward steps (scheduler_stage_seconds_total, since SGLang 0.5.23)")
+		out = append(out, "no host time per forward step (scheduler_stage_seconds_total, since SGLang 0.5.23)")
 	}
 	if none(func(r *Rank) float64 { return r.Device }) {
-		out = append(out, "no device time of forward steps (SGLANG_ENABLE_METRICS_DEVICE_TIMER=1 in the server's environment)")
+		out = append(out, "no device time per forward step (SGLANG_ENABLE_METRICS_DEVICE_TIMER=1 in the server's environment)")
 	}
 	return out
 }

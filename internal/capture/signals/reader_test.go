@@ -144,7 +144,7 @@ func TestReader(t *testing.T) {
 		{"all", metrics, `{"loads":[{"dp_rank":0,"num_running_reqs":7,"num_waiting_reqs":2,"token_usage":0.5}]}`, "404", "DP0 7 2 - 0.5 - - - - - -", "no host time"},
 		{"no loads", metrics, "500", "404", "DP0 3 - - - - - - - - -", "no host time"},
 		{"the older loads alone", "404", "404", `[{"dp_rank":1,"num_reqs":9,"num_waiting_reqs":2}]`, "DP1 7 2 - - - - - - - -", "start the server with --enable-metrics"},
-		{"nothing", "404", "404", "404", "shows neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics", ""},
+		{"nothing", "404", "404", "404", "provides neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics", ""},
 		{"a key is wanted", "401", "401", "401", "401 Unauthorized: no (give --api-key)", ""},
 		{"not an LLM server", "<html>", "<html>", "<html>", "this is nginx, not an LLM server", ""},
 	} {

@@ -43,14 +43,14 @@ func (m *member) bound() int {
 
 // sayUnbounded warns beforehand if only stepscope can end the window.
 func (m *member) sayUnbounded() {
-	why := "a window without a number of steps has no end of its own"
+	why := "a window without a number of steps does not end by itself"
 	switch {
 	case m.kind == VLLM:
-		why = "vLLM ends no window by itself"
+		why = "vLLM does not end windows by itself"
 	case m.bound() > 0:
 		return
 	}
-	m.o.Log(fmt.Sprintf("%s: %s: should stepscope be killed before it closes this one, end it with: stepscope profile stop --url %s", m.URL, why, m.URL))
+	m.o.Log(fmt.Sprintf("%s: %s: if stepscope is killed before it closes this window, close it with: stepscope profile stop --url %s", m.URL, why, m.URL))
 }
 
 // opened records a window for which a second start would be accepted: vLLM ignores a second start, SGLang 0.5.17 loses
@@ -81,7 +81,7 @@ func (m *member) noteOpen(ctx context.Context) error {
 	var was opened
 	switch err := private.Read(file, &was); {
 	case err == nil && was.Host == host && alive(was.PID):
-		return fmt.Errorf("%s: process %d of stepscope has had a window open there since %s: wait for it", m.URL, was.PID, was.At.Local().Format(time.DateTime))
+		return fmt.Errorf("%s: stepscope process %d has had a window open there since %s: wait for it", m.URL, was.PID, was.At.Local().Format(time.DateTime))
 	case err == nil && m.kind != VLLM:
 		if was.Host == host {
 			m.o.Log(fmt.Sprintf("%s: a window that stepscope opened there at %s was not closed: closing it", m.URL, was.At.Local().Format(time.DateTime)))
@@ -93,7 +93,7 @@ func (m *member) noteOpen(ctx context.Context) error {
 			}
 		}
 	case err == nil:
-		return fmt.Errorf("%s: a window that stepscope opened there at %s was not closed, and vLLM ends none by itself: end it with: stepscope profile stop --url %s, or, of profile start, with what that said",
+		return fmt.Errorf("%s: a window that stepscope opened there at %s was not closed, and vLLM does not end windows by itself: close it with: stepscope profile stop --url %s, or, after profile start, with the command that it printed",
 			m.URL, was.At.Local().Format(time.DateTime), m.URL)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err

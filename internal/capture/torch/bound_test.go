@@ -29,8 +29,8 @@ func TestBound(t *testing.T) {
 		{"a time, of a server that shows nothing", SGLang, Window{For: 2 * time.Second}, nil, 2000 + 100, ""},
 		{"a time, of steps of 30 and 20 ms", SGLang, Window{For: 2 * time.Second}, []stretch{{took: 30 * ms}, {took: 20 * ms}}, 400 + 100, ""},
 		{"a time, of stepscope serve", Stepscope, Window{For: time.Second}, nil, 10000 + 100, ""},
-		{"no end", SGLang, Window{}, nil, 0, "a window without a number of steps has no end of its own"},
-		{"vLLM counts no steps", VLLM, Window{NumSteps: 7}, nil, 7, "vLLM ends no window by itself"},
+		{"no end", SGLang, Window{}, nil, 0, "a window without a number of steps does not end by itself"},
+		{"vLLM counts no steps", VLLM, Window{NumSteps: 7}, nil, 7, "vLLM does not end windows by itself"},
 	} {
 		l := &log{}
 		m := &member{Target: Target{URL: "http://a:1"}, kind: c.kind, w: c.w, stretches: c.steps, o: &Options{Log: l.add}}
@@ -40,7 +40,7 @@ func TestBound(t *testing.T) {
 		m.sayUnbounded()
 		want := ""
 		if c.beyond != "" {
-			want = "http://a:1: " + c.beyond + ": should stepscope be killed before it closes this one, end it with: stepscope profile stop --url http://a:1"
+			want = "http://a:1: " + c.beyond + ": if stepscope is killed before it closes this window, close it with: stepscope profile stop --url http://a:1"
 		}
 		if got := strings.Join(l.lines, "\n"); got != want {
 			t.Errorf("%s: said %q, want %q", c.what, got, want)
@@ -61,7 +61,7 @@ func TestOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start(); err == nil || !strings.Contains(err.Error(), "of stepscope has had a window open there since") {
+	if _, err := start(); err == nil || !strings.Contains(err.Error(), "has had a window open there since") {
 		t.Errorf("one that is being recorded: %v", err)
 	}
 
@@ -78,7 +78,7 @@ func TestOpened(t *testing.T) {
 	if err := os.WriteFile(file, []byte(killed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start(); err == nil || !strings.Contains(err.Error(), "was not closed, and vLLM ends none by itself: end it with: stepscope profile stop --url "+f.url) {
+	if _, err := start(); err == nil || !strings.Contains(err.Error(), "was not closed, and vLLM does not end windows by itself: close it with: stepscope profile stop --url "+f.url) {
 		t.Errorf("one that was left: %v", err)
 	}
 	if f.called() != "start" {

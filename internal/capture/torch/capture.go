@@ -178,20 +178,20 @@ func (w *Window) Check() error {
 	}
 	for _, a := range w.Activities {
 		if !slices.Contains(Activities, a) {
-			return fmt.Errorf("activity %q: give any of %s", a, strings.Join(Activities, ", "))
+			return fmt.Errorf("activity %q: give one or more of %s", a, strings.Join(Activities, ", "))
 		}
 	}
 	switch {
 	case w.Activities != nil && len(w.Activities) == 0:
-		return fmt.Errorf("no activity to record: give any of %s", strings.Join(Activities, ", "))
+		return fmt.Errorf("no activity to record: give one or more of %s", strings.Join(Activities, ", "))
 	case w.NumSteps < 0 || w.StartStep < 0:
-		return fmt.Errorf("steps %d from %d: they cannot be negative", w.NumSteps, w.StartStep)
+		return fmt.Errorf("%d steps from step %d: neither can be negative", w.NumSteps, w.StartStep)
 	case w.ByStage && w.NumSteps == 0:
-		return errors.New("a window by stage needs a number of steps: each stage ends after so many of its own")
+		return errors.New("a window by stage needs a number of steps: each stage ends after that many of its own steps")
 	case w.ByStage && w.StartStep > 0:
-		return errors.New("a window by stage has no start step: its stages begin with their first step")
+		return errors.New("a window by stage cannot have a start step: each stage begins with its first step")
 	case len(w.Stages) > 0 && !w.ByStage:
-		return errors.New("stages are for windows by stage")
+		return errors.New("stages apply only to windows by stage")
 	case w.OutputDir != "" && !path.IsAbs(w.OutputDir):
 		return fmt.Errorf("output directory %q: give an absolute one, as the server sees it", w.OutputDir)
 	case !namePart.MatchString(w.Prefix), !namePart.MatchString(w.ProfileID):
@@ -238,7 +238,7 @@ func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Sessi
 	}
 	for _, t := range targets {
 		if o.Probe && t.Role != "" {
-			return nil, fmt.Errorf("%s: tiny requests cannot be sent to a %s server alone: give the URL of its router, or send load through it", t.URL, t.Role)
+			return nil, fmt.Errorf("%s: tiny requests cannot be sent to a %s server without its router: give the URL of the router, or send load through it", t.URL, t.Role)
 		}
 	}
 	if err := s.connect(ctx, targets); err != nil {
@@ -307,7 +307,7 @@ func (s *Session) each(f func(*member) error) error {
 	case 1:
 		return errs[0]
 	}
-	return fmt.Errorf("%w (and of %d more)", errs[0], len(errs)-1)
+	return fmt.Errorf("%w (and errors of %d more servers)", errs[0], len(errs)-1)
 }
 
 // named gives each target a directory name, and rejects duplicate servers.
@@ -321,10 +321,10 @@ func named(targets []Target) ([]Target, error) {
 		t := &out[i]
 		u, err := url.Parse(t.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("%q is no URL of a server: give one as http://localhost:30000", wire.WithoutUser(t.URL))
+			return nil, fmt.Errorf("%q is not the URL of a server: give one such as http://localhost:30000", wire.WithoutUser(t.URL))
 		}
 		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("the URL of %s has more than a host and a path: give keys as headers", u.Host)
+			return nil, fmt.Errorf("the URL of %s has more than a host and a path: give API keys as headers", u.Host)
 		}
 		t.URL = strings.TrimRight(t.URL, "/")
 		if urls[t.URL] {

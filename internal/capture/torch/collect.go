@@ -79,7 +79,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	made, err := makeDir(dir)
 	defer func() { removeEmpty(made) }()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w; say with -o where to put the files", err), s.abort(ctx))
+		return nil, errors.Join(fmt.Errorf("%w; give a directory for the files with -o", err), s.abort(ctx))
 	}
 	of := make([][]string, len(s.members)) // directories made for each server
 	defer func() { removeEmpty(slices.Concat(of...)) }()
@@ -142,7 +142,7 @@ func (m *member) collect(ctx context.Context, dir string) (made []string, r Serv
 		m.recheck(w.seen)
 	}
 	if h, ok := w.src.(interface{ Unfit() int }); ok && h.Unfit() > 0 {
-		w.note("%d files of the window have names that are not taken here, and were left there", h.Unfit())
+		w.note("%d files of the window were left on the server, because their names are not accepted here", h.Unfit())
 	}
 	if err == nil {
 		w.leftover(ctx)
@@ -214,13 +214,13 @@ func (m *member) nothing(ctx context.Context, w *watch) error {
 	case m.kind == Stepscope:
 		return fmt.Errorf("%s: %sthe window is over and left no file: see the server's log", m.URL, why)
 	case m.kind == VLLM:
-		return fmt.Errorf("%s: %sno new trace in %s: give as --output-dir the directory that vLLM was started with, as it is seen here, or --fetch", m.URL, why, m.dir)
+		return fmt.Errorf("%s: %sno new trace in %s: give --output-dir, the directory that vLLM was started with, by its path on this host, or --fetch", m.URL, why, m.dir)
 	case m.o.Fetch == nil && !here(ctx, m.URL):
-		return fmt.Errorf("%s: %sno trace in %s here: the server is another host and does not share this directory: give --fetch 'ssh {host} cat {path}', or an --output-dir that both see", m.URL, why, m.dir)
+		return fmt.Errorf("%s: %sno trace in %s here: the server is on another host and does not share this directory: give --fetch 'ssh {host} cat {path}', or an --output-dir that both hosts share", m.URL, why, m.dir)
 	case !w.idle:
-		return fmt.Errorf("%s: %sthe window was closed and left no trace in %s: see 'Traces are saved to' in the server's log; in a container it has another file system, which --fetch can read", m.URL, why, m.dir)
+		return fmt.Errorf("%s: %sthe window was closed and left no trace in %s: see 'Traces are saved to' in the server's log; a server in a container has its own file system, which --fetch can read", m.URL, why, m.dir)
 	}
-	return fmt.Errorf("%s: %sthe server says that nothing records, but there is no trace in %s: it may not be allowed to write there, or run in a container with a file system of its own (give --fetch); see 'Traces are saved to' in its log", m.URL, why, m.dir)
+	return fmt.Errorf("%s: %sthe server says that it is not recording, but there is no trace in %s: it may lack permission to write there, or run in a container with its own file system (give --fetch); see 'Traces are saved to' in its log", m.URL, why, m.dir)
 }
 
 // sort classifies the files and lists the missing ones.
@@ -239,7 +239,7 @@ func (m *member) sort(w *watch, r *ServerResult) {
 		r.Missing = append(r.Missing, label(f))
 	}
 	if len(r.Missing) > 0 && m.info.Nodes > 1 {
-		r.Notes = append(r.Notes, fmt.Sprintf("the server has %d nodes, and each writes the traces of its ranks on itself: use storage that they share, or give --fetch for each", m.info.Nodes))
+		r.Notes = append(r.Notes, fmt.Sprintf("the server has %d nodes, and each stores the traces of its ranks locally: use shared storage, or give --fetch for each", m.info.Nodes))
 	}
 	for name, s := range w.seen {
 		if s.partial != nil {
@@ -252,7 +252,7 @@ func (m *member) sort(w *watch, r *ServerResult) {
 	slices.Sort(r.Traces)
 	slices.Sort(r.Broken)
 	if w.mergePending() {
-		r.Notes = append(r.Notes, "the server's own merged trace has not come")
+		r.Notes = append(r.Notes, "the server's own merged trace has not arrived")
 	}
 }
 
@@ -270,7 +270,7 @@ func (m *member) merge(ctx context.Context, r *ServerResult) {
 	}
 	sets, err := set.Find(r.Traces)
 	if err == nil && len(sets) != 1 {
-		err = fmt.Errorf("their names tell of %d windows", len(sets))
+		err = fmt.Errorf("according to their names, they belong to %d windows", len(sets))
 	}
 	if err != nil {
 		r.Notes = append(r.Notes, "not merged: "+err.Error())
@@ -294,13 +294,13 @@ func (r *ServerResult) Lines() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if r.Problem != "" {
-		add("nothing came: %s", r.Problem)
+		add("nothing received: %s", r.Problem)
 		return out
 	}
 	if len(r.Traces) > 0 || len(r.Other) == 0 && len(r.Missing)+len(r.Broken) > 0 {
 		add("%d traces in %s", len(r.Traces), r.Dir)
 	} else {
-		add("no traces; what there is lies in %s", r.Dir)
+		add("no traces; the other files are in %s", r.Dir)
 	}
 	if len(r.Missing) > 0 {
 		add("missing: %s", strings.Join(r.Missing, ", "))
@@ -309,7 +309,7 @@ func (r *ServerResult) Lines() []string {
 		add("broken: %s", b)
 	}
 	if len(r.IdleRanks) > 0 {
-		add("idle: %s made no step: their replica had no request", strings.Join(r.IdleRanks, ", "))
+		add("idle: %s ran no step, because their replica had no request", strings.Join(r.IdleRanks, ", "))
 	}
 	if r.Steps != nil && r.Steps.line() != "" {
 		add("%s", r.Steps.line())

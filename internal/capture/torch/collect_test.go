@@ -126,7 +126,7 @@ func TestCollectTrouble(t *testing.T) {
 				os.Truncate(filepath.Join(d, "9-TP-1.trace.json.gz"), 100)
 				f.open = false
 			},
-			traces: "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz", missing: "TP01", broken: "9-TP-1.trace.json.gz: not whole: it is cut off or damaged", calls: "start stop"},
+			traces: "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz", missing: "TP01", broken: "9-TP-1.trace.json.gz: incomplete: it is cut off or damaged", calls: "start stop"},
 		{name: "never closes", info: tp2, w: Window{NumSteps: 3},
 			end:    func(f *fake, d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") },
 			traces: "9-TP-0.trace.json.gz 9-TP-1.trace.json.gz", note: "had not closed by itself after 500ms", calls: "start stop"},
@@ -201,7 +201,7 @@ func TestCollectNothing(t *testing.T) {
 			"there was no forward step in 500ms", "makes no forward step"},
 		{"work that nobody shows", tp2, func(*fake) {}, "left no trace in ", "does not show whether it has work"},
 		{"written elsewhere", tp2, func(f *fake) { f.begin = func(string) { f.open = false } },
-			"the server says that nothing records, but there is no trace in ", ""},
+			"the server says that it is not recording, but there is no trace in ", ""},
 		{"vLLM's directory", "", func(f *fake) { f.answer("GET /version", 200, `{"version":"0.15.0"}`) },
 			"give as --output-dir the directory that vLLM was started with", ""},
 	} {
@@ -333,7 +333,7 @@ func TestResume(t *testing.T) {
 	if err := saved.Forget(); err != nil {
 		t.Error(err)
 	}
-	if _, err := FindSaved(kept, dir); err == nil || !strings.Contains(err.Error(), "no session was started there by you") {
+	if _, err := FindSaved(kept, dir); err == nil || !strings.Contains(err.Error(), "you started no session there") {
 		t.Error(err)
 	}
 }

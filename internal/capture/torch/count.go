@@ -40,7 +40,7 @@ func Count(ctx context.Context, t Target, o Options) (*Counter, error) {
 }
 
 // ErrNoCount means that a server does not export its number of steps.
-var ErrNoCount = errors.New("shows no count of forward steps, neither as forward_ct at /server_info nor as iteration_tokens_total at /metrics")
+var ErrNoCount = errors.New("does not report its count of forward steps, neither as forward_ct in /server_info nor as iteration_tokens_total in /metrics")
 
 // Wait returns when the server has run the given number of further steps, or after the limit. made is the number that
 // it ran.
@@ -77,7 +77,7 @@ func (c *Counter) Steps(ctx context.Context) (float64, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, context.Cause(ctx)
 		}
-		return 0, fmt.Errorf("%s: shows its count of forward steps no more: it may have ended", c.m.URL)
+		return 0, fmt.Errorf("%s: no longer reports its count of forward steps: it may have ended", c.m.URL)
 	}
 	return n, nil
 }

@@ -42,7 +42,7 @@ func TestCollectHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Join(res.Servers[0].Lines(), "\n")
-	for _, want := range []string{"broken: " + name + ": not whole", "2 files of the window have names that are not taken here"} {
+	for _, want := range []string{"broken: " + name + ": incomplete", "2 files of the window were left on the server"} {
 		if !res.Incomplete() || !strings.Contains(lines, want) {
 			t.Errorf("it says\n%s\nwant %q", lines, want)
 		}

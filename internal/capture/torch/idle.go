@@ -51,15 +51,15 @@ func (s *Session) await(ctx context.Context) error {
 		switch {
 		case looks == 0: // a single look may fall between two requests
 		case limit <= 0:
-			s.o.Log(urls + ": is idle, so its profiler records how it waits until load comes, and is busy with the export the longer: send load soon, or end it with profile stop")
+			s.o.Log(urls + ": is idle, so its profiler records idle time until load arrives, and the export takes longer: send load soon, or stop with profile stop")
 			return nil
 		case !others.IsZero() && time.Since(others) >= idleGrace && !slices.ContainsFunc(idle, func(p *pulse) bool { return p.m.front == "" && p.m.Role == "" }):
-			s.o.Log(urls + ": is idle, while others of its system have work: it is recorded with them")
+			s.o.Log(urls + ": is idle while other servers of its system have work: it is recorded with them")
 			return nil
 		case time.Since(began) >= limit:
-			return fmt.Errorf("%s: no load came in %v, and a window of an idle server records only how it waits: send load meanwhile, give --probe to have tiny requests sent, or a longer --wait", urls, limit)
+			return fmt.Errorf("%s: no load arrived in %v, and a window of an idle server would record only idle time: send load during the wait, give --probe to send tiny requests, or give a longer --wait", urls, limit)
 		case looks == 1 && !s.o.Probe:
-			s.o.Log(fmt.Sprintf("%s: is idle: the profiler is armed when load comes (for which --wait %v)", urls, limit))
+			s.o.Log(fmt.Sprintf("%s: is idle: the profiler is armed when load arrives (--wait %v)", urls, limit))
 		}
 		if !pause.For(ctx, min(idleLook, s.o.Idle)) {
 			return context.Cause(ctx)
@@ -103,7 +103,7 @@ func (p *pulse) tooIdle() (why string, too bool) {
 	if p.moved {
 		return fmt.Sprintf("the load ended before the window did: it was closed after %v without a step", p.m.o.mostIdle), true
 	}
-	return fmt.Sprintf("there was no forward step in %v, so the window was closed before the recording of an idle server grows: send load to the server, or give --probe", p.m.o.mostIdle), true
+	return fmt.Sprintf("there was no forward step in %v, so the window was closed before its recording of idle time grew: send load to the server, or give --probe", p.m.o.mostIdle), true
 }
 
 // guardIdle closes a window of a fixed time if it has no work.

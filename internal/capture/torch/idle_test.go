@@ -64,7 +64,7 @@ func TestIdleServer(t *testing.T) {
 
 		f = sglang(t, version, func() int { return 0 })
 		_, err := Start(t.Context(), []Target{{URL: f.url}}, Window{NumSteps: 1, OutputDir: "/out"}, quick(Options{Wait: 100 * time.Millisecond}))
-		if err == nil || !strings.HasPrefix(err.Error(), f.url+": no load came in 100ms, and a window of an idle server records only how it waits: send load meanwhile, give --probe") || f.called() != "" {
+		if err == nil || !strings.HasPrefix(err.Error(), f.url+": no load arrived in 100ms, and a window of an idle server would record only idle time: send load during the wait, give --probe") || f.called() != "" {
 			t.Errorf("%s: %v, calls %q", version, err, f.called())
 		}
 

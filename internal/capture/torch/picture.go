@@ -55,15 +55,15 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 
 // NoRoutes returns the error that windows cannot be opened and closed on the server.
 func (p *Picture) NoRoutes() error {
-	return fmt.Errorf("%s: is %s's diffusion server, which has no /start_profile: profile run sends one request that is recorded", p.m.URL, p.m.kind)
+	return fmt.Errorf("%s: is a diffusion server of %s, which has no /start_profile: use profile run, which sends one request and records it", p.m.URL, p.m.kind)
 }
 
 // pictureTold returns the number to request for n recorded denoising steps, and the reason for the difference.
 func pictureTold(n int) (told int, why string) {
 	if n > 1 {
-		return n - 1, "it records one denoising step more than it is told"
+		return n - 1, "it records one denoising step more than requested"
 	}
-	return n, "it records one denoising step more than it is told, and is told 1 at least"
+	return n, "it records one denoising step more than requested, and the request must be for at least 1"
 }
 
 // Run sends the request and copies the trace to dir.
@@ -72,24 +72,24 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	note := ""
 	switch r, ok := parseRelease(m.info.Version); {
 	case ok && !lastShort.before(r):
-		return nil, fmt.Errorf("%s: SGLang %s's diffusion server ignores profile in requests: 0.5.23 does not; here, stop the server and run its model with: sglang generate --profile, or the server under nsys", m.URL, m.info.Version)
+		return nil, fmt.Errorf("%s: the diffusion server of SGLang %s ignores profile in requests; 0.5.23 does not: with this version, stop the server and run its model with: sglang generate --profile, or run the server under nsys", m.URL, m.info.Version)
 	case ok && r.before(firstFull):
 		note = "releases between 0.5.11 and 0.5.23 may ignore profile in requests"
 	}
 	if m.w.NumSteps < 1 {
-		return nil, fmt.Errorf("%s: its window is so many denoising steps of one request: give --num-steps, not --duration", m.URL)
+		return nil, fmt.Errorf("%s: its window is a number of denoising steps of one request: give --num-steps, not --duration", m.URL)
 	}
 	if m.w.ByStage || m.w.StartStep > 0 {
-		return nil, fmt.Errorf("%s: a diffusion server has neither prefill and decode nor a count of steps to begin at: leave --profile-by-stage and --start-step out", m.URL)
+		return nil, fmt.Errorf("%s: a diffusion server has neither prefill and decode stages nor a step count to start at: leave out --profile-by-stage and --start-step", m.URL)
 	}
 	made, err := makeDir(dir)
 	defer func() { removeEmpty(made) }()
 	if err != nil {
-		return nil, fmt.Errorf("%w; say with -o where to put the files", err)
+		return nil, fmt.Errorf("%w; give a directory for the files with -o", err)
 	}
 	told, _ := pictureTold(m.w.NumSteps)
 	m.o.Log(fmt.Sprintf("%s: %s, diffusion (%s): sending one request, whose denoising steps are recorded (num_profiled_timesteps %d)", m.URL, m, p.card.PipelineClass, told))
-	m.doing("painting a picture, which is recorded")
+	m.doing("generating an image, which is recorded")
 	limited, cancel := context.WithTimeoutCause(ctx, m.o.Timeout, fmt.Errorf("%s: no reply within %v: give a longer --timeout", m.URL, m.o.Timeout))
 	defer cancel()
 	one := 1
@@ -112,7 +112,7 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 		r.Notes = append(r.Notes, note)
 	}
 	if m.info.TP > 1 {
-		r.Notes = append(r.Notes, "SGLang's diffusion writes the trace of rank 0 alone")
+		r.Notes = append(r.Notes, "SGLang's diffusion server writes only the trace of rank 0")
 	}
 	m.picture = true
 	m.count(ctx, &r)
@@ -127,7 +127,7 @@ func (p *Picture) refused(ctx context.Context, err error) error {
 		return cause
 	}
 	if r, ok := errors.AsType[*client.Refused](err); ok && r.Status == 401 {
-		return fmt.Errorf("%s: wants an API key (401): give --api-key KEY", p.m.URL)
+		return fmt.Errorf("%s: requires an API key (401): give --api-key KEY", p.m.URL)
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func (p *Picture) bring(ctx context.Context, id, dir string) (paths []string, fr
 			}
 		}
 		if time.Now().After(end) {
-			return nil, "", fmt.Errorf("%s: the picture came, but no whole trace %s-… is in %s: give as --output-dir the directory that the server's log names (Saved profiler traces to), and --fetch where it is on another host",
+			return nil, "", fmt.Errorf("%s: the image was generated, but there is no complete trace %s-… in %s: give --output-dir, the directory in the server's log (Saved profiler traces to), and also --fetch if the server is on another host",
 				m.URL, id, strings.Join(p.dirs(), " or "))
 		}
 		if !pause.For(ctx, m.o.firstWait) {

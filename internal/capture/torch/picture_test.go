@@ -67,7 +67,7 @@ func TestPicture(t *testing.T) {
 	if len(r.Traces) != 1 || filepath.Dir(r.Traces[0]) != home || r.Kind != SGLang || r.Steps == nil || r.Steps.Fewest == nil || *r.Steps.Fewest != 4 {
 		t.Errorf("%+v", r)
 	}
-	if lines := strings.Join(r.Lines(), "\n"); !strings.Contains(lines, "4 steps recorded, as asked; the server was told 3: it records one denoising step more than it is told") ||
+	if lines := strings.Join(r.Lines(), "\n"); !strings.Contains(lines, "4 steps recorded, as wanted; 3 requested from the server: it records one denoising step more than requested") ||
 		!strings.Contains(lines, "rank 0 alone") {
 		t.Error(lines)
 	}

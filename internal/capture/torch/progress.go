@@ -55,7 +55,7 @@ func (p *Progress) tell(m *member, change func(*state)) {
 
 // Activities of a server, for display.
 const (
-	doingLook   = "looked at"
+	doingLook   = "checking"
 	doingIdle   = "idle, waiting for load"
 	doingPace   = "timing steps before the window"
 	doingArm    = "arming"

@@ -31,7 +31,7 @@ func TestProgress(t *testing.T) {
 		shows(`
 Profiling                                                                   3 s
 http://p0:30000 prefill      idle, waiting for load                         3 s
-http://decode0:30000 decode  looked at                                      3 s`)
+http://decode0:30000 decode  checking                                       3 s`)
 		a.doing(doingRecord)
 		b.doing(doingRecord)
 		b.made(4)

@@ -76,7 +76,7 @@ func (w *watch) closeLone(ctx context.Context, idle []int) error {
 	for _, dp := range idle {
 		names = append(names, fmt.Sprintf("DP%02d", dp))
 	}
-	w.note("%s had no request while others made their steps: the window was closed", strings.Join(names, ", "))
+	w.note("%s had no request while other replicas ran their steps: the window was closed", strings.Join(names, ", "))
 	w.lone, w.settles = idle, true
 	w.m.o.Log(fmt.Sprintf("%s: %s has no request: closing the window", w.m.URL, strings.Join(names, ", ")))
 	_, err := w.m.stop(ctx)

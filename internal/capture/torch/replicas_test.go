@@ -19,7 +19,7 @@ func TestIdleReplica(t *testing.T) {
 		idle      string
 		note      string
 	}{
-		"idle":          {idle: "TP00-DP01 TP01-DP01", note: "DP01 had no request while others made their steps: the window was closed"},
+		"idle":          {idle: "TP00-DP01 TP01-DP01", note: "DP01 had no request while other replicas ran their steps: the window was closed"},
 		"idle by stage": {byStage: true, idle: "TP00-DP01 TP01-DP01", note: "DP01 had no request"},
 		"slow":          {requests: 1, late: true},
 		"DP attention":  {attention: true, late: true},
@@ -67,7 +67,7 @@ func TestIdleReplica(t *testing.T) {
 			if notes := strings.Join(r.Notes, "; "); !strings.HasPrefix(notes, c.note) || c.note == "" && notes != "" {
 				t.Errorf("notes %q", notes)
 			}
-			if said := strings.Join(r.Lines(), "; "); strings.Contains(said, "idle: TP00-DP01, TP01-DP01 made no step: their replica had no request") != (c.idle != "") {
+			if said := strings.Join(r.Lines(), "; "); strings.Contains(said, "idle: TP00-DP01, TP01-DP01 ran no step, because their replica had no request") != (c.idle != "") {
 				t.Errorf("said %q", said)
 			}
 			if f.called() != "start stop" && c.idle != "" {

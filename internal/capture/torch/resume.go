@@ -53,7 +53,7 @@ func (s *Session) Save(root, dir string) error {
 	_, err = os.Stat(dir)
 	if made := errors.Is(err, fs.ErrNotExist); made {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fmt.Errorf("%w; say with -o where to put the files", err)
+			return fmt.Errorf("%w; give a directory for the files with -o", err)
 		}
 		if dir == s.Dir() {
 			if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
@@ -107,12 +107,12 @@ func FindSaved(root, ref string) (*Saved, error) {
 		case err != nil:
 			return nil, err
 		case at.Format != 1 || len(at.Servers) == 0:
-			return nil, fmt.Errorf("%s: is no session of this version", at.file)
+			return nil, fmt.Errorf("%s: is not a session of this version", at.file)
 		case id == ref || at.Dir == dir:
 			return at, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: no session was started there by you: give the directory that profile start printed, or its last part, the id", ref)
+	return nil, fmt.Errorf("%s: you started no session there: give the directory that profile start printed, or its last part, the id", ref)
 }
 
 // Resume continues the session. The target's keys are used for all servers.

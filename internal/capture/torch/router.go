@@ -138,7 +138,7 @@ func (s *Session) connect(ctx context.Context, targets []Target) error {
 			all, members = append(all, m.Target), append(members, m)
 			continue
 		}
-		s.o.Log(fmt.Sprintf("%s: is a router before %d workers", m.URL, len(routers[i].workers)))
+		s.o.Log(fmt.Sprintf("%s: is a router for %d workers", m.URL, len(routers[i].workers)))
 		for _, w := range routers[i].workers {
 			own := &member{Target: Target{URL: w.url, Role: w.role, Header: m.Header, AdminKey: m.AdminKey}, w: s.w, o: &s.o, front: m.URL, via: w.via}
 			all, members = append(all, own.Target), append(members, own)
@@ -166,7 +166,7 @@ const reachPatience = 5 * time.Second
 func (m *member) reach(ctx context.Context) error {
 	via := m.via
 	m.via = ""
-	err := errors.New("its address is its own host's")
+	err := errors.New("its address is valid only on its own host")
 	if !strangeLoopback(ctx, m.URL, m.front) {
 		var r *client.Reply
 		if r, err = m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); err == nil && r.Status == http.StatusServiceUnavailable {
@@ -182,7 +182,7 @@ func (m *member) reach(ctx context.Context) error {
 			if m.Role != "" {
 				flag = "--" + m.Role + "-url"
 			}
-			return &downError{m.URL, "cannot be reached from here", fmt.Sprintf("%s is a router: give the URL of each worker of it as it is seen from here, with %s: %v", m.front, flag, err), err}
+			return &downError{m.URL, "cannot be reached from here", fmt.Sprintf("%s is a router: give the URL of each of its workers, as reachable from here, with %s: %v", m.front, flag, err), err}
 		}
 		m.via = via
 		if _, late := m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); late != nil && ctx.Err() == nil {

@@ -45,7 +45,7 @@ type Info struct {
 func (m *member) String() string {
 	text := string(m.kind)
 	if m.kind == Unknown {
-		text = "a server of unknown kind"
+		text = "an unknown kind of server"
 	}
 	if m.info.Version != "" {
 		text += " " + m.info.Version
@@ -92,9 +92,9 @@ func (m *member) ask(ctx context.Context, method, path string, body []byte, pati
 	case r.Status/100 == 3 && r.Foreign != "":
 		return nil, fmt.Errorf("%s: %s", m.URL, r.Foreign)
 	case r.Status == http.StatusUnauthorized:
-		return nil, fmt.Errorf("%s: %s wants an API key (401): give --api-key KEY, and --admin-api-key KEY if the server has one, or --header Authorization='Bearer KEY'", m.URL, path)
+		return nil, fmt.Errorf("%s: %s requires an API key (401): give --api-key KEY, and --admin-api-key KEY if the server has one, or --header Authorization='Bearer KEY'", m.URL, path)
 	case r.Status == http.StatusForbidden && path != "/start_profile":
-		return nil, fmt.Errorf("%s: refuses %s (403 %s): if it wants a key, give --api-key KEY or --header NAME=VALUE", m.URL, path, reasonOf(r))
+		return nil, fmt.Errorf("%s: refuses %s (403 %s): if it requires a key, give --api-key KEY or --header NAME=VALUE", m.URL, path, reasonOf(r))
 	}
 	return r, nil
 }
@@ -213,7 +213,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	m.info.V2, m.info.Dir = environment(all["internal_states"])
 	for _, n := range []*int{&m.info.TP, &m.info.DP, &m.info.PP, &m.info.EP} {
 		if *n = max(*n, 1); *n > maxSize {
-			return fmt.Errorf("%s: says it has a parallel size of %d", m.URL, *n)
+			return fmt.Errorf("%s: reports a parallel size of %d", m.URL, *n)
 		}
 	}
 	var told any

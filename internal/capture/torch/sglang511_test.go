@@ -157,10 +157,10 @@ func TestSGLang511ByStage(t *testing.T) {
 		note    string
 		steps   string
 	}{
-		"prefill first": {"PP|DDDDDDDDDDP", "", "", "5 steps were asked for, 2 to 5 recorded"},
+		"prefill first": {"PP|DDDDDDDDDDP", "", "", "5 steps wanted, 2 to 5 recorded"},
 		// This is what was seen under a load of mixed lengths.
-		"decode first": {"DDDDDDD|PDDDDDD", "TP00 decode TP01 decode", "the server wrote its prefill steps over those of decode, as SGLang 0.5.11 does when a window meets a decode step first",
-			"5 steps were asked for, 1 recorded"},
+		"decode first": {"DDDDDDD|PDDDDDD", "TP00 decode TP01 decode", "the server overwrote the decode steps with its prefill steps, as SGLang 0.5.11 does when a window begins with a decode step",
+			"5 steps wanted, 1 recorded"},
 		"many prefills at once": {"DDDDDD|PPPPPPPPDDDDDD", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

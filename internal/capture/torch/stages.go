@@ -19,7 +19,7 @@ func (m *member) sayStages() {
 	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
 		return
 	}
-	m.o.Log(fmt.Sprintf("%s: by stage it records up to %d prefill steps, then %d decode steps; under a load of both it may meet a decode step first, and then writes prefill steps over the decode steps, which are lost: two windows hold both, --profile-stages prefill, then --profile-stages decode",
+	m.o.Log(fmt.Sprintf("%s: by stage it records up to %d prefill steps, then %d decode steps; under a mixed load it may encounter a decode step first and then overwrite the decode steps with prefill steps: to get both, record two windows, --profile-stages prefill, then --profile-stages decode",
 		m.URL, m.w.NumSteps, m.w.NumSteps))
 }
 
@@ -53,7 +53,7 @@ func (w *watch) strayed() bool {
 // lost ends a window of one stage whose trace the server has overwritten with the other stage.
 func (w *watch) lost(ctx context.Context) error {
 	stage := w.m.stages()[0]
-	w.note("the server wrote its other steps over those of %s, as SGLang does when a window meets a decode step first: try again", stage)
+	w.note("the server overwrote the %s steps with its other steps, as SGLang does when a window begins with a decode step: try again", stage)
 	end, err := w.m.stop(ctx)
 	w.changed, w.idle, w.settles = time.Now(), end == wasIdle, true
 	return err
@@ -81,7 +81,7 @@ func (w *watch) otherStage(ctx context.Context) error {
 	if done == api.Prefill {
 		other = api.Decode
 	}
-	m.o.Log(fmt.Sprintf("%s: the traces of %s have come, those of %s have not: closing the window", m.URL, done, other))
+	m.o.Log(fmt.Sprintf("%s: the traces of %s have arrived, those of %s have not: closing the window", m.URL, done, other))
 	end, err := m.stop(ctx)
 	if err != nil {
 		return err
@@ -91,9 +91,9 @@ func (w *watch) otherStage(ctx context.Context) error {
 	w.settles = w.idle
 	switch {
 	case w.strayed():
-		w.note("the server wrote its %s steps over those of %s, as SGLang 0.5.11 does when a window meets a %s step first; a window without --profile-by-stage has both", other, done, done)
+		w.note("the server overwrote the %[2]s steps with its %[1]s steps, as SGLang 0.5.11 does when a window begins with a %[2]s step; a window without --profile-by-stage has both", other, done)
 	case w.idle:
-		w.note("no trace of %s will come: the server says that it records no more, so it had no %s steps; a window without --profile-by-stage has both", other, other)
+		w.note("there will be no trace of %s: the server says that it is no longer recording, so it had no %s steps; a window without --profile-by-stage has both", other, other)
 	default:
 		w.note("the window of %s had not ended %v after that of %s: it was closed", other, stagePatience, done)
 	}

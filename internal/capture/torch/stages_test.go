@@ -18,7 +18,7 @@ func TestOneStage(t *testing.T) {
 	}{
 		"it says that it records no more": {
 			func(f *fake, dir string) { f.write(dir, "9-TP-0-DECODE.trace.json.gz", "9-TP-1-DECODE.trace.json.gz") }, true,
-			"TP00 prefill TP01 prefill", []string{"no trace of prefill will come: the server says that it records no more, so it had no prefill steps"},
+			"TP00 prefill TP01 prefill", []string{"there will be no trace of prefill: the server says that it is no longer recording, so it had no prefill steps"},
 		},
 		"it was open yet": {
 			func(f *fake, dir string) { f.write(dir, "9-TP-0-EXTEND.trace.json.gz", "9-TP-1-EXTEND.trace.json.gz") }, false,
@@ -29,7 +29,7 @@ func TestOneStage(t *testing.T) {
 				f.writeSteps(dir, "9-TP-0-DECODE.trace.json", "EXTEND")
 				f.writeSteps(dir, "9-TP-1-DECODE.trace.json", "EXTEND")
 			}, true,
-			"TP00 decode TP01 decode", []string{"the server wrote its prefill steps over those of decode, as SGLang 0.5.11 does",
+			"TP00 decode TP01 decode", []string{"the server overwrote the decode steps with its prefill steps, as SGLang 0.5.11 does",
 				"9-TP-0-DECODE.trace.json: its name says DECODE, but it holds 1 prefill", "9-TP-1-DECODE.trace.json: its name says DECODE"},
 		},
 	} {

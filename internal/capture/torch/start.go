@@ -83,7 +83,7 @@ func (m *member) place(ctx context.Context, given string) error {
 	}
 	m.src = src
 	if m.kind != Stepscope && m.o.Fetch == nil && !here(ctx, m.URL) {
-		m.o.Log(fmt.Sprintf("%s: is another host: its files appear here only if %s is on storage that both share; if not, give --fetch, as in --fetch 'ssh {host} cat {path}'", m.URL, m.dir))
+		m.o.Log(fmt.Sprintf("%s: is on another host: its files appear here only if %s is on storage that both hosts share; if not, give --fetch, such as --fetch 'ssh {host} cat {path}'", m.URL, m.dir))
 	}
 	return nil
 }
@@ -172,15 +172,15 @@ func (m *member) refusedStart(ctx context.Context, r *client.Reply) error {
 	case r.Foreign != "":
 		return fmt.Errorf("%s: %s", m.URL, r.Foreign)
 	case strings.Contains(text, "already in progress"), r.Status == http.StatusConflict:
-		return fmt.Errorf("%s: a profile is being recorded there already: wait for it, or end it with: stepscope profile stop --url %s", m.URL, m.URL)
+		return fmt.Errorf("%s: a profile is already being recorded there: wait for it, or end it with: stepscope profile stop --url %s", m.URL, m.URL)
 	case m.via != "" && (r.Status == http.StatusBadGateway || r.Status == http.StatusServiceUnavailable):
 		return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, text), "", nil}
 	case r.Status == http.StatusNotFound && m.kind == VLLM:
 		return fmt.Errorf("%s: vLLM has profile routes only when it was started with --profiler-config '{\"profiler\":\"torch\",\"torch_profiler_dir\":\"DIR\"}' (before 0.13: with VLLM_TORCH_PROFILER_DIR=DIR)", m.URL)
 	case r.Status == http.StatusNotFound:
-		return fmt.Errorf("%s: has no /start_profile (404): if it is a router, give the URL of each worker; else it is no SGLang or vLLM server", m.URL)
+		return fmt.Errorf("%s: has no /start_profile (404): if it is a router, give the URL of each worker; otherwise it is not an SGLang or vLLM server", m.URL)
 	case r.Status == http.StatusInternalServerError && m.kind == SGLang:
-		return fmt.Errorf("%s: refused to start (500 %s): SGLang says why in its log only; mostly a profile is being recorded already, which ends with: stepscope profile stop --url %s", m.URL, text, m.URL)
+		return fmt.Errorf("%s: refused to start (500 %s): SGLang gives the reason only in its log; usually a profile is already being recorded, which you can end with: stepscope profile stop --url %s", m.URL, text, m.URL)
 	case strings.Contains(text, "output_dir"):
 		return fmt.Errorf("%s: cannot write to %s (%d %s): give another --output-dir", m.URL, m.dir, r.Status, text)
 	}

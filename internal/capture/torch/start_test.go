@@ -60,8 +60,8 @@ func TestStartRefused(t *testing.T) {
 		want string
 	}{
 		{"refused connection", "", nil, "no server answers there (connection refused): start it, or correct the URL"},
-		{"no key", "", func(f *fake) { f.answer("GET /server_info", 401, `{"error":"Unauthorized"}`) }, "wants an API key (401): give --api-key KEY"},
-		{"wrong key for the profile", `{"tp_size":1}`, text(401, `{"error":"Unauthorized"}`), "/start_profile wants an API key (401): give --api-key KEY, and --admin-api-key KEY"},
+		{"no key", "", func(f *fake) { f.answer("GET /server_info", 401, `{"error":"Unauthorized"}`) }, "requires an API key (401): give --api-key KEY"},
+		{"wrong key for the profile", `{"tp_size":1}`, text(401, `{"error":"Unauthorized"}`), "/start_profile requires an API key (401): give --api-key KEY, and --admin-api-key KEY"},
 		{"forbidden", "", func(f *fake) { f.answer("GET /server_info", 403, `{"message":"use localhost"}`) }, "refuses /server_info (403 use localhost)"},
 		{"starting", "", func(f *fake) { f.answer("GET /server_info", 503, `loading`) }, "is not ready (503 loading): try again"},
 		{"busy, with its reason", `{"tp_size":1}`, text(500, "Profiling is already in progress. Call /stop_profile first.\n"), "being recorded there already: wait for it, or end it with: stepscope profile stop --url "},
@@ -79,7 +79,7 @@ func TestStartRefused(t *testing.T) {
 		{"gateway that answers as a worker", `{"tp_size":1}`, func(f *fake) {
 			delete(f.routes, "POST /start_profile")
 			f.answer("GET /workers", 200, `{"workers":[{"url":"http://127.0.0.1:1","worker_type":"decode"}],"total":1}`)
-		}, "http://127.0.0.1:1: cannot be reached from here: {url} is a router: give the URL of each worker of it as it is seen from here, with --decode-url: http://127.0.0.1:1: no server answers"},
+		}, "http://127.0.0.1:1: cannot be reached from here: {url} is a router: give the URL of each of its workers, as reachable from here, with --decode-url: http://127.0.0.1:1: no server answers"},
 		{"older gateway", "", func(f *fake) {
 			delete(f.routes, "POST /start_profile")
 			f.answer("GET /list_workers", 200, `{"urls":["http://127.0.0.1:1"]}`)

@@ -70,7 +70,7 @@ func (m *member) told() (n int, why string) {
 	}
 	if m.w.ByStage {
 		if m.info.V2 && n > 1 {
-			return n - 1, "its profiler V2 records one step more of each stage than it is told"
+			return n - 1, "its profiler is V2, which records one more step of each stage than requested"
 		}
 		return n, ""
 	}
@@ -79,9 +79,9 @@ func (m *member) told() (n int, why string) {
 	case m.w.StartStep > 0 || !ok || !r.before(firstFull):
 		return n, ""
 	case lastShort.before(r):
-		return n + 1, "releases between 0.5.11 and 0.5.23 record as many steps as they are told, or one fewer"
+		return n + 1, "releases between 0.5.11 and 0.5.23 record the requested number of steps or one fewer"
 	}
-	return n + 1, "it records one step fewer than it is told"
+	return n + 1, "it records one step fewer than requested"
 }
 
 // count determines how many steps were recorded. It ignores unreadable files, which other checks report.
@@ -125,12 +125,12 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 				}
 			}
 			if m.kind == SGLang && s.Why == "" && name.Stage != "" && name.Stage == api.Stage(name.Stage) && n == s.Told+1 {
-				s.Why = "its profiler is V2, which records one step more of each stage than it is told"
+				s.Why = "its profiler is V2, which records one more step of each stage than requested"
 			}
 		}
 	}
 	if m.kind == VLLM && s.Why == "" {
-		s.Why = "vLLM's profiler knows no number of steps and was stopped when its count was seen to be reached"
+		s.Why = "vLLM's profiler does not count steps, so it was stopped once the server's count had reached the number"
 	}
 }
 
@@ -166,12 +166,12 @@ func (s *Steps) line() string {
 	text := ""
 	switch {
 	case *s.Fewest != s.Asked || *s.Most != s.Asked:
-		text = fmt.Sprintf("%d steps were asked for, %s recorded", s.Asked, recorded)
+		text = fmt.Sprintf("%d steps wanted, %s recorded", s.Asked, recorded)
 		if s.Told != s.Asked {
-			text += fmt.Sprintf(" (the server was told %d)", s.Told)
+			text += fmt.Sprintf(" (%d requested from the server)", s.Told)
 		}
 	case s.Told != s.Asked:
-		text = fmt.Sprintf("%d steps recorded, as asked; the server was told %d", s.Asked, s.Told)
+		text = fmt.Sprintf("%d steps recorded, as wanted; %d requested from the server", s.Asked, s.Told)
 	default:
 		return ""
 	}

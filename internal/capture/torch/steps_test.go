@@ -37,18 +37,18 @@ func TestSteps(t *testing.T) {
 		line       string
 	}{
 		{"0.5.11", `{"tp_size":1,"version":"0.5.11"}`, Window{NumSteps: 8}, -1, false, "9",
-			"8 steps recorded, as asked; the server was told 9: it records one step fewer than it is told"},
-		{"0.5.11, one step", `{"tp_size":1,"version":"0.5.11.post1"}`, Window{NumSteps: 1}, -1, false, "2", "1 steps recorded, as asked; the server was told 2"},
+			"8 steps recorded, as wanted; 9 requested from the server: it records one step fewer than requested"},
+		{"0.5.11, one step", `{"tp_size":1,"version":"0.5.11.post1"}`, Window{NumSteps: 1}, -1, false, "2", "1 steps recorded, as wanted; 2 requested from the server"},
 		{"0.5.11 from a step on", `{"tp_size":1,"version":"0.5.11"}`, Window{NumSteps: 8, StartStep: 30}, 0, false, "8", ""},
 		{"0.5.11 by stage", `{"tp_size":1,"version":"0.5.11"}`, Window{NumSteps: 4, ByStage: true}, 0, false, "4", ""},
 		{"0.5.23", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 8}, 0, false, "8", ""},
 		{"0.5.23 by stage", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 4, ByStage: true}, 0, false, "4", ""},
-		{"V2 that says so", env, Window{NumSteps: 4, ByStage: true}, 1, true, "3", "4 steps recorded, as asked; the server was told 3: its profiler V2 records one step more"},
+		{"V2 that says so", env, Window{NumSteps: 4, ByStage: true}, 1, true, "3", "4 steps recorded, as wanted; 3 requested from the server: its profiler is V2, which records one more step"},
 		{"V2 that does not", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 4, ByStage: true}, 1, true, "4",
-			"4 steps were asked for, 5 recorded: its profiler is V2, which records one step more of each stage than it is told"},
+			"4 steps wanted, 5 recorded: its profiler is V2, which records one more step of each stage than requested"},
 		{"between", `{"tp_size":1,"version":"0.5.15"}`, Window{NumSteps: 8}, 0, false, "9",
-			"8 steps were asked for, 9 recorded (the server was told 9): releases between 0.5.11 and 0.5.23 record as many"},
-		{"no version", `{"tp_size":1}`, Window{NumSteps: 8}, -1, false, "8", "8 steps were asked for, 7 recorded"},
+			"8 steps wanted, 9 recorded (9 requested from the server): releases between 0.5.11 and 0.5.23 record the requested number"},
+		{"no version", `{"tp_size":1}`, Window{NumSteps: 8}, -1, false, "8", "8 steps wanted, 7 recorded"},
 		{"a tree", `{"tp_size":1,"version":"0.0.0.dev1+g12"}`, Window{NumSteps: 8}, 0, false, "8", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,8 +97,8 @@ func TestSteps(t *testing.T) {
 func TestStepsOfRealFiles(t *testing.T) {
 	m := &member{kind: SGLang, info: Info{Version: "0.5.11", TP: 2}, w: Window{NumSteps: 5, ByStage: true}}
 	for name, want := range map[string]string{
-		"DECODE": "5 steps were asked for, 1 recorded",
-		"EXTEND": "5 steps were asked for, 1 recorded",
+		"DECODE": "5 steps wanted, 1 recorded",
+		"EXTEND": "5 steps wanted, 1 recorded",
 	} {
 		f := &fake{t: t}
 		dir := t.TempDir()

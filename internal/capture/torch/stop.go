@@ -88,7 +88,7 @@ func (m *member) stop(ctx context.Context) (ending, error) {
 		m.written(time.Now())
 		if end == wasIdle && m.w.NumSteps == 0 && m.w.For > 0 {
 			m.mu.Lock()
-			m.notes = append(m.notes, fmt.Sprintf("the window was over before %v were: the server had made all steps that it was told as a limit, or somebody else stopped it", m.w.For))
+			m.notes = append(m.notes, fmt.Sprintf("the window ended before %v had passed: the server had run the maximum number of steps set for it, or someone else stopped it", m.w.For))
 			m.mu.Unlock()
 		}
 	}
@@ -99,12 +99,12 @@ func (m *member) stop(ctx context.Context) (ending, error) {
 func (m *member) saySlow() func(waited time.Duration) {
 	said := false
 	return func(waited time.Duration) {
-		text := fmt.Sprintf("%s: still writes its traces, %v after it was asked to stop", m.URL, waited.Round(time.Second))
+		text := fmt.Sprintf("%s: is still writing its traces, %v after the request to stop", m.URL, waited.Round(time.Second))
 		if !said {
 			said = true
-			text = fmt.Sprintf("%s: was asked to stop and answers when its traces are written", m.URL)
+			text = fmt.Sprintf("%s: was asked to stop, and answers when its traces are written", m.URL)
 			if m.kind == SGLang {
-				text += "; until then it serves nothing. Some steps take it seconds, but 4 s of an idle server with Python stacks took it a minute"
+				text += "; until then it serves no requests. A few steps take seconds, but 4 s of an idle server with Python stacks took a minute"
 			}
 		}
 		m.o.Log(text)

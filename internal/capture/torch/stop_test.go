@@ -41,12 +41,12 @@ func TestSlowStop(t *testing.T) {
 func TestSlowTraces(t *testing.T) {
 	m := &member{Target: Target{URL: "http://h"}, o: &Options{}, info: Info{TP: 8, DP: 1, PP: 1, EP: 1}, mayRecord: true}
 	w := &watch{m: m, expected: m.expected(), seen: map[string]*seen{"9-TP-2.trace.json.gz": {done: true}}}
-	if got := w.waits(18 * time.Second); got != "http://h: waiting for the traces of TP00, TP01, TP03 and 4 more: it makes their steps or writes them, nothing came for 18s" {
+	if got := w.waits(18 * time.Second); got != "http://h: waiting for the traces of TP00, TP01, TP03 and 4 more: it is still running their steps or writing them, nothing received for 18s" {
 		t.Errorf("%q", got)
 	}
 	m.record(false)
 	w.expected = w.expected[:2]
-	if got := w.waits(time.Minute); !strings.HasSuffix(got, "the window is over; waiting for the traces of TP00, TP01, nothing came for 1m0s") {
+	if got := w.waits(time.Minute); !strings.HasSuffix(got, "the window is over; waiting for the traces of TP00, TP01, nothing received for 1m0s") {
 		t.Errorf("%q", got)
 	}
 }

@@ -89,7 +89,7 @@ func TestVLLMUncounted(t *testing.T) {
 	delete(f.routes, "GET /metrics")
 	f.end = func(string) { f.write(dir, "rank0.1800000000000000001.pt.trace.json.gz") }
 	res, err := run(t, Window{OutputDir: dir, NumSteps: 4}, quick(Options{}), f)
-	if err != nil || len(res.Servers[0].Traces) != 1 || !strings.Contains(strings.Join(res.Servers[0].Notes, ""), "recorded for 2s, not for 4 steps") {
+	if err != nil || len(res.Servers[0].Traces) != 1 || !strings.Contains(strings.Join(res.Servers[0].Notes, ""), "recorded for 2s instead of for 4 steps") {
 		t.Errorf("%v, %+v", err, res)
 	}
 }

@@ -36,14 +36,14 @@ func (m *member) vllmPlace(ctx context.Context, given string) error {
 	}
 	switch {
 	case given == "" && found == "" && pid > 0:
-		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces where it was told at its start, and the command line of its process %d names no such directory: start it with --profiler-config '{\"profiler\":\"torch\",\"%s\":\"DIR\"}' (before 0.13: with %s=DIR), or give --output-dir DIR if that is set elsewhere", m.URL, pid, vllmDirKey, vllmDirEnv)
+		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces to a directory that is set at its start, and the command line of its process %d has none: start it with --profiler-config '{\"profiler\":\"torch\",\"%s\":\"DIR\"}' (before 0.13: with %s=DIR), or give --output-dir DIR if it is set elsewhere", m.URL, pid, vllmDirKey, vllmDirEnv)
 	case given == "" && found == "":
-		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces where it was told at its start, and its command line cannot be read here: give --output-dir DIR, the %s of its --profiler-config (before 0.13: %s)", m.URL, vllmDirKey, vllmDirEnv)
+		return fmt.Errorf("%s: nothing was recorded: vLLM writes traces to a directory that is set at its start, and its command line cannot be read here: give --output-dir DIR, the %s of its --profiler-config (before 0.13: %s)", m.URL, vllmDirKey, vllmDirEnv)
 	case given != "" && found != "" && filepath.Clean(given) != found && sameFiles(pid):
 		return fmt.Errorf("%s: nothing was recorded: vLLM writes its traces to %s, not to %s: give --output-dir %s, or leave it out", m.URL, found, given, found)
 	case given == "":
 		m.dir = found
-		m.o.Log(fmt.Sprintf("%s: writes its traces to %s, by the command line of its process %d", m.URL, found, pid))
+		m.o.Log(fmt.Sprintf("%s: writes its traces to %s, according to the command line of its process %d", m.URL, found, pid))
 	default:
 		m.dir = given
 	}

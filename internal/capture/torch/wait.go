@@ -117,24 +117,24 @@ func (w *watch) waits(quiet time.Duration) string {
 		what = "the traces of " + strings.Join(left, ", ")
 	}
 	if !w.m.recording() {
-		return fmt.Sprintf("%s: the window is over; waiting for %s, nothing came for %v", w.m.URL, what, quiet.Round(time.Second))
+		return fmt.Sprintf("%s: the window is over; waiting for %s, nothing received for %v", w.m.URL, what, quiet.Round(time.Second))
 	}
-	return fmt.Sprintf("%s: waiting for %s: it makes their steps or writes them, nothing came for %v", w.m.URL, what, quiet.Round(time.Second))
+	return fmt.Sprintf("%s: waiting for %s: it is still running their steps or writing them, nothing received for %v", w.m.URL, what, quiet.Round(time.Second))
 }
 
 // hint suggests a remedy for a server that seems to have no work.
 func (w *watch) hint(known bool) string {
-	how := "send load to it, or give --probe to have tiny requests sent"
+	how := "send load to it, or give --probe to send tiny requests"
 	switch {
 	case w.m.front != "":
-		how = "send load to its router, or give --probe to have tiny requests sent there"
+		how = "send load to its router, or give --probe to send tiny requests there"
 	case w.m.Role != "":
 		how = "send load through its router"
 	}
 	if !known {
-		return fmt.Sprintf("%s: no file yet, and it does not show whether it has work: if not, %s", w.m.URL, how)
+		return fmt.Sprintf("%s: no file yet, and it does not report whether it has work: if it has none, %s", w.m.URL, how)
 	}
-	return fmt.Sprintf("%s: makes no forward step, so there is nothing to record: %s", w.m.URL, how)
+	return fmt.Sprintf("%s: is running no forward step, so there is nothing to record: %s", w.m.URL, how)
 }
 
 // decide closes a window that does not close by itself, and stops waiting. To find out whether the window was open, it
@@ -172,7 +172,7 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 			return false, ctx.Err()
 		}
 		if !m.hasSteps {
-			w.note("it shows no count of steps at /metrics: recorded for %v, not for %d steps", vllmTime, m.w.NumSteps)
+			w.note("it reports no count of steps in /metrics: recorded for %v instead of for %d steps", vllmTime, m.w.NumSteps)
 			if time.Since(began) < vllmTime {
 				pause.For(ctx, vllmTime-time.Since(began))
 			}

@@ -195,6 +195,9 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 	switch {
 	case f.Kind == result.HostBound && reaches(f):
 		return atBest(rep, f, false)
+	case title.Key == "straggler" && !w.Sure() && extraWork(title):
+		effect := fact.Of("verdict_cost", "cost", title.Get("cost"))
+		return fact.Of("verdict_work", "rank", title.Get("rank"), "when", title.Get("when"), "kernels", moreKernels(f), "effect", effect, "doubt", doubt)
 	case title.Key != "straggler" || !w.Sure():
 		return fact.Of("verdict_one", "what", title, "doubt", doubt)
 	}
@@ -206,10 +209,16 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 		}
 		effect = fact.Of("verdict_worth", "which", rep.Which(f), "step", w.Step, "without", w.Without, "tokens", tokens)
 	}
-	if why, _ := title.Get("why").(fact.Fact); why.Key == "late_work" {
+	if extraWork(title) {
 		return fact.Of("verdict_work", "rank", title.Get("rank"), "when", title.Get("when"), "kernels", moreKernels(f), "effect", effect, "doubt", doubt)
 	}
 	return fact.Of("verdict_late", "rank", title.Get("rank"), "when", title.Get("when"), "why", title.Get("why"), "effect", effect, "doubt", doubt)
+}
+
+// extraWork reports whether the title of a late rank blames more work without a further reason.
+func extraWork(title fact.Fact) bool {
+	why, _ := title.Get("why").(fact.Fact)
+	return why.Key == "late_work"
 }
 
 // moreKernels compares the kernels per step of a rank with its peers', if it runs more of them.

@@ -100,12 +100,12 @@ func TestBenchHTMLCaptures(t *testing.T) {
 	b := benchProfiled()
 	b.Captures = []Page{{"http://127.0.0.1:30000", "b-capture.html"}, {"<decode>", "b-capture-d.html"}}
 	page := benchPageOf(t, b)
-	if want := `What the server did in the captured window: <a href="b-capture.html">the analysis of http://127.0.0.1:30000</a>, <a href="b-capture-d.html">the analysis of &lt;decode&gt;</a>`; !strings.Contains(page, want) {
+	if want := `The server in the captured window: <a href="b-capture.html">the analysis of http://127.0.0.1:30000</a>, <a href="b-capture-d.html">the analysis of &lt;decode&gt;</a>`; !strings.Contains(page, want) {
 		t.Errorf("the page lacks %s", want)
 	}
 	b = benchSample() // the last of several runs, in which nothing was recorded
 	b.Run.Profiled, b.Captures = nil, []Page{{"server", "b-capture.html"}}
-	if want := "What the server did in the window captured in another run of this load: <a"; !strings.Contains(benchPageOf(t, b), want) {
+	if want := "The server in the window captured in another run of this load: <a"; !strings.Contains(benchPageOf(t, b), want) {
 		t.Errorf("the page lacks %s", want)
 	}
 }

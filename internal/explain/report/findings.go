@@ -22,18 +22,18 @@ func cost(f *result.Finding) string {
 	case w.Known && w.AtMost && w.Gain() <= 0:
 		return "worth little"
 	case w.Known && w.AtMost:
-		return "worth at most " + metric.Duration(w.Gain()) + " per step"
+		return "worth at most " + metric.Duration(w.Gain()) + " a step"
 	case w.Little():
 		return "worth little"
 	case w.Sure() && w.Gain() > 0:
-		return "worth " + metric.Duration(w.Gain()) + " per step"
+		return "worth " + metric.Duration(w.Gain()) + " a step"
 	case f.CostNSPerStep <= 0:
 		return ""
 	}
 	if f.FirstStep >= 0 && f.FirstStep == f.LastStep {
 		return "costs " + metric.Duration(f.CostNSPerStep)
 	}
-	return "costs " + metric.Duration(f.CostNSPerStep) + " per step"
+	return "costs " + metric.Duration(f.CostNSPerStep) + " a step"
 }
 
 // noFindings replaces the findings of a report without any.

@@ -67,6 +67,7 @@ var wordings = map[string]string{
 	"verdict_work":    "{rank} does extra work {when}{kernels}{doubt}{effect}",
 	"verdict_kernels": " ({mine:whole} kernels a step, others {peers:whole})",
 	"verdict_worth":   ". Fixing it: {step→without:ns} {which}{tokens}",
+	"verdict_cost":    "; {cost}",
 	"verdict_little":  ". The others wait {cost:ns} a step for it, but fixing it would hardly shorten {which}",
 	"verdict_doubt":   " ({why})",
 	"verdict_small":   "no finding costs much{idle}. The largest: {what}",

@@ -239,7 +239,7 @@ var rules = map[string]struct {
 		[]string{"profiling:\n", "schema: 2\nprofiling:\n  aggregated: {isl: 1}\n"},
 		[]string{`16:1: unknown key "schema"; files of srtctl 2 are not supported`, `18:3: unknown key "aggregated" in profiling; aggregated workers are recorded by profiling.decode`},
 	},
-	"twice":         {[]string{"osl: 128", "isl: 128"}, []string{"18:3: Error: isl and osl must be set for profiling. profiling.prefill.osl is missing", "20:5: isl stands here twice; the first is in line 19"}},
+	"twice":         {[]string{"osl: 128", "isl: 128"}, []string{"18:3: Error: isl and osl must be set for profiling. profiling.prefill.osl is missing", "20:5: isl appears twice; the first is in line 19"}},
 	"no YAML":       {[]string{"model:", "model: ["}, []string{"8:1: ',' or ']' must be specified"}},
 	"time limit":    {[]string{"benchmark:", "slurm: {time_limit: 4h}\nbenchmark:"}, []string{`31:21: slurm.time_limit: "4h" is not a time limit: want HH:MM:SS, D-HH:MM:SS or minutes`}},
 	"config dump":   {[]string{"benchmark:", "enable_config_dump: 1\nbenchmark:"}, []string{`31:21: enable_config_dump: want true or false, got "1"`}},

@@ -109,7 +109,7 @@ func (b *Batches) window(name string) string {
 func (b *Batches) End(ctx context.Context, say *progress.Console, err error) error {
 	run := b.Store
 	if failed := b.finish(ctx, err); failed != nil {
-		err = errors.Join(err, fmt.Errorf("the run was not kept whole: %w", failed))
+		err = errors.Join(err, fmt.Errorf("the run was not kept completely: %w", failed))
 	}
 	if run != nil && len(b.kept) > 0 {
 		say.Warn("run kept: %s", run.Dir())

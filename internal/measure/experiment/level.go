@@ -117,7 +117,7 @@ func (l *level) String() string {
 	if l.steady == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s into the load, with %d requests under way", metric.Duration(int64(l.steady)), l.live.Running())
+	return fmt.Sprintf(", %s into the load, with %d requests running", metric.Duration(int64(l.steady)), l.live.Running())
 }
 
 // A window should cover the time of a request, but the export, which stops the server for some 0.1 s per step, must not
@@ -138,13 +138,13 @@ func (l *level) steps() (n int, why string) {
 	text := fmt.Sprintf("The window has %d steps: ", n)
 	switch {
 	case l.tokens == 0:
-		text += "the usual number"
+		text += "the default"
 	case whole > n:
-		text += fmt.Sprintf("the median request takes some %d, but the server stands still while it writes them, so no more than %d", whole, mostSteps)
+		text += fmt.Sprintf("the median request takes about %d, but the server stalls while it writes them, so at most %d", whole, mostSteps)
 	case whole < n:
-		text += fmt.Sprintf("the median request takes some %d, and fewer than %d tell little", whole, fewestSteps)
+		text += fmt.Sprintf("the median request takes about %d, but fewer than %d say little", whole, fewestSteps)
 	default:
-		text += "the median request takes as many"
+		text += "as many as the median request takes"
 	}
-	return n, text + " (--profile-num-steps says otherwise)"
+	return n, text + " (override with --profile-num-steps)"
 }

@@ -89,8 +89,8 @@ func TestFitSteps(t *testing.T) {
 		want         int
 		why          string
 	}{
-		{48, 0, 0, 48, "takes as many"}, {256, 100, 100, mostSteps, "some 256"}, {4, 0, 0, fewestSteps, "some 4"}, {0, 0, 0, fewestSteps, "the usual number"},
-		{120, 100, 300, 40, "takes as many"}, // three tokens a step
+		{48, 0, 0, 48, "as many as the median request takes"}, {256, 100, 100, mostSteps, "about 256"}, {4, 0, 0, fewestSteps, "about 4"}, {0, 0, 0, fewestSteps, "the default"},
+		{120, 100, 300, 40, "as many as the median request takes"}, // three tokens a step
 	} {
 		l := level{tokens: tt.tokens, live: &load.Live{}}
 		l.live.Chunks.Store(tt.chunks)

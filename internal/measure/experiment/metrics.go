@@ -157,13 +157,13 @@ func youngBy(text string, warmup int) string {
 			began = m.Value
 		}
 	}
-	const what = ": what the window holds may be its cold start (compilation, modules, allocation), not how it runs; warm it up first (--warmup-requests)"
+	const what = ": the window may show its cold start (compilation, module loading, allocation) rather than its normal operation; warm it up first (--warmup-requests)"
 	up := time.Since(time.Unix(int64(began), 0))
 	switch {
 	case began > 0 && up < youngFor:
 		return fmt.Sprintf("The server started %.0f s ago%s", max(up.Seconds(), 0), what)
 	case tells && served <= float64(warmup+fewRequests):
-		return fmt.Sprintf("The server has served %.0f request(s) since it started, this benchmark's warm-up among them%s", served, what)
+		return fmt.Sprintf("The server has served %.0f request(s) since it started, including this benchmark's warm-up%s", served, what)
 	}
 	return ""
 }
@@ -195,13 +195,13 @@ func Standing(samples []runs.Sample) string {
 	}
 	var parts []string
 	if mean, most, ok := figure(samples, sum(runs.RunningNames...)); ok {
-		parts = append(parts, fmt.Sprintf("%.1f requests running on average, %.0f at most", mean, most))
+		parts = append(parts, fmt.Sprintf("%.1f requests running on average, at most %.0f", mean, most))
 	}
 	if mean, most, ok := figure(samples, sum(runs.QueuedNames...)); ok {
-		parts = append(parts, fmt.Sprintf("%.1f queued, %.0f at most", mean, most))
+		parts = append(parts, fmt.Sprintf("%.1f queued, at most %.0f", mean, most))
 	}
 	if _, most, ok := figure(samples, largest(runs.UsageNames...)); ok {
-		parts = append(parts, fmt.Sprintf("KV cache %.0f %% full at most", 100*most))
+		parts = append(parts, fmt.Sprintf("KV cache at most %.0f %% full", 100*most))
 	}
 	if _, most, ok := figure(samples, sum("sglang:num_retracted_reqs")); ok && most > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f requests retracted at once", most))

@@ -73,7 +73,7 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	first := p.first(at, s.Prefills())
 	if first || p.At == nil && at.short(p.steps(at)) {
 		if !first {
-			log(fmt.Sprintf("The load has some %d forward steps, too few for a window in its steady part: it is opened before the load, and touches most of it", at.forwards()))
+			log(fmt.Sprintf("The load has about %d forward steps, too few for a window in its steady part: the window opens before the load and affects most of it", at.forwards()))
 		}
 		first = true
 		if w.open(ctx, at, log); w.err != nil {
@@ -108,11 +108,11 @@ func (p *Profile) first(at *level, prefills bool) bool {
 // false if a server does not export its count, as SGLang 0.5.11: then the load's tokens are counted.
 func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	if len(p.Targets) != 1 {
-		return false, fmt.Errorf("a window that begins after %d steps of the load is one of one server: there are %d", *p.After, len(p.Targets))
+		return false, fmt.Errorf("a window that begins after %d steps of the load needs exactly one server: there are %d", *p.After, len(p.Targets))
 	}
 	c, err := torch.Count(ctx, p.Targets[0], p.Options)
 	if errors.Is(err, torch.ErrNoCount) {
-		log(fmt.Sprintf("The server does not show how many forward steps it has made: the window begins when the requests under way have had %d tokens each, on average", *p.After))
+		log(fmt.Sprintf("The server does not report its number of forward steps: the window begins when the running requests have received %d tokens each, on average", *p.After))
 		return false, nil
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 		return false, err
 	}
 	p.Window.StartStep = int64(made) + *p.After + 1
-	log(fmt.Sprintf("The server has made %.0f forward steps: the window begins with step %d", made, p.Window.StartStep))
+	log(fmt.Sprintf("The server has run %.0f forward steps: the window begins with step %d", made, p.Window.StartStep))
 	return true, nil
 }
 
@@ -174,9 +174,9 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	case w.err != nil && !errors.Is(w.err, context.Canceled):
 		return nil, w.err
 	case !w.armed && w.p.At != nil:
-		return nil, fmt.Errorf("the load ended before %s, when a window was to be opened (--profile-at)", *w.p.At)
+		return nil, fmt.Errorf("the load ended before %s, when the window was to open (--profile-at)", *w.p.At)
 	case !w.armed:
-		return nil, errors.New("the load ended before a window could be opened in its steady part: send a longer one (--num-prompts)")
+		return nil, errors.New("the load ended before a window could be opened in its steady part: send a longer load (--num-prompts)")
 	}
 	log("Stopping profiler...")
 	if err := w.session.Stop(ctx); err != nil {

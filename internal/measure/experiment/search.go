@@ -63,7 +63,7 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if ceiling <= 0 {
 		return nil, fmt.Errorf("no request succeeded: %s", all.Why)
 	}
-	s.Log(fmt.Sprintf("All at once, the server takes %.3g req/s; the search takes some %d more loads", ceiling, usualProbes))
+	s.Log(fmt.Sprintf("With all requests at once, the server completes %.3g req/s; the search needs about %d more loads", ceiling, usualProbes))
 	out := &Search{}
 	rate := ceiling
 	for n := range 14 {
@@ -119,7 +119,7 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 	// Without backlog, the last request ends one mean latency after it was sent.
 	inTime := float64(times[len(times)-1]) + m.Summary.E2E.Mean
 	if p.Holds && !math.IsInf(rate, 1) && float64(m.Run.Duration) > mostBehind*inTime {
-		p.Holds, p.Why = false, fmt.Sprintf("it falls behind: %.3g req/s are served", p.Served)
+		p.Holds, p.Why = false, fmt.Sprintf("the server falls behind: it completes %.3g req/s", p.Served)
 	} else if !p.Holds {
 		p.Why = s.shortfall(m.Summary)
 	}
@@ -142,5 +142,5 @@ func (s *Serving) shortfall(m *bench.Summary) string {
 			worst, at = share, i
 		}
 	}
-	return fmt.Sprintf("%s is met by %.1f %%", s.SLO[at].Key, 100*worst)
+	return fmt.Sprintf("only %[2].1f %% of requests meet %[1]s", s.SLO[at].Key, 100*worst)
 }

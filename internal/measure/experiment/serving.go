@@ -143,7 +143,7 @@ func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.D
 	// Data sets from files give the same prompts in another order.
 	s.Flush = true
 	if err := s.flush(ctx); err != nil {
-		s.Warn(fmt.Sprintf("The cache could not be emptied between runs (%v): prompts that come again may be found in it", err))
+		s.Warn(fmt.Sprintf("The cache could not be flushed between runs (%v): repeated prompts may hit it", err))
 	}
 	s.Flush = false
 	return s.plan(ctx)
@@ -172,9 +172,9 @@ func (s *Serving) model(ctx context.Context) error {
 	switch {
 	case s.Run.Model != "":
 	case err == nil:
-		return errors.New("the server does not name its model at /v1/models: give --model")
+		return errors.New("the server does not report its model at /v1/models: give --model")
 	case errors.As(err, &refused) && refused.Foreign == "":
-		return fmt.Errorf("the server does not name its model: give --model (%w)", err)
+		return fmt.Errorf("the server does not report its model: give --model (%w)", err)
 	default:
 		return fmt.Errorf("ask the server for its model: %w", err)
 	}
@@ -257,7 +257,7 @@ func (s *Serving) before(ctx context.Context, plan []workload.Request) error {
 		}
 		if failed == len(res.Records) {
 			r := &res.Records[0]
-			return fmt.Errorf("the warm-up failed, so would the load: %s: %s", r.Failure, r.Error)
+			return fmt.Errorf("the warm-up failed, and so would the load: %s: %s", r.Failure, r.Error)
 		}
 	}
 	if err := s.flush(ctx); err != nil {
@@ -283,7 +283,7 @@ func (s *Serving) flush(ctx context.Context) error {
 		path = "/reset_prefix_cache"
 	}
 	if _, err := s.Server.Text(ctx, http.MethodPost, path); err != nil {
-		return fmt.Errorf("empty the cache: %w", err)
+		return fmt.Errorf("flush the cache: %w", err)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 			s.Profile.Options.Progress = &torch.Progress{}
 		}
 		if s.Repeat > 1 {
-			s.Log("The first run is profiled, which slows it down: look at it apart")
+			s.Log("The first run is profiled, which slows it down: consider it separately")
 		}
 		var err error
 		if line := young(ctx, s.Server, s.Warmup); line != "" {
@@ -322,7 +322,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	done()
 	if res != nil {
 		if keepErr := s.record(res.Records); keepErr != nil {
-			s.Warn("The records could not be kept: " + keepErr.Error())
+			s.Warn("The records could not be saved: " + keepErr.Error())
 		}
 	}
 	// Stop the profiler in any case, but after the end of the measured time.

@@ -254,7 +254,7 @@ func TestCheck(t *testing.T) {
 		"--slo-scale NaN":                        func(o *Options) { o.SLOScale = math.NaN() },
 		"give --width and --height":              func(o *Options) { o.SLO = true },
 		"give --warmup-requests":                 func(o *Options) { o.SLO, o.Warmups, o.Width, o.Height = true, 0, 8, 8 },
-		"20}]': byte 1 ends a JSON object":       func(o *Options) { o.RandomConfig = `{}` },
+		"20}]': the JSON object that ends at byte 1 has the wrong type":       func(o *Options) { o.RandomConfig = `{}` },
 		"needs a weight":                         func(o *Options) { o.RandomConfig = `[{"width": 8}]` },
 		"no profile has a weight above 0":        func(o *Options) { o.RandomConfig = `[]` },
 		"unknown field":                          func(o *Options) { o.RandomConfig = `[{"weight": 1, "hight": 8}]` },

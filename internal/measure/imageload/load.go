@@ -127,7 +127,7 @@ func (o *Options) look(ctx context.Context, res *Result) (task string, err error
 	}
 	switch {
 	case err == nil && card == nil:
-		return "", fmt.Errorf("%s: is no diffusion server: its /v1/models names no pipeline; bench serving measures LLM servers", o.Server.URL)
+		return "", fmt.Errorf("%s: is not a diffusion server: its /v1/models lists no pipeline; use bench serving for LLM servers", o.Server.URL)
 	case task == "" && card != nil:
 		task = map[string]string{"T2V": "text-to-video", "I2V": "image-to-video", "TI2V": "image-to-video", "I2I": "image-to-image"}[card.TaskType]
 	}
@@ -142,7 +142,7 @@ func measured(name, task string) error {
 	if task == tasks[0] {
 		return nil
 	}
-	return fmt.Errorf("%s %s: only %s is measured here; SGLang's own bench_serving does the others", name, task, tasks[0])
+	return fmt.Errorf("%s %s: only %s is supported here; use SGLang's own bench_serving for the others", name, task, tasks[0])
 }
 
 // taskOf returns the task in the config.json of a local model, or "".
@@ -246,7 +246,7 @@ func (o *Options) one(ctx context.Context, r *request, model string) outcome {
 		return out
 	}
 	if out.outputs = len(reply.Data); out.outputs == 0 {
-		out.err = errors.New("the reply has no picture")
+		out.err = errors.New("the reply has no image")
 	}
 	if reply.PeakMemoryMB != nil {
 		out.peakMB = *reply.PeakMemoryMB
@@ -278,9 +278,9 @@ func (o *Options) Check() error {
 	case err != nil:
 		return err
 	case o.SLO && o.Warmups == 0:
-		return errors.New("--slo: what is expected comes from warm-ups: give --warmup-requests 1 or more")
+		return errors.New("--slo: the expected latency comes from warm-ups: give --warmup-requests 1 or more")
 	case o.SLO && slices.ContainsFunc(all, func(r request) bool { return r.work() == 0 }):
-		return errors.New("--slo: what is expected depends on the size: give --width and --height, or both in each profile of --random-request-config")
+		return errors.New("--slo: the expected latency depends on the size: give --width and --height, or both in each profile of --random-request-config")
 	}
 	return nil
 }

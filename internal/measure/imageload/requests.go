@@ -54,7 +54,7 @@ func (o *Options) vbench(say func(string)) ([]string, error) {
 			path = filepath.Join(home, ".cache", "sglang", "vbench_subject_consistency.txt")
 		}
 		if _, err := os.Stat(path); err != nil {
-			say(fmt.Sprintf("VBench's prompts are not here, and nothing is downloaded: all prompts are %q. Give --dataset-path FILE, a prompt a line.", vbenchPrompt))
+			say(fmt.Sprintf("VBench's prompts are not available here, and nothing is downloaded: all prompts are %q. Give --dataset-path FILE, with one prompt per line.", vbenchPrompt))
 			return []string{vbenchPrompt}, nil
 		}
 	}
@@ -85,7 +85,7 @@ func (o *Options) mix(all []request) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&profiles); err != nil {
 		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) { // its text names Go types
-			err = fmt.Errorf("byte %d ends a JSON %s, which does not belong there", wrong.Offset, wrong.Value)
+			err = fmt.Errorf("the JSON %[2]s that ends at byte %[1]d has the wrong type", wrong.Offset, wrong.Value)
 		}
 		return fmt.Errorf("%s: give a list of objects such as '[{\"weight\": 1, \"width\": 512, \"height\": 512, \"num_inference_steps\": 20}]': %w", flag, err)
 	}
@@ -95,11 +95,11 @@ func (o *Options) mix(all []request) error {
 		case p.Weight == nil || !(*p.Weight >= 0):
 			return fmt.Errorf("%s: profile %d needs a weight of 0 or more", flag, i)
 		case p.Frames != nil && *p.Frames != 1:
-			return fmt.Errorf("%s: profile %d has %d frames: videos are not measured here", flag, i, *p.Frames)
+			return fmt.Errorf("%s: profile %d has %d frames: videos are not supported", flag, i, *p.Frames)
 		}
 		for _, n := range []*int{p.Width, p.Height, p.Steps, p.Outputs} {
 			if n != nil && *n < 1 {
-				return fmt.Errorf("%s: profile %d: %d; sizes, steps and outputs are 1 or more", flag, i, *n)
+				return fmt.Errorf("%s: profile %d: %d; sizes, steps and outputs must be 1 or more", flag, i, *n)
 			}
 		}
 		total += *p.Weight

@@ -52,7 +52,7 @@ var Backends = func() map[string]Backend {
 func backend(name string) (Backend, error) {
 	b, ok := Backends[name]
 	if !ok {
-		return b, fmt.Errorf("load: no backend %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(Backends)), ", "))
+		return b, fmt.Errorf("load: no backend %q: the backends are %s", name, strings.Join(slices.Sorted(maps.Keys(Backends)), ", "))
 	}
 	return b, nil
 }

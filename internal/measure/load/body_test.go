@@ -153,11 +153,11 @@ func TestRefused(t *testing.T) {
 		{"address", Options{Backend: "vllm", BaseURL: "localhost:8000"}, one, `load: base URL "localhost:8000" is not http://host:port`},
 		{"host", Options{Backend: "vllm", BaseURL: "http://no.such.host.invalid:1"}, one, "load: lookup no.such.host.invalid"},
 		{"two requests in a header", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"A": "b\r\nC: d"}}, one, `load: header "A": "b\r\nC: d" cannot be sent`},
-		{"a length that is not the body's", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"content-length": "1"}}, one, "load: header content-length is not for users to set"},
+		{"a length that is not the body's", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"content-length": "1"}}, one, "load: header content-length cannot be set by users"},
 		{"no requests", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, nil, "load: the plan has no requests"},
-		{"conversation without a chat", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Rounds: make([]workload.Round, 2)}}, "load: request 0: backend vllm has no conversations: use a chat backend"},
-		{"ids for a chat", Options{Backend: "vllm-chat", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Tokens: []int32{1}}}, "load: request 0: a chat takes text, not token ids"},
-		{"messages for completions", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Messages: json.RawMessage("[]")}}, "load: request 0: backend vllm takes no chat messages: use a chat backend"},
+		{"conversation without a chat", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Rounds: make([]workload.Round, 2)}}, "load: request 0: backend vllm does not support conversations: use a chat backend"},
+		{"ids for a chat", Options{Backend: "vllm-chat", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Tokens: []int32{1}}}, "load: request 0: a chat backend takes text, not token ids"},
+		{"messages for completions", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Messages: json.RawMessage("[]")}}, "load: request 0: backend vllm does not accept chat messages: use a chat backend"},
 		{"options that are none", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Stream: true, IncludeUsage: true, ExtraBody: map[string]json.RawMessage{"stream_options": json.RawMessage("3")}}, one, "load: request 0: stream_options is 3, not an object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

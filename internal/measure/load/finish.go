@@ -37,7 +37,7 @@ func (f *flight) land(err error) {
 	case killedIdle:
 		switch {
 		case r.Sent == bench.Never:
-			f.fail(bench.Timeout, "the server does not take the request in")
+			f.fail(bench.Timeout, "the server does not accept the request")
 		case r.Headers == bench.Never:
 			f.fail(bench.Timeout, fmt.Sprintf("no reply within %v", f.run.opt.HeaderTimeout))
 		default:

@@ -163,7 +163,7 @@ func (f *flight) content(b []byte, at int64) {
 	if f.reply.status != 200 || !f.reply.sse {
 		// Of an error only the beginning is shown.
 		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
-			f.fail(bench.Malformed, "the reply is longer than the limit of an event")
+			f.fail(bench.Malformed, "the reply exceeds the size limit of an event")
 		} else if f.body = append(f.body, b...); f.reply.status != 200 && len(f.body) >= maxHead {
 			f.over, f.reply.keep = true, false // it may never end
 		}
@@ -173,7 +173,7 @@ func (f *flight) content(b []byte, at int64) {
 	for {
 		data, rest, ok, tooLong := f.find.next(b)
 		if tooLong {
-			f.fail(bench.Malformed, "an event is longer than the limit")
+			f.fail(bench.Malformed, "an event exceeds the size limit")
 			return
 		}
 		if !ok {
@@ -207,7 +207,7 @@ func (f *flight) event(data []byte, at int64) {
 	}
 	e := &f.ev
 	if err := e.parse(f.run.target.family, data); err != nil {
-		f.fail(bench.Malformed, "an event is not JSON: "+string(cutShort(data, 120)))
+		f.fail(bench.Malformed, "an event is not valid JSON: "+string(cutShort(data, 120)))
 		return
 	}
 	if f.rec.FirstAny == bench.Never {

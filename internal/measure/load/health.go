@@ -125,7 +125,7 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 		out.SendLateP50, out.SendLateP99, out.SendLateP999, out.SendLateMax = q(0.5), q(0.99), q(0.999), lates[len(lates)-1]
 		verdict := judge(float64(out.SendLateP99), ttft)
 		worse(verdict)
-		say("%s: requests were sent %s late at p99, %s at most (median TTFT %s)", verdict, metric.Duration(out.SendLateP99), metric.Duration(out.SendLateMax), metric.Duration(ttft))
+		say("%s: requests were sent %s late at p99, at most %s (median TTFT %s)", verdict, metric.Duration(out.SendLateP99), metric.Duration(out.SendLateMax), metric.Duration(ttft))
 	}
 
 	all := h.lag.N() + h.unstamped.Load() + h.unsound.Load()
@@ -135,7 +135,7 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 	case byRead:
 		out.StampErrP99 = h.ticks.Quantile(0.99)
 		if r.kernel {
-			say("of %d reads %d had no sound stamp of the kernel", all, missing)
+			say("%[2]d of %[1]d reads had no valid kernel timestamp", all, missing)
 		}
 	default:
 		// Reading the two clocks takes some time in itself.
@@ -144,9 +144,9 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 	verdict := judge(float64(out.StampErrP99), gap)
 	worse(verdict)
 	if byRead {
-		say("%s: receive times are those of the reads, %s late at p99 by the canary (typical time between events %s)", verdict, metric.Duration(out.StampErrP99), metric.Duration(gap))
+		say("%s: receive times are those of the reads, which are %s late at p99 according to the canary (typical time between events %s)", verdict, metric.Duration(out.StampErrP99), metric.Duration(gap))
 	} else {
-		say("%s: receive times are the kernel's, off by at most %s; the reads themselves came %s later at p99", verdict, metric.Duration(out.StampErrP99), metric.Duration(h.lag.Quantile(0.99)))
+		say("%s: receive times are kernel timestamps, accurate to %s; the reads themselves were %s later at p99", verdict, metric.Duration(out.StampErrP99), metric.Duration(h.lag.Quantile(0.99)))
 	}
 
 	if out.StallCount > 0 {
@@ -155,19 +155,19 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 			verdict = "suspect"
 		}
 		worse(verdict)
-		say("%s: the client stood still %d times for over 1 ms, %s at most", verdict, out.StallCount, metric.Duration(out.StallMax))
+		say("%s: the client stalled %d times for over 1 ms, at most %s", verdict, out.StallCount, metric.Duration(out.StallMax))
 	}
 	if out.MergedReads > 0 {
 		part := float64(out.MergedReads) / float64(max(out.Reads, 1))
 		verdict, who := "clean", "the server or the network sent them together"
 		if lag := h.lag.Quantile(0.99); byRead || float64(lag) > gap {
-			who = "the client may have been late to read"
+			who = "the client may have read late"
 			if part > 0.05 {
 				verdict = "suspect"
 			}
 		}
 		worse(verdict)
-		say("%s: %s of reads brought several events of one stream: %s", verdict, metric.Percent(part), who)
+		say("%s: %s of reads returned several events of one stream: %s", verdict, metric.Percent(part), who)
 	}
 	if pause > stall {
 		say("the garbage collector stopped the client for %s", metric.Duration(pause))

@@ -119,11 +119,11 @@ func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, er
 		return nil, errors.New("load: the plan has no requests")
 	}
 	if opt.Schedule != nil && len(opt.Schedule) != len(reqs) {
-		return nil, fmt.Errorf("load: %d requests have %d times in the schedule", len(reqs), len(opt.Schedule))
+		return nil, fmt.Errorf("load: the schedule has %[2]d times for %[1]d requests", len(reqs), len(opt.Schedule))
 	}
 	for i := 1; i < len(opt.Schedule); i++ {
 		if opt.Schedule[i] < opt.Schedule[i-1] {
-			return nil, fmt.Errorf("load: request %d is scheduled before the one ahead of it", i)
+			return nil, fmt.Errorf("load: request %d is scheduled before its predecessor", i)
 		}
 	}
 	t, err := newTarget(ctx, &opt)

@@ -148,7 +148,7 @@ func (p *plot) clock(at time.Duration, done float64) string {
 	text := fmt.Sprintf("%.0f s", at.Truncate(time.Second).Seconds())
 	switch left := p.Last - at; {
 	case left > 0:
-		text += fmt.Sprintf(", sends for %.0f s more", left.Round(time.Second).Seconds())
+		text += fmt.Sprintf(", sending for %.0f s more", left.Round(time.Second).Seconds())
 	case p.Last == 0 && done > 0.05 && done < 1:
 		text += fmt.Sprintf(", about %.0f s left", at.Seconds()*(1-done)/done)
 	}

@@ -66,7 +66,7 @@ func (r *reply) next(b []byte) (body, rest []byte, err error) {
 		}
 		if i < len(b) {
 			if b[i] != '\n' {
-				return nil, nil, errors.New("a chunk of the body does not end where it should")
+				return nil, nil, errors.New("a body chunk does not end at its announced size")
 			}
 			i++
 			r.state, r.left, r.digits = inChunkSize, 0, 0
@@ -123,7 +123,7 @@ func (r *reply) chunkSize(b []byte) []byte {
 
 func (r *reply) chunkError() error {
 	if r.digits < 0 {
-		return errors.New("the size of a chunk of the body is not a hexadecimal number")
+		return errors.New("the size of a body chunk is not a hexadecimal number")
 	}
 	return nil
 }

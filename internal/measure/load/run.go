@@ -161,7 +161,7 @@ func (f *flight) fly(ctx context.Context) {
 		} else {
 			r.opt.Live.fail(f.rec.Failure, f.rec.Error)
 			for i := turn + 1; i < len(f.recs); i++ {
-				f.recs[i].Failure, f.recs[i].Error = f.rec.Failure, "never sent: a round before it failed"
+				f.recs[i].Failure, f.recs[i].Error = f.rec.Failure, "never sent: an earlier round failed"
 				if f.rec.Failure == bench.Interrupted {
 					f.recs[i].Failure, f.recs[i].Error = bench.NotSent, neverSent
 				}

@@ -82,7 +82,7 @@ func headers(o *Options) (string, error) {
 		}
 		switch strings.ToLower(name) {
 		case "host", "content-length", "transfer-encoding":
-			return "", fmt.Errorf("load: header %s is not for users to set", name)
+			return "", fmt.Errorf("load: header %s cannot be set by users", name)
 		}
 		all[name] = value
 	}
@@ -114,9 +114,9 @@ func (t *target) request(f *flight, turn int) ([]byte, error) {
 			return nil, err
 		}
 	} else if len(q.Rounds) > 1 {
-		return nil, fmt.Errorf("backend %s has no conversations: use a chat backend", t.Name)
+		return nil, fmt.Errorf("backend %s does not support conversations: use a chat backend", t.Name)
 	} else if q.Prompt == "" && q.Tokens == nil && q.Messages != nil {
-		return nil, fmt.Errorf("backend %s takes no chat messages: use a chat backend", t.Name)
+		return nil, fmt.Errorf("backend %s does not accept chat messages: use a chat backend", t.Name)
 	}
 	content, err := makeBody(t.Backend, t.opt, q, r.ID, msgs, r.AskedLen)
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *flight) messages(turn int) ([]byte, error) {
 	q := f.req
 	if len(q.Rounds) == 0 {
 		if q.Prompt == "" && q.Messages == nil && q.Tokens != nil {
-			return nil, errors.New("a chat takes text, not token ids")
+			return nil, errors.New("a chat backend takes text, not token ids")
 		}
 		return messages(q), nil
 	}

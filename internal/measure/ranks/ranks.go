@@ -32,7 +32,7 @@ type Options struct {
 	Args    []string      // of sbatch
 }
 
-var errSilent = errors.New("its task says nothing of it")
+var errSilent = errors.New("its task reported nothing about it")
 
 // Default number of files per task, and maximum default number of tasks.
 const (
@@ -122,7 +122,7 @@ func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window
 		case len(with) == 0:
 			return nil, fmt.Errorf("%s: %w", o.Nodes[i], cmp.Or(err, errSilent))
 		case err != nil:
-			say.Lack("%s: %v; what it has of the window is missing", o.Nodes[i], err)
+			say.Lack("%s: %v; its part of the window is missing", o.Nodes[i], err)
 		}
 	}
 	return window.JoinParts(say, with)

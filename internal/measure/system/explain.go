@@ -83,7 +83,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	}
 	var requests *waits.Result
 	if run != nil && capture.Ranks != nil {
-		o.Say.Warn("what slow requests waited for is told by the traces themselves: analyze the run without --on")
+		o.Say.Warn("the causes of slow requests need the traces themselves: analyze the run without --on")
 	} else if run != nil {
 		role := ""
 		if len(servers) == 1 {
@@ -195,7 +195,7 @@ func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out [
 		out = append(out, x)
 	}
 	if idle > 0 && idle == tried {
-		o.Say.Lack("no server did anything while it was recorded: was there traffic?")
+		o.Say.Lack("no server had work while it was recorded: was there traffic?")
 	}
 	return out, nil
 }
@@ -244,7 +244,7 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 	}
 	if took, idle := w.Idle(); idle && n > 1 {
 		if x.idle = true; o.Form != JSON {
-			fmt.Fprintf(o.Out, "idle: no step and no GPU work in the %s that it was recorded\n", metric.Duration(took))
+			fmt.Fprintf(o.Out, "idle: no step and no GPU work in the %s recorded\n", metric.Duration(took))
 		}
 		return nil
 	}

@@ -180,7 +180,7 @@ func (p *Profile) StopAll(ctx context.Context) error {
 		case open[url]:
 			fmt.Fprintf(p.Explain.Out, "%s: stopped\n", url)
 		case err == nil:
-			fmt.Fprintf(p.Explain.Out, "%s: nothing was being recorded\n", url)
+			fmt.Fprintf(p.Explain.Out, "%s: was not recording\n", url)
 		}
 	}
 	return err
@@ -242,7 +242,7 @@ func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 		err = finishErr
 	}
 	if len(r.Traces()) > 0 {
-		p.Explain.Say.Told("run kept: %s; look at it in the browser with: stepscope view %s", r.Dir(), r.ID())
+		p.Explain.Say.Told("run kept: %s; view it in the browser with: stepscope view %s", r.Dir(), r.ID())
 	} else {
 		p.Explain.Say.Told("run kept: %s", r.Dir())
 	}

@@ -21,7 +21,7 @@ import (
 func ReadReference(root, given string, say *progress.Console) (*trace.Reference, error) {
 	if d, err := time.ParseDuration(given); err == nil {
 		if d <= 0 {
-			return nil, fmt.Errorf("%v: give the time of a step, as 2.55ms", d)
+			return nil, fmt.Errorf("%v: give the time of a step, such as 2.55ms", d)
 		}
 		return ofUser(trace.StepTime{N: 1, Median: int64(d), Low: int64(d), High: int64(d)}), nil
 	}
@@ -34,11 +34,11 @@ func ReadReference(root, given string, say *progress.Console) (*trace.Reference,
 		if ref := experiment.Reference(m.Records, m.Run); ref != nil {
 			return ref, nil
 		}
-		return nil, fmt.Errorf("run %s: the tokens of its requests do not tell how long decode steps took", run.ID())
+		return nil, fmt.Errorf("run %s: the decode step time cannot be derived from the tokens of its requests", run.ID())
 	}
 	text, err := os.ReadFile(given)
 	if err != nil {
-		return nil, fmt.Errorf("%s: give a time, as 2.55ms, a run with a load, or a file of bench serving --output-file: %w", given, err)
+		return nil, fmt.Errorf("%s: give a time such as 2.55ms, a run with a load, or a file written by bench serving --output-file: %w", given, err)
 	}
 	pace, err := ofTable(text)
 	if err != nil {
@@ -61,10 +61,10 @@ func ofTable(text []byte) (p trace.StepTime, err error) {
 		Accepted    *float64    `json:"accept_length"`
 	}
 	if err := json.Unmarshal(lines[len(lines)-1], &last); err != nil {
-		return p, fmt.Errorf("is no file of bench serving: %w", err)
+		return p, fmt.Errorf("was not written by bench serving: %w", err)
 	}
 	if last.Accepted != nil {
-		return p, fmt.Errorf("the server speculated (accept_length %.2g), so the time between tokens is not that of a step", *last.Accepted)
+		return p, fmt.Errorf("the server speculated (accept_length %.2g), so the time between tokens is not the time of a step", *last.Accepted)
 	}
 	var all []int64
 	for _, r := range last.ITLs {
@@ -81,7 +81,7 @@ func ofTable(text []byte) (p trace.StepTime, err error) {
 	}
 	p, ok := torch.NewStepTime(0, steps)
 	if !ok {
-		return p, fmt.Errorf("has times between tokens of %d steps, which are too few (it takes --output-details)", len(steps))
+		return p, fmt.Errorf("has token times of only %d steps, which is too few (bench serving needs --output-details)", len(steps))
 	}
 	return p, nil
 }

@@ -73,11 +73,11 @@ func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, er
 	if paths = run.Traces(); len(paths) == 0 {
 		switch reports := run.Reports(); len(reports) {
 		case 0:
-			return nil, nil, nil, fmt.Errorf("run %s has no traces: record some with --profile; what it measured is shown by: stepscope runs show %s", run.ID(), run.ID())
+			return nil, nil, nil, fmt.Errorf("run %s has no traces: record some with --profile; to show its measurements: stepscope runs show %s", run.ID(), run.ID())
 		case 1:
 			return run, nil, reports, nil
 		default:
-			return nil, nil, nil, fmt.Errorf("run %s has %d reports, each of a window of its own: give one, such as %s", run.ID(), len(reports), reports[0])
+			return nil, nil, nil, fmt.Errorf("run %s has %d reports, each of its own window: give one, such as %s", run.ID(), len(reports), reports[0])
 		}
 	}
 	return run, ofRun(run), paths, nil

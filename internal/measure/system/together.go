@@ -93,6 +93,6 @@ func (o *Options) requests(run *runs.Run, servers []*waits.Server, late []waits.
 			return r
 		}
 	}
-	o.Say.Lack("what the requests waited for is not known: %v", err)
+	o.Say.Lack("the causes for which requests waited are unknown: %v", err)
 	return nil
 }

@@ -104,7 +104,7 @@ func (a *Arrivals) gaps(np *pyrand.State) (func() float64, error) {
 		}
 		return func() float64 { return np.Gamma(a.Burstiness) / a.Burstiness }, nil
 	}
-	return nil, fmt.Errorf("arrivals %q are not known: give poisson, constant, gamma or trace", a.Process)
+	return nil, fmt.Errorf("unknown arrivals %q: give poisson, constant, gamma or trace", a.Process)
 }
 
 // inverse returns the time in seconds until which x requests are expected.
@@ -175,7 +175,7 @@ func (a *Arrivals) trace(n int) ([]time.Duration, error) {
 // duration rejects times that a schedule cannot represent.
 func duration(seconds float64) (time.Duration, error) {
 	if !(seconds < float64(math.MaxInt64/time.Second)) {
-		return 0, fmt.Errorf("would be sent after %g s: give a higher rate", seconds)
+		return 0, fmt.Errorf("it would be sent only after %g s: give a higher rate", seconds)
 	}
 	return time.Duration(math.Round(seconds * float64(time.Second))), nil
 }

@@ -149,7 +149,7 @@ func TestScheduleTable(t *testing.T) {
 		{"no rate", 2, Arrivals{}, nil, "--request-rate 0 must be greater than 0 (inf sends all at once)"},
 		{"no number", 2, Arrivals{Rate: math.NaN()}, nil, "--request-rate NaN must be greater than 0"},
 		{"negative", 2, Arrivals{Rate: -1}, nil, "--request-rate -1 must be greater than 0"},
-		{"centuries", 5, Arrivals{Rate: 1e-10, Process: Constant}, nil, "request 2 of 5: would be sent after 1e+10 s"},
+		{"centuries", 5, Arrivals{Rate: 1e-10, Process: Constant}, nil, "request 2 of 5: it would be sent only after 1e+10 s"},
 		{"burstiness", 2, Arrivals{Rate: 1, Process: Gamma}, nil, "--burstiness 0 must be greater than 0"},
 		{"a process", 2, Arrivals{Rate: 1, Process: "pareto"}, nil, `arrivals "pareto" are not known`},
 		{"a ramp to nothing", 2, Arrivals{Ramp: &Ramp{From: 1}}, nil, "a ramp from 1 to 0 requests/s"},

@@ -39,7 +39,7 @@ func (b *builder) longbench(ctx context.Context) ([]Request, error) {
 			continue
 		}
 		if row.Context == nil || row.Question == nil {
-			rows.skip(i, "there is no context or no question")
+			rows.skip(i, "the context or the question is missing")
 			continue
 		}
 		prompt := fmt.Sprintf("%s\n\nQuestion: %s\nA. %s\nB. %s\nC. %s\nD. %s\nAnswer:", *row.Context, *row.Question, row.A, row.B, row.C, row.D)
@@ -58,7 +58,7 @@ func (b *builder) longbench(ctx context.Context) ([]Request, error) {
 // speedBench reads SPEED-Bench: prompts grouped by the predictability of their replies.
 func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
 	if c := b.SpeedBenchCategory; c != "" && !slices.Contains([]string{"low_entropy", "mixed", "high_entropy"}, c) {
-		return nil, fmt.Errorf("--speed-bench-category %q is not known: give low_entropy, mixed or high_entropy", c)
+		return nil, fmt.Errorf("unknown --speed-bench-category %q: give low_entropy, mixed or high_entropy", c)
 	}
 	if err := count("--speed-bench-output-len", b.SpeedBenchOutputLen); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 	return requests, times, err
 }
 
-const estimated = "lengths are estimates, one token for 4 characters: there is no tokenizer"
+const estimated = "lengths are estimates of one token per 4 characters: there is no tokenizer"
 
 // builder is the state of one Plan. Its generators are those that SGLang's client seeds, and it draws from them in that
 // client's order: an additional, missing or reordered draw gives a different load.
@@ -88,7 +88,7 @@ func (b *builder) build(ctx context.Context) ([]Request, error) {
 		return b.plan(ctx)
 	}
 	return nil, fmt.Errorf("not supported: MMMU is published as Parquet files with images inside; " +
-		"write the rows as JSON lines with image_data and take --dataset-name plan, or take image")
+		"write the rows as JSON lines with image_data and use --dataset-name plan, or use image")
 }
 
 // lengths draws n lengths, uniform in [max(int(full*ratio), 1), full], both ends included. With ratio 0 the range is 1

@@ -32,7 +32,7 @@ var (
 	})
 )
 
-func (Estimate) String() string { return "an estimate of one token for 4 characters" }
+func (Estimate) String() string { return "an estimate of one token per 4 characters" }
 
 // Encode implements [Tokenizer].
 func (Estimate) Encode(_ context.Context, texts []string, _ bool) ([][]int32, error) {

@@ -36,7 +36,7 @@ func (b *builder) fitter(ctx context.Context) (*fitter, error) {
 		return nil, err
 	}
 	if len(vocab.Text) == 0 || len(vocab.Words) == 0 {
-		return nil, fmt.Errorf("%s has no tokens that random prompts can be made of", b.tok)
+		return nil, fmt.Errorf("%s has no tokens for random prompts", b.tok)
 	}
 	around, err := specials(ctx, b.tok)
 	if err != nil {
@@ -148,6 +148,6 @@ func abs(x int) int { return max(x, -x) }
 // report notes how many of the n texts have a wrong length.
 func (f *fitter) report(b *builder, n int) {
 	if f.missed > 0 {
-		b.note("%d of %d prompts have another length than was drawn for them: their text encodes to more or fewer tokens; the lengths given are those of the text", f.missed, n)
+		b.note("%d of %d prompts do not have the length that was drawn for them: their text encodes to more or fewer tokens; the lengths reported are those of the text", f.missed, n)
 	}
 }

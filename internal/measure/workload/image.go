@@ -28,7 +28,7 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 	}
 	native := b.Backend == "sglang" || b.Backend == "sglang-native"
 	if !native && !b.chatBackend() {
-		return nil, fmt.Errorf("backend %s takes no images: give sglang, sglang-oai-chat or another chat backend", b.Backend)
+		return nil, fmt.Errorf("backend %s does not accept images: give sglang, sglang-oai-chat or another chat backend", b.Backend)
 	}
 	size, err := b.Image.resolution()
 	if err != nil {
@@ -72,9 +72,9 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 		}
 	}
 	if native {
-		b.note("images are marked by <image> in the text, which not every model takes: --backend sglang-oai-chat leaves that to the server")
+		b.note("images are marked by <image> in the text, which not every model accepts: --backend sglang-oai-chat leaves that to the server")
 	}
-	b.note("the tokens of images are not counted in the plan: take the server's count (prompt_tokens)")
+	b.note("the plan does not count the tokens of images: use the server's count (prompt_tokens)")
 	if written >= 1<<30 {
 		b.note("%d images take %d MiB of memory", total, written>>20)
 	}
@@ -87,9 +87,9 @@ func (s *ImageSpec) resolution() (resolution, error) {
 	switch {
 	case err != nil:
 	case s.Format != "jpeg" && s.Format != "png":
-		err = fmt.Errorf("--image-format %q is not known: give jpeg or png", s.Format)
+		err = fmt.Errorf("unknown --image-format %q: give jpeg or png", s.Format)
 	case s.Content != "random" && s.Content != "blank":
-		err = fmt.Errorf("--image-content %q is not known: give random or blank", s.Content)
+		err = fmt.Errorf("unknown --image-content %q: give random or blank", s.Content)
 	}
 	return size, err
 }
@@ -170,7 +170,7 @@ func parseResolution(s string) (resolution, error) {
 	h0, w0, ok0 := parseSize(from)
 	h1, w1, ok1 := parseSize(to)
 	if !ok0 || !ok1 || h1 < h0 || w1 < w0 {
-		return resolution{}, fmt.Errorf("--image-resolution %q is not known: give 4k, 1080p, 720p, 360p, HEIGHTxWIDTH or random:HxW-HxW, at most %d pixels", s, maxPixels)
+		return resolution{}, fmt.Errorf("unknown --image-resolution %q: give 4k, 1080p, 720p, 360p, HEIGHTxWIDTH or random:HxW-HxW, at most %d pixels", s, maxPixels)
 	}
 	return resolution{w0, h0, w1, h1, isRange}, nil
 }

@@ -61,7 +61,7 @@ func TestImages(t *testing.T) {
 			if spec.N == 12 && (len(counts) != 3 || counts[0]) {
 				t.Errorf("1 to 3 images were asked for: %v", counts)
 			}
-			sameSet(t, notes, []string{"the tokens of images are not counted in the plan: take the server's count (prompt_tokens)"})
+			sameSet(t, notes, []string{"the plan does not count the tokens of images: use the server's count (prompt_tokens)"})
 		})
 	}
 }

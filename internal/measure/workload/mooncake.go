@@ -41,7 +41,7 @@ type mooncakeRow struct {
 func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 	file, ok := mooncakeFiles[b.MooncakeWorkload]
 	if !ok {
-		return nil, fmt.Errorf("--mooncake-workload %q is not known: give mooncake, conversation, synthetic or toolagent", b.MooncakeWorkload)
+		return nil, fmt.Errorf("unknown --mooncake-workload %q: give mooncake, conversation, synthetic or toolagent", b.MooncakeWorkload)
 	}
 	if err := count("--mooncake-num-rounds", b.MooncakeRounds); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 		}
 		switch {
 		case row.Timestamp == nil || math.Abs(*row.Timestamp) > 1e12:
-			rows.skip(i, "timestamp is no time in ms")
+			rows.skip(i, "timestamp is not a time in ms")
 		case row.OutputLen != nil && (*row.OutputLen < 0 || *row.OutputLen > most):
 			rows.skip(i, "output_length %d is not from 0 to %d", *row.OutputLen, most)
 		case len(row.HashIDs) > mooncakeMostIDs:

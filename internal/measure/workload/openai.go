@@ -39,7 +39,7 @@ func (b *builder) openai(ctx context.Context) ([]Request, error) {
 		r := Request{Messages: messages, OutputLen: openaiDefaultLen}
 		if raw := row["max_tokens"]; raw != nil {
 			if err := json.Unmarshal(raw, &r.OutputLen); err != nil || r.OutputLen < 0 {
-				rows.skip(i, "max_tokens is no count")
+				rows.skip(i, "max_tokens is not a count")
 				continue
 			}
 		}

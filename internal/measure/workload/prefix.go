@@ -20,7 +20,7 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 		return nil, err
 	}
 	if b.TokenIDs && p.Turns > 1 {
-		return nil, fmt.Errorf("--tokenize-prompt goes with --gsp-num-turns 1 only")
+		return nil, fmt.Errorf("--tokenize-prompt works only with --gsp-num-turns 1")
 	}
 	total := p.Groups * p.PerGroup
 	systemLens := b.lengths(p.SystemLen, p.RangeRatio, p.Groups)
@@ -101,7 +101,7 @@ func (b *builder) randomTexts(ctx context.Context, lens []int) ([]madeText, erro
 		from = vocab.Words
 	}
 	if len(from) == 0 {
-		return nil, fmt.Errorf("%s has no tokens that random prompts can be made of", b.tok)
+		return nil, fmt.Errorf("%s has no tokens for random prompts", b.tok)
 	}
 	out, rows := make([]madeText, len(lens)), make([][]int32, len(lens))
 	for i, n := range lens {
@@ -147,14 +147,14 @@ func (p *PrefixSpec) check() error {
 	switch p.Distribution {
 	case "uniform":
 		if p.ZipfAlpha != 0 {
-			return fmt.Errorf("--gsp-zipf-alpha goes with --gsp-group-distribution zipf only")
+			return fmt.Errorf("--gsp-zipf-alpha works only with --gsp-group-distribution zipf")
 		}
 	case "zipf":
 		if !(p.ZipfAlpha > 0) || math.IsInf(p.ZipfAlpha, 1) {
 			return fmt.Errorf("--gsp-group-distribution zipf needs --gsp-zipf-alpha, a number greater than 0")
 		}
 	default:
-		return fmt.Errorf("--gsp-group-distribution %q is not known: give uniform or zipf", p.Distribution)
+		return fmt.Errorf("unknown --gsp-group-distribution %q: give uniform or zipf", p.Distribution)
 	}
 	return nil
 }

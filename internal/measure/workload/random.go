@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-var errNoIDs = errors.New("--tokenize-prompt needs a tokenizer: give --tokenizer a model directory, or a server with /tokenize")
+var errNoIDs = errors.New("--tokenize-prompt needs a tokenizer: give a model directory as --tokenizer, or a server with /tokenize")
 
 // random makes prompts of random lengths. Their tokens are those of ShareGPT's prompts, cut or repeated (random), or
 // consecutive ids of the vocabulary (random-ids). Prompts sent as text are the decoded ids. They may encode to another
@@ -24,7 +24,7 @@ func (b *builder) random(ctx context.Context) ([]Request, error) {
 		if b.findShareGPT(); b.Path != "" {
 			return b.fromShareGPT(ctx, in, outs)
 		}
-		b.note("prompts are made of random tokens, not as by SGLang's client of those of ShareGPT: no --dataset-path, which is %s", shareGPT)
+		b.note("prompts consist of random tokens rather than, as in SGLang's client, of ShareGPT's tokens: no --dataset-path, which is %s", shareGPT)
 		return b.madeUp(ctx, in, outs, (*fitter).uniform)
 	}
 	vocab, err := b.tok.Vocabulary(ctx)
@@ -52,7 +52,7 @@ func (b *builder) random(ctx context.Context) ([]Request, error) {
 }
 
 // unlike is the note that the tokenizer does not allow SGLang's prompts.
-const unlike = "prompts are made of common words, not of the vocabulary as by SGLang's client: %s does not list it; give --tokenizer a model directory"
+const unlike = "prompts consist of common words rather than, as in SGLang's client, of the vocabulary: %s does not list it; give a model directory as --tokenizer"
 
 // roomForSpecials subtracts from the lengths the special tokens that a server adds.
 func (b *builder) roomForSpecials(ctx context.Context, in []int) error {

@@ -93,7 +93,7 @@ func TestRandomFromShareGPT(t *testing.T) {
 		want = append(want, tok.tok.Decode(ids[:100], false))
 	}
 	sameSet(t, got, want)
-	sameSet(t, notes, []string{"testdata/sharegpt.json has rows for 5 requests only, not for 9"})
+	sameSet(t, notes, []string{"testdata/sharegpt.json has rows for only 5 requests, not for 9"})
 }
 
 func TestRandomIDs(t *testing.T) {

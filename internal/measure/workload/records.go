@@ -44,7 +44,7 @@ const maxRecord = 1 << 28
 // is a list or JSONL. wanted describes the file and its source.
 func (b *builder) open(key, wanted string) (*records, error) {
 	if b.Path == "" {
-		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or take --dataset-name random-ids, which needs none", wanted)
+		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or use --dataset-name random-ids, which needs none", wanted)
 	}
 	file, err := os.Open(b.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func (b *builder) open(key, wanted string) (*records, error) {
 	case info.IsDir():
 		err = fmt.Errorf("is a directory: give %s in it", wanted)
 	case !info.Mode().IsRegular():
-		err = errors.New("is no regular file: rows are read in an order of their own")
+		err = errors.New("is not a regular file, so its rows cannot be read in random order")
 	default:
 		err = r.index(io.NewSectionReader(file, 0, info.Size()), key)
 	}
@@ -104,16 +104,16 @@ func listUnder(in io.ReadSeeker, key string) (*placer, error) {
 	}
 	dec := json.NewDecoder(in)
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("is no JSON object with the list %q", key)
+		return nil, fmt.Errorf("is not a JSON object with the list %q", key)
 	}
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
-			return nil, fmt.Errorf("is no JSON: byte %d: %w", dec.InputOffset(), err)
+			return nil, fmt.Errorf("is not JSON: byte %d: %w", dec.InputOffset(), err)
 		}
 		if name == key {
 			if t, err := dec.Token(); err != nil || t != json.Delim('[') {
-				return nil, fmt.Errorf("%q is no list", key)
+				return nil, fmt.Errorf("%q is not a list", key)
 			}
 			at := dec.InputOffset()
 			if _, err := in.Seek(0, io.SeekStart); err != nil {
@@ -129,7 +129,7 @@ func listUnder(in io.ReadSeeker, key string) (*placer, error) {
 		}
 		var skipped json.RawMessage
 		if err := dec.Decode(&skipped); err != nil {
-			return nil, fmt.Errorf("is no JSON: byte %d: %w", dec.InputOffset(), err)
+			return nil, fmt.Errorf("is not JSON: byte %d: %w", dec.InputOffset(), err)
 		}
 	}
 	return nil, fmt.Errorf("has no %q", key)
@@ -266,7 +266,7 @@ func (s *placer) lines(r *records) error {
 
 func (r *records) add(from, to int64, line int32) error {
 	if to-from > maxRecord {
-		return fmt.Errorf("line %d: one row of %d MiB: at most %d MiB are read", line, (to-from)>>20, maxRecord>>20)
+		return fmt.Errorf("line %d: one row of %d MiB: the limit is %d MiB", line, (to-from)>>20, maxRecord>>20)
 	}
 	r.at = append(r.at, place{from, int32(to - from), line})
 	return nil
@@ -312,14 +312,14 @@ func (r *records) finish(b *builder, got int) error {
 	if got == 0 {
 		return fmt.Errorf("%s: no row can be used: line %d: %s", r.path, r.badLine, r.badCause)
 	}
-	b.note("%s: %d of the %d rows looked at cannot be used and were skipped, first line %d: %s", r.path, r.bad, r.looked, r.badLine, r.badCause)
+	b.note("%s: %d of the %d rows read are unusable and were skipped, first line %d: %s", r.path, r.bad, r.looked, r.badLine, r.badCause)
 	return nil
 }
 
 // shorter notes that a file had fewer rows than requested.
 func (b *builder) shorter(got int) {
 	if got > 0 && got < b.N {
-		b.note("%s has rows for %d requests only, not for %d", b.Path, got, b.N)
+		b.note("%s has rows for only %d requests, not for %d", b.Path, got, b.N)
 	}
 }
 

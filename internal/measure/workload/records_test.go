@@ -51,7 +51,7 @@ func TestRecords(t *testing.T) {
 		{"lines", "{\"a\":1}\n\n  \r\n{\"a\":\n{\"a\":3}", "", `[{"a":1},"BAD not JSON: byte 5: unexpected end of JSON input",{"a":3}]`, []int{1, 4, 5}},
 		{"a byte order mark", "\uFEFF{\"a\":1}\r\n{}\r\n", "", `[{"a":1},{}]`, []int{1, 2}},
 		{"a list in an object", "{\"x\":[[0]],\n\"list\":\n[1,\n2],\"list\":[3]}", "list", `[1,2]`, []int{3, 4}},
-		{"an item that is none", "[a, {b}]", "", `["BAD no JSON: byte 1: invalid character 'a' looking for beginning of value","BAD no JSON: byte 1: invalid character 'a' looking for beginning of value"]`, []int{1, 1}},
+		{"an item that is none", "[a, {b}]", "", `["BAD not JSON: byte 1: invalid character 'a' looking for beginning of value","BAD not JSON: byte 1: invalid character 'a' looking for beginning of value"]`, []int{1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, lines, err := rows(t, c.text, c.key)

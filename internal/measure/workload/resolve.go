@@ -44,7 +44,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 			}
 			local, err := OpenLocal(path)
 			if err == nil {
-				return local, local.String() + ", which the server names", nil
+				return local, local.String() + ", as reported by the server", nil
 			}
 			tried += fmt.Sprintf("; %v", err)
 		}
@@ -58,7 +58,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 		tried += fmt.Sprintf("; %v", err)
 	}
 	if s.Need {
-		return nil, "", fmt.Errorf("no tokenizer: %s: give --tokenizer a model directory with a tokenizer.json", tried)
+		return nil, "", fmt.Errorf("no tokenizer: %s: give a model directory with a tokenizer.json as --tokenizer", tried)
 	}
 	return Estimate{}, fmt.Sprintf("%s (%s)", Estimate{}, tried), nil
 }

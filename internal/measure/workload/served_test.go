@@ -227,13 +227,13 @@ func TestResolve(t *testing.T) {
 		{"the flag comes first", Sources{Flag: llama, Server: at(naming("/model_info", broken, true), nil)}, "*workload.Local", "the tokenizer in " + llama, ""},
 		{"a name at Hugging Face is no directory", Sources{Flag: "meta-llama/Llama-3.1-8B"}, "", "", "--tokenizer meta-llama/Llama-3.1-8B: no such directory or no tokenizer.json in it: give a directory on this machine (nothing is downloaded)"},
 		{"a tokenizer that is none", Sources{Flag: broken}, "", "", "--tokenizer " + broken + ": tokenizer: "},
-		{"what /model_info names", Sources{Server: at(naming("/model_info", llama, true), nil)}, "*workload.Local", llama + ", which the server names", ""},
-		{"the route's old name", Sources{Server: at(naming("/get_model_info", llama, true), nil)}, "*workload.Local", llama + ", which the server names", ""},
+		{"what /model_info names", Sources{Server: at(naming("/model_info", llama, true), nil)}, "*workload.Local", llama + ", as reported by the server", ""},
+		{"the route's old name", Sources{Server: at(naming("/get_model_info", llama, true), nil)}, "*workload.Local", llama + ", as reported by the server", ""},
 		{"named, but on another machine", Sources{Server: at(naming("/model_info", "/no/such/dir", true), key), Model: "m"}, "*workload.Served", "the tokenizer of http://", ""},
 		{"named, but not readable", Sources{Server: at(naming("/model_info", broken, true), key), Model: "m"}, "*workload.Served", broken, ""},
 		{"the server has no /tokenize", Sources{Server: at(naming("/model_info", "", false), nil)}, "workload.Estimate", "/tokenize: 40", ""},
 		{"and lengths must be right", Sources{Server: at(naming("/model_info", "", false), nil), Need: true}, "", "", "no tokenizer: no --tokenizer; POST http://"},
-		{"nothing at all", Sources{}, "workload.Estimate", "an estimate of one token for 4 characters (no --tokenizer)", ""},
+		{"nothing at all", Sources{}, "workload.Estimate", "an estimate of one token per 4 characters (no --tokenizer)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tok, why, err := Resolve(t.Context(), c.from)

@@ -245,7 +245,7 @@ func (b *builder) templated(ctx context.Context, prompts []string) ([]string, er
 	return out, nil
 }
 
-var errNoTemplate = errors.New("there is no chat template: give --tokenizer a model directory")
+var errNoTemplate = errors.New("there is no chat template: give a model directory as --tokenizer")
 
 // rendered applies the chat template to conversations.
 func (b *builder) rendered(ctx context.Context, chats [][]message) ([]RenderedChat, error) {

@@ -101,7 +101,7 @@ var Datasets = []string{
 // check validates the settings common to all data sets. Each data set checks its own.
 func (s *Spec) check() error {
 	if !slices.Contains(Datasets, s.Dataset) {
-		return fmt.Errorf("--dataset-name %q is not known: give one of %s", s.Dataset, strings.Join(Datasets, ", "))
+		return fmt.Errorf("unknown --dataset-name %q: give one of %s", s.Dataset, strings.Join(Datasets, ", "))
 	}
 	for _, f := range []struct {
 		flag  string
@@ -118,7 +118,7 @@ func (s *Spec) check() error {
 		return fmt.Errorf("--sharegpt-output-len %d is too small: give at least 4", s.FixedOutputLen)
 	}
 	if s.TokenIDs && !slices.Contains([]string{"random", "random-ids", "generated-shared-prefix", "plan"}, s.Dataset) {
-		return fmt.Errorf("--tokenize-prompt does not go with data set %s: only random, random-ids and generated-shared-prefix make token ids", s.Dataset)
+		return fmt.Errorf("--tokenize-prompt does not work with data set %s: only random, random-ids and generated-shared-prefix produce token ids", s.Dataset)
 	}
 	if s.Seed < 0 || s.Seed > math.MaxUint32 {
 		return fmt.Errorf("--seed %d must be from 0 to %d, as numpy takes them", s.Seed, uint32(math.MaxUint32))
@@ -134,7 +134,7 @@ func (s *Spec) checkLoRA() error {
 			return fmt.Errorf("--lora-request-distribution %s needs two or more adapters in --lora-name", s.LoRADistribution)
 		}
 	default:
-		return fmt.Errorf("--lora-request-distribution %q is not known: give uniform, distinct or skewed", s.LoRADistribution)
+		return fmt.Errorf("unknown --lora-request-distribution %q: give uniform, distinct or skewed", s.LoRADistribution)
 	}
 	if len(s.LoRANames) > 0 && !(s.LoRAAlpha > 1) {
 		return fmt.Errorf("--lora-zipf-alpha %g must be greater than 1", s.LoRAAlpha)

@@ -143,14 +143,14 @@ func TestFilesOfConversations(t *testing.T) {
 		},
 		notes: []string{
 			"testdata/custom.jsonl: 1 rows have an image, which is not sent",
-			"testdata/custom.jsonl: 2 of the 6 rows looked at cannot be used and were skipped, first line 2: not JSON: byte 55: unexpected end of JSON input",
+			"testdata/custom.jsonl: 2 of the 6 rows read are unusable and were skipped, first line 2: not JSON: byte 55: unexpected end of JSON input",
 		},
 	}, {
 		name: "longbench_v2: document, question, choices",
 		spec: of("longbench_v2", "longbench.json", func(s *Spec) { s.ContextLen = 200 }),
 		want: []string{"131>10 The number is two. The number is two. The number is two. \n\nQuestion: Which number is hidden in text 0?\nA. 1\nB. 2\nC. 3\nD. 4\nAnswer:"},
 		notes: []string{
-			"testdata/longbench.json: 1 of the 3 rows looked at cannot be used and were skipped, first line 24: there is no context or no question",
+			"testdata/longbench.json: 1 of the 3 rows read are unusable and were skipped, first line 24: the context or the question is missing",
 		},
 	}, {
 		name: "speed-bench: one category, repeated to make the number asked for",
@@ -195,7 +195,7 @@ func TestFilesOfRequests(t *testing.T) {
 		},
 		notes: []string{
 			`1 of 3 conversations are counted without the chat template: messages[1]: content is neither a text nor a list of parts`,
-			"testdata/openai.jsonl: 2 of the 5 rows looked at cannot be used and were skipped, first line 3: there are no messages",
+			"testdata/openai.jsonl: 2 of the 5 rows read are unusable and were skipped, first line 3: there are no messages",
 		},
 	}, {
 		name: "agentic-trace: from the third conversation on, two turns each",
@@ -204,7 +204,7 @@ func TestFilesOfRequests(t *testing.T) {
 			`{"role":"user","content":"List the files."}|{"role":"user","content":"main.go go.mod"} 34 33 220`,
 			`{"role":"system","content":"You fix programs."},{"role":"user","content":"The test fails."}|{"role":"user","content":"Output: 1 failed"} 40 95 220`,
 		},
-		notes: []string{"testdata/agentic.json: 1 of the 3 rows looked at cannot be used and were skipped, first line 43: no turn has messages"},
+		notes: []string{"testdata/agentic.json: 1 of the 3 rows read are unusable and were skipped, first line 43: no turn has messages"},
 	}, {
 		name: "mooncake: in order of time; equal hash ids make equal text",
 		spec: of("mooncake", "mooncake.jsonl", nil),
@@ -213,7 +213,7 @@ func TestFilesOfRequests(t *testing.T) {
 			"at 500ms: 837>3 <|im_start|>user\nRound 1: 46…47…" + question + "<|im_end|>\n<|im_start|>assistant\n",
 			"at 3.535s: 67>256 <|im_start|>user\nRound 1: " + question + "<|im_end|>\n<|im_start|>assistant\n",
 		},
-		notes: []string{"testdata/mooncake.jsonl: 3 of the 6 rows looked at cannot be used and were skipped, first line 4: timestamp: got string, want a number that fits"},
+		notes: []string{"testdata/mooncake.jsonl: 3 of the 6 rows read are unusable and were skipped, first line 4: timestamp: got string, want a number that fits"},
 	}, {
 		name: "mooncake: two rounds at one time, the first reply made up",
 		spec: of("mooncake", "mooncake.jsonl", func(s *Spec) { s.MooncakeRounds, s.N = 2, 1 }),
@@ -276,31 +276,31 @@ func TestRefusals(t *testing.T) {
 		spec Spec
 		want string
 	}{
-		{"no path", set("sharegpt", ""), "data set sharegpt: --dataset-path is not set: give ShareGPT_V3_unfiltered_cleaned_split.json, from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered (nothing is downloaded), or take --dataset-name random-ids, which needs none"},
+		{"no path", set("sharegpt", ""), "data set sharegpt: --dataset-path is not set: give ShareGPT_V3_unfiltered_cleaned_split.json, from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered (nothing is downloaded), or use --dataset-name random-ids, which needs none"},
 		{"no file", set("mooncake", "x.jsonl"), "data set mooncake: --dataset-path x.jsonl: no such file: give FAST25-release/traces/conversation_trace.jsonl of https://github.com/kvcache-ai/Mooncake (nothing is downloaded)"},
 		{"a directory", set("openai", dir), "is a directory: give a file of yours"},
 		{"empty", set("custom", file("empty", " \n")), "empty: is empty"},
 		{"not JSON", set("custom", file("csv", "a,b\n1,2\n")), `csv: is neither a JSON list nor JSON lines: it begins with 'a'`},
 		{"a list cut off", set("sharegpt", file("cut", "[\n{\"conversations\":\n[{\"value\":\"a")), "cut: the list is not closed: the file ends at line 3"},
 		{"a list closed wrongly", set("sharegpt", file("wrong", "[{}\n}")), "wrong: line 2: '}' where an item or ']' is expected"},
-		{"all rows bad", set("openai", file("bad", "{\n\"messages\": 1}\n{\"messages\": 2}\n")), "bad: no row can be used: line 1: no JSON: byte 1: unexpected end of JSON input"},
+		{"all rows bad", set("openai", file("bad", "{\n\"messages\": 1}\n{\"messages\": 2}\n")), "bad: no row can be used: line 1: not JSON: byte 1: unexpected end of JSON input"},
 		{"no rows that fit", set("sharegpt", file("few", `[{"conversations":[]}]`)), "no request is left"},
 		{"no conversations", set("agentic-trace", file("none", `{"a":[1],"b":{}}`)), `none: has no "conversations"`},
-		{"conversations that are no list", set("agentic-trace", file("nolist", `{"conversations":1}`)), `nolist: "conversations" is no list`},
+		{"conversations that are no list", set("agentic-trace", file("nolist", `{"conversations":1}`)), `nolist: "conversations" is not a list`},
 		{"a bad plan is not sent", set("plan", file("plan", "{\"prompt\":\"a\"}\n{\"prompt\":1}\n")), "plan: line 2: prompt is neither a text nor a list of token ids, messages or turns"},
 		{"mmmu", set("mmmu", ""), "data set mmmu: not supported: MMMU is published as Parquet"},
-		{"a name", set("sharegtp", ""), `--dataset-name "sharegtp" is not known: give one of sharegpt, custom, openai,`},
+		{"a name", set("sharegtp", ""), `unknown --dataset-name "sharegtp": give one of sharegpt, custom, openai,`},
 		{"too short outputs", of("sharegpt", "sharegpt.json", func(s *Spec) { s.FixedOutputLen = 3 }), "--sharegpt-output-len 3 is too small"},
 		{"a ratio", of("random", "", func(s *Spec) { s.N, s.RangeRatio = 1, 1.5 }), "--random-range-ratio 1.5 must be from 0 to 1"},
 		{"no prompts", of("random", "", nil), "--num-prompts 0 must be from 1 to"},
 		{"a slip of the hand", of("random", "", func(s *Spec) { s.N, s.InputLen = 1, 1<<40 }), "--random-input-len 1099511627776 must be from 1 to 16777216"},
 		{"zipf without alpha", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.Distribution = "zipf" }), "zipf needs --gsp-zipf-alpha"},
-		{"alpha without zipf", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.ZipfAlpha = 1 }), "--gsp-zipf-alpha goes with"},
+		{"alpha without zipf", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.ZipfAlpha = 1 }), "--gsp-zipf-alpha works only with"},
 		{"turns without a chat", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.Turns, s.Prefix.Groups, s.Backend = 2, 1, "sglang" }), "conversations of several turns need a chat backend, not sglang"},
 		{"messages without a chat", of("openai", "openai.jsonl", func(s *Spec) { s.Backend = "vllm" }), "messages need a chat backend, not vllm"},
-		{"ids of texts", of("sharegpt", "sharegpt.json", func(s *Spec) { s.TokenIDs = true }), "--tokenize-prompt does not go with data set sharegpt"},
+		{"ids of texts", of("sharegpt", "sharegpt.json", func(s *Spec) { s.TokenIDs = true }), "--tokenize-prompt does not work with data set sharegpt"},
 		{"a seed that numpy does not take", of("sharegpt", "sharegpt.json", func(s *Spec) { s.Seed = -1 }), "--seed -1 must be from 0 to 4294967295"},
-		{"ids of turns", of("generated-shared-prefix", "", func(s *Spec) { s.TokenIDs, s.Prefix.Turns = true, 2 }), "--tokenize-prompt goes with --gsp-num-turns 1 only"},
+		{"ids of turns", of("generated-shared-prefix", "", func(s *Spec) { s.TokenIDs, s.Prefix.Turns = true, 2 }), "--tokenize-prompt works only with --gsp-num-turns 1"},
 		{"one adapter", of("sharegpt", "sharegpt.json", func(s *Spec) { s.LoRADistribution, s.LoRANames = "skewed", []string{"a"} }), "needs two or more adapters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

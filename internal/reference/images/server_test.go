@@ -186,7 +186,7 @@ func TestWrong(t *testing.T) {
 		{generations, `{"prompt":"x","n":0}`, 400, "n: 0; want 1 to 10"},
 		{generations, `{"prompt":"x","n":11}`, 400, "n: 11; want 1 to 10"},
 		{generations, `{"prompt":"x","size":"60x64"}`, 400, "multiples of 8"},
-		{generations, `{"prompt":"x","size":"big"}`, 400, "size: \\\"big\\\" is no size"},
+		{generations, `{"prompt":"x","size":"big"}`, 400, "size: \\\"big\\\" is not a size"},
 		{generations, `{"prompt":"x","size":"64x64","width":32}`, 400, "width: 32 contradicts the size 64x64"},
 		{generations, `{"prompt":"x","size":"auto","width":60}`, 400, "size 60×128: width and height must be multiples of 8"},
 		{generations, `{"prompt":"x","guidance_scale":2,"negative_prompt":"` + strings.Repeat("x", 600) + `"}`, 400, "negative prompt of 512 tokens; want 1 to 480"},

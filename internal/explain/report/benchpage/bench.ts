@@ -35,10 +35,10 @@ try {
   const both: [string, string][] = [["high", "failed"]];
   if (data.steady.length) both.push(["info", "steady window (shaded)"]);
   if (data.profiled.length) both.push(["k3", "captured window (shaded)"]);
-  const touched: [string, string][] = data.touched.some((t) => t > 0) ? [["k4", "touched by it: in no figure"]] : [];
+  const touched: [string, string][] = data.touched.some((t) => t > 0) ? [["k4", "touched by it, excluded from figures"]] : [];
   legend("latency-keys", [...(data.embedding ? [] : ([["k1", "TTFT"]] as [string, string][])), ["k0", "E2E"], ...touched, ...both]);
   if (several(data)) legend("tokens-keys", [["compute", "busiest second"], ["k1", "mean"]]);
-  legend("running-keys", [["host", "under way, the most at one moment"], ...(data.embedding ? [] : ([["k0", "in decode, mean"]] as [string, string][])), ...both]);
+  legend("running-keys", [["host", "under way, maximum"], ...(data.embedding ? [] : ([["k0", "in decode, mean"]] as [string, string][])), ...both]);
   data.spreads.forEach((s) => new SpreadPlot("spread-" + s.name, 220, s));
   document.querySelectorAll("main .scroll table").forEach((t) => enhance(t as HTMLTableElement));
 } catch (e) {

@@ -1,6 +1,5 @@
-// The plots of a benchmark: latencies, tokens and requests over one time axis
-// that they share, and the distributions of latencies. The page of a run and the
-// viewer draw them.
+// The plots of a benchmark, for the page of a run and the viewer: latencies, tokens and requests over a common time axis,
+// and the distributions of latencies.
 
 import { duration, groupDigits, moment, ticks } from "../page/format";
 import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "../page/plot";
@@ -26,7 +25,7 @@ export class TimePlot extends StepPlot {
 
   /** A plot of a height, with its axis below or, where another stands right below it, without. */
   constructor(at: string | HTMLCanvasElement, height: number, protected readonly bench: BenchData, view: StepView, private readonly axis = true) {
-    // A bin of time is what a step is to the plots over steps.
+    // A bin of time corresponds to a step of the plots over steps.
     super(at, height, { kinds: [] as string[], grid: { cols: bench.running.length } } as Data, view, 64, axis ? 28 : 6);
   }
 
@@ -235,7 +234,7 @@ export class LatencyPlot extends TimePlot {
         }
         ctx.globalAlpha = 1;
       }
-      ctx.fillStyle = color("high"); // failed: at the foot, with neither latency
+      ctx.fillStyle = color("high"); // failed requests are at the bottom, without latencies
       for (const i of this.shown("e2e")) if (this.failed(i)) ctx.fillRect(this.at(d.at[i], area) - 1, area.y + area.h - 10, 2, 10);
     });
     this.xAxis(pen);
@@ -386,7 +385,7 @@ export class SpreadPlot extends Plot {
       const x = this.x(p, area), width = ctx.measureText(text).width, left = Math.min(x - width / 2, area.x + area.w + 8 - width);
       ctx.fillStyle = color("line");
       ctx.fillRect(Math.round(x), area.y, 1, area.h);
-      if (left < end + 4) continue; // no room beside the label before it
+      if (left < end + 4) continue; // no room next to the previous label
       ctx.fillStyle = color("soft");
       ctx.textAlign = "left";
       ctx.fillText(text, left, area.y + area.h + 6);

@@ -1,4 +1,4 @@
-// Makes the tables of a comparison sort and filter.
+// Makes the tables of a comparison sortable and filterable.
 
 import { present } from "../page/plot";
 import { enhance } from "../page/tables";

@@ -118,6 +118,6 @@ background=`var(--${e})`,s.append(o,n),t?.append(s)}}var st=document.documentEle
 var g=JSON.parse(document.getElementById("data")?.textContent??"{}"),q=new A(g.running.length);try{let r=new _("latency",300,g,q),i=document.getElementById("lat\
 ency-log");i.addEventListener("change",()=>{r.log=i.checked,r.draw()}),g.embedding||new R("tokens",170,g,q),new B("running",170,g,q);let t=[["high","failed"]];g.
 steady.length&&t.push(["info","steady window (shaded)"]),g.profiled.length&&t.push(["k3","captured window (shaded)"]);let e=g.touched.some(n=>n>0)?[["k4","touch\
-ed by it: in no figure"]]:[];N("latency-keys",[...g.embedding?[]:[["k1","TTFT"]],["k0","E2E"],...e,...t]),x(g)&&N("tokens-keys",[["compute","busiest second"],["\
-k1","mean"]]),N("running-keys",[["host","under way, the most at one moment"],...g.embedding?[]:[["k0","in decode, mean"]],...t]),g.spreads.forEach(n=>new D("spr\
-ead-"+n.name,220,n)),document.querySelectorAll("main .scroll table").forEach(n=>G(n))}catch(r){J(r)}Y(()=>E.forEach(r=>r.draw()));})();
+ed by it, excluded from figures"]]:[];N("latency-keys",[...g.embedding?[]:[["k1","TTFT"]],["k0","E2E"],...e,...t]),x(g)&&N("tokens-keys",[["compute","busiest se\
+cond"],["k1","mean"]]),N("running-keys",[["host","under way, maximum"],...g.embedding?[]:[["k0","in decode, mean"]],...t]),g.spreads.forEach(n=>new D("spread-"+
+n.name,220,n)),document.querySelectorAll("main .scroll table").forEach(n=>G(n))}catch(r){J(r)}Y(()=>E.forEach(r=>r.draw()));})();

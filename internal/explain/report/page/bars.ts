@@ -1,4 +1,4 @@
-// Where each step's time goes, as stacked bars; and how long steps are.
+// Stacked bars of each step's time, and the lengths of steps.
 
 import { duration, percent } from "./format";
 import { legendKey, type Pen, type StepView, type Tip } from "./plot";
@@ -44,7 +44,7 @@ export class StepBars extends StepPlot {
     const from = Math.max(Math.floor(v.lo), 0), to = Math.min(Math.ceil(v.hi), this.grid.cols);
     const totals = [];
     for (let c = from; c < to; c++) totals.push(this.total(c));
-    // One extreme step must not flatten all others: it is cut, and marked.
+    // An extreme step is cut and marked, so that it does not flatten all others.
     const most = Math.max(...totals, 1), usual = quantile(totals, 0.9);
     const max = this.share ? 1 : most > 3 * usual && usual > 0 ? usual * 1.3 : most * 1.05;
     this.yAxis(pen, max, this.share ? percent : duration);
@@ -197,7 +197,7 @@ export function drawSteps(data: Data, view: StepView) {
   }
   if (document.getElementById("lengths")) {
     const lengths = new StepLengths(data, view), log = document.getElementById("lengths-log") as HTMLInputElement;
-    // Prefill beside decode: on a linear scale one of them would be a line at 0.
+    // On a linear scale decode would be a line at 0 next to prefill.
     lengths.log = log.checked = quantile(data.lengths.ns, 1) > 8 * quantile(data.lengths.ns, 0.5);
     log.addEventListener("change", () => {
       lengths.log = log.checked;

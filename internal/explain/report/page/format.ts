@@ -1,4 +1,4 @@
-// Numbers for people, with the same text as Go's internal/base/metric gives them.
+// Formats numbers exactly as Go's internal/base/metric does.
 
 /** Whole thousands apart. */
 export function groupDigits(s: string) {

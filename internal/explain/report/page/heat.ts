@@ -1,4 +1,4 @@
-// Heat maps of ranks × steps: the picture in which a late rank shows.
+// Heat maps of ranks × steps, which show late ranks.
 
 import { duration, signed } from "./format";
 import type { Pen, StepView, Tip } from "./plot";
@@ -73,7 +73,7 @@ export class HeatMap extends StepPlot {
     strip.style.background = this.both
       ? "linear-gradient(to right, var(--under), var(--cold), var(--warm), var(--hot))"
       : "linear-gradient(to right, var(--cold), var(--warm), var(--hot))";
-    // The scale ends where nearly all cells do: what lies beyond has its last colour, and is said.
+    // The scale covers nearly all cells; values beyond it get its last colour and are mentioned.
     const most = this.values.reduce((a, b) => Math.max(a, b), 0), least = this.values.reduce((a, b) => Math.min(a, b), 0), past = this.limit * 1.0005;
     const high = (this.both ? "+" : "") + duration(this.limit), low = this.both ? signed(-this.limit) : "0";
     el.replaceChildren(least < -past ? "≤ " + low : low, strip, most > past ? "≥ " + high : high);

@@ -34,7 +34,7 @@ export class MemoryPlot extends Plot {
 
   nearest(x: number) {
     const { at } = this.series[this.index], area = this.area();
-    let lo = 0, hi = at.length - 1; // points rise in time
+    let lo = 0, hi = at.length - 1; // points are sorted by time
     while (lo < hi) {
       const mid = (lo + hi) >> 1;
       if (this.x(area, at[mid]) < x) lo = mid + 1;

@@ -1,5 +1,5 @@
-// Starts everything. The state of the page stands in data attributes of <html>:
-// data-ready when all is drawn, data-error with the first thing that went wrong.
+// Starts the page. Its state is in data attributes of <html>: data-ready once everything is drawn, data-error with the
+// first error.
 
 import { drawSteps } from "./bars";
 import { drawMaps } from "./heat";
@@ -22,7 +22,7 @@ addEventListener("unhandledrejection", (e) => broken(e.reason));
 
 const data: Data = JSON.parse(document.getElementById("data")?.textContent ?? "{}");
 const view = new StepView(data.grid.cols);
-// A fault in one picture must not take the others with it.
+// An error in one plot must not affect the others.
 for (const part of [() => drawMaps(data, view), () => drawSteps(data, view), () => drawMemory(data),
   () => document.querySelectorAll("main .scroll table").forEach((t) => enhance(t as HTMLTableElement))]) {
   try {
@@ -32,7 +32,7 @@ for (const part of [() => drawMaps(data, view), () => drawSteps(data, view), () 
   }
 }
 
-// A link to what a finding speaks of marks it in the plots, too; the row that it leads to shows, whatever the filter.
+// A link of a finding also marks its cell in the plots; the linked row is shown whatever the filter.
 for (const link of (document.querySelectorAll("a[data-step]") as NodeListOf<HTMLElement>)) {
   link.addEventListener("click", () => {
     const map = document.querySelector(`${link.getAttribute("href")} canvas`);
@@ -59,7 +59,7 @@ for (const command of document.querySelectorAll(".command")) {
   copy.textContent = "copy";
   copy.setAttribute("aria-label", "copy " + command.textContent);
   copy.addEventListener("click", async () => {
-    getSelection()?.selectAllChildren(command); // where the clipboard is closed to us, a key copies it
+    getSelection()?.selectAllChildren(command); // without access to the clipboard, the user copies the selection
     await navigator.clipboard?.writeText(command.textContent ?? "").then(() => (copy.textContent = "copied"), () => {});
   });
   command.after(" ", copy);

@@ -1,6 +1,5 @@
-// The ground of all plots: a canvas with sharp pixels, colours from the style
-// sheet, a tooltip; and one view over steps that plots share, so that zooming
-// or pointing in one of them shows in all.
+// The base of all plots: a canvas with sharp pixels, colours from the style sheet and a tooltip; and a view over steps
+// shared by plots, so that zooming or pointing in one of them affects all.
 
 import { ticks } from "./format";
 
@@ -34,7 +33,7 @@ export function present(redraw: () => void): void {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
-    root.dataset.print = "1"; // as wide as paper, so that plots are drawn for it
+    root.dataset.print = "1"; // as wide as paper, so that plots fit it
     document.querySelectorAll("details").forEach((d) => (d.open = true));
     redraw();
   });
@@ -64,7 +63,7 @@ export class Plot {
     this.bottom = room.bottom ?? 22;
     this.canvas.style.height = height + "px";
     plots.push(this);
-    // In the next frame: on paper the height follows the width, and a size that changes while it is observed is an error.
+    // In the next frame: in print the height follows the width, and changing an observed size is an error.
     this.sizes = new ResizeObserver(() => requestAnimationFrame(() => this.canvas.clientWidth === this.width || this.draw()));
     this.sizes.observe(this.canvas);
   }

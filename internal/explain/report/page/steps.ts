@@ -1,5 +1,4 @@
-// Plots whose horizontal axis is the step: the ground they share, stacked bars
-// of where each step's time goes, and the length of steps.
+// Plots with steps on the horizontal axis: their base class, stacked bars of each step's time, and the lengths of steps.
 
 import { ticks } from "./format";
 import { type Area, hideTip, type Pen, Plot, showTip, type StepView, type Tip } from "./plot";

@@ -1,5 +1,4 @@
-// Tables come whole from Go; here they learn to sort, to filter, and to show
-// only their first rows until asked for more.
+// Adds sorting, filters, and a limit of visible rows to the tables written by Go.
 
 export const firstRows = 12;
 
@@ -8,7 +7,7 @@ export function enhance(table: HTMLTableElement) {
   const region = table.parentElement as HTMLElement;
   let open = rows.length <= firstRows + 3, filter = "", kind = "";
 
-  // Rows of several step kinds: one is chosen, at first the one that takes all steps together.
+  // Rows of several step kinds: one kind is shown, at first the rows over all steps.
   const kindAt = heads.findIndex((th) => th.textContent === "kind");
   const kinds = kindAt < 0 ? [] : [...new Set(rows.map((r) => r.cells[kindAt].textContent ?? ""))];
 
@@ -42,7 +41,7 @@ export function enhance(table: HTMLTableElement) {
   });
 
   heads.forEach((th, i) => {
-    if (!th.textContent) return; // bars: the figure beside them sorts
+    if (!th.textContent) return; // bars are sorted by the figure next to them
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = th.textContent;

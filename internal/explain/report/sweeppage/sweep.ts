@@ -1,5 +1,4 @@
-// The plots of a sweep: a panel for each figure, over one parameter, a line for
-// each combination of the others.
+// The plots of a sweep: a panel for each figure over one parameter, with a line for each combination of the others.
 
 import { digits3, duration, groupDigits, percent } from "../page/format";
 import { type Area, hideTip, type Pen, Plot, plots, present, showTip } from "../page/plot";
@@ -71,7 +70,7 @@ export class SweepPlot extends Plot {
     this.yAxis(pen, max, (v) => figureText(v, panel.unit));
     ctx.textBaseline = "top";
     ctx.textAlign = "center";
-    let end = -Infinity; // of the last label
+    let end = -Infinity; // end of the last label
     data.ticks.forEach((t, i) => {
       const x = this.x(t.at, area), half = ctx.measureText(t.text).width / 2;
       ctx.fillStyle = color(i === this.i ? "soft" : "line");
@@ -86,7 +85,7 @@ export class SweepPlot extends Plot {
       ctx.lineWidth = 2;
       ctx.setLineDash(seriesDash(s));
       ctx.beginPath();
-      let broken = true; // a figure that is not known leaves a gap
+      let broken = true; // an unknown figure leaves a gap
       line.forEach((v, i) => {
         if (v === null) return void (broken = true);
         const x = this.x(data.ticks[i].at, area);

@@ -29,7 +29,7 @@ import (
 // Main runs one child of the self test and returns its exit status.
 func Main(args []string) int {
 	if len(args) == 0 {
-		fmt.Fprintln(os.Stderr, "stepscope: this is a part of bench selftest, which starts it itself")
+		fmt.Fprintln(os.Stderr, "stepscope: this is a part of bench selftest and is started by it")
 		return 2
 	}
 	var err error

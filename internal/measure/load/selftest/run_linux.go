@@ -30,7 +30,7 @@ const (
 // Run measures how many streams this host's client times accurately.
 func Run(ctx context.Context, opt Options) (*Report, error) {
 	if len(opt.Command) == 0 {
-		return nil, errors.New("the self test does not know how to start its parts")
+		return nil, errors.New("the self test has no command to start its parts")
 	}
 	cores, err := TwoCores()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-var errOnlyLinux = errors.New("the self test needs Linux: its mock server keeps its schedule by epoll and timerfd")
+var errOnlyLinux = errors.New("the self test needs Linux: its mock server keeps its schedule with epoll and timerfd")
 
 // Main runs one child of the self test.
 func Main([]string) int {

@@ -130,7 +130,7 @@ func (r *Row) judge() {
 		r.Missed = append(r.Missed, fmt.Sprintf("%d requests failed: %s", r.Client.Failed, r.Client.Error))
 	}
 	if r.Shape.Period > 0 && t.Events == 0 {
-		r.Missed = append(r.Missed, "nothing could be compared: the machine paused all the time")
+		r.Missed = append(r.Missed, "nothing could be compared: the machine was paused throughout")
 	}
 	r.Met = len(r.Missed) == 0
 }

@@ -1,10 +1,9 @@
-// Package batch measures one batch of sequences of equal lengths: the latency of its prefill and of each decode step.
+// Package onebatch measures one batch of sequences of equal lengths on the ranks of this process, without a scheduler and
+// without a server, as SGLang's bench_one_batch does: the latency of its prefill and of each decode step.
 //
-// A [Bench] runs batches on the ranks of this process, without a scheduler and without a server, as SGLang's
-// bench_one_batch does. A [Server] sends a batch to a running server in one request, as bench_one_batch_server does.
-// Printed lines, result keys and trace names match those tools (sections 5.1 and 5.2 of SGLang's contract). Lengths are
-// in tokens, latencies in seconds.
-package batch
+// Printed lines, result keys and trace names match that tool (section 5.1 of SGLang's contract). Lengths are in tokens,
+// latencies in seconds. Package measure/batch does the same on a running server.
+package onebatch
 
 import (
 	"context"
@@ -15,38 +14,12 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/reference/engine"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
-
-// Case is one batch.
-type Case struct{ Batch, Input, Output int }
-
-// Name is the name of the batch's window, as SGLang names its files.
-func (c Case) Name() string {
-	return fmt.Sprintf("batch%d_input%d_output%d", c.Batch, c.Input, c.Output)
-}
-
-// Grid lists the lengths of the batches to run.
-type Grid struct{ Batches, Inputs, Outputs []int }
-
-// Cases returns all combinations, in the order of SGLang's tools.
-func (g Grid) Cases() []Case {
-	var out []Case
-	for _, b := range g.Batches {
-		for _, i := range g.Inputs {
-			for _, o := range g.Outputs {
-				out = append(out, Case{b, i, o})
-			}
-		}
-	}
-	return out
-}
-
-// Tokens is the number of tokens a batch has at its end.
-func (c Case) Tokens() int { return c.Batch * (c.Input + c.Output) }
 
 // Room limits the size of a batch.
 type Room struct {
@@ -55,7 +28,7 @@ type Room struct {
 }
 
 // Skip returns why a case cannot run, in SGLang's words, or "".
-func (r Room) Skip(c Case) string {
+func (r Room) Skip(c batch.Case) string {
 	what := fmt.Sprintf("skipping (%d, %d, %d) due to ", c.Batch, c.Input, c.Output)
 	switch n := c.Input + c.Output; {
 	case n > r.ContextLen:
@@ -69,7 +42,7 @@ func (r Room) Skip(c Case) string {
 }
 
 // blocks is the number of cache blocks that a sequence needs. Its last token is never computed.
-func blocks(c Case) int {
+func blocks(c batch.Case) int {
 	return (c.Input+c.Output-2)/model.BlockLen + 1
 }
 
@@ -88,7 +61,7 @@ type Bench struct {
 	Profile       *Profile // nil: none
 	Out           io.Writer
 	Warn          func(format string, args ...any)
-	Saved         func(c Case, stage, path string) // called for each trace; may be nil
+	Saved         func(c batch.Case, stage, path string) // called for each trace; may be nil
 
 	count   int64 // steps so far
 	sampler sample.Sampler
@@ -115,7 +88,7 @@ type Result struct {
 const someIDs = 10000
 
 // Random creates the prompts of a case, reproducible for a seed.
-func (b *Bench) Random(c Case) [][]int32 {
+func (b *Bench) Random(c batch.Case) [][]int32 {
 	rnd := rand.New(rand.NewPCG(b.Seed, uint64(c.Input)))
 	out := make([][]int32, c.Batch)
 	for i := range out {
@@ -127,16 +100,16 @@ func (b *Bench) Random(c Case) [][]int32 {
 }
 
 // batch is a case in progress.
-type batch struct {
+type running struct {
 	*Bench
-	Case
+	batch.Case
 	prompts [][]int32
 	tokens  [][]int32 // generated
 	blocks  [][]int32 // cache blocks of each sequence
 }
 
-func (b *Bench) start(c Case, prompts [][]int32) *batch {
-	u := &batch{Bench: b, Case: c, prompts: prompts, tokens: make([][]int32, c.Batch), blocks: make([][]int32, c.Batch)}
+func (b *Bench) start(c batch.Case, prompts [][]int32) *running {
+	u := &running{Bench: b, Case: c, prompts: prompts, tokens: make([][]int32, c.Batch), blocks: make([][]int32, c.Batch)}
 	each := blocks(c)
 	for i := range u.blocks {
 		for j := range each {
@@ -147,7 +120,7 @@ func (b *Bench) start(c Case, prompts [][]int32) *batch {
 }
 
 // forward runs a step. next returns the new tokens of a sequence and their position.
-func (u *batch) forward(mode model.Mode, next func(i int) (tokens []int32, at int)) ([][]float32, error) {
+func (u *running) forward(mode model.Mode, next func(i int) (tokens []int32, at int)) ([][]float32, error) {
 	b := &model.Batch{Mode: mode, Seqs: make([]model.Seq, u.Batch)}
 	for i := range b.Seqs {
 		tokens, at := next(i)
@@ -162,7 +135,7 @@ func (b *Bench) run(batch *model.Batch) ([][]float32, error) {
 }
 
 // take appends the most probable tokens to the output.
-func (u *batch) take(rows [][]float32) error {
+func (u *running) take(rows [][]float32) error {
 	for i, row := range rows {
 		c, err := u.sampler.Choose(sample.NewState(api.Sampling{}), row, sample.Want{})
 		if err != nil {
@@ -174,7 +147,7 @@ func (u *batch) take(rows [][]float32) error {
 }
 
 // prefill computes the prompts from position from on, on top of the cached prefix, and takes the first token.
-func (u *batch) prefill(from int) (rows [][]float32, err error) {
+func (u *running) prefill(from int) (rows [][]float32, err error) {
 	rows, err = u.forward(model.Extend, func(i int) ([]int32, int) { return u.prompts[i][from:], from })
 	if err == nil {
 		err = u.take(rows)
@@ -183,7 +156,7 @@ func (u *batch) prefill(from int) (rows [][]float32, err error) {
 }
 
 // decode computes the last token and takes the next.
-func (u *batch) decode() (rows [][]float32, err error) {
+func (u *running) decode() (rows [][]float32, err error) {
 	rows, err = u.forward(model.Decode, func(i int) ([]int32, int) {
 		n := len(u.tokens[i])
 		return u.tokens[i][n-1:], len(u.prompts[i]) + n - 1
@@ -200,7 +173,7 @@ const printed = 5
 // Run measures a case that fits. With prompts nil, it uses random ones. Each phase begins and ends with all devices
 // idle, because a step returns only when all ranks have finished it. If ctx ends, Run still prints the figures measured
 // so far.
-func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32) (*Result, error) {
+func (b *Bench) Run(ctx context.Context, name string, c batch.Case, prompts [][]int32) (*Result, error) {
 	if prompts == nil {
 		prompts = b.Random(c)
 	}
@@ -247,7 +220,7 @@ func (b *Bench) Run(ctx context.Context, name string, c Case, prompts [][]int32)
 }
 
 // decodes runs all decode steps. On error it also returns the latencies of the finished steps.
-func (u *batch) decodes(ctx context.Context) (latencies []float64, err error) {
+func (u *running) decodes(ctx context.Context) (latencies []float64, err error) {
 	steps := u.Output - 1
 	from, to := u.Profile.steps(u.Case)
 	if u.Profile.has(api.Decode) && to > steps {

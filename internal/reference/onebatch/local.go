@@ -1,4 +1,4 @@
-package batch
+package onebatch
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/progress"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/experiment"
 	"github.com/stepscope/stepscope/internal/reference/launch"
 	"github.com/stepscope/stepscope/internal/runs"
@@ -17,7 +18,7 @@ import (
 // Local is a batch benchmark on the ranks of this process.
 type Local struct {
 	Model launch.ModelArgs
-	Grid
+	batch.Grid
 	Name          string   // in each row of the results
 	Texts         []string // prompts; nil: random ones
 	LogDecodeStep int      // see Bench.LogDecodeStep
@@ -54,7 +55,7 @@ func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 	if len(prompts) > 0 {
 		l.Inputs = []int{longest(prompts)}
 	}
-	var cases []Case
+	var cases []batch.Case
 	seqs, tokens := 0, 0 // needed by the largest batch
 	room := Room{Capacity: m.Capacity, ContextLen: m.ContextLen}
 	for _, c := range l.Cases() {
@@ -83,7 +84,7 @@ func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 		return err
 	}
 	b.LogDecodeStep, b.Profile = l.LogDecodeStep, l.Profile
-	b.Saved = func(c Case, stage, path string) { keep.Trace(c.Name()+"_"+stage, path, firstRank(stage)) }
+	b.Saved = func(c batch.Case, stage, path string) { keep.Trace(c.Name()+"_"+stage, path, firstRank(stage)) }
 	fmt.Fprintln(l.Out, "Benchmark ...")
 	for _, c := range cases {
 		switch have := len(prompts); {
@@ -145,7 +146,7 @@ func (l *Local) Correct(ctx context.Context, cutLen int) error {
 		return err
 	}
 	defer m.Close()
-	c := Case{Batch: len(prompts), Input: longest(prompts), Output: l.Outputs[0]}
+	c := batch.Case{Batch: len(prompts), Input: longest(prompts), Output: l.Outputs[0]}
 	if why := (Room{Capacity: m.Capacity, ContextLen: m.ContextLen}).Skip(c); why != "" {
 		return errors.New(why)
 	}

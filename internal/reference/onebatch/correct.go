@@ -1,4 +1,4 @@
-package batch
+package onebatch
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stepscope/stepscope/internal/base/metric"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
@@ -33,7 +34,7 @@ var ErrDiffers = errors.New("prefill, extend and decode do not agree")
 
 // Check runs the test. The KV cache needs room for a batch as long as the longest prompt.
 func (b *Bench) Check(ctx context.Context, t Correct) error {
-	c := Case{Batch: len(t.Prompts), Output: t.Output}
+	c := batch.Case{Batch: len(t.Prompts), Output: t.Output}
 	for i, p := range t.Prompts {
 		if len(p) <= t.CutLen {
 			return fmt.Errorf("prompt %d has %d tokens: --cut-len %d must be less", i, len(p), t.CutLen)
@@ -94,7 +95,7 @@ func (w *way) keep(rows [][]float32) {
 }
 
 // generate computes the prompts in one or two pieces and then decodes.
-func (b *Bench) generate(ctx context.Context, c Case, t Correct, cut int) (*way, error) {
+func (b *Bench) generate(ctx context.Context, c batch.Case, t Correct, cut int) (*way, error) {
 	u := b.start(c, t.Prompts)
 	w := &way{tokens: u.tokens, logits: make([][][]float32, c.Batch)}
 	if cut > 0 {
@@ -125,7 +126,7 @@ func (b *Bench) generate(ctx context.Context, c Case, t Correct, cut int) (*way,
 }
 
 // atOnce computes each prompt together with its output, one sequence after the other.
-func (b *Bench) atOnce(t Correct, c Case, given *way) (*way, error) {
+func (b *Bench) atOnce(t Correct, c batch.Case, given *way) (*way, error) {
 	w := &way{tokens: make([][]int32, c.Batch), logits: make([][][]float32, c.Batch)}
 	u := b.start(c, t.Prompts)
 	for i, prompt := range t.Prompts {

@@ -1,13 +1,13 @@
-package batch_test
+package onebatch_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/reference/batch"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
+	"github.com/stepscope/stepscope/internal/reference/onebatch"
 )
 
 // TestCheck: ranks that compute rightly pass, and each kind of step that goes
@@ -44,11 +44,11 @@ func TestCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b, out := bench(t, 2)
 			b.Ranks = spoiled{b.Ranks, c.spoil}
-			err := b.Check(t.Context(), batch.Correct{
+			err := b.Check(t.Context(), onebatch.Correct{
 				Prompts: [][]int32{{256, 84, 104, 101, 32, 99}, {256, 65, 110, 110, 97, 32, 105, 115, 32}}, CutLen: c.cut, Output: c.output,
 				Text: func(ids []int32) string { return "the text" },
 			})
-			if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, batch.ErrDiffers) || !strings.Contains(err.Error(), c.want)) {
+			if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, onebatch.ErrDiffers) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 			if !strings.Contains(out.String(), c.says) {
@@ -62,7 +62,7 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	b, _ := bench(t, 1)
-	err := b.Check(t.Context(), batch.Correct{Prompts: [][]int32{{1, 2, 3}}, CutLen: 3, Output: 2})
+	err := b.Check(t.Context(), onebatch.Correct{Prompts: [][]int32{{1, 2, 3}}, CutLen: 3, Output: 2})
 	if err == nil || !strings.Contains(err.Error(), "prompt 0 has 3 tokens: --cut-len 3 must be less") {
 		t.Errorf("error %v", err)
 	}

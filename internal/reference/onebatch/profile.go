@@ -1,4 +1,4 @@
-package batch
+package onebatch
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepscope/stepscope/internal/api"
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/reference/engine"
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
@@ -40,7 +41,7 @@ func (p *Profile) has(stage string) bool { return p != nil && (p.Stage == stage 
 
 // steps returns the decode steps to record, as a half-open range. If there is only one decode step, half the output
 // length lies past it, so that step is recorded.
-func (p *Profile) steps(c Case) (from, to int) {
+func (p *Profile) steps(c batch.Case) (from, to int) {
 	if !p.has(api.Decode) {
 		return -1, -1
 	}
@@ -52,7 +53,7 @@ func (p *Profile) steps(c Case) (from, to int) {
 }
 
 // Path returns the file of a stage's trace.
-func (p *Profile) Path(c Case, stage string) string {
+func (p *Profile) Path(c batch.Case, stage string) string {
 	return filepath.Join(p.Dir, fmt.Sprintf("%s_%s_%s.trace.json.gz", p.Prefix, c.Name(), stage))
 }
 
@@ -61,12 +62,12 @@ type window struct {
 	ctx   context.Context // cancels reading the trace back
 	p     *Profile
 	b     *Bench
-	c     Case
+	c     batch.Case
 	stage string
 	rank  engine.Rank
 }
 
-func (p *Profile) begin(ctx context.Context, b *Bench, c Case, stage string) (*window, error) {
+func (p *Profile) begin(ctx context.Context, b *Bench, c batch.Case, stage string) (*window, error) {
 	if !p.has(stage) {
 		return nil, nil
 	}

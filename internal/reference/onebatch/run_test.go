@@ -1,9 +1,8 @@
-package batch_test
+package onebatch_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,12 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepscope/stepscope/internal/testing/jsontest"
+
 	"github.com/stepscope/stepscope/internal/api"
-	"github.com/stepscope/stepscope/internal/reference/batch"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/reference/engine"
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 	"github.com/stepscope/stepscope/internal/reference/launch"
+	"github.com/stepscope/stepscope/internal/reference/onebatch"
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 	"github.com/stepscope/stepscope/trace"
@@ -32,7 +34,7 @@ func args(tp int) launch.ModelArgs {
 }
 
 // bench makes a Bench on real ranks; what it prints is in out.
-func bench(t *testing.T, tp int) (b *batch.Bench, out *bytes.Buffer) {
+func bench(t *testing.T, tp int) (b *onebatch.Bench, out *bytes.Buffer) {
 	t.Helper()
 	m, err := launch.Open(args(tp), func(string) {})
 	if err != nil {
@@ -49,7 +51,7 @@ func bench(t *testing.T, tp int) (b *batch.Bench, out *bytes.Buffer) {
 		}
 	})
 	out = &bytes.Buffer{}
-	return &batch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: 7, Out: out, Warn: func(f string, a ...any) { fmt.Fprintf(out, "warning: "+f+"\n", a...) }}, out
+	return &onebatch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: 7, Out: out, Warn: func(f string, a ...any) { fmt.Fprintf(out, "warning: "+f+"\n", a...) }}, out
 }
 
 // TestTokens holds what a batch generates against what the engine gives each of
@@ -90,7 +92,7 @@ func TestTokens(t *testing.T) {
 
 // TestSkip: 4096 positions are 64 blocks.
 func TestSkip(t *testing.T) {
-	room := batch.Room{Capacity: 4096, ContextLen: 2048}
+	room := onebatch.Room{Capacity: 4096, ContextLen: 2048}
 	for _, c := range []struct {
 		batch.Case
 		want string // a part of the reason
@@ -145,7 +147,9 @@ func TestLines(t *testing.T) {
 	if got := masked(out.String()); got != lines {
 		t.Errorf("printed\n%s\nwant\n%s", got, lines)
 	}
-	keysAre(t, r, "run_name batch_size input_len output_len prefill_latency prefill_throughput median_decode_latency median_decode_throughput total_latency overall_throughput")
+	if got, err := jsontest.Keys(r); err != nil || got != "run_name batch_size input_len output_len prefill_latency prefill_throughput median_decode_latency median_decode_throughput total_latency overall_throughput" {
+		t.Errorf("keys %s, %v", got, err)
+	}
 	if got, want := r.OverallThroughput*r.TotalLatency, float64(2*(16+12)); got < want-0.01 || got > want+0.01 {
 		t.Errorf("total throughput × latency is %v tokens, want %v", got, want)
 	}
@@ -158,29 +162,8 @@ func TestLines(t *testing.T) {
 	if r, err = b.Run(t.Context(), "x", batch.Case{Batch: 1, Input: 16, Output: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	keysAre(t, r, "run_name batch_size input_len output_len prefill_latency prefill_throughput total_latency overall_throughput")
-}
-
-// keysAre compares the keys of a row, in their order.
-func keysAre(t *testing.T, row any, want string) {
-	t.Helper()
-	text, err := json.Marshal(row)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keys []string
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.Token() // {
-	for dec.More() {
-		key, _ := dec.Token()
-		keys = append(keys, fmt.Sprint(key))
-		var value any
-		if err := dec.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := strings.Join(keys, " "); got != want {
-		t.Errorf("keys\n%s\nwant\n%s", got, want)
+	if got, err := jsontest.Keys(r); err != nil || got != "run_name batch_size input_len output_len prefill_latency prefill_throughput total_latency overall_throughput" {
+		t.Errorf("keys %s, %v", got, err)
 	}
 }
 
@@ -188,19 +171,19 @@ func keysAre(t *testing.T, row any, want string) {
 func TestTraces(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		profile batch.Profile
+		profile onebatch.Profile
 		output  int
 		prefill int // steps in its trace
 		decode  int
 		warns   bool
 	}{
-		{"defaults", batch.Profile{Stage: "all", Start: -1, Steps: 1}, 8, 1, 1, false},
-		{"steps", batch.Profile{Stage: "all", Start: 2, Steps: 3}, 8, 1, 3, false},
-		{"prefill alone", batch.Profile{Stage: api.Prefill, Start: -1, Steps: 1}, 8, 1, 0, false},
-		{"decode alone", batch.Profile{Stage: api.Decode, Start: 0, Steps: 7}, 8, 0, 7, false},
-		{"the only decode step", batch.Profile{Stage: api.Decode, Start: -1, Steps: 1}, 2, 0, 1, false},
-		{"beyond the end", batch.Profile{Stage: api.Decode, Start: 5, Steps: 4}, 8, 0, 2, true},
-		{"behind the end", batch.Profile{Stage: api.Decode, Start: 9, Steps: 1}, 8, 0, 0, true},
+		{"defaults", onebatch.Profile{Stage: "all", Start: -1, Steps: 1}, 8, 1, 1, false},
+		{"steps", onebatch.Profile{Stage: "all", Start: 2, Steps: 3}, 8, 1, 3, false},
+		{"prefill alone", onebatch.Profile{Stage: api.Prefill, Start: -1, Steps: 1}, 8, 1, 0, false},
+		{"decode alone", onebatch.Profile{Stage: api.Decode, Start: 0, Steps: 7}, 8, 0, 7, false},
+		{"the only decode step", onebatch.Profile{Stage: api.Decode, Start: -1, Steps: 1}, 2, 0, 1, false},
+		{"beyond the end", onebatch.Profile{Stage: api.Decode, Start: 5, Steps: 4}, 8, 0, 2, true},
+		{"behind the end", onebatch.Profile{Stage: api.Decode, Start: 9, Steps: 1}, 8, 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, out := bench(t, 2)
@@ -258,7 +241,7 @@ func steady(t *testing.T, path, stage string, steps int) {
 
 // spoiled are ranks whose steps go wrong in one way.
 type spoiled struct {
-	whole batch.Ranks
+	whole onebatch.Ranks
 	spoil func(s sched.Step, rows [][]float32)
 }
 
@@ -283,7 +266,7 @@ func TestInterrupt(t *testing.T) {
 			}
 		}
 	}}
-	p := &batch.Profile{Dir: t.TempDir(), Prefix: "p", Stage: api.Decode, Start: 1, Steps: 5, CPU: true}
+	p := &onebatch.Profile{Dir: t.TempDir(), Prefix: "p", Stage: api.Decode, Start: 1, Steps: 5, CPU: true}
 	b.Profile = p
 	_, err := b.Run(ctx, "x", batch.Case{Batch: 1, Input: 8, Output: 9}, nil)
 	if !errors.Is(err, context.Canceled) {

@@ -1,11 +1,11 @@
-package batch_test
+package onebatch_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stepscope/stepscope/internal/reference/batch"
+	"github.com/stepscope/stepscope/internal/reference/onebatch"
 	"github.com/stepscope/stepscope/trace"
 )
 
@@ -35,7 +35,7 @@ func TestOperators(t *testing.T) {
 	span("gemm", trace.Kernel, 1, 70, 90, 2, 1)
 	span("Memcpy HtoD", trace.Memcpy, 1, 90, 95, 3, 2)
 
-	gpu := []batch.Operator{
+	gpu := []onebatch.Operator{
 		{Name: "gemm", Device: true, Calls: 2, SelfGPU: 50 * us, GPU: 50 * us},
 		{Name: "aten::linear", Shapes: "[[2, 4]]", Calls: 1, SelfCPU: 25 * us, CPU: 30 * us, SelfGPU: 30 * us, GPU: 30 * us},
 		{Name: "aten::linear", Shapes: "[[8, 4]]", Calls: 1, SelfCPU: 19 * us, CPU: 20 * us, SelfGPU: 20 * us, GPU: 20 * us},
@@ -44,14 +44,14 @@ func TestOperators(t *testing.T) {
 		{Name: "cudaLaunchKernel", Calls: 2, SelfCPU: 6 * us, CPU: 6 * us},
 		{Name: "cudaMemcpyAsync", Calls: 1, SelfCPU: 1 * us, CPU: 1 * us},
 	}
-	got := batch.Operators(&tr, true)
+	got := onebatch.Operators(&tr, true)
 	if !slices.Equal(got.Rows, gpu) {
 		t.Errorf("by device:\n%+v\nwant\n%+v", got.Rows, gpu)
 	}
 	if got.CPU != 100*us || got.GPU != 55*us {
 		t.Errorf("sums %d and %d ns", got.CPU, got.GPU)
 	}
-	if byCPU := batch.Operators(&tr, false).Rows; byCPU[0].Name != "step[DECODE bs=2]" || byCPU[1].Shapes != "[[2, 4]]" {
+	if byCPU := onebatch.Operators(&tr, false).Rows; byCPU[0].Name != "step[DECODE bs=2]" || byCPU[1].Shapes != "[[2, 4]]" {
 		t.Errorf("by CPU: %+v", byCPU)
 	}
 	text := got.String()

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/stepscope/stepscope/internal/base/tokenizer"
+	"github.com/stepscope/stepscope/internal/measure/batch"
 	"github.com/stepscope/stepscope/internal/measure/workload"
-	"github.com/stepscope/stepscope/internal/reference/batch"
 )
 
 // TestPrompts: each kind has the lengths that were asked for, and the same prompts
