@@ -69,7 +69,25 @@ const (
 
 // budgets limits each wing: lines of Go without tests and generated files, packages, and imports between its packages.
 // They are 5 % above the size of November 2026. A change that needs more raises its budget and says why.
-var budgets = map[string]struct{ lines, packages, imports int }{}
+var budgets = map[string]struct{ lines, packages, imports int }{
+	"api":       {3660, 3, 3},
+	"base":      {8770, 25, 8},
+	"bench":     {3920, 1, 0},
+	"capture":   {8760, 4, 2},
+	"cli":       {10860, 1, 0},
+	"cmd":       {20, 1, 0},
+	"docs":      {70, 1, 0},
+	"explain":   {33990, 23, 69},
+	"job":       {6220, 4, 4},
+	"measure":   {12770, 8, 10},
+	"reference": {32490, 29, 70},
+	"runs":      {2270, 1, 0},
+	"testing":   {3700, 12, 0},
+	"trace":     {2150, 1, 0},
+	"tracefile": {16550, 14, 25},
+	"view":      {6370, 5, 5},
+	"watch":     {3820, 2, 2},
+}
 
 // TestBudgets holds each wing against its budget.
 func TestBudgets(t *testing.T) {

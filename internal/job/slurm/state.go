@@ -20,7 +20,7 @@ type State struct {
 }
 
 // ErrUnknown means that Slurm has no record of a job.
-var ErrUnknown = errors.New("Slurm does not know the job")
+var ErrUnknown = errors.New("no such job in Slurm")
 
 // alive holds the states of pending and running jobs; all other states are final.
 var alive = map[string]bool{

@@ -142,5 +142,5 @@ func (s *Serving) shortfall(m *bench.Summary) string {
 			worst, at = share, i
 		}
 	}
-	return fmt.Sprintf("only %[2].1f %% of requests meet %[1]s", s.SLO[at].Key, 100*worst)
+	return fmt.Sprintf("only %.1[2]f %% of requests meet %[1]s", s.SLO[at].Key, 100*worst)
 }
