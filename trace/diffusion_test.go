@@ -2,8 +2,8 @@ package trace
 
 import "testing"
 
-// TestDiffusionSteps: the steps of a profiler are denoising steps in a file that SGLang's diffusion programs wrote, as
-// far as its name says so, and steps of nobody knows what in another.
+// TestDiffusionSteps: a profiler's steps are denoising steps if the file name says that SGLang's diffusion programs
+// wrote it, otherwise steps of unknown kind.
 func TestDiffusionSteps(t *testing.T) {
 	for path, want := range map[string]StepKind{
 		"/logs/5f0c3d1e-5_steps-global-rank0.trace.json.gz": Denoising,

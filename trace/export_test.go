@@ -3,8 +3,8 @@ package trace
 // StepForms counts the forms in the table of names.
 var StepForms = len(stepNames)
 
-// StepForm tries all forms on a name, without the gate, and gives the first
-// that fits: its number, its glob and what it is for; -1: none.
+// StepForm tries all forms on a name, without the gate, and returns the number, glob and purpose of the first that
+// fits; -1: none.
 func StepForm(name string) (form int, glob, use string) {
 	for i, n := range stepNames {
 		if n.re.MatchString(name) {
@@ -14,7 +14,7 @@ func StepForm(name string) (form int, glob, use string) {
 	return -1, "", ""
 }
 
-// StepGate is the number of the form that a name has by the gate; -1: none.
+// StepGate returns the number of the form that the gate selects for a name; -1: none.
 func StepGate(name string) int {
 	n, _ := find(name, around)
 	for i := range stepNames {

@@ -96,6 +96,8 @@ const (
 	NoteAligned
 	NoteClamped
 
+	NoteRunsOn  // Count GPU ops that end after a later op of their stream
+	NoteSetBack // Count API calls with an earlier correlation id than the call before; End is the largest distance, ns
 	NoteDevices // Count GPUs with kernels in one file
 
 	// Names: the stage in a file's name, and the steps of the other stage found in it.
@@ -147,7 +149,7 @@ var noteKinds = [numNoteKinds]struct {
 	NotePhaseUnknown:   {Warning, "events of unknown ph %s", Note.names},
 	NotePhaseMissing:   {Warning, "events without ph", nil},
 	NoteMemoryTime:     {Warning, "memory events without a usable ts", nil},
-	NoteNegative:       {Warning, "negative durations taken as 0", nil},
+	NoteNegative:       {Loss, "negative durations taken as 0", nil},
 	NoteDaysLong:       {Loss, "spans longer than 7 days dropped", nil},
 	NoteDaysLongNested: {Warning, "spans longer than 7 days taken as 0", nil},
 	NoteNoDur:          {Loss, "spans without a usable dur", nil},
@@ -179,6 +181,8 @@ var noteKinds = [numNoteKinds]struct {
 	NoteClamped:    {Warning, "%d events before the trace's base moved to it", Note.count},
 
 	NoteStageName: {Warning, "its name says %s, but it holds %s: the content decides", Note.names},
+	NoteRunsOn:    {Loss, "GPU ops that end after a later op of their stream: cut at its start", nil},
+	NoteSetBack:   {Loss, "the clock was set back while recording: API calls are out of order, times around them are wrong", nil},
 	NoteDevices:   {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
 	NoteUneven:    {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 

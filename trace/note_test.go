@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestNoteKinds holds that each kind has words, its own, and that they take
-// the figures which the kind has.
+// TestNoteKinds checks that each kind has a text of its own that uses the fields of the kind.
 func TestNoteKinds(t *testing.T) {
 	said := map[string]NoteKind{}
 	for k := NoNote + 1; k < numNoteKinds; k++ {
@@ -16,7 +15,7 @@ func TestNoteKinds(t *testing.T) {
 		if text == "" || strings.Contains(text, "%!") {
 			t.Errorf("kind %d: %q", k, text)
 		}
-		text = n.Severity().String() + ": " + text // what nsys says is a loss, or not
+		text = n.Severity().String() + ": " + text // nsys messages have two kinds: loss or not
 		if other, ok := said[text]; ok {
 			t.Errorf("kinds %d and %d both say %q", other, k, text)
 		}
@@ -24,7 +23,7 @@ func TestNoteKinds(t *testing.T) {
 	}
 }
 
-// names is how many a kind speaks of.
+// names returns the number of names that a kind mentions.
 func names(k NoteKind) int {
 	switch k {
 	case NotePart, NoteStageName:

@@ -81,12 +81,12 @@ func FuzzParseFileName(f *testing.F) {
 	f.Add("dp0_pp0_tp1_dcp0_ep1_rank1.1763750000123456789.pt", uint32(0), int32(5), int32(5), int32(5), uint8(2))
 	stages := []string{"", "EXTEND", "DECODE", "prefill", "decode"}
 	f.Fuzz(func(t *testing.T, id string, tp uint32, dp, pp, ep int32, stage uint8) {
-		ParseFileName(id) // whatever it says, it must not panic
+		ParseFileName(id) // it must never panic
 
 		const limit = 999_999_999
 		want := FileName{ID: id, Rank: at(int(tp%limit), max(int(dp%limit), -1), max(int(pp%limit), -1), max(int(ep%limit), -1)), Stage: stages[int(stage)%len(stages)]}
 		if strings.HasPrefix(id+"-", "merged-") || strings.ContainsAny(id, "\n\r") {
-			return // the merger's own names; no name of a file
+			return // the merger's own names, not file names
 		}
 		base := want.String()
 		got, ok := ParseFileName(base)

@@ -2,7 +2,7 @@ package trace
 
 import "testing"
 
-// TestHeldStage: a name is believed unless all steps speak against it.
+// TestHeldStage: the name is trusted unless all steps contradict it.
 func TestHeldStage(t *testing.T) {
 	for _, c := range []struct {
 		named       string

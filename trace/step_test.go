@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// example is a name with what it says, out of docs/formats/steps.md.
+// examples returns the step names of docs/formats/steps.md with their meanings.
 type example struct{ name, says string }
 
 func examples(t testing.TB) (list []example) {
@@ -26,7 +26,7 @@ func examples(t testing.TB) (list []example) {
 			continue
 		}
 		if len(lines)%2 != 0 {
-			t.Fatalf("not every name has its meaning: %q", block)
+			t.Fatalf("a name lacks its meaning: %q", block)
 		}
 		for i := 0; i < len(lines); i += 2 {
 			list = append(list, example{lines[i], strings.TrimPrefix(lines[i+1], "  ")})
@@ -35,8 +35,8 @@ func examples(t testing.TB) (list []example) {
 	return list
 }
 
-// TestStepExamples holds what is read from each name of the page, what becomes of
-// it in a redacted trace, and that the form's glob takes it.
+// TestStepExamples checks how each name of the page is parsed, how it is redacted, and that the glob of its form
+// matches it.
 func TestStepExamples(t *testing.T) {
 	shown := map[int]bool{}
 	for _, e := range examples(t) {
@@ -63,8 +63,7 @@ func TestStepExamples(t *testing.T) {
 	}
 }
 
-// TestNoSteps: warm-up, captures, what goes on around steps and broken names cut
-// nothing.
+// TestNoSteps: warm-up, captures, activity around steps and broken names are not steps.
 func TestNoSteps(t *testing.T) {
 	for _, name := range []string{
 		"", "step", "step[", "step[]", "step[decode bs=1]", "step[DECODE bs=x]", "scheduler.run_batch", "scheduler.process_batch_result",
@@ -72,12 +71,12 @@ func TestNoSteps(t *testing.T) {
 		"execute_context_2(6144)", "Optimizer.step#SGD.step", "ERROR step 3", "STAGE DenoisingStage", "[Executor] _forward_step 12",
 	} {
 		if got, ok := trace.ParseStep(name); ok {
-			t.Errorf("%q is no step, got %+v", name, got)
+			t.Errorf("%q is not a step, got %+v", name, got)
 		}
 	}
 }
 
-// says words a step as the page does.
+// says describes a step as the page does.
 func says(s trace.Step) string {
 	b := &strings.Builder{}
 	add := func(format string, of int, said bool) {
@@ -120,8 +119,8 @@ func globbed(glob, name string) bool {
 	return ok && err == nil
 }
 
-// FuzzStepGate holds the gate equal to the table without it, and every pattern
-// inside its glob.
+// FuzzStepGate checks that the gate selects the same form as the table without it, and that every pattern lies inside
+// its glob.
 func FuzzStepGate(f *testing.F) {
 	for _, e := range examples(f) {
 		f.Add(e.name)
@@ -143,8 +142,7 @@ func FuzzStepGate(f *testing.F) {
 	})
 }
 
-// others are annotations that are no steps, in about the shares in which a window
-// has them.
+// others are annotations that are not steps, in about the proportions of a window.
 var others = []string{
 	"nccl:all_reduce", "nccl:_all_gather_base", "gloo:broadcast", "model.layers.17.self_attn", "model.layers.17.mlp", "NCCL:ncclAllReduce",
 	"{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [4096, 14336]}, 'Inputs': [[7, 14336]]}",
@@ -152,7 +150,7 @@ var others = []string{
 	"Torch-Compiled Region: 0/1", "gpu_model_runner: forward", "execute_model", "predict_noise", "decode", "sample", "PyTorch Profiler (0)",
 }
 
-// BenchmarkParseStep reads a window's annotations: few are steps.
+// BenchmarkParseStep parses the annotations of a window, few of which are steps.
 func BenchmarkParseStep(b *testing.B) {
 	for _, c := range []struct {
 		what  string

@@ -37,7 +37,7 @@ func TestStrings(t *testing.T) {
 		}
 	}
 	if _, ok := s.Find("name"); ok {
-		t.Error("found what was never interned")
+		t.Error("found a string that was never interned")
 	}
 	if id, ok := s.Find(""); id != 0 || !ok {
 		t.Errorf("the empty string: %d, %v", id, ok)
@@ -46,7 +46,7 @@ func TestStrings(t *testing.T) {
 
 func TestStringsReplace(t *testing.T) {
 	var s Strings
-	const n = 3000 // replacing all fills the table anew
+	const n = 3000 // replacing all refills the table
 	for i := range n {
 		s.Intern(fmt.Appendf(nil, `a\/%d`, i))
 	}
@@ -64,14 +64,14 @@ func TestStringsReplace(t *testing.T) {
 	}
 	s.Replace(0, "x")
 	if s.Get(0) != "" {
-		t.Error("id 0 is not empty any more")
+		t.Error("id 0 is no longer empty")
 	}
 	if id := s.Intern([]byte("new")); id != n+1 || s.Get(id) != "new" {
 		t.Errorf("interned after Replace: %d, %q", id, s.Get(id))
 	}
 }
 
-// TestInternAllocates: nothing for a string that is known.
+// TestInternAllocates: a known string allocates nothing.
 func TestInternAllocates(t *testing.T) {
 	var s Strings
 	b := []byte("aten::mm")
@@ -81,7 +81,7 @@ func TestInternAllocates(t *testing.T) {
 	}
 }
 
-// Find is the id of s if it was interned.
+// Find returns the id of s if it was interned.
 func (t *Strings) Find(s string) (StringID, bool) {
 	if s == "" {
 		return 0, true

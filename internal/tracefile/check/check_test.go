@@ -127,7 +127,7 @@ func TestIncomplete(t *testing.T) {
 		name       string
 		files      []string
 		incomplete bool
-		want       string // stands in the text
+		want       string // expected in the text
 	}{
 		{"a rank short", []string{"id-TP-0.trace.json", whole, "id-TP-2.trace.json", strings.Replace(whole, `"rank": 0`, `"rank": 2`, 1)}, true, "TP01: no file of this rank"},
 		{"world larger", []string{"id-TP-0.trace.json", whole}, true, "rank 2: distributedInfo says 3 ranks"},
@@ -164,7 +164,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// TestStageName: a name that speaks against all steps of its file is said, and not shown.
+// TestStageName: a name that contradicts all steps of its file is reported and not used.
 func TestStageName(t *testing.T) {
 	step := func(mode string) string {
 		return `{"traceEvents": [{"ph":"X","cat":"user_annotation","name":"step[` + mode + ` bs=1]","pid":9,"tid":1,"ts":1,"dur":5}]}`

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// benchText is the file named by SCAN_FILE, else the first of the large traces
-// under STEPSCOPE_DATA, else 20 MB in the layout and the mixture of a real one.
+// benchText returns the file named by SCAN_FILE, else the first of the large traces under STEPSCOPE_DATA, else 20 MB
+// with the layout and mix of a real one.
 func benchText(b *testing.B) []byte {
 	b.Helper()
 	path := os.Getenv("SCAN_FILE")
@@ -38,8 +38,8 @@ func benchText(b *testing.B) []byte {
 	return text
 }
 
-// generated is a trace of at least size bytes: per kernel an op with shapes,
-// a launch, its flow, the kernel and the flow's end.
+// generated returns a trace of at least size bytes: per kernel an op with shapes, a launch, its flow, the kernel and
+// the flow's end.
 func generated(size int) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBrokenEvents: a text of nothing but broken events takes a time that goes with its length. From each of them on all
-// of it would be looked at otherwise.
+// TestBrokenEvents: a text of only broken events takes linear time. Without a budget, the scanner would look ahead
+// through the whole text from each of them.
 func TestBrokenEvents(t *testing.T) {
 	const n = 60_000
 	good := `{"ph":"X","name":"good","pid":1,"tid":1,"ts":1,"dur":1}`
@@ -35,7 +35,7 @@ func TestBrokenEvents(t *testing.T) {
 				t.Errorf("%+v", s.Stats)
 			}
 			if most := int64(guesses + guessShare*len(text) + 2*s.lim.guess); s.wasted > most {
-				t.Errorf("%d bytes were looked at in vain, over %d", s.wasted, most)
+				t.Errorf("%d bytes scanned in vain, over %d", s.wasted, most)
 			}
 			if events != 1 {
 				t.Errorf("%d events", events)

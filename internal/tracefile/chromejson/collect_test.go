@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// seen is an Event copied out: values as text, "" for a missing field.
+// seen is a copied Event: values as text, "" for a missing field.
 type seen struct {
 	Off                               int64
 	Ph                                byte
@@ -20,7 +20,7 @@ type seen struct {
 	durAt, idAt, argsAt               Field
 }
 
-// reading is all that a Scanner said of one text.
+// reading is the complete output of a Scanner for one text.
 type reading struct {
 	Events []seen
 	Meta   []pair
@@ -49,11 +49,10 @@ func copyEvent(e *Event) seen {
 	return s
 }
 
-// tiny are limits under which every element of more than a few bytes lies
-// across a block edge and does not fit the headroom.
+// tiny are limits under which every element of more than a few bytes crosses a block edge and exceeds the headroom.
 var tiny = limits{block: 7, headroom: 5, element: defaultLimits.element, guess: defaultLimits.guess}
 
-// collect reads a text to its end and checks what must hold for any text.
+// collect reads a text to its end and checks the invariants of any text.
 func collect(t testing.TB, r io.Reader, lim limits, general bool) reading {
 	t.Helper()
 	s := newScanner(r, lim)

@@ -13,20 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzScanner holds the fast way and the general one equal, whatever the text
-// and wherever the edges of blocks fall in it.
+// FuzzScanner checks that the fast and the general path give the same result for any text and any block edges.
 func FuzzScanner(f *testing.F) {
 	for i, c := range oddTexts {
 		f.Add([]byte(c.text), uint8(i), uint8(i*3))
 	}
 	f.Add(sample(f), uint8(100), uint8(40))
-	f.Add([]byte("["+strings.Repeat(span(gemmLine, "1", "2", `"External id": 1, "correlation": 2, "grid": [1]`)+",", 4)), uint8(100), uint8(200)) // have a shape
+	f.Add([]byte("["+strings.Repeat(span(gemmLine, "1", "2", `"External id": 1, "correlation": 2, "grid": [1]`)+",", 4)), uint8(100), uint8(200)) // with a shape
 	f.Fuzz(func(t *testing.T, text []byte, block, headroom uint8) {
 		if len(text) > 16<<10 {
 			return
 		}
 		lim := defaultLimits
-		if block%4 == 0 { // then elements are too large and guesses too short
+		if block%4 == 0 { // makes elements too large and guesses too short
 			lim.element, lim.guess = 200+int(headroom), 100
 		}
 		want := collect(t, bytes.NewReader(text), lim, true)
@@ -42,7 +41,7 @@ func FuzzScanner(f *testing.F) {
 			"one byte":     collect(t, iotest.OneByteReader(bytes.NewReader(text)), least, false),
 		} {
 			if want.Stats.Events == 0 && want.Stats.End.Offset == 0 {
-				got.Stats.Bytes, got.Stats.End.Lost = want.Stats.Bytes, want.Stats.End.Lost // no document: not read to its end
+				got.Stats.Bytes, got.Stats.End.Lost = want.Stats.Bytes, want.Stats.End.Lost // not a document: not read to its end
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s:\n got %+v\nwant %+v", name, got, want)
@@ -72,10 +71,10 @@ func jsonMembers(t *testing.T, object []byte) (keys []string, values []json.RawM
 	return keys, values
 }
 
-// validText is text with every broken byte replaced, as clean does it.
+// validText returns text with every broken byte replaced, as clean does it.
 func validText(b []byte) string { return string([]rune(string(b))) }
 
-// wantEvent is what encoding/json finds in an element.
+// wantEvent returns the event as encoding/json reads the element.
 func wantEvent(t *testing.T, raw []byte) seen {
 	t.Helper()
 	w := seen{Raw: validText(raw)}
@@ -125,7 +124,7 @@ func wantEvent(t *testing.T, raw []byte) seen {
 
 var placeInKnown = regexp.MustCompile(`@\d+ `)
 
-// FuzzAgainstJSON compares with encoding/json on what that accepts.
+// FuzzAgainstJSON compares with encoding/json on texts that it accepts.
 func FuzzAgainstJSON(f *testing.F) {
 	for _, c := range oddTexts {
 		if json.Valid([]byte(c.text)) {
@@ -134,7 +133,7 @@ func FuzzAgainstJSON(f *testing.F) {
 	}
 	f.Add(sample(f))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		// Nesting is bounded here, and keys are compared as written.
+		// Unlike encoding/json, nesting is bounded, and keys are compared as written.
 		if !json.Valid(text) || bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > maxDepth ||
 			bytes.Contains(text, []byte(`\u`)) {
 			return
@@ -200,7 +199,7 @@ func FuzzAgainstJSON(f *testing.F) {
 	})
 }
 
-// FuzzClean: what clean accepts comes out as JSON, and JSON comes out as it is.
+// FuzzClean: accepted text comes out as JSON, and JSON comes out unchanged.
 func FuzzClean(f *testing.F) {
 	for _, c := range oddTexts {
 		f.Add([]byte(c.text))
@@ -228,7 +227,7 @@ func FuzzClean(f *testing.F) {
 				t.Fatalf("the grammar takes %q for JSON", text[:n])
 			}
 		}
-		// What ends a number or a word is needed to know that it has ended.
+		// The byte after a number or a word is needed to know that it has ended.
 		if json.Valid(text) && n < 0 {
 			if c := bytes.TrimSpace(text)[0]; c == '{' || c == '[' || c == '"' {
 				t.Fatalf("valid JSON is refused: %d", n)
@@ -239,7 +238,7 @@ func FuzzClean(f *testing.F) {
 
 var decimalText = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE]([+-]?[0-9]+))?$`)
 
-// FuzzParseMicros compares with arithmetic of any precision.
+// FuzzParseMicros compares with arbitrary-precision arithmetic.
 func FuzzParseMicros(f *testing.F) {
 	for _, s := range []string{
 		"0", "-0.0005", "4436331679556.096", "1.2345", "1e3", "1.5E-06", "9223372036854774.999", "9223372036854775",
@@ -252,7 +251,7 @@ func FuzzParseMicros(f *testing.F) {
 		m := decimalText.FindStringSubmatch(s)
 		if m == nil {
 			if ok {
-				t.Fatalf("%q is no number but gives %d", s, got)
+				t.Fatalf("%q is not a number but gives %d", s, got)
 			}
 			return
 		}

@@ -10,9 +10,9 @@ import (
 	"testing/iotest"
 )
 
-// The same event in the three layouts that exist.
+// The same event in the three existing layouts.
 const (
-	// torch 2.11: several keys a line.
+	// torch 2.11: several keys per line.
 	torchLayout = `{
     "ph": "X", "cat": "kernel", "name": "gemm<\"a\">", "pid": 0, "tid": 7,
     "ts": 4436349795783.992, "dur": 7166.677,
@@ -20,7 +20,7 @@ const (
       "External id": 96,      "device": 0,      "stream": 7, "correlation": 234,      "grid": [24, 1, 1]
     }
   }`
-	// Current libkineto: a key a line.
+	// Current libkineto: one key per line.
 	kinetoLayout = `{
     "ph": "X",
     "cat": "kernel",
@@ -37,9 +37,9 @@ const (
         "grid": [24, 1, 1]
     }
 }`
-	// Python's json.dump, as merged and rewritten files have it.
+	// Python's json.dump, as used for merged and rewritten files.
 	pythonLayout = `{"ph": "X", "cat": "kernel", "name": "gemm<\"a\">", "pid": 0, "tid": 7, "ts": 4436349795783.992, "dur": 7166.677, "args": {"External id": 96, "device": 0, "stream": 7, "correlation": 234, "grid": [24, 1, 1]}}`
-	// Other writers leave out what can be, or put it where none expects it.
+	// Other writers omit optional fields, or put them in unusual places.
 	denseLayout = "{\"args\":{\"External id\":96,\"device\" :0,\r\n\"stream\":7,\"correlation\":\t234,\"grid\":[24, 1, 1]},\"dur\":7166.677,\"ts\":4436349795783.992,\"tid\":7,\"pid\":0,\"name\":\"gemm<\\\"a\\\">\",\"cat\":\"kernel\",\"ph\":\"X\"}"
 )
 
@@ -83,13 +83,13 @@ func TestLayouts(t *testing.T) {
 				t.Error("a grid is an integer")
 			}
 			if _, ok := e.ArgInt(ArgBytes); ok {
-				t.Error("bytes are not there")
+				t.Error("bytes are missing")
 			}
 		})
 	}
 }
 
-// TestFastIsTaken: what the fast way is made for does not go the slow one.
+// TestFastIsTaken: the layouts that the fast path is made for take it.
 func TestFastIsTaken(t *testing.T) {
 	var g grammar
 	var e Event

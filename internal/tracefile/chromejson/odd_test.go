@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sample is a real trace cut down to one event of each kind.
+// sample returns a real trace reduced to one event of each kind.
 func sample(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/kineto.json")
@@ -17,7 +17,7 @@ func sample(t testing.TB) []byte {
 	return b
 }
 
-// brief is an event on one line: ph|cat|name|pid|tid|ts|dur|id|args.
+// brief formats an event on one line: ph|cat|name|pid|tid|ts|dur|id|args.
 func brief(e seen) string {
 	ph := ""
 	if e.Ph != 0 {
@@ -26,7 +26,7 @@ func brief(e seen) string {
 	return strings.Join([]string{ph, e.Cat, e.Name, e.PID, e.TID, e.TS, e.Dur, e.ID, e.Args}, "|")
 }
 
-// kineto is an event in the layout of libkineto's writer.
+// kineto returns an event in the layout of libkineto's writer.
 func kineto(name, args string) string {
 	return "{\n    \"ph\": \"X\", \"cat\": \"c\", \"name\": \"" + name + "\", \"pid\": 1, \"tid\": 2,\n" +
 		"    \"ts\": 3.000, \"dur\": 4.000,\n    \"args\": {\n      " + args + "\n    }\n  }"
@@ -43,7 +43,7 @@ var oddTexts = []struct {
 	text   string
 	events []string // brief
 	meta   []string // key=value
-	stats  Stats    // of which the test fills in Events, Bytes, FirstSkip -1 and most of End
+	stats  Stats    // the test fills in Events, Bytes, FirstSkip -1 and most of End
 	reason string   // of End; empty: complete
 	after  int      // bytes after End.Offset
 }{
@@ -165,8 +165,8 @@ func equal(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestHugeArgs reads an event many times larger than a block, in both ways,
-// and one that is larger than any event may be.
+// TestHugeArgs reads an event many times larger than a block, on both paths, and one above the maximum size of an
+// event.
 func TestHugeArgs(t *testing.T) {
 	lim := limits{block: 64, headroom: 32, element: 4000, guess: 1000}
 	fits := within(kineto("a", `"stream": 7, "Concrete Inputs": "`+strings.Repeat("x", 3000)+`", "correlation": 9`), kineto("b", `"stream": 8`))

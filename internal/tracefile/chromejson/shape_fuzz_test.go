@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// shapedEvents are events as they follow each other in traces, for tests that change them.
+// shapedEvents are consecutive events of traces, for tests that modify them.
 var shapedEvents = []string{
 	span(gemmLine, "1.123", "5.5", `"External id": 7,      "queued": 0, "device": 0, "context": 1,      "stream": 7, "correlation": 20,      "grid": [1, 64, 1],      "block": [384, 1, 1],      "est. achieved occupancy %": 0`),
 	span(addLine, "1.5", "2.25", `"External id": 12,"Record function id": 0, "Input type": ["a\"b", "c\\"], "Input Dims": [[4, [1]], []], "Ev Idx": 34`),
@@ -20,15 +20,14 @@ var shapedEvents = []string{
 	span(addLine, "1.5", "2.25", `"x": {"bytes": 5, "y": [1, {"correlation": 6}]}, "correlation": "7", "External id": 1e3, "bytes": 1.5`),
 }
 
-// numberForms is what may stand where a number stood.
+// numberForms are texts that may replace a number.
 var numberForms = []string{
 	"", "0", "1", "-1", "00", "01", "-0", "12345678901234567890", "1.5", "1.", ".5", "1e3", "1E+3", "-", "null", "true", `"1"`, `"a\"1"`,
 	"NaN", "[1]", "[1, 2]", `{"bytes": 3}`, " 1", "1 ", "1\n", "1,", `1, "bytes": 2`, `1, "correlation": 22`, "1}", "1]", "é", "\x01", "\\",
 }
 
-// TestShapesWithOtherNumbers: each number of an event is replaced by everything that may
-// stand there, and each byte by others, after the event's shape is known; and each
-// is read as the general way reads it.
+// TestShapesWithOtherNumbers: after the event's shape is known, each of its numbers is replaced by every valid form,
+// and each byte by others; the result must match the general path.
 func TestShapesWithOtherNumbers(t *testing.T) {
 	for _, event := range shapedEvents {
 		var all []string
@@ -64,8 +63,8 @@ func sameAsGeneral(t *testing.T, text string) {
 	}
 }
 
-// FuzzShapes: an event, then the same with a few bytes changed, any number of times:
-// each is read as the general way reads it. edits are triples: where, what to do, a byte.
+// FuzzShapes: an event, then the same with a few bytes changed, repeatedly; the result must match the general path.
+// edits are triples: place, operation, byte.
 func FuzzShapes(f *testing.F) {
 	for _, e := range shapedEvents {
 		f.Add([]byte(e), []byte{200, 0, '7', 180, 1, '5', 255, 2, 0, 130, 3, 7, 150, 3, 20})
@@ -87,7 +86,7 @@ func FuzzShapes(f *testing.F) {
 		for ; len(edits) >= 3; edits = edits[3:] {
 			at := int(edits[0]) * len(event) / 256
 			add(edited(event, at, edits[1], edits[2]))
-			if edits[1]&0x80 != 0 { // further edits are of the edited one
+			if edits[1]&0x80 != 0 { // further edits apply to the edited one
 				event = edited(event, at, edits[1], edits[2])
 			}
 			if len(event) == 0 {
@@ -99,7 +98,7 @@ func FuzzShapes(f *testing.F) {
 	})
 }
 
-// edited is the event with something done at a place of it.
+// edited returns the event with one operation applied at a place.
 func edited(event []byte, at int, what, with byte) []byte {
 	put := func(to int, s string) []byte {
 		return append(append(bytes.Clone(event[:at]), s...), event[to:]...)
@@ -112,7 +111,7 @@ func edited(event []byte, at int, what, with byte) []byte {
 	case 2:
 		return put(at+1, "")
 	}
-	// The number that stands there, or the next one.
+	// The number there, or the next one.
 	for at < len(event) && event[at]-'0' > 9 {
 		at++
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// span is an event as torch 2.11 writes it; line is what precedes its time.
+// span returns an event as torch 2.11 writes it; line precedes its time.
 func span(line, ts, dur, args string) string {
 	return "{\n    \"ph\": \"X\", " + line + ",\n    \"ts\": " + ts + ", \"dur\": " + dur + ",\n    \"args\": {\n      " + args + "\n    }\n  }"
 }
@@ -22,8 +22,7 @@ const (
 	addLine  = `"cat": "cpu_op", "name": "aten::add", "pid": 9, "tid": 9`
 )
 
-// TestShapes: which events count as of one shape (the first two only make it
-// known), and that they are read as the general way reads them.
+// TestShapes: which events share a shape (the first two only introduce it), and that they read as on the general path.
 func TestShapes(t *testing.T) {
 	gemm := func(ext, corr, grid, occupancy int) string {
 		return span(gemmLine, fmt.Sprintf("%d.123", ext), "5.5", fmt.Sprintf(gemmArgs, ext, corr, grid, occupancy))
@@ -35,7 +34,7 @@ func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		events []string
-		want   []int // which shape, in order of first use; 0: none
+		want   []int // shape number, in order of first use; 0: none
 	}{
 		{
 			"kernels: from the third on",
@@ -127,8 +126,7 @@ func shapesOf(t *testing.T, r io.Reader) (all []int) {
 	}
 }
 
-// TestShapesOfRealTraces: most events of a capture are read by their shape, as
-// the general way reads them.
+// TestShapesOfRealTraces: most events of a capture are read by their shape, with the result of the general path.
 func TestShapesOfRealTraces(t *testing.T) {
 	files, _ := filepath.Glob("../../../testdata/traces/[cgs]*s*/*TP-0*")
 	if len(files) == 0 {
@@ -161,7 +159,7 @@ func TestShapesOfRealTraces(t *testing.T) {
 	}
 }
 
-// TestShapesAreBounded: a trace of nothing but new names costs little memory.
+// TestShapesAreBounded: a trace of only new names costs little memory.
 func TestShapesAreBounded(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString(`[`)

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// gzipped packs each part as a member of its own.
+// gzipped compresses each part as a gzip member.
 func gzipped(parts ...string) string {
 	var b bytes.Buffer
 	for _, p := range parts {
@@ -24,7 +24,7 @@ func gzipped(parts ...string) string {
 	return b.String()
 }
 
-// named is a member whose header has all there can be.
+// named returns a member whose header has every optional field.
 func named(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,7 +33,7 @@ func named(t testing.TB, text string) string {
 	_, _ = w.Write([]byte(text))
 	_ = w.Close()
 	file := b.Bytes()
-	file[3] |= 2 // and a checksum of it, which nobody looks at
+	file[3] |= 2 // and its checksum, which is ignored
 	at := bytes.Index(file, []byte("of a test\x00")) + len("of a test\x00")
 	return string(file[:at]) + "\x12\x34" + string(file[at:])
 }
@@ -135,7 +135,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// failing gives some text and then an error.
+// failing returns some text and then an error.
 type failing struct {
 	text string
 	err  error
@@ -168,14 +168,14 @@ func TestReadErrors(t *testing.T) {
 		}
 		src.Close()
 	}
-	// A reader that never gets on does not hang the scan.
+	// A reader that makes no progress does not hang the scan.
 	got := collect(t, &failing{text: "[", err: nil}, defaultLimits, false)
 	if end := got.Stats.End; end.Complete || !strings.Contains(end.Reason, io.ErrNoProgress.Error()) {
 		t.Errorf("no progress: %+v", end)
 	}
 }
 
-// TestCloseEarly: Close returns though most of the text is unread.
+// TestCloseEarly: Close returns even if most of the text is unread.
 func TestCloseEarly(t *testing.T) {
 	s := newScanner(strings.NewReader("["+strings.Repeat(`{"ph":"B"},`, 1000)), tiny)
 	if kind, err := s.Next(); kind != EventToken || err != nil {

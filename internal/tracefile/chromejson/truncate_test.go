@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// checkPrefix compares the reading of a prefix of a text with that of the
-// whole: every event that lies in it, none besides, and an end that says so.
+// checkPrefix compares the reading of a prefix with that of the whole text: exactly the events inside it, and an end
+// that reports the cut.
 func checkPrefix(t *testing.T, got, whole reading, n int) {
 	t.Helper()
 	want, end := 0, int64(0)

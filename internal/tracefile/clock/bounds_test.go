@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// meetings are collectives of two ranks on one clock: each is late by up to skew, in turns
-// or always the second, and both leave once a transfer of least to least+jitter is done.
+// meetings returns collectives of two ranks on one clock: each rank is late by up to skew, alternately or always the
+// second, and both leave once a transfer of least to least+jitter is done.
 func meetings(seed uint64, n int, step, skew, least, jitter int64, turns bool) (a, b []Event) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	for i := range int64(n) {
@@ -24,10 +24,9 @@ func meetings(seed uint64, n int, step, skew, least, jitter int64, turns bool) (
 	return a, b
 }
 
-// TestBoundKnown: the clock of the second is set off and drifts. The bounds hold the truth
-// everywhere, and are as narrow as theory says: as what a collective takes once all have
-// come, on either side, if each rank is the last in turn; on the side of a rank that is
-// always the last, by its least lateness more.
+// TestBoundKnown: the second clock is offset and drifts. The bounds contain the truth everywhere and are as narrow as
+// theory predicts: if each rank is last in turn, the duration of a collective after all have arrived, on either side;
+// on the side of a rank that is always last, its least lateness more.
 func TestBoundKnown(t *testing.T) {
 	const least = 12_000
 	for _, c := range []struct {
@@ -48,7 +47,7 @@ func TestBoundKnown(t *testing.T) {
 			set := func(at int64) int64 { return at + c.offset + int64(math.Round(c.drift*float64(at-b[0].End))) }
 			off[i].Start, off[i].End = set(b[i].Start), set(b[i].End)
 		}
-		truth := func(at int64) int64 { // what to add to the second's clock
+		truth := func(at int64) int64 { // correction of the second clock
 			x := float64(at - b[0].End - c.offset)
 			return -c.offset - int64(math.Round(c.drift*x/(1+c.drift)))
 		}
@@ -59,7 +58,7 @@ func TestBoundKnown(t *testing.T) {
 		}
 		want := int64(least)
 		if !c.turns {
-			want += 300_000 / 100 // of so many some are hardly late
+			want += 300_000 / 100 // among so many, some are hardly late
 		}
 		for _, i := range []int{50, 1_000, 2_000, 3_950} {
 			at := off[i].Start
@@ -75,21 +74,21 @@ func TestBoundKnown(t *testing.T) {
 	}
 }
 
-// TestBoundBrute compares with all corners of what is allowed, each where two limits meet,
-// and with lines at random.
+// TestBoundBrute compares with all corners of the allowed region, each at the intersection of two limits, and with
+// random lines.
 func TestBoundBrute(t *testing.T) {
 	feasible, narrowed := 0, 0
 	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		a, b := meetings(seed, 2+rng.IntN(12), 1_000_000_000, 400_000, 1+rng.Int64N(200_000), 1+rng.Int64N(100_000), seed%2 == 0)
-		for i := range b { // clocks that wander: often no line is allowed
+		for i := range b { // wandering clocks: often no line is allowed
 			by := int64(float64(rng.Int64N(600_000)) * float64(seed%5) / 4)
 			b[i].Start, b[i].End = b[i].Start+by, b[i].End+by
 		}
 		b = moved(b, 1_000_000, 0)
 		got, ok := Bound(a, b)
 
-		type limit struct{ x, y float64 } // y is above or below the line at x
+		type limit struct{ x, y float64 } // whether y is above or below the line at x
 		base := b[0].End
 		var above, below []limit
 		for i := range b {
@@ -156,8 +155,7 @@ func TestBoundBrute(t *testing.T) {
 	}
 }
 
-// TestBoundNone: a clock that jumps, or collectives that are not the same, are allowed by
-// no line; without any all is allowed.
+// TestBoundNone: no line fits a clock that jumps or collectives that do not match; without collectives every line fits.
 func TestBoundNone(t *testing.T) {
 	a, b := meetings(2, 400, 1_000_000, 100_000, 12_000, 3_000, true)
 	jumped := slices.Concat(b[:200], moved(b[200:], 40_000, 0))
@@ -165,14 +163,14 @@ func TestBoundNone(t *testing.T) {
 		t.Error("a clock that jumps by 40 µs is allowed")
 	}
 	if _, ok := Bound(a, slices.Concat(b[:200], moved(b[200:], 10_000, 0))); !ok {
-		t.Error("10 µs, less than a collective takes, are not")
+		t.Error("a jump of 10 µs, less than a collective takes, is not allowed")
 	}
 	if _, ok := Bound(a[:399], b[1:]); ok {
-		t.Error("collectives beside the next ones are allowed")
+		t.Error("collectives matched with the next ones are allowed")
 	}
 	b1, ok := Bound(nil, nil)
 	if lo, hi := b1.At(0); !ok || lo != math.MinInt64 || hi != math.MaxInt64 {
-		t.Error("no collectives, but bounds")
+		t.Error("bounds without collectives")
 	}
 }
 

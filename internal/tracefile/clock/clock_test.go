@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// run makes the collectives of n ranks: steps of uneven length, arrivals that
-// differ by up to skew, ends that differ by about jitter.
+// run returns the collectives of n ranks: steps of uneven length, arrivals that differ by up to skew, ends that differ
+// by about jitter.
 func run(seed uint64, ranks, n int, step, skew, jitter int64) [][]Event {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	out := make([][]Event, ranks)
@@ -39,20 +39,20 @@ func moved(events []Event, by int64, drift float64) []Event {
 	return out
 }
 
-// TestLastAlwaysTheSame: when it is always the same rank that comes last, no collective
-// shows by how much later the other one leaves, or sooner. The uncertainty allows for
-// it: by what the last takes to leave, and by the way over the network where that is known.
+// TestLastAlwaysTheSame: if the same rank always arrives last, no collective shows how much later or earlier the other
+// one leaves. The uncertainty allows for it: by the time the last takes to leave, and by the network latency where it
+// is known.
 func TestLastAlwaysTheSame(t *testing.T) {
 	const by, way = 250_000_000, 60_000
 	for _, c := range []struct {
 		name        string
-		last, other int64 // ns until they leave, once the last has come
+		last, other int64 // ns until they leave, after the last arrival
 		rtt         int64
 		most        int64 // uncertainty
 	}{
-		// A ring: what the last has brought comes back to it only then.
+		// A ring: the last rank's contribution returns to it only then.
 		{"the last leaves last", 2 * way, way, 0, 3 * way},
-		// Who comes last has all there is, and leaves when it has sent its own.
+		// The last rank has all data, and leaves once it has sent its own.
 		{"the last leaves first", 5_000, way, 2*way + 20_000, 3 * way},
 	} {
 		rng := rand.New(rand.NewPCG(3, 3))
@@ -72,8 +72,7 @@ func TestLastAlwaysTheSame(t *testing.T) {
 	}
 }
 
-// TestUncertainty: an offset is not more uncertain than what collectives allow, and is
-// needed where they forbid that there is none.
+// TestUncertainty: an offset is no more uncertain than the collectives allow, and is needed if they rule out zero.
 func TestUncertainty(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -93,8 +92,8 @@ func TestUncertainty(t *testing.T) {
 	}
 }
 
-// TestLeavingVaries: the ends say now this and now that, by more than what single
-// collectives leave open; the offset is one that all allow.
+// TestLeavingVaries: the ends fluctuate by more than single collectives leave open; the offset is one that all of them
+// allow.
 func TestLeavingVaries(t *testing.T) {
 	const by = 250_000_000
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -122,7 +121,7 @@ func TestEstimate(t *testing.T) {
 		name   string
 		by     int64
 		n      int
-		from   int // the other's window opens so many collectives later
+		from   int // the other's window opens this many collectives later
 		broken bool
 	}{
 		{"same clock", 0, 500, 0, false},
@@ -157,7 +156,7 @@ func TestEstimate(t *testing.T) {
 
 func TestEstimateDrift(t *testing.T) {
 	r := run(3, 2, 3000, 1_000_000, 300_000, 2_000) // about 4.5 s
-	const drift = 40e-6                             // 40 µs a second
+	const drift = 40e-6                             // 40 µs per second
 	other := moved(r[1], 1_000_000, drift)
 	s, err := Estimate(r[0], other)
 	if err != nil {
@@ -173,11 +172,11 @@ func TestEstimateDrift(t *testing.T) {
 	}
 }
 
-// Collectives that are not the same must not give a shift.
+// Collectives that do not match must not give a shift.
 func TestEstimateRefuses(t *testing.T) {
 	a, b := run(1, 1, 400, 400_000, 1000, 2_000)[0], run(2, 1, 400, 400_000, 1000, 2_000)[0]
 	if s, err := Estimate(a, b); !errors.Is(err, ErrMismatch) {
-		t.Errorf("strangers: %+v, %v", s, err)
+		t.Errorf("unrelated: %+v, %v", s, err)
 	}
 	if _, err := Estimate(a[:7], a[:7]); !errors.Is(err, ErrFew) {
 		t.Errorf("seven: %v", err)
@@ -190,11 +189,11 @@ func TestEstimateRefuses(t *testing.T) {
 		t.Errorf("nothing in common: %v", err)
 	}
 	if _, err := Estimate(nil, nil); !errors.Is(err, ErrFew) {
-		t.Errorf("nothing: %v", err)
+		t.Errorf("no collectives: %v", err)
 	}
 }
 
-// Ranks that share nothing with the first are reached over those that do.
+// Ranks that share nothing with the first are aligned through those that do.
 func TestAlign(t *testing.T) {
 	const by1, by2 = 1_000_000, -4_000_000
 	first := run(5, 3, 200, 400_000, 200_000, 1_000)  // ranks 0, 1, 2

@@ -34,8 +34,8 @@ func load(t *testing.T, set set.Set) []*trace.Trace {
 	return ts
 }
 
-// stepWork describes each step of a trace by what an analysis takes from it:
-// the work on the GPU that its launches started, and its CPU spans.
+// stepWork describes each step of a trace by the inputs of an analysis: the GPU work that its launches started, and its
+// CPU spans.
 func stepWork(t *testing.T, tr *trace.Trace) []string {
 	t.Helper()
 	var steps []trace.Span
@@ -106,7 +106,7 @@ func TestStepsKeepTheirWork(t *testing.T) {
 					t.Errorf("rank %d: %+v", i, tr.Source)
 				}
 			}
-			// Merged in one go, the ranks are the same.
+			// Cut and merged at once, the ranks are the same.
 			path := filepath.Join(t.TempDir(), "m.json.gz")
 			if _, err := p.Merged(context.Background(), path, merge.Options{ProfileID: "x"}); err != nil {
 				t.Fatal(err)
@@ -172,7 +172,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestStages: the steps of a rank's stages are counted through.
+// TestStages: step numbers run on through the stages of a rank.
 func TestStages(t *testing.T) {
 	for _, c := range []struct {
 		first, last int

@@ -13,9 +13,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestPerfettoImports opens a written file in Perfetto's own importer: it shows
-// the spans that it shows of the original, every arrow is there, and nothing is
-// complained of but slices that overlap in the recording already.
+// TestPerfettoImports opens a written file in Perfetto's own importer: it shows the spans of the original and every
+// arrow, and complains only about slices that already overlap in the recording.
 func TestPerfettoImports(t *testing.T) {
 	ui := os.Getenv("PFTRACE_UI")
 	if ui == "" {

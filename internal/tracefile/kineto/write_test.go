@@ -22,8 +22,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// plain is a table without indices, so that two can be compared: a line for
-// each span with all it refers to.
+// plain is a table without indices, for comparisons: a line for each span with everything it refers to.
 type plain struct {
 	Source trace.Source
 	Spans  []string
@@ -111,7 +110,7 @@ func rewritten(t testing.TB, id string, traces []*trace.Trace) set.Set {
 	return find(t, dir)
 }
 
-// realSets are the captures of the repository.
+// realSets returns the captures of the repository.
 func realSets(t *testing.T) []string {
 	dirs, err := filepath.Glob("../../../testdata/traces/*")
 	if err != nil || len(dirs) == 0 {
@@ -120,8 +119,7 @@ func realSets(t *testing.T) []string {
 	return dirs
 }
 
-// What is read of a written file is what was read of the original, and so is
-// what the analysis says.
+// A written file reads back as the original, and gives the same analysis.
 func TestReadAgain(t *testing.T) {
 	for _, dir := range realSets(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -141,7 +139,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// explained is the analysis without what names the files.
+// explained returns the analysis without file names.
 func explained(t *testing.T, traces []*trace.Trace) *result.Report {
 	t.Helper()
 	for _, tr := range traces {
@@ -157,8 +155,7 @@ func explained(t *testing.T, traces []*trace.Trace) *result.Report {
 	return r
 }
 
-// A merged file of written ranks comes apart into the same ranks, and a window
-// cut of them has the same spans.
+// A merged file of written ranks splits into the same ranks, and a window cut from them has the same spans.
 func TestMergeCutAndCheck(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"graph_work", "stacks"} {
@@ -209,9 +206,9 @@ func TestMergeCutAndCheck(t *testing.T) {
 				t.Errorf("clocks %v, bases %v; want %v, %v", a.Clocks, a.Bases, b.Clocks, b.Bases)
 			}
 			for i, f := range b.Files {
-				delete(f.Category, "ac2g") // Kineto draws arrows with one end, too
+				delete(f.Category, "ac2g") // Kineto also draws arrows with one end
 				delete(a.Files[i].Category, "ac2g")
-				delete(f.Category, "none") // names of rows, the two marks of the window
+				delete(f.Category, "none") // row names, and the two marks of the window
 				delete(a.Files[i].Category, "none")
 				if g := a.Files[i]; !reflect.DeepEqual(g.Category, f.Category) || !reflect.DeepEqual(g.Steps, f.Steps) || len(g.Odd) > 0 {
 					t.Errorf("%s: %v %v %v, want %v %v", g.Label, g.Category, g.Steps, g.Odd, f.Category, f.Steps)
@@ -255,7 +252,7 @@ func TestOddTrace(t *testing.T) {
 	same(t, got, tr)
 }
 
-// TestLayout holds the bytes: libkineto's, so that readers take their fast way.
+// TestLayout checks the bytes: libkineto's layout, so that readers take their fast path.
 func TestLayout(t *testing.T) {
 	tr := &trace.Trace{Source: trace.Source{Device: "H200", BaseNS: 1000}}
 	name := func(s string) trace.StringID { return tr.Strings.Intern([]byte(s)) }
@@ -277,7 +274,7 @@ func TestLayout(t *testing.T) {
 		t.Errorf("got\n%s", b.String())
 	}
 	if !json.Valid(b.Bytes()) {
-		t.Error("no JSON")
+		t.Error("not JSON")
 	}
 }
 
@@ -299,7 +296,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
-// FuzzRoundTrip writes what the reader makes of any text; the reader takes it back.
+// FuzzRoundTrip writes the reader's result for any text; reading it back gives the same.
 func FuzzRoundTrip(f *testing.F) {
 	sample, err := os.ReadFile("../chromejson/testdata/kineto.json")
 	if err != nil {
@@ -339,7 +336,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// BenchmarkWrite writes a real trace, over and over.
+// BenchmarkWrite writes a real trace repeatedly.
 func BenchmarkWrite(b *testing.B) {
 	tr := readAll(b, find(b, "../../../testdata/traces/compute_skew"))[0]
 	var n counter

@@ -16,8 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// longSet makes files whose events repeat: gzip members one after another, so
-// that a long file costs little to make.
+// longSet creates files whose events repeat: consecutive gzip members, so that a long file is cheap to create.
 func longSet(t *testing.T, files, members int) set.Set {
 	t.Helper()
 	member := func(text string) []byte {
@@ -31,7 +30,7 @@ func longSet(t *testing.T, files, members int) set.Set {
 	for i := range 4000 {
 		fmt.Fprintf(&events, "{\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", \"pid\": 0, \"tid\": 7,\n    \"ts\": %d.500, \"dur\": 2.000,\n    \"args\": {\n      \"External id\": %d,\"correlation\": %d, \"grid\": [%d, 1, 1]\n    }\n  },\n", i, i+1, i+1, i)
 	}
-	head, body, foot := member(`{"baseTimeNanoseconds": 1, "traceEvents": [`), member(events.String()), member(`{"ph": "i", "pid": 1, "ts": 1}]}`)
+	head, body := member(`{"baseTimeNanoseconds": 1, "traceEvents": [`), member(events.String())
 	dir := t.TempDir()
 	for i := range files {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("long-TP-%d.trace.json.gz", i)))
@@ -42,7 +41,7 @@ func longSet(t *testing.T, files, members int) set.Set {
 		for range members {
 			_, _ = f.Write(body)
 		}
-		_, _ = f.Write(foot)
+		_, _ = f.Write(member(fmt.Sprintf(`{"ph": "i", "pid": %d, "ts": 1}]}`, i+1))) // identical files would count as copies
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -50,8 +49,7 @@ func longSet(t *testing.T, files, members int) set.Set {
 	return find(t, dir)
 }
 
-// heapOf is the memory of the process after f, in bytes, of what the runtime
-// asked of the system.
+// heapOf returns the heap that the runtime holds from the system after f, in bytes.
 func heapOf(f func()) uint64 {
 	runtime.GC()
 	f()
@@ -96,9 +94,9 @@ func TestPerfettoMemoryBounded(t *testing.T) {
 	}
 }
 
-// A spool gives back what was put in, sorted, whether it fits in memory or not.
+// A spool returns its records sorted, whether they fit in memory or not.
 func TestSpool(t *testing.T) {
-	for _, n := range []int{0, 1000, 200_000} { // the last is more than a run
+	for _, n := range []int{0, 1000, 200_000} { // the last is larger than a run
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
 		s := spool{path: filepath.Join(t.TempDir(), "out")}
 		pad := bytes.Repeat([]byte("x"), 100)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fullDisk takes so many bytes, and no more.
+// fullDisk accepts a limited number of bytes.
 type fullDisk struct{ left int }
 
 func (d *fullDisk) Write(p []byte) (int, error) {
@@ -19,7 +19,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFullDisk: the first error is the one that is told, not that others were stopped because of it.
+// TestFullDisk: the first error is reported, not the cancellations that it causes.
 func TestFullDisk(t *testing.T) {
 	set := longSet(t, 2, 1)
 	for name, write := range map[string]func(*merger, context.Context, io.Writer) error{

@@ -14,8 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// document is a trace as encoding/json reads it: the slow way, independent of
-// the code under test. Numbers keep their text.
+// document is a trace as encoding/json reads it: slow, but independent of the code under test. Numbers keep their text.
 type document struct {
 	Events []map[string]any
 	Meta   map[string]json.RawMessage
@@ -28,7 +27,7 @@ func parse(t *testing.T, text []byte) document {
 	return d
 }
 
-// members decodes the events of a trace, and gives what stands beside them.
+// members decodes the events of a trace, and returns the other members.
 func members(t *testing.T, text []byte, events any) map[string]json.RawMessage {
 	t.Helper()
 	meta := map[string]json.RawMessage{}
@@ -69,12 +68,12 @@ func find(t *testing.T, paths ...string) set.Set {
 	return sets[0]
 }
 
-// testSet is a set of real files in the repository.
+// testSet returns a set of real files in the repository.
 func testSet(t *testing.T, name string) set.Set {
 	return find(t, filepath.Join("..", "..", "..", "testdata", "traces", name))
 }
 
-// write makes files NAME: TEXT and gives their paths.
+// write creates files NAME: TEXT and returns their paths.
 func write(t *testing.T, files ...string) (dir string, paths []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -109,7 +108,7 @@ func stepscope(t *testing.T, d document) set.Merged {
 	return m
 }
 
-// span is a line of traceEvents.
+// span returns a line of traceEvents.
 func span(pid int, ts string, name string) string {
 	return fmt.Sprintf(`{"ph": "X", "cat": "cpu_op", "name": %q, "pid": %d, "tid": 1, "ts": %s, "dur": 1.000, "args": {"External id": 5}}`, name, pid, ts)
 }

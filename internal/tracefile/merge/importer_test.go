@@ -12,9 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// TestPerfettoImports opens a merged file in Perfetto's own importer: nothing
-// is dropped but slices that overlap in the input already, and every arrow
-// stays within its rank.
+// TestPerfettoImports opens a merged file in Perfetto's own importer: it drops only slices that already overlap in the
+// input, and every arrow stays within its rank.
 func TestPerfettoImports(t *testing.T) {
 	ui := os.Getenv("PFTRACE_UI")
 	if ui == "" {

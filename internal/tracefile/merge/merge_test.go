@@ -17,8 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// restore undoes the merge on one event by the rules of docs/formats, written
-// anew here, and tells which file it came from.
+// restore undoes the merge of one event by the rules of docs/formats, implemented independently, and returns its file.
 func restore(t *testing.T, m set.Merged, e map[string]any) int {
 	t.Helper()
 	pid := e["pid"].(string)
@@ -54,8 +53,7 @@ func restore(t *testing.T, m set.Merged, e map[string]any) int {
 	return -1
 }
 
-// canonical is an event as text that does not depend on the order of its
-// fields. Sort indices are compared by TestRowOrder.
+// canonical formats an event independently of the order of its fields. Sort indices are compared by TestRowOrder.
 func canonical(t *testing.T, e map[string]any) string {
 	t.Helper()
 	e["pid"] = fmt.Sprint(e["pid"])
@@ -109,8 +107,7 @@ func TestEveryEventOnce(t *testing.T) {
 	}
 }
 
-// One s and one f of the same category, name and id are one arrow to Perfetto,
-// whatever their pids.
+// Perfetto joins an s and an f of the same category, name and id into one arrow, whatever their pids.
 func TestFlowsStayInTheirRank(t *testing.T) {
 	for _, name := range []string{"graphs", "stacks"} {
 		d, _ := merged(t, testSet(t, name), Options{})
@@ -157,8 +154,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// The output depends neither on the order in which files are given nor on the
-// number of cores.
+// The output depends neither on the order of the input files nor on the number of cores.
 func TestSameBytesAlways(t *testing.T) {
 	files := testSet(t, "graphs").Files
 	run := func(procs int, order ...int) []byte {
@@ -181,7 +177,7 @@ func TestSameBytesAlways(t *testing.T) {
 	}
 }
 
-// TestStages: the stages of a rank are one rank's rows, and ids of one do not meet the other's.
+// TestStages: the stages of a rank share its rows, and their ids do not collide.
 func TestStages(t *testing.T) {
 	_, paths := write(t,
 		"id-TP-0-EXTEND.trace.json", traceOf("", span(9, "1", "a")),
@@ -240,7 +236,7 @@ func TestBrokenInputs(t *testing.T) {
 	}
 }
 
-// A file cut anywhere gives its whole events, and a merged file that is whole.
+// A file truncated anywhere contributes its whole events, and the merged file is complete.
 func TestTruncatedAtEveryByte(t *testing.T) {
 	events := []string{span(9, "1", "a"), span(9, "2", "b"), `{"ph": "s", "id": 3, "pid": 9, "tid": 1, "ts": 2.5, "cat": "ac2g", "name": "ac2g"}`}
 	text := traceOf(`"baseTimeNanoseconds": 7, `, events...)
@@ -286,7 +282,7 @@ func TestMissingRanks(t *testing.T) {
 	}
 }
 
-// Names that count as distributedInfo does are not asked twice for the same ranks.
+// If names count ranks as distributedInfo does, each missing rank is reported once.
 func TestMissingOfMany(t *testing.T) {
 	dir, _ := write(t, "run_rank-3.trace.json", traceOf(`"distributedInfo": {"rank": 3, "world_size": 9}, `, span(9, "1", "a")))
 	d, _ := merged(t, find(t, dir), Options{})
@@ -303,7 +299,7 @@ func TestMissingOfMany(t *testing.T) {
 	}
 }
 
-// A merged file holds all ranks, though its distributedInfo is of one.
+// A merged file contains all ranks, although its distributedInfo comes from one.
 func TestMergedLacksNothing(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := File(context.Background(), testSet(t, "graph_work"), filepath.Join(dir, "any.json.gz"), Options{}); err != nil {
@@ -348,7 +344,7 @@ func TestNothingHalfWritten(t *testing.T) {
 	left(dir, 2)
 }
 
-// A reader that goes away ends the merge with its error.
+// A reader that disconnects ends the merge with its error.
 func TestWriteError(t *testing.T) {
 	_, err := To(context.Background(), testSet(t, "graphs"), failing{}, Options{})
 	if !errors.Is(err, os.ErrClosed) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
-// packet is what this test reads of a Perfetto TracePacket.
+// packet holds the fields of a Perfetto TracePacket that this test reads.
 type packet struct {
 	ts, track, kind uint64
 	flows           []uint64
@@ -83,7 +83,7 @@ func TestPerfetto(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := map[any]int{}
-			arrows := 0 // kernels whose launch is recorded
+			arrows := 0 // kernels with a recorded launch
 			for _, f := range set.Files {
 				launches := map[string]bool{}
 				events := parse(t, packedtest.Read(t, f.Path)).Events
@@ -133,8 +133,8 @@ func TestPerfetto(t *testing.T) {
 	}
 }
 
-// checkNesting reads the events as Perfetto does: by time, else by place. No
-// track may end what did not begin.
+// checkNesting reads the events as Perfetto does: by time, then by position. No track may end a slice that did not
+// begin.
 func checkNesting(t *testing.T, list []packet) {
 	t.Helper()
 	slices.SortStableFunc(list, func(a, b packet) int { return cmp.Compare(a.ts, b.ts) })

@@ -10,13 +10,13 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// slice is an event in libkineto's layout, which may have a shape.
+// slice returns an event in libkineto's layout, which may have a shape.
 func slice(cat, name, args string) string {
 	return "{\n    \"ph\": \"X\", \"cat\": \"" + cat + "\", \"name\": \"" + name + "\", \"pid\": 0, \"tid\": 7,\n    \"ts\": 1.5, \"dur\": 2,\n    \"args\": {\n      " + args + "\n    }\n  }"
 }
 
-// TestShapes: what is written of a slice's shape and numbers is what is written of its
-// text, whichever members end its args and whatever their numbers.
+// TestShapes: writing a slice by its shape and numbers gives the same as writing it from its text, whichever members
+// end its args and whatever their numbers.
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		name, args string // args with numbers for %d
@@ -46,7 +46,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// compareShapes writes the slices of a trace by their shapes and by their texts.
+// compareShapes writes the slices of a trace by shape and from their text, and compares.
 func compareShapes(t *testing.T, text string, want bool) {
 	t.Helper()
 	s := chromejson.NewScanner(strings.NewReader(text))

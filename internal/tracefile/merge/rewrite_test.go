@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rewritten is what a rewriter makes of the events in text.
+// rewritten returns the rewriter's output for the events in text.
 func rewritten(t *testing.T, w *rewriter, text string) []string {
 	t.Helper()
 	s := chromejson.NewScanner(strings.NewReader("[" + text + "]"))
@@ -114,8 +114,7 @@ func TestIDMapReversible(t *testing.T) {
 	}
 }
 
-// What the rewriter makes of any event that can be read is JSON, and what it
-// did not have to change is the same.
+// For any readable event the rewriter writes JSON, and changes only the fields that it must.
 func FuzzRewrite(f *testing.F) {
 	f.Add([]byte(span(9, "1.5", "a")), int64(1500), 3)
 	f.Add([]byte("{\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7,\n    \"ts\": 1.500, \"dur\": 2.000,\n    \"args\": {\n      \"External id\": 3,\"correlation\": 20\n    }\n  }"), int64(0), 2)
@@ -148,21 +147,21 @@ func FuzzRewrite(f *testing.F) {
 				t.Fatalf("%v:\n%s\n%s", err, raw, got)
 			}
 			if twice(raw) {
-				continue // of equal keys the first is rewritten, the last is read here
+				continue // of equal keys, the rewriter changes the first, and encoding/json reads the last
 			}
 			checkFields(t, &w, raw, in, out)
 		}
 	})
 }
 
-// twice tells whether a key may stand twice in the event, by a rough count.
+// twice reports whether a key may occur twice in the event, by a rough count.
 func twice(raw []byte) bool {
 	for _, key := range []string{"pid", "ts", "id", "args", "correlation", "External id", "ph", "name", "cat", "sort_index", "wait_on_cuda_event_record_corr_id"} {
 		if bytes.Count(raw, []byte(`"`+key+`"`)) > 1 {
 			return true
 		}
 	}
-	return bytes.Contains(raw, []byte(`\u`)) // may spell any key
+	return bytes.Contains(raw, []byte(`\u`)) // may encode any key
 }
 
 func checkFields(t *testing.T, w *rewriter, raw []byte, in, out map[string]json.RawMessage) {
@@ -180,7 +179,7 @@ func checkFields(t *testing.T, w *rewriter, raw []byte, in, out map[string]json.
 				if n, ok := chromejson.ParseInt(out[key]); ok {
 					k, id := w.ids.Split(n)
 					if text := fmt.Sprint(id); k != w.index || text != string(v) {
-						if string(v) != string(out[key]) { // of counters and names ids stay
+						if string(v) != string(out[key]) { // ids of counters and names stay
 							t.Fatalf("id %s became %s", v, out[key])
 						}
 					}

@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
-// A merge beside other work writes what it writes alone, and rests after each
-// piece: text is read, rewritten and compressed, so three times for each.
+// A throttled merge writes the same output, and rests after each piece: text is read, rewritten and compressed, so
+// three times for each.
 func TestRest(t *testing.T) {
 	set := longSet(t, 2, 3)
 	var alone, beside bytes.Buffer

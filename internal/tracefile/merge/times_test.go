@@ -75,7 +75,7 @@ func TestBases(t *testing.T) {
 
 var tsField = regexp.MustCompile(`"ts": ([0-9.]+)`)
 
-// shifted copies a set with the clocks of some files moved and hosts named.
+// shifted copies a set, moves the clocks of some files and names hosts.
 func shifted(t *testing.T, set set.Set, ns map[int]int64, hosts bool) set.Set {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func shifted(t *testing.T, set set.Set, ns map[int]int64, hosts bool) set.Set {
 
 func TestClocks(t *testing.T) {
 	t.Parallel()
-	const by = 7_654_321 // ns: odd, so that shifted names the host node1
+	const by = 7_654_321 // ns: odd numbers make shifted name the host node1
 	tests := []struct {
 		name    string
 		align   Align
@@ -121,7 +121,7 @@ func TestClocks(t *testing.T) {
 	for _, name := range []string{"graphs", "stacks", "balanced"} {
 		rows := tests
 		if name == "balanced" {
-			rows = tests[2:3] // long: of files without graphs one row
+			rows = tests[2:3] // slow: for files without graphs one row is enough
 		}
 		for _, tt := range rows {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestClocks(t *testing.T) {
 					}
 				}
 				if name != "graphs" {
-					return // one set is enough to see what was done to the events
+					return // one set is enough to check the events
 				}
 				type head struct { // without the arguments, which are most of an event
 					Name, PID any
@@ -173,7 +173,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// Real ranks of one host are left alone.
+// Real ranks of one host stay unchanged.
 func TestClocksOfOneHost(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"graphs", "balanced", "compute_skew", "graph_work", "stacks"} {

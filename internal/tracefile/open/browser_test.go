@@ -25,7 +25,7 @@ var screenshots = flag.String("screenshots", "", "write pictures of the page's s
 //go:embed testdata/perfetto.html
 var perfettoHTML string
 
-// received is what the stand-in for Perfetto got.
+// received is the data that the stand-in for Perfetto received.
 type received struct {
 	SHA256   string
 	Bytes    int
@@ -61,11 +61,11 @@ func fakePerfetto(t *testing.T, loaded <-chan struct{}) (address string, got <-c
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
-	// Another host name than the page's: Perfetto is another site.
+	// A host name other than the page's: Perfetto is another site.
 	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1), posts
 }
 
-// binaryTrace writes n bytes that no text decoding leaves as they are.
+// binaryTrace writes n bytes that any text decoding would change.
 func binaryTrace(t *testing.T, n int) (path, digest string) {
 	t.Helper()
 	data := make([]byte, n)
@@ -78,7 +78,7 @@ func binaryTrace(t *testing.T, n int) (path, digest string) {
 	return path, hex.EncodeToString(sum[:])
 }
 
-// within fails the test when nothing comes.
+// within fails the test after a timeout.
 func within[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
@@ -96,7 +96,7 @@ func closed() chan struct{} {
 	return c
 }
 
-// TestBrowser: with pop-ups allowed, the printed address alone hands the trace over.
+// TestBrowser: with pop-ups allowed, opening the printed address hands the trace over without a click.
 func TestBrowser(t *testing.T) {
 	file, digest := binaryTrace(t, 5<<20+3)
 	ui, got := fakePerfetto(t, closed())
@@ -124,7 +124,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// TestBrowserClick: a browser that blocks pop-ups asks for one click; Perfetto may take its time.
+// TestBrowserClick: a browser that blocks pop-ups needs one click; Perfetto may be slow.
 func TestBrowserClick(t *testing.T) {
 	file, digest := binaryTrace(t, 100_000)
 	loaded := make(chan struct{})
@@ -180,7 +180,7 @@ func TestBrowserNoAnswer(t *testing.T) {
 	}
 }
 
-// TestBrowserTriesAgain: a closed tab, then a file that is gone, then all is well.
+// TestBrowserTriesAgain: retries after a closed tab and a missing file succeed.
 func TestBrowserTriesAgain(t *testing.T) {
 	file, digest := binaryTrace(t, 100_000)
 	loaded := make(chan struct{})
@@ -190,10 +190,10 @@ func TestBrowserTriesAgain(t *testing.T) {
 	b := browsertest.Open(t, s.url)
 	b.Wait(`document.getElementById("read")?.className === "done"`)
 
-	// The page keeps its tab to itself, so the test takes it at window.open.
+	// The page hides its tab, so the test intercepts window.open.
 	b.Eval(`{const real = window.open; window.open = (...a) => window.opened = real.apply(window, a)}
 		document.getElementById("go").click()`, true)
-	// A tab that is just opening may ignore it, also when it seems closed already.
+	// A tab that is just opening may ignore it, even if it already appears closed.
 	b.Wait(`(opened.close(), document.getElementById("status").textContent.includes("was closed before"))`)
 	failed(t, b, "was closed before")
 

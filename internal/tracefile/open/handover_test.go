@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// A serving is a Serve under test.
+// serving is a Serve under test.
 type serving struct {
 	url    string
 	cancel context.CancelFunc
-	ended  chan error // Serve's answer
+	ended  chan error // Serve's result
 }
 
 // serve starts Serve and waits for its address.
@@ -46,7 +46,7 @@ func traceFile(t *testing.T, content string) string {
 	return path
 }
 
-// ask sends one request; edit may change it first.
+// ask sends one request; edit may modify it.
 func ask(t *testing.T, method, url, body string, edit func(*http.Request)) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -83,7 +83,7 @@ func TestRequests(t *testing.T) {
 		name, method, url, body string
 		edit                    func(*http.Request)
 		status                  int
-		want                    string // in the body
+		want                    string // expected in the body
 	}{
 		{"page", "GET", s.url, "", nil, 200, "Open in Perfetto"},
 		{"page escapes the title", "GET", s.url, "", nil, 200, "<h1>&lt;b&gt;&#34;run&#34; &amp; co&lt;/b&gt;</h1>"},
@@ -155,7 +155,7 @@ func TestHeaders(t *testing.T) {
 		"Content-Type":        "application/octet-stream",
 		"Content-Length":      "1",
 		"Content-Disposition": "attachment; filename=merged-7.trace.json.gz",
-		"Content-Encoding":    "", // else the browser would unpack it on the way
+		"Content-Encoding":    "", // otherwise the browser would decompress it
 	}
 	for k, v := range want {
 		if got := res.Header.Get(k); got != v {
@@ -179,7 +179,7 @@ func TestDoneEndsServe(t *testing.T) {
 
 func TestLinger(t *testing.T) {
 	s := serve(t, Options{File: traceFile(t, "x"), Linger: time.Hour})
-	for range 2 { // a second report does no harm
+	for range 2 { // a second report is harmless
 		ask(t, "POST", s.url+"report", `{"state":"done"}`, nil)
 	}
 	if res, _ := ask(t, "GET", s.url, "", nil); res.StatusCode != 200 {
@@ -219,7 +219,7 @@ func TestTraceVanishes(t *testing.T) {
 	}
 }
 
-// TestBadFiles: what cannot be handed over is said before a socket is opened.
+// TestBadFiles: unusable files are reported before a socket is opened.
 func TestBadFiles(t *testing.T) {
 	dir := t.TempDir()
 	tests := []struct{ name, file, want string }{
@@ -228,7 +228,7 @@ func TestBadFiles(t *testing.T) {
 		{"directory", dir, "it is a directory"},
 		{"device", os.DevNull, "not a regular file"},
 	}
-	if os.Getuid() != 0 { // root may read everything
+	if os.Getuid() != 0 { // root can read everything
 		secret := traceFile(t, "x")
 		if err := os.Chmod(secret, 0); err != nil {
 			t.Fatal(err)

@@ -67,7 +67,7 @@ func TestLinkDropsFromTheEnd(t *testing.T) {
 	if len(kept)+got.dropped != 100 || len(kept) == 0 {
 		t.Errorf("kept %d, dropped %d of 100", len(kept), got.dropped)
 	}
-	// One more command needs 250 characters and its frame: the link must be full up to that, and not beyond.
+	// One more command needs 250 characters and its frame: the link must be filled up to that limit.
 	if len(got.url) > maxLink || len(got.url) < maxLink-320 {
 		t.Errorf("link has %d bytes, limit %d", len(got.url), maxLink)
 	}

@@ -73,7 +73,7 @@ func TestPinsOfManyRanks(t *testing.T) {
 	}
 }
 
-// TestRowPattern runs the patterns where they will run: Go's regexp has no lookahead.
+// TestRowPattern runs the patterns in JavaScript: Go's regexp has no lookahead.
 func TestRowPattern(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -92,7 +92,7 @@ func TestRowPattern(t *testing.T) {
 	}{
 		{rows("[TP00]"), "[TP00] 0 12 > stream 7  7", true},              // SGLang's merge, JSON
 		{rows("TP00"), "python3 [TP00] GPU 0 100001 > stream 7 7", true}, // label in the process name
-		{rows("TP00"), "TP00 > GPU 0 > stream 7", true},                  // groups of a .pftrace
+		{rows("TP00"), "TP00 > GPU 0 > stream 7", true},                  // groups in a .pftrace
 		{rows("TP00"), "TP00 > GPU 0 > stream 7 (7)", true},
 		{rows("TP00"), "[TP00-DP01] 0 12 > stream 7  7", false},
 		{rows("TP00-DP01"), "[TP00-DP01] 0 12 > stream 7  7", true},
@@ -119,14 +119,14 @@ func TestRowPattern(t *testing.T) {
 	}
 }
 
-// TestStepsSQL runs the query on the part of Perfetto's schema that it uses.
+// TestStepsSQL runs the query on the parts of Perfetto's schema that it uses.
 func TestStepsSQL(t *testing.T) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1) // each connection would have a memory of its own
+	db.SetMaxOpenConns(1) // otherwise each connection has a memory of its own
 	if _, err := db.Exec(`
 		create table slice(id, ts, dur, name, category, track_id);
 		create table track(id, name, parent_id);

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// benchTrace returns a function that writes a step as a Kineto trace has it:
-// 64 operators, each with two children, of which one launches a kernel; 256
-// slices with the arguments usual there.
+// benchTrace returns a function that writes a step like one of a Kineto trace: 64 operators, each with two children,
+// one of which launches a kernel; 256 slices with the usual arguments.
 func benchTrace(w *Writer) (step func()) {
 	cpu := w.Spans(Track{UUID: 1, Name: "thread 1"})
 	gpu := w.Spans(Track{UUID: 2, Name: "stream 7"})
@@ -64,7 +63,7 @@ func BenchmarkSlices(b *testing.B) {
 	b.ReportMetric(float64(out.n)/float64(slices), "B/slice")
 }
 
-// BenchmarkPlain is the encoder without arguments and lanes.
+// BenchmarkPlain measures the encoder without arguments and lanes.
 func BenchmarkPlain(b *testing.B) {
 	w := NewWriter(io.Discard)
 	w.Track(Track{UUID: 1, Name: "t"})

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The decoder below shares nothing with the encoder: field numbers are written
-// out again, from the same .proto files.
+// The decoder below shares nothing with the encoder: its field numbers are copied from the same .proto files.
 
 type field struct {
 	num  uint64
@@ -82,12 +81,12 @@ func (e event) String() string {
 	return b.String()
 }
 
-// decoded is what a trace says, in the order of the file.
+// decoded is the content of a trace, in file order.
 type decoded struct {
 	tracks []string
 	clocks []string
 	events []event
-	resets int // generations of interned strings begun after the first
+	resets int // generations of interned strings after the first
 }
 
 func (d *decoded) dump() string {
@@ -104,8 +103,8 @@ func (d *decoded) dump() string {
 	return b.String()
 }
 
-// decoder resolves the interned strings, which are valid until a packet clears
-// them: by field of InternedData, then by number.
+// decoder resolves interned strings, which stay valid until a packet clears them: by field of InternedData, then by
+// number.
 type decoder struct {
 	decoded
 	strings map[uint64]map[uint64]string

@@ -62,9 +62,8 @@ func TestLanesBounds(t *testing.T) {
 	}
 }
 
-// FuzzTrackWriter checks that trace_processor's reading gives back every slice
-// with its start and end, in any order of input, and that sorted slices which
-// nest stay on one lane with their innermost encloser as parent.
+// FuzzTrackWriter checks that trace_processor's reading returns every slice with its start and end, in any order of
+// input, and that sorted, nested slices stay on one lane with their innermost encloser as parent.
 func FuzzTrackWriter(f *testing.F) {
 	f.Add([]byte{0, 10, 0, 5, 5, 5, 5, 0, 10, 0, 10, 3}, true)
 	f.Add([]byte{0, 10, 8, 10, 12, 4, 3, 3, 0, 20, 0, 0, 0, 0}, true)
@@ -106,8 +105,7 @@ func FuzzTrackWriter(f *testing.F) {
 			if !sorted || tw.lanes.Len() > 1 {
 				continue
 			}
-			// Of one start and end the later is the child; an empty slice at
-			// an end lies outside.
+			// With equal start and end, the later one is the child; an empty slice at an end lies outside.
 			parent := ""
 			for j := range i {
 				if s := spans[j]; s.start <= r.start && s.end >= r.end && s.end > r.start {

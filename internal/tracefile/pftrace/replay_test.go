@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// replayed is a slice as trace_processor makes it of BEGIN and END.
+// replayed is a slice that trace_processor builds from BEGIN and END.
 type replayed struct {
 	track      uint64
 	start, end int64 // end -1: never
@@ -19,9 +19,8 @@ func (r replayed) String() string {
 	return fmt.Sprintf("%d:%s[%d,%d]@%d<%s", r.track, r.name, r.start, r.end, r.depth, r.parent)
 }
 
-// replay does with the events what trace_processor does: sorts them by time,
-// equal times by place in the file, and matches each END with the innermost
-// open slice of its track.
+// replay processes events as trace_processor does: sorts them by time, equal times by file position, and matches each
+// END with the innermost open slice of its track.
 func replay(t testing.TB, d *decoded) []replayed {
 	t.Helper()
 	evs := slices.Clone(d.events)

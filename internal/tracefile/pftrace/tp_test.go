@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestTraceProcessor asks Perfetto's own trace_processor what it makes of the
-// golden trace. It needs node, and the Perfetto UI in the folder named by
-// PFTRACE_UI; testdata/trace_processor.js says where to get it.
+// TestTraceProcessor queries the golden trace with Perfetto's own trace_processor. It needs node, and the Perfetto UI
+// in the folder named by PFTRACE_UI; testdata/trace_processor.js says where to get it.
 func TestTraceProcessor(t *testing.T) {
 	ui := os.Getenv("PFTRACE_UI")
 	if ui == "" {
@@ -28,9 +27,9 @@ func TestTraceProcessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "testdata/trace_processor.js", ui, path,
-		// Nothing lost, nothing out of place.
+		// Nothing lost or out of place.
 		"select name, value from stats where value != 0 and severity != 'info'",
-		// Order of the tracks, lanes merged, as the UI draws them.
+		// Track order, lanes merged, as the UI draws them.
 		"include perfetto module viz.summary.track_event",
 		"select name, parent_id, is_counter, track_ids, order_id, unit, description from _track_event_tracks_ordered_groups",
 		"select s.id, track_id, ts, dur, s.name, category, depth, s.parent_id from slice s order by track_id, s.id",

@@ -15,14 +15,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// small writes a trace of two ranks with all there is: groups, lanes, a
-// counter, flows, instants, every kind of argument, ties, an open end.
+// small writes a trace of two ranks with every feature: groups, lanes, a counter, flows, instants, every kind of
+// argument, ties, an open end.
 func small(w *Writer) {
 	w.Wall(1000, 1_763_750_000_000_001_000)
 	for rank := range uint64(2) {
 		base := 1 + rank*10
 		w.Track(Track{UUID: base, Name: fmt.Sprintf("rank %02d", rank), Kind: Group, Order: int32(rank), Description: "host a"})
-		// Declared in the reverse of the order asked for.
+		// Declared in reverse of the requested order.
 		gpu := w.Spans(Track{UUID: base + 2, Parent: base, Name: "stream 7", Order: 1})
 		cpu := w.Spans(Track{UUID: base + 1, Parent: base, Name: "thread 900", Order: -1})
 		w.Track(Track{UUID: base + 3, Parent: base, Name: "memory", Kind: Counter, Order: 2, Unit: "bytes"})
@@ -93,8 +93,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// Names whose ids and places differ in every generation must still resolve,
-// also those used again after a reset.
+// Names with ids that change in every generation must still resolve, also after a reset.
 func TestInternReset(t *testing.T) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
@@ -114,7 +113,7 @@ func TestInternReset(t *testing.T) {
 	}
 	d := decode(t, buf.Bytes())
 	if d.resets < 5 {
-		t.Errorf("%d resets: the limit is not kept", d.resets)
+		t.Errorf("%d resets: the limit is exceeded", d.resets)
 	}
 	i := 0
 	for _, e := range d.events {
@@ -136,7 +135,7 @@ func TestInternReset(t *testing.T) {
 	}
 }
 
-// Values that never repeat must not make the names be written again and again.
+// Values that never repeat must not cause names to be written repeatedly.
 func TestValuesDoNotEvictNames(t *testing.T) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)
@@ -160,7 +159,7 @@ func TestValuesDoNotEvictNames(t *testing.T) {
 	}
 }
 
-// chunks counts the calls to Write and fails after some.
+// chunks counts the calls to Write and fails after a number of them.
 type chunks struct {
 	bytes.Buffer
 	n, failAfter int
@@ -227,8 +226,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The END packet is written by hand; its lengths must hold at every size of
-// varint.
+// The END packet is encoded by hand; its lengths must be right for every varint size.
 func TestEndPacketSizes(t *testing.T) {
 	var buf bytes.Buffer
 	w := NewWriter(&buf)

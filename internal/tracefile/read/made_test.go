@@ -14,8 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// built reads what a plain trace has of events; shapes false: each is made from
-// its text, whatever was before.
+// built reads the events of a plain trace; with shapes false, each is built from its text, regardless of earlier ones.
 func built(t testing.TB, r io.Reader, shapes bool) (tr *trace.Trace, strings []string, again int) {
 	t.Helper()
 	s := chromejson.NewScanner(r)
@@ -40,7 +39,7 @@ func built(t testing.TB, r io.Reader, shapes bool) (tr *trace.Trace, strings []s
 		b.event(&s.Event)
 	}
 	tr = b.finish(0)
-	var own []trace.Shape // ops of one shape share an entry, that is all that may differ
+	var own []trace.Shape // ops of one shape share an entry: the only permitted difference
 	for i := range tr.Spans {
 		if s := &tr.Spans[i]; s.Cat == trace.CPUOp && s.Detail >= 0 {
 			own, s.Detail = append(own, tr.Shapes[s.Detail]), int32(len(own))
@@ -50,12 +49,11 @@ func built(t testing.TB, r io.Reader, shapes bool) (tr *trace.Trace, strings []s
 	for id := range tr.Strings.Len() {
 		strings = append(strings, tr.Strings.Get(trace.StringID(id)))
 	}
-	tr.Strings = trace.Strings{} // which are hashed by chance
+	tr.Strings = trace.Strings{} // hashed with a random seed
 	return tr, strings, again
 }
 
-// TestMade: of real captures, spans that are made of their shapes are those that are made of
-// their texts.
+// TestMade: in real captures, spans built from shapes equal those built from text.
 func TestMade(t *testing.T) {
 	files, _ := filepath.Glob("../../../testdata/traces/[cgs]*/*TP-0*")
 	if len(files) == 0 {
@@ -84,8 +82,7 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// FuzzMade: spans of one shape are made as those of no shape are, whatever their
-// numbers.
+// FuzzMade: spans built from a shape equal those built from text, whatever their numbers.
 func FuzzMade(f *testing.F) {
 	for _, args := range []string{
 		`"External id": %d, "device": 0, "stream": 7, "correlation": %d, "bytes": %d`,

@@ -16,7 +16,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// readText reads a document as the file of that name.
+// readText reads a document as a file of that name.
 func readText(t testing.TB, name, text string) ([]*trace.Trace, error) {
 	t.Helper()
 	src, err := chromejson.NewSource(io.NopCloser(strings.NewReader(text)))
@@ -28,7 +28,7 @@ func readText(t testing.TB, name, text string) ([]*trace.Trace, error) {
 	return read(context.Background(), src, set.File{Path: name, Name: at, Named: ok}, Options{})
 }
 
-// one reads a document that holds one rank.
+// one reads a document with a single rank.
 func one(t testing.TB, text string) *trace.Trace {
 	t.Helper()
 	ts, err := readText(t, "a.json", text)
@@ -42,12 +42,12 @@ func doc(head string, events ...string) string {
 	return "{" + head + `"traceEvents": [` + strings.Join(events, ",\n") + "]}"
 }
 
-// x is a complete event.
+// x returns a complete event.
 func x(cat, name, ts, dur, args string) string {
 	return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": "%s", "pid": 1, "tid": 2, "ts": %s, "dur": %s, "args": {%s}}`, cat, name, ts, dur, args)
 }
 
-// spans writes a trace's spans in a line each.
+// spans formats a trace's spans, one per line.
 func spans(tr *trace.Trace) []string {
 	var out []string
 	for _, s := range tr.Spans {
@@ -160,8 +160,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestMergedFile splits a merged file into its ranks.
-// A step's annotation may name the requests in it.
+// TestRequestsOfSteps: the annotation of a step may name its requests.
 func TestRequestsOfSteps(t *testing.T) {
 	tr := one(t, doc("", x("user_annotation", "step[DECODE bs=2]", "1", "2", `"External id": 1, "rids": "a,\"b", "Ev Idx": 0`),
 		x("user_annotation", "step[DECODE bs=1]", "5", "2", ""), x("cpu_op", "op", "8", "1", `"rids": "c"`)))
@@ -175,6 +174,7 @@ func TestRequestsOfSteps(t *testing.T) {
 	}
 }
 
+// TestMergedFile splits a merged file into its ranks.
 func TestMergedFile(t *testing.T) {
 	at := func(pid, name string) string {
 		return fmt.Sprintf(`{"ph": "X", "cat": "cpu_op", "name": %q, "pid": %s, "tid": 1, "ts": 1, "dur": 1}`, name, pid)
@@ -209,8 +209,7 @@ func TestNothingToRead(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts a small file at every byte: what was whole is read, and
-// the loss is noted.
+// TestTruncated cuts a small file at every byte: whole events are read, and the loss is noted.
 func TestTruncated(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "chromejson", "testdata", "kineto.json"))
 	if err != nil {
@@ -240,7 +239,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// FuzzRead never panics, and what it gives is in order.
+// FuzzRead: reading never panics, and its result is in order.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		doc(`"baseTimeNanoseconds": 10, "distributedInfo": {"rank": 1}, `, x("kernel", "k", "1", "2", `"device": 0, "stream": 7, "correlation": 1, "grid": [1, 2, 3]`), x("cuda_runtime", "cudaGraphLaunch", "0.5", "1", `"correlation": 1`)),

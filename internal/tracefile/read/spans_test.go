@@ -9,8 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestSpanListSorted: spans of several pieces come out as a stable sort has them, but
-// those that are not wanted.
+// TestSpanListSorted: spans of several pieces come out in stable order, without the unwanted ones.
 func TestSpanListSorted(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, spanPiece, 3*spanPiece + 5} {

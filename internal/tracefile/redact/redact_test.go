@@ -10,12 +10,12 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// event redacts one event, given as JSON, and gives its text.
+// event redacts one event, given as JSON, and returns its text.
 func event(t testing.TB, r *Redactor, raw string) string {
 	t.Helper()
 	var e chromejson.Event
 	if !e.Reset([]byte(raw)) {
-		t.Fatalf("no event: %s", raw)
+		t.Fatalf("not an event: %s", raw)
 	}
 	r.Event(&e)
 	if !json.Valid(e.Raw) {
@@ -24,7 +24,7 @@ func event(t testing.TB, r *Redactor, raw string) string {
 	return string(e.Raw)
 }
 
-// named is what becomes of the name of a span.
+// named returns the redacted name of a span.
 func named(t *testing.T, r *Redactor, cat, name string) string {
 	t.Helper()
 	q, err := json.Marshal(name)
@@ -38,7 +38,7 @@ func named(t *testing.T, r *Redactor, cat, name string) string {
 	return e.Name
 }
 
-// TestNames goes through what stays (to is "=") and what does not.
+// TestNames lists names that stay (to is "=") and names that do not.
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ cat, name, to string }{
 		{"user_annotation", "step[DECODE bs=16]", "="},
@@ -183,8 +183,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// FuzzEvent redacts whatever the scanner gives as events and members. The
-// result is JSON, and a secret in a place that is no name never stays.
+// FuzzEvent redacts the scanner's events and members for any text. The result is JSON, and a secret outside names never
+// stays.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"a": {"b": [1, {"c": "}"}, null]}, "host_name": "n", "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "args": {"rids": "a,b", "x": ["planted-secret"]}}]}`))
 	f.Add([]byte(`{"distributedInfo": ["planted-secret", {"pg_config": ["planted-secret"]}], "stepscope": {"missing": ["planted-secret"]}, "deviceProperties": ["planted-secret"]}`))

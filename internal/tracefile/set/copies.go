@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// dropCopies removes files that are byte for byte a file of another rank, with a note for each. Of a pair it keeps the
-// file whose distributedInfo agrees with its name.
+// dropCopies removes files that are byte for byte a file of another rank and name a rank in their distributedInfo, with
+// a note for each. Of a pair it keeps the file whose name agrees with that rank.
 func (w *window) dropCopies() {
 	bySize := map[int64][]int{}
 	for i, f := range w.Files {
@@ -25,8 +25,12 @@ func (w *window) dropCopies() {
 				if copies[i] || copies[j] || w.Files[i].Name.Rank == w.Files[j].Name.Rank || !equal(w.Files[i].Path, w.Files[j].Path) {
 					continue
 				}
+				world := ReadHead(w.Files[j], nil).World
+				if !world.Known {
+					continue
+				}
 				of, copied := i, j
-				if world := ReadHead(w.Files[j], nil).World; world.Known && world.Rank == w.Files[j].Name.Rank.TP {
+				if world.Rank == w.Files[j].Name.Rank.TP {
 					of, copied = j, i
 				}
 				copies[copied] = true

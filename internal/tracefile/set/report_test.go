@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// export makes the databases of a directory look like exports of reports, in
-// all that is looked at.
+// export makes the databases of a directory look like exports of reports, in everything that is checked.
 func export(t *testing.T, dir string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.sqlite"))
@@ -30,7 +29,7 @@ func export(t *testing.T, dir string) {
 	}
 }
 
-// Files are given oldest first.
+// Files are listed oldest first.
 func TestReports(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -79,7 +78,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Other databases lie beside traces; one given by name is taken.
+// Other databases beside traces are ignored; one given by name is read.
 func TestOtherDatabases(t *testing.T) {
 	d := dir(t, "7-TP-0.trace.json", "index.sqlite")
 	sets, err := Find([]string{d})
@@ -91,7 +90,7 @@ func TestOtherDatabases(t *testing.T) {
 	}
 }
 
-// Reports promise ranks by their numbers if there are several.
+// Several reports imply ranks by their numbers.
 func TestHolesOfReports(t *testing.T) {
 	d := dir(t, "p-2.nsys-rep", "q-1.nsys-rep", "q-3.nsys-rep")
 	sets, err := Find([]string{d})

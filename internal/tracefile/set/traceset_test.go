@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// dir makes empty files, each a minute younger than the one before.
+// dir creates empty files, each a minute younger than the previous one.
 func dir(t *testing.T, names ...string) string {
 	t.Helper()
 	d := t.TempDir()
@@ -31,7 +31,7 @@ func dir(t *testing.T, names ...string) string {
 	return d
 }
 
-// brief writes sets as "ID: file file; ID: …".
+// brief formats sets as "ID: file file; ID: …".
 func brief(sets []Set) string {
 	var parts []string
 	for _, s := range sets {
@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 		name  string
 		files []string
 		want  string
-		notes []string // parts of the notes of the first set
+		notes []string // substrings of the notes of the first set
 	}{
 		{"ranks in order", []string{"7-TP-1.trace.json.gz", "7-TP-10.trace.json.gz", "7-TP-2.trace.json.gz", "7-TP-0.trace.json.gz"},
 			"7: 7-TP-0.trace.json.gz 7-TP-1.trace.json.gz 7-TP-2.trace.json.gz 7-TP-10.trace.json.gz", nil},
@@ -94,7 +94,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindNamed takes files as they are given, whatever their names.
+// TestFindNamed: files given by path are used whatever their names.
 func TestFindNamed(t *testing.T) {
 	d := dir(t, "merged-7.trace.json", "odd.json")
 	odd, merged := filepath.Join(d, "odd.json"), filepath.Join(d, "merged-7.trace.json")
@@ -154,8 +154,8 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// TestPlainNames: files that say nothing of ranks are one window if they begin at once;
-// windows of one process, or of different times, are several.
+// TestPlainNames: files without ranks in their names form one window if they begin together; windows of one process, or
+// at different times, are separate.
 func TestPlainNames(t *testing.T) {
 	at := func(us int64) []byte {
 		return fmt.Appendf(nil, `{"baseTimeNanoseconds": 1700000000000000000, "traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": %d, "dur": 1, "name": "a", "cat": "kernel"}]}`, us)
@@ -163,7 +163,7 @@ func TestPlainNames(t *testing.T) {
 	for _, c := range []struct {
 		names []string
 		times []int64 // us
-		want  int     // files of the window
+		want  int     // number of files in the window
 	}{
 		{[]string{"a.pt.trace.json", "b.pt.trace.json", "c.pt.trace.json"}, []int64{5, 200_000, 90}, 3},
 		{[]string{"host_71.1.pt.trace.json", "host_72.2.pt.trace.json"}, []int64{5, 700_000}, 2},
@@ -184,9 +184,10 @@ func TestPlainNames(t *testing.T) {
 	}
 }
 
-// TestContentDecides: traces are found by content where no name in the directory gives a rank.
+// TestContentDecides: traces are found by content if no name in the directory gives a rank.
 func TestContentDecides(t *testing.T) {
 	one := []byte(`{"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1700000000000000, "dur": 1, "name": "a", "cat": "kernel"}]}`)
+	ranked := []byte(`{"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1700000000000000, "dur": 1, "name": "a", "cat": "kernel"}]}`)
 	array := []byte(`[{"ph": "X", "pid": 1, "tid": 1, "ts": 1700000000000000, "dur": 1, "name": "a"}]`)
 	truth := []byte(`{"rank": 1, "cause": [{"ts": 1}]}`)
 	for _, c := range []struct {
@@ -199,7 +200,8 @@ func TestContentDecides(t *testing.T) {
 		{map[string][]byte{"trace (1).json": one}, "trace (1).json"},
 		{map[string][]byte{"7-TP-0.trace (1).json": one, "server_args.json": truth}, "7-TP-0.trace (1).json"},
 		{map[string][]byte{"7-TP-0.trace.json": one, "decode.json": one}, "7-TP-0.trace.json; a trace, but its name gives no rank, unlike the others here"},
-		{map[string][]byte{"7-TP-0.trace.json": one, "7-TP-1.trace.json": one}, "7-TP-0.trace.json; a copy of 7-TP-0.trace.json under another rank's name"},
+		{map[string][]byte{"7-TP-0.trace.json": one, "7-TP-1.trace.json": one}, "7-TP-0.trace.json 7-TP-1.trace.json"},
+		{map[string][]byte{"7-TP-0.trace.json": ranked, "7-TP-1.trace.json": ranked}, "7-TP-0.trace.json; a copy of 7-TP-0.trace.json under another rank's name"},
 		{map[string][]byte{"7-TP-0.trace.json": one, "7-TP-1.trace.json": array}, "7-TP-0.trace.json 7-TP-1.trace.json"},
 		{map[string][]byte{"truth.json": truth}, "no trace files found"},
 	} {

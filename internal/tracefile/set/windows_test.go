@@ -11,16 +11,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// file is a trace by what tells its window: its name, what it says of its world, and
-// when it begins, in ms.
+// file describes a trace by the properties that determine its window: its name, the world in it, and its start in ms.
 type file struct {
 	name  string
 	world string // RANK/SIZE; "": the file does not say
 	begin int64
-	event string // of its events, the category
+	event string // category of its events
 }
 
-const broken = "broken" // as the world: the file has no text
+const broken = "broken" // as world: the file has no text
 
 func write(t *testing.T, files ...file) string {
 	t.Helper()
@@ -41,8 +40,7 @@ func write(t *testing.T, files ...file) string {
 	return d
 }
 
-// TestWindows: files whose names have no id of their window are put together by what
-// they hold.
+// TestWindows: files without a window id in their names are grouped by content.
 func TestWindows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -93,7 +91,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestVLLM: whichever file of a window was written last, the window is the worker's.
+// TestVLLM: whichever file of a window was written last, the worker's file determines the window.
 func TestVLLM(t *testing.T) {
 	const rank0, api = "rank0.1795738198042636273.pt.trace.json.gz", "vm_9084.async_llm.1795738197808341937.pt.trace.json.gz"
 	for _, last := range []string{rank0, api} {
@@ -126,11 +124,11 @@ func TestVLLM(t *testing.T) {
 	}
 }
 
-// TestBelow: of a directory of windows the newest is taken, or the one that is asked for.
+// TestBelow: from a directory of windows, the newest or the requested one is taken.
 func TestBelow(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		begins map[string]int64 // of each directory's trace, ms
+		begins map[string]int64 // start of each directory's trace, ms
 		id     string
 		want   string // the directory; "": none
 		said   string

@@ -16,7 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
-// database makes one by SQL.
+// database creates a database by SQL.
 func database(t testing.TB, pragma string, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.sqlite")
@@ -34,7 +34,7 @@ func database(t testing.TB, pragma string, statements ...string) string {
 	return path
 }
 
-// rows reads a table as lines of text, through Scan.
+// rows reads a table through Scan as lines of text.
 func rows(t testing.TB, path, table string, columns ...string) (lines []string) {
 	t.Helper()
 	f, err := Open(path)
@@ -63,8 +63,7 @@ func rows(t testing.TB, path, table string, columns ...string) (lines []string) 
 	return lines
 }
 
-// Values of every size, rows that fill several pages and columns that are
-// missing read as SQLite reads them.
+// Values of every size, rows that fill several pages and missing columns read as in SQLite.
 func TestScan(t *testing.T) {
 	path := database(t, "page_size(512)",
 		`CREATE TABLE "Kernel" ( -- one, kernel (of many)
@@ -105,8 +104,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Tables of several levels of pages, written in any order, give the rows that
-// the driver gives.
+// Tables of several levels of pages, written in any order, give the same rows as the driver.
 func TestManyPages(t *testing.T) {
 	for _, size := range []int{512, 4096, 65536} {
 		path := database(t, fmt.Sprintf("page_size(%d)", size), `CREATE TABLE t (a INTEGER, b TEXT, c INTEGER)`)
@@ -161,7 +159,7 @@ func fill(t *testing.T, db *sql.DB, n int) {
 	}
 }
 
-// What cannot be read says why.
+// Unreadable files and tables give a reason.
 func TestRefused(t *testing.T) {
 	whole, err := os.ReadFile(database(t, "page_size(512)", `CREATE TABLE t (a)`, `INSERT INTO t VALUES (1)`, `CREATE TABLE u (a PRIMARY KEY) WITHOUT ROWID`))
 	if err != nil {
@@ -201,7 +199,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("WITHOUT ROWID: %v", err)
 	}
 	if f.Table("nosuch") != nil {
-		t.Error("a table that is not there was found")
+		t.Error("a missing table was found")
 	}
 	stop := errors.New("enough")
 	if err := f.Table("t").Scan([]string{"a"}, func(*Row) error { return stop }); err != stop {
@@ -216,8 +214,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Each page of an overflowing row is read once: rows that share a page, which
-// leads to itself, would take time by the square of the file's size.
+// Each page of an overflowing row is read once; otherwise rows that share a page linked to itself would take quadratic
+// time.
 func TestOverflowsThatMeet(t *testing.T) {
 	const rows, head = 40, 3 // bytes of a record before its text
 	whole, err := os.ReadFile(database(t, "page_size(512)", `CREATE TABLE t (a TEXT)`,
@@ -235,8 +233,7 @@ func TestOverflowsThatMeet(t *testing.T) {
 	if n, err := read(); n != rows || err != nil {
 		t.Fatalf("%d rows, %v", n, err)
 	}
-	// The page that the first row goes on in. The last match: the root may still hold
-	// what it had as a leaf.
+	// The overflow page of the first row. The last match: the root may still contain its old content as a leaf.
 	first := bytes.LastIndex(whole, []byte("row001")) - head
 	page := bytes.Clone(whole[first+f.local(head+6006):][:4])
 	copy(whole[(int(page[3])-1)*512:], page)
@@ -280,8 +277,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// BenchmarkScan reads the columns that a timeline needs; compare with
-// BenchmarkDriver, the same by SQL.
+// BenchmarkScan reads the columns that a timeline needs; compare with BenchmarkDriver, which does the same by SQL.
 func BenchmarkScan(b *testing.B) {
 	path := timeline(b)
 	for b.Loop() {

@@ -16,7 +16,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/sqlitedb"
 )
 
-// written is what fill makes, opened by SQLite.
+// written returns the database that fill creates, opened by SQLite.
 func written(t testing.TB, page int, fill func(w *Writer)) (db *sql.DB, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "w.sqlite")
@@ -48,7 +48,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// lines are the rows of a query as text.
+// lines returns the rows of a query as text.
 func lines(t testing.TB, db *sql.DB, query string) (list []string) {
 	t.Helper()
 	rows := must[*sql.Rows](t)(db.Query(query))
@@ -71,13 +71,13 @@ func lines(t testing.TB, db *sql.DB, query string) (list []string) {
 	return list
 }
 
-// sample is a table of rows with values of all kinds and sizes, some of which need pages of their own.
+// sample returns rows with values of all kinds and sizes, some of which need pages of their own.
 func sample(n, page int) (rows [][]Value) {
 	rng := rand.New(rand.NewPCG(7, uint64(page)))
 	for i := range n {
 		long := ""
 		switch rng.IntN(100) {
-		case 0: // around what fits
+		case 0: // around the maximum that fits
 			long = strings.Repeat("s", max(0, page-35+rng.IntN(20)-10))
 		case 1:
 			long = strings.Repeat("m", rng.IntN(5*page))
@@ -109,8 +109,8 @@ var sampleIndexes = []string{
 	`CREATE INDEX t_some ON t (few) WHERE few IS NOT NULL`, `CREATE INDEX t_none ON t (absent) WHERE absent IS NOT NULL`,
 }
 
-// SQLite finds what was written whole, in all sizes of pages and with indexes that are sorted in one pass or in many,
-// reads from it what was written, and has nothing to add to its statistics.
+// SQLite finds the database intact, with all page sizes and with indexes sorted in one or many passes, reads the same
+// rows, and ANALYZE adds nothing to its statistics.
 func TestWriter(t *testing.T) {
 	for _, c := range []struct{ page, rows, keys int }{
 		{512, 0, 100}, {512, 1, 100}, {512, 3000, 1 << 20}, {512, 2000, 100}, {1024, 700, 10}, {8192, 8000, 3000}, {65536, 2000, 100_000},
@@ -154,7 +154,7 @@ func TestWriter(t *testing.T) {
 			}
 		}
 		if got := lines(t, db, `SELECT * FROM t NOT INDEXED ORDER BY id`); !slices.Equal(got, want) {
-			t.Errorf("%s: other rows than were written", name)
+			t.Errorf("%s: the rows differ from those written", name)
 		}
 		if got := lines(t, db, `SELECT * FROM other`); !slices.Equal(got, wantOther) {
 			t.Errorf("%s: other rows than were written in the other table", name)
@@ -165,7 +165,7 @@ func TestWriter(t *testing.T) {
 		for _, q := range []string{"SELECT id FROM t %s ORDER BY n, id", "SELECT id FROM t %s ORDER BY few, id", "SELECT id FROM t %s WHERE few IS NOT NULL ORDER BY few, id"} {
 			index := []string{"INDEXED BY t_n", "INDEXED BY t_few", "INDEXED BY t_some"}[strings.Count(q, "few")]
 			if got, want := lines(t, db, fmt.Sprintf(q, index)), lines(t, db, fmt.Sprintf(q, "NOT INDEXED")); !slices.Equal(got, want) {
-				t.Errorf("%s: %s %s gives another order", name, q, index)
+				t.Errorf("%s: %s %s gives a different order", name, q, index)
 			}
 		}
 		// Our own reader.
@@ -173,7 +173,7 @@ func TestWriter(t *testing.T) {
 		f := must[*File](t)(Open(path))
 		if err := f.Table("t").Scan([]string{"id", "n", "name", "few"}, func(r *Row) error {
 			if row := rows[i]; r.Int(0) != row[0].n || r.Int(1) != row[1].n || string(r.Text(2)) != row[2].text || r.Int(3) != row[3].n || r.Null(3) != (row[3].kind == null) {
-				return fmt.Errorf("row %d is another", i)
+				return fmt.Errorf("row %d differs", i)
 			}
 			i++
 			return nil
@@ -187,7 +187,7 @@ func TestWriter(t *testing.T) {
 		if after := lines(t, db, stats); !slices.Equal(before, after) {
 			t.Errorf("%s: statistics\n%s\nANALYZE makes of them\n%s", name, before, after)
 		}
-		// It can be written on.
+		// It can be modified.
 		must[sql.Result](t)(db.Exec(`INSERT INTO t (n, name, few) SELECT n / 2, name || 'x', few FROM t; DELETE FROM t WHERE n % 3 = 0; VACUUM`))
 		if got := lines(t, db, `PRAGMA integrity_check`); !slices.Equal(got, []string{"ok"}) {
 			t.Errorf("%s, after changes: %s", name, got)
@@ -195,7 +195,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// The page by which SQLite locks a database is not used.
+// The page that SQLite uses for locking is left unused.
 func TestLockPage(t *testing.T) {
 	for _, before := range []uint32{1, 2, 3, 4, 5, 6, 20} {
 		db, path := written(t, pageSize, func(w *Writer) {
@@ -203,7 +203,7 @@ func TestLockPage(t *testing.T) {
 			w.at = int64(w.pages) * pageSize
 			table := must[*Appender](t)(w.Table(`CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)`))
 			for i := range 30 {
-				// Every row goes on on two pages, which lie before or behind.
+				// Every row continues on two pages, before or after it.
 				if err := table.Add(Int(int64(i+1)), Text(fmt.Sprint(i, strings.Repeat("y", 2*pageSize)))); err != nil {
 					t.Fatal(err)
 				}
@@ -215,7 +215,7 @@ func TestLockPage(t *testing.T) {
 		if got := lines(t, db, fmt.Sprintf(`SELECT count(*), sum(name = (id - 1) || '%s') FROM t WHERE name > ''`, strings.Repeat("y", 2*pageSize))); !slices.Equal(got, []string{"30 30"}) {
 			t.Errorf("%d pages before it: %s", before, got)
 		}
-		// Of the pages before nothing is known, which comes after what is wrong with the trees.
+		// Nothing refers to the pages before it, an error that comes after those of the trees.
 		if got := lines(t, db, `PRAGMA integrity_check(1)`); !strings.Contains(got[0], "never used") {
 			t.Errorf("%d pages before it: %s", before, got)
 		}
@@ -226,7 +226,7 @@ func TestLockPage(t *testing.T) {
 	}
 }
 
-// full is a disk that takes so many bytes.
+// full is a disk that accepts a limited number of bytes.
 type full struct {
 	*os.File
 	left int
@@ -291,7 +291,7 @@ func TestWriterErrors(t *testing.T) {
 	}
 }
 
-// varint reads what appendVarint writes, in as many bytes as the format has.
+// TestVarint: varint reads the output of appendVarint, with the format's number of bytes.
 func TestVarint(t *testing.T) {
 	for bits := range 65 {
 		for _, v := range []uint64{1<<bits - 1, 1 << bits, 1<<bits + 1} {
@@ -307,7 +307,7 @@ func TestVarint(t *testing.T) {
 	}
 }
 
-// FuzzWriter reads rows back by Scan.
+// FuzzWriter reads rows back through Scan.
 func FuzzWriter(f *testing.F) {
 	f.Add(int64(0), "", uint16(3), true)
 	f.Add(int64(-300), "text", uint16(700), false)

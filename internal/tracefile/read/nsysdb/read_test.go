@@ -19,7 +19,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// report unpacks an export of testdata.
+// report decompresses an export of testdata.
 func report(t testing.TB, name string) string {
 	t.Helper()
 	return packedtest.File(t, filepath.Join("testdata", name+".sqlite.zst"))
@@ -34,7 +34,7 @@ func read(t testing.TB, path string) []*trace.Trace {
 	return ts
 }
 
-// describe is what a rank holds, in a line: spans by category.
+// describe returns the content of a rank in one line: spans by category.
 func describe(tr *trace.Trace) string {
 	var count [16]int
 	for i := range tr.Spans {
@@ -53,9 +53,8 @@ func describe(tr *trace.Trace) string {
 	return line
 }
 
-// What each export holds: made-up GPU work in the schemas of two versions,
-// real ranges of programs without a GPU, and six steps of a real job of four
-// GPUs.
+// The content of each export: synthetic GPU work in the schemas of two versions, real ranges of programs without a GPU,
+// and six steps of a real job with four GPUs.
 func TestRead(t *testing.T) {
 	for name, want := range map[string][]string{
 		"gpu-2022.4.2-rank0": {"Unknown user_annotation:16 cuda_runtime:25 kernel:18 gpu_memcpy:3 gpu_memset:1 cuda_sync:3"},
@@ -79,12 +78,11 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The summaries are those of `nsys stats`, which made testdata/stats; the
-// same sums follow from the timeline.
+// The summaries match those of `nsys stats`, which created testdata/stats, and the sums over the timeline.
 func TestSummaries(t *testing.T) {
 	files, err := filepath.Glob("testdata/stats/*.csv")
 	if err != nil || len(files) == 0 {
-		t.Fatal("no answers to compare with", err)
+		t.Fatal("no reference results", err)
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".csv")
@@ -98,7 +96,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// compare holds one summary of an export to nsys' answer.
+// compare compares one summary of an export with nsys' result.
 func compare(t *testing.T, path, which, answer string) {
 	t.Helper()
 	label := filepath.Base(path) + " " + which
@@ -108,12 +106,12 @@ func compare(t *testing.T, path, which, answer string) {
 	}
 	table, err := csv.NewReader(strings.NewReader(answer)).ReadAll()
 	if err != nil || len(table) < 2 {
-		t.Fatal(label, "no answer:", err)
+		t.Fatal(label, "no reference result:", err)
 	}
 	want := map[string][]float64{}
 	columns := []string{"Total Time", "Total", "Instances", "Num Calls", "Count", "Avg", "Med", "Min", "Max", "StdDev"}
 	for _, line := range table[1:] {
-		// Versions of a call that nsys tells apart by a longer number.
+		// Versions of a call that nsys distinguishes by a longer number.
 		name := apiVersion.ReplaceAllString(line[len(line)-1], "")
 		var figures []float64
 		for i, head := range table[0] {
@@ -164,7 +162,7 @@ func sums(ts []*trace.Trace, cat trace.Category) map[string][2]int64 {
 	return by
 }
 
-// No kernel is lost or counted twice on the way into the timeline.
+// No kernel is lost or counted twice on its way into the timeline.
 func TestTimelineKeepsKernels(t *testing.T) {
 	for _, name := range []string{"gpu-2022.4.2-rank0", "gpu-2023.4.4-rank1", "tp4-work"} {
 		path := report(t, name)
@@ -180,12 +178,12 @@ func TestTimelineKeepsKernels(t *testing.T) {
 			delete(got, row.Name)
 		}
 		if len(got) > 0 {
-			t.Errorf("%s: kernels from nowhere: %v", name, got)
+			t.Errorf("%s: unexpected kernels: %v", name, got)
 		}
 	}
 }
 
-// The real nsys, where there is one, gives the same sums of whole captures.
+// The real nsys, if installed, gives the same sums for whole captures.
 func TestAgainstNsys(t *testing.T) {
 	nsys := os.Getenv("STEPSCOPE_NSYS")
 	if nsys == "" {
@@ -211,7 +209,7 @@ func TestAgainstNsys(t *testing.T) {
 	}
 }
 
-// exportOf makes an export by SQL, with the tables of a capture of GPU work.
+// exportOf creates an export by SQL, with the tables of a GPU capture.
 func exportOf(t *testing.T, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "made.sqlite")
@@ -237,10 +235,10 @@ func exportOf(t *testing.T, statements ...string) string {
 	return path
 }
 
-// global is a global id: hardware 0, machine 1, process and thread.
+// global returns a global id: hardware 0, machine 1, process and thread.
 func global(pid, tid int64) int64 { return 1<<48 | pid<<tidBits | tid }
 
-// Versions are of calls: kernels whose names end alike are different kernels.
+// Only calls have versions: kernels whose names end alike are different kernels.
 func TestSummaryNames(t *testing.T) {
 	path := exportOf(t, `INSERT INTO StringIds VALUES (5, 'attention_v1'), (6, 'attention_v2'), (7, 'cudaLaunchKernel_v11060')`,
 		fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, %[1]d, 5, 5), (30, 45, 0, 7, 2, %[1]d, 6, 6)`, global(10, 0)),
@@ -260,7 +258,7 @@ func TestSummaryNames(t *testing.T) {
 	}
 }
 
-// Ranks are processes and their GPUs, whatever numbers those have.
+// Ranks are processes with their GPUs, whatever their numbers.
 func TestRanks(t *testing.T) {
 	kernel := func(pid, device, start, n int64) string {
 		return fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL WITH RECURSIVE k(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM k WHERE n < %d)
@@ -358,8 +356,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// A range that is open at the end lasts as long as the work of the GPUs, also
-// in a window that begins after it.
+// A range still open at the end lasts as long as the GPU work, also in a window that begins after it.
 func TestOpenRanges(t *testing.T) {
 	path := exportOf(t,
 		fmt.Sprintf(`INSERT INTO NVTX_EVENTS VALUES (10, NULL, 59, 'DECODE step 9', NULL, %[1]d, 0), (20, 30, 59, 'layer', NULL, %[1]d, 0)`, global(10, 10)),
@@ -385,8 +382,7 @@ func TestOpenRanges(t *testing.T) {
 	}
 }
 
-// A capture that is too long to hold is read from its beginning, and says so;
-// a window can be asked for.
+// A capture too long for memory is read from its beginning, with a note; a window can be requested.
 func TestBounded(t *testing.T) {
 	path := report(t, "tp4-work")
 	whole := read(t, path)
@@ -408,7 +404,7 @@ func TestBounded(t *testing.T) {
 	if n := ts[0].Notes; !slices.ContainsFunc(n, func(n trace.Note) bool {
 		return n.Severity() == trace.Loss && strings.Contains(n.Text(), "too long to hold in memory: 0.000 s to ")
 	}) {
-		t.Errorf("what is left out is not said: %v", n)
+		t.Errorf("no note of the omitted part: %v", n)
 	}
 	first := whole[0].Spans[0].Start - whole[0].Source.BaseNS
 	for _, tr := range whole {
@@ -432,7 +428,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// Databases that are no exports, or hold impossible rows.
+// Databases that are not exports, or contain impossible rows.
 func TestOdd(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.sqlite")
 	db, err := sqlitedb.Open(other)
@@ -461,7 +457,7 @@ func TestOdd(t *testing.T) {
 	if want := []string{"warning 1 rows that end before they start", "warning 1 rows with impossible times"}; !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
-	// Nor do they count when a capture is too long, or as memory.
+	// Nor do they count towards the limit or the memory.
 	path := exportOf(t, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
 		(10, 20, 0, 7, 1, %[1]d, 1, 1), (30000, 30010, 0, 7, 2, %[1]d, 1, 1), (9223372036854775806, 9223372036854775806, 0, 7, 3, %[1]d, 1, 1)`, global(10, 0)),
 		`CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER)`,
@@ -472,6 +468,6 @@ func TestOdd(t *testing.T) {
 		}
 	}
 	if _, err := Summaries(context.Background(), other, []string{"nosuch"}); err == nil {
-		t.Error("a summary of no known name was made")
+		t.Error("a summary with an unknown name was created")
 	}
 }

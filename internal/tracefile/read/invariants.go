@@ -1,0 +1,51 @@
+package read
+
+import "github.com/stepscope/stepscope/trace"
+
+// Invariants of recordings. None is violated in captures of SGLang 0.5.11 and 0.5.17 and vLLM 0.26 on H100 and H200, with
+// and without injected faults.
+//
+//   - A GPU op ends before a later op of its stream ends. Ops may overlap (programmatic dependent launch), but a stream
+//     completes them in order. ROCm has been seen to report kernels that run on for 25 ms.
+//   - Correlation ids of a thread's API calls rise with time. They fall where the clock was set back.
+const (
+	runsOnLeast  = 1_000   // ns by which an op must end too late
+	setBackLeast = 100_000 // ns by which a clock must go back
+)
+
+// checkInvariants notes violations in t, whose spans are in order of time, and cuts GPU ops that run on at the start of
+// the next op of their stream.
+func checkInvariants(t *trace.Trace) {
+	odd := trace.Tally{}
+	last := make([]int, len(t.Tracks)) // the latest GPU op of each track, + 1
+	calls := make([]int, len(t.Tracks))
+	back := int64(0)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		switch s.Cat {
+		case trace.Kernel, trace.Memcpy, trace.Memset:
+			if p := last[s.Track]; p > 0 {
+				if before := &t.Spans[p-1]; before.End() > s.End()+runsOnLeast {
+					before.Dur = s.Start - before.Start
+					odd.Add(trace.NoteRunsOn, 1)
+				}
+			}
+			last[s.Track] = i + 1
+		case trace.Runtime, trace.Driver:
+			if s.Corr <= 0 {
+				continue
+			}
+			if p := calls[s.Track]; p > 0 {
+				if before := &t.Spans[p-1]; before.Corr > s.Corr && s.Start-before.Start > setBackLeast {
+					odd.Add(trace.NoteSetBack, 1)
+					back = max(back, s.Start-before.Start)
+				}
+			}
+			calls[s.Track] = i + 1
+		}
+	}
+	for _, n := range odd.Notes(t.Source.Path) {
+		n.End = back
+		t.Notes = append(t.Notes, n)
+	}
+}

@@ -1,0 +1,76 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stepscope/stepscope/internal/tracefile/set"
+	"github.com/stepscope/stepscope/trace"
+)
+
+// TestInvariants breaks a real capture in ways that broken profilers do; as recorded, it breaks no invariant.
+func TestInvariants(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "traces", "balanced", "*TP-0*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name   string
+		breaks func(tr *trace.Trace)
+		want   map[trace.NoteKind]int64
+	}{
+		{"as recorded", func(*trace.Trace) {}, nil},
+		{"every 100th kernel runs on for 25 ms", func(tr *trace.Trace) {
+			n := 0
+			for i := range tr.Spans {
+				if s := &tr.Spans[i]; s.Cat == trace.Kernel {
+					if n++; n%100 == 0 {
+						s.Dur += 25 * ms
+					}
+				}
+			}
+		}, map[trace.NoteKind]int64{trace.NoteRunsOn: 11}},
+		{"the clock is set back by 30 ms", func(tr *trace.Trace) {
+			middle := tr.Spans[len(tr.Spans)/2].Start
+			for i := range tr.Spans {
+				if s := &tr.Spans[i]; s.Start > middle {
+					s.Start -= 30 * ms
+				}
+			}
+			slices.SortStableFunc(tr.Spans, func(a, b trace.Span) int { return cmp.Compare(a.Start, b.Start) })
+		}, map[trace.NoteKind]int64{trace.NoteSetBack: 1}},
+	} {
+		traces, err := ReadFile(context.Background(), set.File{Path: files[0]}, Options{})
+		if err != nil || len(traces) != 1 {
+			t.Fatal(err)
+		}
+		tr := traces[0]
+		tr.Notes = nil
+		c.breaks(tr)
+		checkInvariants(tr)
+		got := map[trace.NoteKind]int64{}
+		for _, n := range tr.Notes {
+			got[n.Kind] += n.Count
+		}
+		for kind, n := range c.want {
+			if got[kind] < n {
+				t.Errorf("%s: %v, want %d of kind %d", c.name, got, n, kind)
+			}
+		}
+		if len(c.want) == 0 && len(got) > 0 {
+			t.Errorf("%s: %v, want no note", c.name, got)
+		}
+		// Cut ops leave the stream in order.
+		tr.Notes = nil
+		checkInvariants(tr)
+		for _, n := range tr.Notes {
+			if n.Kind == trace.NoteRunsOn {
+				t.Errorf("%s: after the cut %d ops still run on", c.name, n.Count)
+			}
+		}
+	}
+}
