@@ -9,8 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
-// batch is one of 8 sequences whose prefill took so many ms and whose decode steps
-// so many µs.
+// batch is a batch of 8 sequences with the prefill time in ms and the times of its decode steps in µs.
 func batch(output int, prefill, step float64) bench.Batch {
 	b := bench.Batch{BatchSize: 8, InputLen: 128, OutputLen: output, Figures: []bench.BatchFigure{
 		{Metric: "prefill_latency", Unit: bench.NS, Value: prefill * 1e6},
@@ -33,7 +32,7 @@ func TestCompareBatches(t *testing.T) {
 		a, b        []bench.Batch
 		rows        string // "metric per verdict", of each row
 		regressions string
-		notes       string // a part of each
+		notes       string // a substring of each
 	}{
 		"once: a change is no verdict, but a limit holds for it": {
 			a: one, b: []bench.Batch{batch(21, 120, 700)},

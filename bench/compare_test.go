@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
-// loadOf makes n requests whose times are those of one build, scaled.
+// loadOf makes n requests with the times of one build, scaled.
 func loadOf(id string, seed uint64, n, runs int, scale float64) Load {
 	l := Load{ID: id}
 	for run := range runs {
@@ -68,9 +68,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Neighbouring requests have much in common, here their queue. Two runs of one
-// build must still be the same: taken as samples of their own, the requests
-// would call six in ten of these pairs different.
+// Neighbouring requests are correlated, here by their queue. Two runs of one build must still count as equal: if single
+// requests were the samples, six in ten of these pairs would differ.
 func TestCompareCorrelated(t *testing.T) {
 	const trials = 100
 	load := func(seed uint64) Load {
@@ -111,9 +110,9 @@ func TestCompareFailOn(t *testing.T) {
 		}
 	}
 	if c := Compare(b, a, CompareOptions{Limits: gate.Limits{{By: 0.1}}}); len(c.Regressions) > 0 {
-		t.Errorf("the other way round: %q", c.Regressions)
+		t.Errorf("with the sides swapped: %q", c.Regressions)
 	}
-	// A tenth of the requests fail: that is a regression whatever the others took.
+	// A tenth of the requests fail: a regression, whatever the latencies of the others.
 	for i := 0; i < 500; i += 10 {
 		b.Runs[0].Records[i] = failed(int64(i)*20, Timeout, "no event within 1 s")
 	}
@@ -122,8 +121,7 @@ func TestCompareFailOn(t *testing.T) {
 	}
 }
 
-// With repetitions on both sides the runs are the samples, and throughput has a
-// test.
+// With repetitions on both sides, the runs are the samples, and throughput has a test.
 func TestCompareRepeats(t *testing.T) {
 	c := Compare(loadOf("a", 1, 100, 5, 1), loadOf("b", 2, 100, 5, 1.5), CompareOptions{Limits: gate.Limits{{By: 0.05}}})
 	d := row(t, c, "tpot", "median")
@@ -138,7 +136,7 @@ func TestCompareRepeats(t *testing.T) {
 	}
 }
 
-// Loads that are not alike are compared, but it is said.
+// Loads that differ are compared, with notes on their differences.
 func TestCompareNotes(t *testing.T) {
 	a, b := loadOf("a", 1, 50, 1, 1), loadOf("b", 2, 50, 1, 1)
 	b.Runs[0].Run.Rate, b.Runs[0].Run.Dataset, b.Runs[0].Run.Health.Verdict = 4, "sharegpt", "invalid"
@@ -160,7 +158,7 @@ func TestCompareNotes(t *testing.T) {
 		}
 	}
 	if c := Compare(Load{ID: "a"}, Load{ID: "b"}, CompareOptions{Limits: gate.Limits{{By: 0.1}}}); len(c.Regressions) > 0 {
-		t.Errorf("of nothing: %+v", c)
+		t.Errorf("no requests: %+v", c)
 	}
 }
 
@@ -179,13 +177,13 @@ func TestRepeated(t *testing.T) {
 			if e.Mean != 0.25 || e.Interval.Hi != 0.25 {
 				t.Errorf("%+v", e)
 			}
-		case "mean_ttft": // no run has any
+		case "mean_ttft": // no run has SLOs
 			t.Errorf("%+v", e)
 		}
 	}
 }
 
-// TestCompareUnlike: loads of other models and data sets have no verdict, others are told apart.
+// TestCompareUnlike: loads with different models or data sets get no verdict; other differences are only listed.
 func TestCompareUnlike(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -229,25 +227,26 @@ func TestCompareUnlike(t *testing.T) {
 				t.Errorf("verdict %q, regressions %q", got.Verdict, got.Regressions)
 			}
 			if forced := Compare(a, b, CompareOptions{Force: true}); forced.Refused || strings.HasPrefix(forced.Verdict, "no verdict") {
-				t.Errorf("by force: %q", forced.Verdict)
+				t.Errorf("with Force: %q", forced.Verdict)
 			}
 		})
 	}
 }
 
-// TestCompareLimits: a limit on one figure holds for that alone, rises or falls, and says where it cannot be judged.
+// TestCompareLimits: a limit on one figure applies only to it, to rises or to falls, and is reported if it cannot be
+// judged.
 func TestCompareLimits(t *testing.T) {
 	one := func(id string, seed uint64, scale float64) Load { return loadOf(id, seed, 500, 1, scale) }
 	five := func(id string, seed uint64, scale float64) Load { return loadOf(id, seed, 100, 5, scale) }
 	for _, c := range []struct {
 		a, b             Load
 		limit            string
-		worse, undecided string // as they begin
+		worse, undecided string // prefixes
 	}{
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot>5%", "median of tpot: +", ""},
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot.median>5%", "median of tpot: +", ""},
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot>60%", "", ""},
-		{one("a", 1, 1), one("b", 2, 1.01), "tpot>0.1%", "", ""}, // that chance explains
+		{one("a", 1, 1), one("b", 2, 1.01), "tpot>0.1%", "", ""}, // explained by chance
 		{one("a", 1, 1), one("b", 2, 1.3), "tpot<-5%", "", ""},
 		{one("a", 1, 1.3), one("b", 2, 1), "tpot<-5%", "median of tpot: -", ""},
 		{one("a", 1, 1), one("b", 2, 3), "ttft.p99>5%", "", "ttft.p99>5%: not judged: too few samples; a 99th percentile needs 1,000 requests per side (--num-prompts), or four runs (--repeat 4)"},

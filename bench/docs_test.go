@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The specification names every field of what is written, and every objective
-// and reason.
+// The specification names every written field, every objective and every failure reason.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/formats/bench.md")
 	if err != nil {

@@ -2,9 +2,9 @@ package bench
 
 import "testing"
 
-// TestFirsts: what the records of a load tell of its times to first token.
+// TestFirsts: findings about the times to first token of a load.
 func TestFirsts(t *testing.T) {
-	// load is n requests, one every 10 ms, each with its prompt and its time to first token in ms.
+	// load makes n requests, one every 10 ms, each with its prompt length and time to first token in ms.
 	load := func(n int, of func(i int) (prompt int, ttft int64)) (out []Record) {
 		for i := range n {
 			prompt, ttft := of(i)
@@ -28,9 +28,9 @@ func TestFirsts(t *testing.T) {
 		"too few":  {records: load(19, func(i int) (int, int64) { return 8, int64(i) }), want: want{none: true}},
 		"steady":   {records: load(200, func(i int) (int, int64) { return 8, 5 + int64(i%3) })},
 		"overload": {records: load(200, func(i int) (int, int64) { return 8, 5 + 4*int64(i) }), want: want{grew: true}},
-		// Longer, yet nobody waits: that is no overload.
+		// Longer, but nobody waits: no overload.
 		"longer alone": {records: load(200, func(i int) (int, int64) { return 8, 3 + int64(i)/40 })},
-		// Twice as long now and then is no growth.
+		// Occasionally twice as long: no growth.
 		"noisy": {records: load(200, func(i int) (int, int64) { return 8, []int64{5, 9, 14}[i%3] })},
 		"long prompts": {
 			records: load(200, func(i int) (int, int64) {
@@ -41,7 +41,7 @@ func TestFirsts(t *testing.T) {
 			}),
 			want: want{slow: true, requests: 2, slowest: 50, prompt: 4000, prompt0: 8},
 		},
-		// Three that are sent while twenty before them still wait.
+		// Three requests sent while the twenty before them still wait.
 		"a queue": {
 			records: load(300, func(i int) (int, int64) {
 				if i >= 100 && i < 120 {
@@ -81,7 +81,7 @@ func TestFirsts(t *testing.T) {
 	}
 }
 
-// TestCompareMistimed: loads of a client that was too busy to time them get a verdict only if that is forced.
+// TestCompareMistimed: loads whose client was too busy to time them get a verdict only with Force.
 func TestCompareMistimed(t *testing.T) {
 	side := func(id, verdict string) Load {
 		records, run := byHand()

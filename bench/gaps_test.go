@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// tokensAt is a request with a token at each of the times, ms.
+// tokensAt returns a request with tokens at the given times, in ms.
 func tokensAt(at ...int64) Record {
 	r := Record{First: at[0] * 1e6, Last: at[len(at)-1] * 1e6}
 	for _, t := range at {
@@ -14,9 +14,8 @@ func tokensAt(at ...int64) Record {
 	return r
 }
 
-// TestDecodeGaps: a step counts once, whatever its batch; steps with a prefill between
-// and those that a window touched do not; and where events bring other than one token,
-// nothing is known.
+// TestDecodeGaps: a step counts once, whatever its batch; steps around a prefill or affected by a window do not count;
+// without one token per event the gaps are unknown.
 func TestDecodeGaps(t *testing.T) {
 	two := []Record{tokensAt(10, 12, 14, 16, 30, 32), tokensAt(10, 12, 14, 16, 30, 32, 34), tokensAt(29, 30)}
 	for _, c := range []struct {

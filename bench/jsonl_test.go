@@ -19,7 +19,7 @@ func oneLine(t *testing.T, o LineOptions) string {
 	run.ServerInfo = map[string]any{"version": "0.5.23"}
 	records[0].Text, records[0].CachedTokens = `he said "NaN"`, 4
 	records[0].CachedDetails = map[string]any{"device": 3.0, "host": 1.0}
-	for i := range records { // as the plan had them; they ended in another order
+	for i := range records { // in the order of the plan; they ended in another order
 		records[i].Index = i
 	}
 	records[0], records[2] = records[2], records[0]
@@ -31,7 +31,7 @@ func oneLine(t *testing.T, o LineOptions) string {
 	return b.String()
 }
 
-// The whole line, with all that can be in it.
+// The whole line, with every member it can have.
 func TestLine(t *testing.T) {
 	got := oneLine(t, LineOptions{Details: true, Cache: true})
 	if !json.Valid([]byte(got)) {
@@ -51,7 +51,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Keys stand in the order of SGLang's result and result_details.
+// Keys are in the order of SGLang's result and result_details.
 func TestLineKeys(t *testing.T) {
 	want := strings.Fields(`tag backend dataset_name request_rate max_concurrency sharegpt_output_len random_input_len random_output_len
 		random_range_ratio server_info duration completed total_input_tokens total_input_text_tokens total_input_vision_tokens
@@ -80,7 +80,7 @@ func TestLineKeys(t *testing.T) {
 	}
 }
 
-// Python's words stand where it writes them, when asked for, and the rest is JSON.
+// Python's words (NaN, Infinity) appear where Python writes them, if requested; the rest is JSON.
 func TestPythonJSON(t *testing.T) {
 	text := oneLine(t, LineOptions{Python: true, Details: true})
 	for _, want := range []string{`"request_rate": Infinity`, `"ttfts": [0.1, 0.12, 0.04, NaN]`, `"he said \"NaN\""`} {

@@ -32,8 +32,8 @@ func profiledLoad(window Span) ([]Record, *Run) {
 	return out, &Run{Backend: "sglang", Duration: 9501 * ms, Profiled: []Span{window}}
 }
 
-// TestWithoutWindow: nothing that overlaps the touched time is in the headline, and
-// everything is in what stands beside it.
+// TestWithoutWindow: the headline contains nothing that overlaps the affected time; the figures beside it cover
+// everything.
 func TestWithoutWindow(t *testing.T) {
 	window := Span{3350 * ms, 5950 * ms}
 	records, run := profiledLoad(window)
@@ -44,7 +44,7 @@ func TestWithoutWindow(t *testing.T) {
 		name      string
 		got, want float64
 	}{
-		{"TTFTs", float64(s.TTFT.N), 8}, {"longest TTFT", s.TTFT.Max, 100 * ms}, // number 3 had its first token before
+		{"TTFTs", float64(s.TTFT.N), 8}, {"longest TTFT", s.TTFT.Max, 100 * ms}, // number 3 had its first token earlier
 		{"E2Es", float64(s.E2E.N), 7}, {"longest E2E", s.E2E.Max, 501 * ms},
 		{"TPOTs", float64(s.TPOT.N), 7}, {"longest TPOT", s.TPOT.Max, 401.0 / 4 * ms},
 		{"ITLs", float64(s.ITL.N), 7*4 + 2}, {"longest ITL", s.ITL.Max, 100 * ms}, {"longest chunk gap", s.ChunkGap.Max, 100 * ms},
@@ -73,14 +73,14 @@ func TestWithoutWindow(t *testing.T) {
 	}
 }
 
-// TestTooLittleLeft: a figure of which less than half is left has no value.
+// TestTooLittleLeft: a figure has no value if less than half of its samples are left.
 func TestTooLittleLeft(t *testing.T) {
 	for _, tt := range []struct {
 		window Span
 		lacks  []string
 	}{
 		{Span{1900 * ms, 5990 * ms}, nil},
-		// Of the time 51 % is left, five times to a first token, and four whole requests.
+		// 51 % of the time is left, five times to first token, and four whole requests.
 		{Span{400 * ms, 5050 * ms}, []string{Good, "e2e"}},
 		{Span{450 * ms, 9400 * ms}, []string{Rates, "e2e", "ttft", "tpot", "itl"}},
 	} {
@@ -96,7 +96,7 @@ func TestTooLittleLeft(t *testing.T) {
 		if none := s.RequestRate == 0 && s.OutputRate == 0 && s.Steady == nil && s.Goodput == nil; none != s.Lacks(Rates) || (s.Goodput == nil) != (s.Lacks(Rates) || s.Lacks(Good)) || whole.Goodput == nil {
 			t.Errorf("%v: %v requests/s, steady %+v, goodput %+v, lacks %v", tt.window, s.RequestRate, s.Steady, s.Goodput, s.Window.Lacks)
 		}
-		for _, name := range []string{Rates, Good, "e2e", "ttft", "tpot", "itl"} { // goodput is named once: it is one of the rates
+		for _, name := range []string{Rates, Good, "e2e", "ttft", "tpot", "itl"} { // goodput is listed once: it is one of the rates
 			if s.Lacks(name) != slices.Contains(tt.lacks, name) {
 				t.Errorf("%v: lacks %v, want %v", tt.window, s.Window.Lacks, tt.lacks)
 			}
@@ -104,7 +104,7 @@ func TestTooLittleLeft(t *testing.T) {
 	}
 }
 
-// TestWindowElsewhere: a window that touched no request leaves a run as it is.
+// TestWindowElsewhere: a window that affected no request leaves a run unchanged.
 func TestWindowElsewhere(t *testing.T) {
 	records, run := profiledLoad(Span{20_000 * ms, 21_000 * ms})
 	if s := Summarize(records, run, Options{}); s.Window != nil || s.E2E.N != 10 {
@@ -112,8 +112,7 @@ func TestWindowElsewhere(t *testing.T) {
 	}
 }
 
-// TestWindowLine: SGLang's keys hold what was not touched, null where that is too little,
-// and ours all of it.
+// TestWindowLine: SGLang's keys hold the unaffected samples, null if too few are left; our own keys hold all of it.
 func TestWindowLine(t *testing.T) {
 	for _, tt := range []struct {
 		window       Span
@@ -156,8 +155,8 @@ func TestWindowLine(t *testing.T) {
 	}
 }
 
-// TestGoodputLine: where too little was left of goodput alone its keys are there, null, and
-// have their values in the whole run.
+// TestGoodputLine: if too little is left of goodput alone, its keys are null in the headline and have values in the
+// whole run.
 func TestGoodputLine(t *testing.T) {
 	records, run := profiledLoad(Span{400 * ms, 5050 * ms})
 	s := Summarize(records, run, Options{SLO: SLO{{"e2e", 600 * ms}}})
@@ -190,8 +189,8 @@ func TestGoodputLine(t *testing.T) {
 	}
 }
 
-// TestSteadyWithoutWindow: the steady part begins after what was touched, counts nothing
-// of it, and is no lower for it.
+// TestSteadyWithoutWindow: the steady part begins after the affected time, counts nothing of it, and is not lower
+// because of it.
 func TestSteadyWithoutWindow(t *testing.T) {
 	var records []Record
 	for range 4 {
@@ -218,8 +217,7 @@ func TestSteadyWithoutWindow(t *testing.T) {
 	}
 }
 
-// TestCompareWithoutWindow: a window on one side alone makes no difference between equal
-// servers.
+// TestCompareWithoutWindow: a window on one side alone makes no difference between equal servers.
 func TestCompareWithoutWindow(t *testing.T) {
 	load := func(window bool) Load {
 		l := Load{ID: "x"}
@@ -255,8 +253,7 @@ func TestCompareWithoutWindow(t *testing.T) {
 	}
 }
 
-// TestCompareWindowElsewhere: what touched no request is left out of nothing, and not
-// spoken of; of what too little was left is.
+// TestCompareWindowElsewhere: a window that affected no request gets no note; figures with too few samples left do.
 func TestCompareWindowElsewhere(t *testing.T) {
 	load := func(window Span) Load {
 		records, run := profiledLoad(window)

@@ -42,10 +42,10 @@ func near(a, b float64) bool {
 
 // SGLang's client read the same replies (scripts/fixtures/bench.py).
 func TestCompatIsSGLang(t *testing.T) {
-	names := map[string]string{ // of its class, where they are not those of its file
+	names := map[string]string{ // values for its class, if they differ from those of its file
 		"total_input": "total_input_tokens", "total_input_text": "total_input_text_tokens", "total_input_vision": "total_input_vision_tokens",
 		"total_output": "total_output_tokens", "total_output_retokenized": "total_output_tokens_retokenized",
-		"output_throughput_retokenized": "", "total_throughput_retokenized": "", // in no file of its
+		"output_throughput_retokenized": "", "total_throughput_retokenized": "", // not in its file
 	}
 	for _, c := range recordings(t) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -69,8 +69,7 @@ func TestCompatIsSGLang(t *testing.T) {
 	}
 }
 
-// Without empty replies the figures under SGLang's names are SGLang's, and so is
-// the line that is written.
+// Without empty replies, the figures under SGLang's names equal SGLang's, as does the written line.
 func TestSummaryIsSGLang(t *testing.T) {
 	for _, c := range recordings(t) {
 		if c.Name == "native, empty replies" {
@@ -134,7 +133,7 @@ func TestSummaryIsSGLang(t *testing.T) {
 	}
 }
 
-// A reply without a token is a failure, where SGLang counts a TTFT of 0.
+// A reply without a token is a failure; SGLang counts a TTFT of 0.
 func TestEmptyReplies(t *testing.T) {
 	c := recordings(t)[1]
 	s := Summarize(c.Records, &c.Run, Options{})
@@ -150,7 +149,7 @@ func TestEmptyReplies(t *testing.T) {
 	if s.TTFT.Min <= 0 || s.TTFT.N != int64(s.Completed) {
 		t.Errorf("TTFT of %d requests from %v ns on", s.TTFT.N, s.TTFT.Min)
 	}
-	// The loader may leave the naming to the summary.
+	// The loader may leave the classification to the summary.
 	for i := range c.Records {
 		if c.Records[i].Failure == Empty {
 			c.Records[i].Failure = ""

@@ -42,7 +42,7 @@ func TestParseSLO(t *testing.T) {
 func TestMeets(t *testing.T) {
 	two := reply(0, 1, 100, 1, 150, 1)
 	hidden := reply(0, 1, 100, 1, 150, 1)
-	hidden.Visible = Never // reasoning to its end
+	hidden.Visible = Never // including reasoning
 	tests := []struct {
 		name string
 		slo  string
@@ -67,7 +67,7 @@ func TestMeets(t *testing.T) {
 	}
 }
 
-// TestShort: where fewer requests than must meet their objectives a line says which missed what.
+// TestShort: if too few requests meet their objectives, a line says which requests missed which objective.
 func TestShort(t *testing.T) {
 	slo, err := ParseSLO("ttft:100,tpot:50")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// A value that stands for many is the same as that many values.
+// A weighted value equals that many equal values.
 func TestWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -48,8 +48,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// The binomial table gives the numbers of the order statistics: for the median
-// of ten the second and the ninth (David and Nagaraja, Order Statistics, table 7.1).
+// The binomial table gives the indices of the order statistics: for the median of ten the second and the ninth (David
+// and Nagaraja, Order Statistics, table 7.1).
 func TestQuantileInterval(t *testing.T) {
 	tests := []struct {
 		n      int
@@ -74,7 +74,7 @@ func TestQuantileInterval(t *testing.T) {
 	}
 }
 
-// The interval must hold the truth as often as it says.
+// The interval must contain the true value as often as it claims.
 func TestQuantileIntervalCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const trials, n = 1000, 500

@@ -8,8 +8,8 @@ import (
 
 const ms = 1_000_000
 
-// reply is a successful request: sent at a time, then one event for each pair of
-// a time and its tokens, and the last byte 1 ms after the last event; all in ms.
+// reply returns a successful request: sent at a time, with one event for each pair of time and tokens, and the last
+// byte 1 ms after the last event; all in ms.
 func reply(sent int64, prompt int, events ...int64) Record {
 	r := Record{
 		Scheduled: sent * ms, Released: sent * ms, Connected: sent * ms, Sent: sent * ms, Headers: sent*ms + 1, Status: 200,
@@ -88,8 +88,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// The same events, in the words of each tool: one reply of 8 tokens, 4 every
-// 20 ms, after a role at 50 ms.
+// The same events as each tool reports them: one reply of 8 tokens, 4 every 20 ms, after a role at 50 ms.
 func TestToolsDiffer(t *testing.T) {
 	r := reply(0, 10, 60, 2, 80, 2, 100, 4)
 	r.FirstAny = 50 * ms
@@ -125,14 +124,14 @@ func TestToolsDiffer(t *testing.T) {
 	if _, err := Compat("wrk", nil, run, Options{}); err == nil || err.Error() != `unknown tool "wrk"; known tools: sglang, vllm, aiperf, guidellm` {
 		t.Errorf("wrk: %v", err)
 	}
-	for _, tool := range Tools { // of nothing they have little to say, and no fault
+	for _, tool := range Tools { // without requests they report little, and no error
 		if figures, err := Compat(tool, nil, &Run{}, Options{}); err != nil || len(figures) == 0 {
 			t.Errorf("%s of no requests: %v, %v", tool, figures, err)
 		}
 	}
 }
 
-// How an event's tokens become gaps, by API.
+// How an event's tokens become gaps, per API.
 func TestGaps(t *testing.T) {
 	unknown := reply(0, 1, 10, -1, 30, -1, 60, -1)
 	unknown.OutputLen = 6
@@ -195,7 +194,7 @@ func TestAcceptLength(t *testing.T) {
 	}
 }
 
-// Embeddings generate nothing, and that is no failure.
+// Embeddings generate nothing, which is not a failure.
 func TestEmbedding(t *testing.T) {
 	r := reply(0, 7)
 	r.Done, r.OutputFrom = 30*ms, ""
@@ -204,7 +203,7 @@ func TestEmbedding(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if s.Steady == nil || s.Steady.Decode || s.Steady.Level != 2 {
-		t.Errorf("steady %+v, want two requests under way", s.Steady)
+		t.Errorf("steady %+v, want two requests in progress", s.Steady)
 	}
 }
 
@@ -220,11 +219,11 @@ func TestOfNothing(t *testing.T) {
 	}
 }
 
-// Broken times must cost nothing: neither memory nor the figures of the others.
+// Broken times must cost neither memory nor the figures of other requests.
 func TestAbsurdTimes(t *testing.T) {
 	far := reply(0, 1, 10, 1, 20, 1)
 	far.Done = math.MaxInt64 - 1
-	back := reply(100, 1, 10, 1, 5, 1) // events before the sending
+	back := reply(100, 1, 10, 1, 5, 1) // events before the send time
 	s := Summarize([]Record{far, back, reply(0, 1, 10, 1)}, &Run{Backend: "sglang", Duration: 1}, Options{})
 	if want := []Failing{{Reason: Malformed, Count: 1}}; s.Completed != 2 || !reflect.DeepEqual(s.Failures, want) {
 		t.Errorf("%d completed, failures %+v, want 2 and %+v", s.Completed, s.Failures, want)
@@ -238,7 +237,7 @@ func TestAbsurdTimes(t *testing.T) {
 	}
 	for i, n := range line.Running {
 		if !(n > 0.99 && n <= 1) {
-			t.Errorf("%v requests under way in bin %d, want 1", n, i)
+			t.Errorf("%v requests in progress in bin %d, want 1", n, i)
 		}
 	}
 }

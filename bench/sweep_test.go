@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// stream is a request sent at a time, with its first token after prefill and
-// then n tokens, one every gap; all in ms.
+// stream returns a request sent at a time, with its first token after prefill and then n tokens, one per gap; all in
+// ms.
 func stream(sent, prefill, gap int64, n int) Record {
 	events := make([]int64, 0, 2*n)
 	for i := range n {
@@ -33,7 +33,7 @@ func TestSteady(t *testing.T) {
 				all = append(all, stream(0, 100+10*i, 10, 100))
 			}
 			return all
-		}, 180, 1100, 10}, // 9 of 10 decode from the 9th first token until the 2nd of the last ones
+		}, 180, 1100, 10}, // 9 of 10 decode from the 9th first token to the 2nd last token
 		{"one long reply does not pull the level down", func() (all []Record) {
 			for range 10 {
 				all = append(all, stream(0, 100, 10, 101))
@@ -46,12 +46,12 @@ func TestSteady(t *testing.T) {
 			}
 			return all
 		}, 50, 5500, 2},
-		{"no streaming: requests under way", func() (all []Record) {
+		{"no streaming: requests in progress", func() (all []Record) {
 			for i := range int64(8) {
 				all = append(all, stream(i*10, 100, 0, 1))
 			}
 			return all
-		}, 50, 121, 6}, // 8 at most, but half of the request-time is at 6 or below
+		}, 50, 121, 6}, // at most 8, but half of the request-time is at 6 or below
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// Seconds that share an event's tokens out, against the plain loop.
+// The seconds over which an event's tokens are spread, compared with a plain loop.
 func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
@@ -143,22 +143,22 @@ func TestTimeline(t *testing.T) {
 	if sum(tl.Tokens) != 7 || tl.Tokens[16] != 2 || tl.Ended[23] != 1 || tl.Failed[6] != 1 {
 		t.Errorf("%+v", tl)
 	}
-	// Request-time is that of the requests: E2E 161 + 221 + 41 and 1 of the failed one.
+	// Request-time is the sum over requests: E2E 161 + 221 + 41 and 1 of the failed one.
 	if got := sum(tl.Running) * 10; !near(got, 424) {
-		t.Errorf("%v ms under way, want 424", got)
+		t.Errorf("%v ms in progress, want 424", got)
 	}
 	if got := sum(tl.Decode) * 10; !near(got, 60+100) {
 		t.Errorf("%v ms in decode, want 160", got)
 	}
 }
 
-// The plots' peaks are the figures beside them.
+// The plots' peaks equal the figures beside them.
 func TestTimelinePeaks(t *testing.T) {
 	records, run := byHand()
 	for _, bins := range []int{1, 5, 30, 1000} {
 		s, tl := Summarize(records, run, Options{}), NewTimeline(records, run, bins)
 		if got := slices.Max(tl.Most); got != s.PeakRunning {
-			t.Errorf("%d bins: at most %d requests under way, the summary says %d", bins, got, s.PeakRunning)
+			t.Errorf("%d bins: at most %d requests in progress, the summary says %d", bins, got, s.PeakRunning)
 		}
 		if got := slices.Max(tl.Busiest); got != s.PeakOutputRate {
 			t.Errorf("%d bins: at most %v tokens in a second, the summary says %v", bins, got, s.PeakOutputRate)
@@ -166,7 +166,7 @@ func TestTimelinePeaks(t *testing.T) {
 	}
 }
 
-// A stretch of a run has the bins that the whole run has there.
+// Part of a run has the same bins as the whole run has there.
 func TestPartTimeline(t *testing.T) {
 	records, run := byHand()
 	all := NewTimeline(records, run, 1000) // bins of 1 ms
@@ -179,13 +179,13 @@ func TestPartTimeline(t *testing.T) {
 			at := int(tl.From/tl.Bin) + k
 			if at >= len(all.Most) {
 				if tl.Tokens[k] != 0 || tl.Most[k] != 0 || tl.Running[k] != 0 {
-					t.Fatalf("%v: bin %d is after the run and has something", part, k)
+					t.Fatalf("%v: bin %d is after the run but not empty", part, k)
 				}
 				continue
 			}
 			if tl.Tokens[k] != all.Tokens[at] || tl.Busiest[k] != all.Busiest[at] || !near(tl.Running[k], all.Running[at]) || tl.Most[k] != all.Most[at] ||
 				!near(tl.Decode[k], all.Decode[at]) || tl.Ended[k] != all.Ended[at] || tl.Failed[k] != all.Failed[at] {
-				t.Fatalf("%v: bin %d is not bin %d of the whole", part, k, at)
+				t.Fatalf("%v: bin %d differs from bin %d of the whole run", part, k, at)
 			}
 		}
 	}

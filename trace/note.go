@@ -98,6 +98,7 @@ const (
 
 	NoteRunsOn  // Count GPU ops that end after a later op of their stream
 	NoteSetBack // Count API calls with an earlier correlation id than the call before; End is the largest distance, ns
+	NoteLostOps // Count of Lost launches have no GPU op
 	NoteDevices // Count GPUs with kernels in one file
 
 	// Names: the stage in a file's name, and the steps of the other stage found in it.
@@ -183,8 +184,11 @@ var noteKinds = [numNoteKinds]struct {
 	NoteStageName: {Warning, "its name says %s, but it holds %s: the content decides", Note.names},
 	NoteRunsOn:    {Loss, "GPU ops that end after a later op of their stream: cut at its start", nil},
 	NoteSetBack:   {Loss, "the clock was set back while recording: API calls are out of order, times around them are wrong", nil},
-	NoteDevices:   {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
-	NoteUneven:    {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
+	NoteLostOps: {Loss, "%d of %d launches have no GPU record: figures of GPU work are too low", func(n Note) []any {
+		return []any{n.Count, n.Lost}
+	}},
+	NoteDevices: {Warning, "kernels of %d GPUs in one file count as one rank: write one file per rank to compare ranks", Note.count},
+	NoteUneven:  {Warning, "steps where one stage ends or the next begins left out: another rank did not record them", nil},
 
 	NotePart:          {Loss, "part %s: %s", Note.names},
 	NoteBases:         {Warning, "%d different baseTimeNanoseconds: times cannot be compared until they are converted to a common base", Note.count},

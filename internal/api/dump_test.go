@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// dump is what SGLang 0.5.23 writes on a GPU for its command line.
+// dump is the output of SGLang 0.5.23 on a GPU for its command line.
 const dump = `{
   "timestamp": "2025-12-20T16:45:15.602292+00:00",
   "request_id": "8d1e9d6c-27d2-4b0f-9c83-6f1b3d0a2f11",
@@ -50,7 +50,7 @@ const dump = `{
   }
 }`
 
-// TestPerfDump: what is read is written as it was, in SGLang's order.
+// TestPerfDump: a parsed dump is written unchanged, in SGLang's order.
 func TestPerfDump(t *testing.T) {
 	d, err := api.ParsePerfDump([]byte(dump))
 	if err != nil {
@@ -65,7 +65,7 @@ func TestPerfDump(t *testing.T) {
 	}
 }
 
-// TestPerfDumpWrong: what is no dump is refused with what is wrong.
+// TestPerfDumpWrong: invalid dumps are refused with a reason.
 func TestPerfDumpWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                       "unexpected end",
@@ -84,7 +84,7 @@ func TestPerfDumpWrong(t *testing.T) {
 	}
 }
 
-// FuzzPerfDump: whatever is read, is written and read as the same.
+// FuzzPerfDump: a parsed dump, written and parsed again, is the same.
 func FuzzPerfDump(f *testing.F) {
 	f.Add([]byte(dump))
 	f.Add([]byte(`{"total_duration_ms":1,"steps":[{"name":"denoising_step_0","duration_ms":1}],"meta":null}`))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestProfileID compares with what Python prints for the same time.
+// TestProfileID compares with Python's output for the same time.
 func TestProfileID(t *testing.T) {
 	for at, want := range map[time.Time]string{
 		time.Unix(1769071195, 663459500): "1769071195.6634595",

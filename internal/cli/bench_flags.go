@@ -20,10 +20,10 @@ import (
 // datasetFlags are the flags of SGLang's bench_serving that define the requests.
 type datasetFlags struct {
 	DatasetName   string `name:"dataset-name" default:"sharegpt" help:"Data set to send: sharegpt, random, random-ids, generated-shared-prefix, image, custom, openai, mooncake, agentic-trace, plan and others."`
-	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default for sharegpt: the copy in the Hugging Face hub cache, if any."`
+	DatasetPath   string `name:"dataset-path" placeholder:"FILE" help:"File of the data set; nothing is downloaded. Default for sharegpt: the Hugging Face hub cache."`
 	DatasetOffset int    `name:"dataset-offset" default:"0" help:"Conversations to skip at the start (agentic-trace)."`
 	NumPrompts    int    `name:"num-prompts" limits:"1.." default:"1000" help:"Requests to send."`
-	Seed          int64  `name:"seed" default:"42" help:"Seed of all random choices; it gives the same requests at the same times as SGLang's client."`
+	Seed          int64  `name:"seed" default:"42" help:"Random seed; gives the same requests at the same times as SGLang's client."`
 
 	ShareGPTOutputLen  int     `name:"sharegpt-output-len" placeholder:"N" help:"Output length of each request, instead of the data set's."`
 	ShareGPTContextLen int     `name:"sharegpt-context-len" placeholder:"N" help:"Skip longer requests."`
@@ -273,7 +273,7 @@ func (f *profileFlags) targets(base string, header http.Header) []torch.Target {
 
 // clientFlags select the server that a benchmark calls.
 type clientFlags struct {
-	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server, such as http://HOST:30000; overrides --host and --port, the default."`
+	BaseURL    string `name:"url" aliases:"base-url" placeholder:"URL" help:"URL of the server; overrides --host and --port."`
 	Backend    string `name:"backend" default:"sglang" help:"API of the server: sglang, sglang-oai-chat, vllm, vllm-chat, lmdeploy, trt and others."`
 	Host       string `name:"host" default:"0.0.0.0" help:"Host of the server, if --url is not given."`
 	Port       int    `name:"port" placeholder:"N" help:"Port of the server; default: the backend's, such as 30000 for sglang and 8000 for vllm."`

@@ -34,7 +34,7 @@ type benchServingCmd struct {
 	requestFlags `group:"Requests"`
 	profileFlags `group:"More trace flags"`
 
-	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Copies of the first request to send before the load."`
+	WarmupRequests int     `name:"warmup-requests" limits:"0.." default:"1" help:"Warm-up copies of the first request."`
 	StartOnInput   bool    `name:"start-on-input" help:"After the warm-up, print 'ready' and wait for a line on stdin, so that loads of several servers begin together."`
 	FlushCache     bool    `name:"flush-cache" help:"Empty the server's cache before the run."`
 	FlushTimeout   float64 `name:"flush-cache-timeout" default:"60" help:"Seconds to wait for the server to become idle before its cache is flushed."`
@@ -54,7 +54,7 @@ type benchServingCmd struct {
 	Metrics string   `name:"metrics" placeholder:"TOOL" help:"Also print the numbers that sglang, vllm, aiperf or guidellm would print."`
 	FindMax bool     `name:"find-max-rate" help:"Search for the highest request rate that meets --slo."`
 	Strict  bool     `name:"strict" help:"Fail if the client's own timing is not clean."`
-	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, including those of --profile."`
+	HTML    string   `name:"html" placeholder:"FILE" help:"Also write a page with plots, --profile included."`
 	JSON    bool     `name:"print-json" help:"Print the summary as JSON."`
 
 	quietFlag

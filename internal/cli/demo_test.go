@@ -35,8 +35,8 @@ type demoRun struct{ args, rank, why string }
 
 var demos = []demoRun{
 	{"demo", "", ""},
-	{"demo --slow-rank 1", "TP01-DP00", "from step 4 on: it runs more or larger kernels"},
-	{"demo --slow-rank 2 --cause device", "TP00-DP01", "from step 4 on: the same kernels run longer"},
+	{"demo --slow-rank 1", "TP01-DP00", "from step 4 on: it does extra work"},
+	{"demo --slow-rank 2 --cause device", "TP00-DP01", "from step 4 on: its GPU runs the same"},
 }
 
 var blamed = regexp.MustCompile(`(?m)^(HIGH|MEDIUM|LOW) +(\S+) is late (.*)`)
@@ -47,7 +47,7 @@ func (d demoRun) wrong(out string) (list []string) {
 	for _, m := range blamed.FindAllStringSubmatch(out, -1) {
 		if m[2] == d.rank && strings.HasPrefix(m[3], d.why) {
 			found = true
-		} else if d.rank == "" && (strings.Contains(m[3], "larger kernels") || strings.Contains(m[3], "kernels run longer")) {
+		} else if d.rank == "" && (strings.Contains(m[3], "does extra work") || strings.Contains(m[3], "its GPU runs")) {
 			list = append(list, fmt.Sprintf("%s blames %s", d.args, m[0]))
 		}
 	}
@@ -114,7 +114,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	// With --no-store all is said, and nothing left.
-	if status, out, errs := run(t, t.Context(), "demo", "--no-store"); status != exitOK || !strings.Contains(out, "Nothing was kept") || strings.Contains(out, "trace open") {
+	if status, out, errs := run(t, t.Context(), "demo", "--no-store"); status != exitOK || !strings.Contains(out, "Nothing was stored") || strings.Contains(out, "trace open") {
 		t.Errorf("--no-store: status %d\n%s%s", status, errs, out)
 	}
 	if dirs, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_DATA_HOME"), "stepscope", "runs", "*-demo-*")); len(dirs) != runs {

@@ -43,7 +43,7 @@ func startWorker(t *testing.T, args ...string) *worker {
 	return w
 }
 
-var listening = regexp.MustCompile(`(?:decode servers may come to \S+:(\d+)|Listening on (http://\S+))`)
+var listening = regexp.MustCompile(`(?:decode servers connect to \S+:(\d+)|Listening on (http://\S+))`)
 
 func (w *worker) start() {
 	w.t.Helper()

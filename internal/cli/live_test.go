@@ -76,7 +76,7 @@ func (term *terminal) shows(pattern string) string {
 }
 
 // frame is that of a load, as it is drawn anywhere.
-const frame = `(?m)^builtin:llama-tiny at http://\S+ +\d+ s, sends for \d+ s more
+const frame = `(?m)^builtin:llama-tiny at http://\S+ +\d+ s, sending for \d+ s more
 [█░]+  \d+ of 40 done, \d+ running
 of the last \d s +each second
 requests done  [\d.]+ /s .*
@@ -111,7 +111,7 @@ func TestLiveView(t *testing.T) {
 			if shown := term.tmux("display-message", "-p", "#{cursor_flag} #{cursor_x} #{alternate_on} #{mouse_any_flag} #{keypad_flag}"); shown != "1 0 0 0 0" {
 				t.Errorf("while it is drawn, the cursor shown, its column, other screen, mouse, keypad are %s", shown)
 			}
-			text = term.shows(summary + `(.*\n)*stepscope: run kept: [^;]+; show\sit again with\s*: stepscope runs show \S+\nstatus 0`)
+			text = term.shows(summary + `(.*\n)*stepscope: run kept: [^;]+; show\s+it\s+again\s+with:\s+stepscope\s+runs\s+show\s+\S+\nstatus 0`)
 			if strings.Contains(text, "each second") || strings.Contains(text, " done, ") {
 				t.Errorf("something of the view is left:\n%s", text)
 			}

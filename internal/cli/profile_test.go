@@ -66,7 +66,7 @@ func TestProfile(t *testing.T) {
 
 	status, out, errs = stepscope(t, "profile", "start", "--url", url, "--output-dir", root, "--num-steps", "0")
 	dir := strings.TrimSpace(out)
-	if !strings.Contains(errs, "is idle, so its profiler records how it waits until load comes") {
+	if !strings.Contains(errs, "is idle, so its profiler records idle time until load arrives") {
 		t.Errorf("start: %s", errs)
 	}
 	if status != exitOK || filepath.Dir(dir) != root {
@@ -78,7 +78,7 @@ func TestProfile(t *testing.T) {
 		t.Errorf("an idle server: status %d, %s", status, errs)
 	}
 	status, _, errs = stepscope(t, "profile", "--url", url, "--output-dir", root, "--wait", "0")
-	if status != exitFailed || !strings.Contains(errs, "a profile is being recorded there already: wait for it, or end it with: stepscope profile stop --url "+url) {
+	if status != exitFailed || !strings.Contains(errs, "a profile is already being recorded there: wait for it, or end it with: stepscope profile stop --url "+url) {
 		t.Errorf("a busy server: status %d, %s", status, errs)
 	}
 	res, err := http.Post(url+"/generate", "application/json", strings.NewReader(`{"text":"hello","sampling_params":{"max_new_tokens":8,"ignore_eos":true}}`))

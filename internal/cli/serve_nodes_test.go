@@ -249,10 +249,10 @@ func TestNodesDisagree(t *testing.T) {
 	}{
 		{"no address", nil, exitUsage, `--dist-init-addr "": with --nnodes give HOST:PORT of node 0`},
 		{"too many nodes", []string{"--nnodes", "3", "--dist-init-addr", "127.0.0.1:1"}, exitUsage, "cannot be spread evenly"},
-		{"no such rank", []string{"--node-rank", "2", "--dist-init-addr", "127.0.0.1:1"}, exitUsage, "--node-rank 2: with --nnodes 2 it is 0 to 1"},
+		{"no such rank", []string{"--node-rank", "2", "--dist-init-addr", "127.0.0.1:1"}, exitUsage, "--node-rank 2: with --nnodes 2, give 0 to 1"},
 		{"nobody comes", []string{"--dist-init-addr", freeAddr(t), "--dist-timeout", "1"}, exitFailed, "node 1 (rank 1) did not join at "},
 		{"nobody is there", []string{"--node-rank", "1", "--dist-init-addr", freeAddr(t), "--dist-timeout", "1"}, exitFailed, "node 0 cannot be reached at --dist-init-addr "},
-		{"a peer that accepts and says nothing", []string{"--node-rank", "1", "--dist-init-addr", silent.Addr().String(), "--dist-timeout", "1"}, exitFailed, "accepts the connection and says nothing"},
+		{"a peer that accepts and says nothing", []string{"--node-rank", "1", "--dist-init-addr", silent.Addr().String(), "--dist-timeout", "1"}, exitFailed, "accepts the connection but does not answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, _, errs := run(t, t.Context(), append(serve, c.args...)...)
@@ -265,7 +265,7 @@ func TestNodesDisagree(t *testing.T) {
 		addr := freeAddr(t)
 		first := startNode(t, nil, append(serve, "--dist-init-addr", addr)...)
 		other := startNode(t, nil, append(serve, "--dist-init-addr", addr, "--node-rank", "1", "--json-model-override-args", `{"rms_norm_eps": 0.01}`)...)
-		want := regexp.MustCompile(`stepscope: node 1 at \S+ cannot join: the model is \w+, node 0 has \w+\n`)
+		want := regexp.MustCompile(`stepscope: node 1 at \S+ cannot join: model \w+, node 0 has \w+\n`)
 		for _, n := range []*node{first, other} {
 			if status := n.ends(t); status != exitFailed || !want.MatchString(n.log.String()) {
 				t.Errorf("ended with %d:\n%s", status, n.log)

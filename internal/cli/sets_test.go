@@ -52,7 +52,7 @@ func TestMergeCheckCut(t *testing.T) {
 		{"merge BROKEN/w-TP-2.trace.json", exitFailed, "", "w-TP-2.trace.json: the file is empty\n", ""},
 		{"merge TWO -o SET/", 0, "merged 2 of 2 files", "2 profiling windows found, using the newest, w (others: v;", "merged-w.trace.json.gz"},
 		{"merge TWO -o SET/ --profile-id v", exitIncomplete, "merged 1 of 1 files", "", "merged-v.trace.json.gz"},
-		{"merge TWO --profile-id u", exitUsage, "", `no trace files of profile id "u", there are: w, v`, ""},
+		{"merge TWO --profile-id u", exitUsage, "", `no trace files of profile id "u"; ids found: w, v`, ""},
 		{"merge TORCH -o SET/x.gz", 0, "merged 2 of 2 files", "", "x.gz"},
 		{"check SET", 0, "2 decode", "", ""},
 		{"check SET --json", 0, `"events_by_category": {`, "", ""},

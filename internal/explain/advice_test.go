@@ -14,7 +14,7 @@ func TestGraphsAdvised(t *testing.T) {
 	t.Run("decode runs as graphs", func(t *testing.T) {
 		for _, set := range []string{"sglang_stops", "sglang_shared", "graphs", "g_mixed"} {
 			if r := analyzed(t, realSet(t, set)); has(r, result.LaunchBound) {
-				t.Errorf("%s: graphs are advised, and there%s", set, describe(r))
+				t.Errorf("%s: the report advises CUDA graphs, but decode already runs as graphs%s", set, describe(r))
 			}
 		}
 	})
@@ -25,7 +25,7 @@ func TestGraphsAdvised(t *testing.T) {
 		got := analyzed(t, retimed(t, "compute_skew", func(m *retime.Model) { m.PauseAt(1, (call.Start+call.End)/2, 5000*ms) }))
 		for _, f := range said(got, result.LaunchBound) {
 			if f.CostNSPerStep > want[0].CostNSPerStep*11/10 {
-				t.Errorf("graphs would save %d ns a step, without the blocked call %d", f.CostNSPerStep, want[0].CostNSPerStep)
+				t.Errorf("one blocked call: graphs save %d ns a step, want %d as without it", f.CostNSPerStep, want[0].CostNSPerStep)
 			}
 		}
 	})
@@ -51,7 +51,7 @@ func TestPrefillOfGPUOnly(t *testing.T) {
 				}
 			}
 			if eager == 0 || eager > prefills {
-				t.Errorf("%d steps before the replays, want %d: the first are %s, %s of %d%s", eager, prefills, r.Steps[0].Name, r.Steps[1].Name, len(r.Steps), describe(r))
+				t.Errorf("got %d prefill steps before the replays, want %d: the first steps are %s and %s of %d%s", eager, prefills, r.Steps[0].Name, r.Steps[1].Name, len(r.Steps), describe(r))
 			}
 		})
 	}

@@ -22,7 +22,7 @@ func TestOneOfTwo(t *testing.T) {
 				checkSentences(t, r)
 				for _, f := range r.Findings {
 					if title := report.Words(f.Title); blamesTransfers(f) || strings.Contains(title, "all ranks") {
-						t.Errorf("of one rank: %s", title)
+						t.Errorf("one rank alone: got finding %q, want none about transfers or all ranks", title)
 					}
 				}
 			})

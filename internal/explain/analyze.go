@@ -49,7 +49,7 @@ var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work and
 // nothing returns ErrNothing, with advice if a GPU was used.
 func (w *Window) nothing() error {
 	if slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return r.APICalls > 0 }) {
-		return fmt.Errorf("%w; CUDA was called, so record for longer, as by more inference steps, and with Nsight Systems add --trace-fork-before-exec=true", ErrNothing)
+		return fmt.Errorf("%w; the program did call CUDA: record for longer (for example, more inference steps), and with Nsight Systems add --trace-fork-before-exec=true", ErrNothing)
 	}
 	return ErrNothing
 }

@@ -33,7 +33,7 @@ func TestBalance(t *testing.T) {
 		same    float64 // within 0.2
 		says    string
 	}{
-		{"always one rank", func(int, int) int { return 1 }, 1, "uneven_experts kind=decode balance=0.625 same=uneven_same_experts"},
+		{"always the same rank", func(int, int) int { return 1 }, 1, "uneven_experts kind=decode balance=0.625 same=uneven_same_experts"},
 		{"another in each layer", func(_, layer int) int { return layer }, 1, "uneven_experts kind=decode balance=0.625 same=uneven_same_experts"},
 		{"another in each step", turn, 0, "uneven_experts kind=decode balance=0.625 same=uneven_changing_experts"},
 		{"one rank in two steps of three", func(n, _ int) int { return n % 3 % 2 * 3 }, 0.5, "uneven_experts kind=decode balance=0.625 same=uneven_partly"},
@@ -55,32 +55,32 @@ func TestBalance(t *testing.T) {
 				checkSentences(t, r)
 				rows := rowsOf(r, work)
 				if len(rows) != 1 {
-					t.Fatalf("rows %+v", rows)
+					t.Fatalf("got balance rows %+v, want one", rows)
 				}
 				b := rows[0]
 				if b.Kind != "decode" || b.Steps != n-1 || math.Abs(b.Ratio-0.625) > 1e-9 || b.Lost != 225_000 || b.Waited != 225_000 || !b.Halves || math.Abs(b.Same-c.same) > 0.2 {
-					t.Errorf("got %+v", b)
+					t.Errorf("got %+v, want decode, ratio 0.625, 225 µs lost and waited, same %.1f ± 0.2", b, c.same)
 				}
 				if len(b.Layers) != 3 || b.Layers[1].Layer != 1 || b.Layers[1].Lost != 75_000 || c.same == 1 && (b.Layers[2].Slowest != c.slowest(0, 2) || b.Layers[2].Same < 0.99) {
-					t.Errorf("layers %+v", b.Layers)
+					t.Errorf("got layers %+v, want 3 with 75 µs lost in each", b.Layers)
 				}
 				text := allFacts(r)
 				if work == result.Experts && !strings.Contains(text, c.says) {
-					t.Errorf("not said: %q in\n%s", c.says, text)
+					t.Errorf("the report lacks %q:\n%s", c.says, text)
 				}
 				if work == result.Attention && !strings.Contains(text, "uneven_attention kind=decode balance=0.625") {
-					t.Errorf("got\n%s", text)
+					t.Errorf("got no uneven_attention with balance 0.625 in\n%s", text)
 				}
 				for _, f := range said(r, result.Straggler) {
 					if work == result.Experts && (f.Cause != result.CauseWork || f.Reason != result.Experts) {
-						t.Errorf("what is late is late by its experts%s", describe(r))
+						t.Errorf("the late rank has another cause or reason than its experts%s", describe(r))
 					}
 				}
 				if has(r, result.Balanced) {
-					t.Errorf("said to be balanced%s", describe(r))
+					t.Errorf("got balanced, want uneven work%s", describe(r))
 				}
 				if other := rowsOf(r, map[string]string{result.Experts: result.Attention, result.Attention: result.Experts}[work]); len(other) != 1 || other[0].Ratio != 1 || other[0].Lost != 0 {
-					t.Errorf("what is even: %+v", other)
+					t.Errorf("got balance of the other work %+v, want ratio 1 and nothing lost", other)
 				}
 			})
 		}
@@ -114,11 +114,11 @@ func TestEvenedOut(t *testing.T) {
 			r := analyzed(t, m.traces())
 			at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == c.kind })
 			if at < 0 {
-				t.Fatalf("no %s%s", c.kind, describe(r))
+				t.Fatalf("no finding of kind %s%s", c.kind, describe(r))
 			}
 			x := r.Findings[at].Worth
 			if won := x.Step - x.Without; !x.Known || x.Kind != "decode" || won < 223_000 || won > 227_000 || x.High >= x.Step {
-				t.Errorf("won %d ns of %+v, replay %+v%s", won, x, r.Replay, describe(r))
+				t.Errorf("balancing gains %d ns, want 223 to 227 µs: worth %+v, replay %+v%s", won, x, r.Replay, describe(r))
 			}
 		})
 	}
@@ -133,11 +133,11 @@ func TestBalanceOfLayers(t *testing.T) {
 	b := rowsOf(r, result.Experts)[0]
 	for _, p := range b.Parts {
 		if p.Time != 500_000 || math.Abs(p.Share-0.25) > 1e-9 {
-			t.Errorf("all have as much to do: %+v", b.Parts)
+			t.Errorf("got parts %+v, want 500 µs and a quarter on each rank", b.Parts)
 		}
 	}
-	if b.Lost != 300_000 || !has(r, result.UnevenExperts) && !strings.Contains(allWords(r), "load of experts is uneven") {
-		t.Errorf("got %+v%s", b, describe(r))
+	if b.Lost != 300_000 || !has(r, result.UnevenExperts) && !strings.Contains(allFacts(r), "uneven_experts") {
+		t.Errorf("got %+v, want 300 µs lost and uneven experts reported%s", b, describe(r))
 	}
 }
 
@@ -146,8 +146,8 @@ func TestBalanceOfLayers(t *testing.T) {
 func TestEvenIsSilent(t *testing.T) {
 	silent := func(t *testing.T, r *result.Report) {
 		t.Helper()
-		if text := allWords(r); strings.Contains(text, "is uneven over") {
-			t.Errorf("got\n%s", text)
+		if text := allFacts(r); strings.Contains(text, "uneven_") {
+			t.Errorf("got uneven work, want none:\n%s", text)
 		}
 	}
 	for seed := range uint64(20) {
@@ -160,10 +160,10 @@ func TestEvenIsSilent(t *testing.T) {
 			r := analyzed(t, m.traces())
 			silent(t, r)
 			if b := rowsOf(r, result.Experts)[0]; b.Same > 0.5 {
-				t.Errorf("nothing is always the same: %+v", b)
+				t.Errorf("got %+v, want same of at most 0.5", b)
 			}
 			if len(said(r, result.Straggler)) > 0 {
-				t.Errorf("nobody is late%s", describe(r))
+				t.Errorf("got a late rank, want none%s", describe(r))
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestEvenIsSilent(t *testing.T) {
 		r := analyzed(t, m.traces())
 		silent(t, r)
 		if got := fmt.Sprint(stragglersOf(r)); got != "[rank 3 device 0-13]" {
-			t.Errorf("got %s%s", got, describe(r))
+			t.Errorf("got %s, want rank 3 late by its device in steps 0-13%s", got, describe(r))
 		}
 	})
 	t.Run("no coordinates", func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestEvenIsSilent(t *testing.T) {
 			tr.Source.Rank.DP, tr.Source.Rank.EP = -1, -1
 		}
 		if r := analyzed(t, ts); len(r.Balance) > 0 {
-			t.Errorf("got %+v", r.Balance)
+			t.Errorf("got balance %+v, want none without expert coordinates", r.Balance)
 		}
 	})
 }
@@ -202,10 +202,10 @@ func TestUntoldIsNotBalanced(t *testing.T) {
 	}
 	r := analyzed(t, m.traces())
 	if b := rowsOf(r, result.Experts)[0]; b.Waited != 225_000 || has(r, result.UnevenExperts) || len(stragglersOf(r)) > 0 {
-		t.Fatalf("got %+v%s", b, describe(r))
+		t.Fatalf("got %+v, want 225 µs waited and no findings%s", b, describe(r))
 	}
 	if has(r, result.Balanced) {
-		t.Errorf("said to be balanced%s", describe(r))
+		t.Errorf("got balanced, want no statement%s", describe(r))
 	}
 }
 
@@ -222,12 +222,12 @@ func TestIdleRank(t *testing.T) {
 	r := analyzed(t, m.traces())
 	rows := rowsOf(r, result.Attention)
 	if len(rows) != 1 || rows[0].Ratio != 0.75 || len(rows[0].Layers) != 3 {
-		t.Errorf("got %+v%s", rows, describe(r))
+		t.Errorf("got %+v, want one row with ratio 0.75 and 3 layers%s", rows, describe(r))
 	}
 }
 
-// TestUnfeltImbalance: attention is uneven, but another rank is later still, so nobody waits for the rank with the most
-// attention.
+// TestUnfeltImbalance: attention is uneven, but another rank is later still, so no rank waits for the one
+// with the most attention.
 func TestUnfeltImbalance(t *testing.T) {
 	m := even(12)
 	m.name = func(int, int) string { return "step[DECODE bs=16]" }
@@ -236,9 +236,9 @@ func TestUnfeltImbalance(t *testing.T) {
 	m.dense = func(rank, _ int) int64 { return 40_000 + 400_000*int64(boolInt(rank == 0)) }
 	r := analyzed(t, m.traces())
 	if b := rowsOf(r, result.Attention)[0]; b.Lost != 225_000 || b.Waited != 0 {
-		t.Errorf("got %+v", b)
+		t.Errorf("got %+v, want 225 µs lost and nothing waited", b)
 	}
-	if text := allWords(r); strings.Contains(text, "attention is uneven") {
-		t.Errorf("got\n%s", text)
+	if text := allFacts(r); strings.Contains(text, "uneven_attention") {
+		t.Errorf("got uneven attention, want none:\n%s", text)
 	}
 }

@@ -44,7 +44,7 @@ func TestStallBesideTurns(t *testing.T) {
 				want = []string{fmt.Sprintf("rank 2 %s %d-%d passing", c.cause, first, first+c.steps-1), want[0]}
 			}
 			if got := stragglersOf(r); !slices.Equal(got, want) {
-				t.Errorf("%q, want %q%s", got, want, describe(r))
+				t.Errorf("got %q, want %q%s", got, want, describe(r))
 			}
 		})
 	}

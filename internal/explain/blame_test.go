@@ -24,7 +24,7 @@ func TestStaysAfterTurns(t *testing.T) {
 				return slices.Equal(f.Ranks, []int{2}) && f.FirstStep <= from && !f.Passing
 			})
 			if !found {
-				t.Errorf("rank 2 is late from step %d to the end%s", from, describe(r))
+				t.Errorf("rank 2 is not reported late from step %d to the end%s", from, describe(r))
 			}
 		})
 	}
@@ -41,7 +41,7 @@ func TestRareButGreat(t *testing.T) {
 	}))
 	for _, f := range said(r, result.Straggler) {
 		if f.Cause == result.CauseHost && !slices.Equal(f.Ranks, []int{1}) {
-			t.Errorf("the host of rank 1 stalls%s", describe(r))
+			t.Errorf("got a late host on other ranks, want rank 1 only%s", describe(r))
 		}
 	}
 }
@@ -55,6 +55,6 @@ func TestCutInFirstStep(t *testing.T) {
 	retime.Keep(cut[3], 0, 0)
 	cut[3].Source.Complete = false
 	if c := compared(t, cut, cut, CompareOptions{}); len(whole.Steps) == 0 || len(c.Steps) != len(whole.Steps) {
-		t.Errorf("%d figures of steps are compared, of whole files %d", len(c.Steps), len(whole.Steps))
+		t.Errorf("cut file: %d step figures are compared, want %d as with whole files", len(c.Steps), len(whole.Steps))
 	}
 }

@@ -32,7 +32,7 @@ func TestCaptures(t *testing.T) {
 	}
 	paths, _ := filepath.Glob(filepath.Join(root, "*", "truth.json"))
 	if len(paths) == 0 {
-		t.Fatalf("%s: no captures", root)
+		t.Fatalf("%s holds no captures", root)
 	}
 	for _, p := range paths {
 		dir := filepath.Dir(p)
@@ -65,7 +65,7 @@ func checkTruth(t *testing.T, dir string) {
 			return ok && f.FirstStep == e.First
 		})
 		if at < 0 {
-			t.Errorf("not found: %+v%s", e, describe(r))
+			t.Errorf("expected finding %+v is missing%s", e, describe(r))
 			continue
 		}
 		used[at] = true
@@ -77,9 +77,9 @@ func checkTruth(t *testing.T, dir string) {
 		}
 		switch {
 		case f.Kind == result.Straggler && f.Cause == result.CauseHost:
-			t.Logf("natural: %s: %s", brief(f), report.Words(f.Title))
+			t.Logf("natural lateness: %s: %s", brief(f), report.Words(f.Title))
 		case f.Kind == result.Straggler || f.Kind == result.SlowLink:
-			t.Errorf("nothing of the kind was injected: %s%s", brief(f), describe(r))
+			t.Errorf("got finding %s, but no such fault was injected%s", brief(f), describe(r))
 		}
 	}
 	if strings.HasPrefix(filepath.Base(dir), ".") {

@@ -72,7 +72,7 @@ func TestInjected(t *testing.T) {
 				}
 				for _, f := range r.Findings {
 					if off := f.CostNSPerStep - c.cost; f.Kind == result.Straggler && c.cost > 0 && abs(off) > c.cost/10 {
-						t.Errorf("%s costs %d ns, want %d%s", brief(f), f.CostNSPerStep, c.cost, describe(r))
+						t.Errorf("%s costs %d ns a step, want %d%s", brief(f), f.CostNSPerStep, c.cost, describe(r))
 					}
 				}
 			})
@@ -164,7 +164,7 @@ func TestShiftedClocks(t *testing.T) {
 						got := analyzed(t, ts)
 						sameFindings(t, got, want, 0.03)
 						if off := got.Source.SpanNS - want.Source.SpanNS; abs(off) > 200_000 {
-							t.Errorf("the capture is %d ns long, want %d", got.Source.SpanNS, want.Source.SpanNS)
+							t.Errorf("shifted clock: the capture is %d ns long, want %d", got.Source.SpanNS, want.Source.SpanNS)
 						}
 						// Rank 0 is the reference unless its own clock was shifted.
 						for i, row := range got.Ranks {
@@ -176,10 +176,10 @@ func TestShiftedClocks(t *testing.T) {
 								truth += shift
 							}
 							if abs(row.ShiftNS-truth) > row.ShiftError+2000 {
-								t.Errorf("rank %d: shift %d ± %d ns, truth %d", i, row.ShiftNS, row.ShiftError, truth)
+								t.Errorf("rank %d: got clock shift %d ± %d ns, want %d", i, row.ShiftNS, row.ShiftError, truth)
 							}
 							if c := row.Clock; truth < row.ShiftNS+c.Low || truth > row.ShiftNS+c.High || max(-c.Low, c.High) > got.Source.Within {
-								t.Errorf("rank %d: shift %d, %d to %d ns more are allowed, truth %d", i, row.ShiftNS, c.Low, c.High, truth)
+								t.Errorf("rank %d: got clock shift %d ns (bounds %+d to %+d), want %d within them", i, row.ShiftNS, c.Low, c.High, truth)
 							}
 						}
 					})
@@ -203,11 +203,11 @@ func sameFindings(t *testing.T, got, want *result.Report, share float64) {
 		}
 		at := slices.IndexFunc(got.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler && brief(f) == brief(*w) })
 		if g := &got.Findings[at]; float64(abs(g.CostNSPerStep-w.CostNSPerStep)) > share*float64(w.CostNSPerStep) {
-			t.Errorf("%s costs %d ns, want %d", brief(*g), g.CostNSPerStep, w.CostNSPerStep)
+			t.Errorf("%s costs %d ns a step, want %d", brief(*g), g.CostNSPerStep, w.CostNSPerStep)
 		}
 	}
 	if has(got, result.Balanced) != has(want, result.Balanced) {
-		t.Errorf("balanced differs%s", describe(got))
+		t.Errorf("balanced is reported on one side only%s", describe(got))
 	}
 }
 
@@ -278,7 +278,7 @@ func TestWindows(t *testing.T) {
 			{"opens two later", 2, steps - 1, steps - 1},
 			{"opens and closes a step later", 1, steps - 1, steps - 2},
 			{"closes two earlier", 0, steps - 3, steps - 1},
-			{"closes a step earlier, opens one later", 1, steps - 2, steps - 1},
+			{"opens a step later, closes a step earlier", 1, steps - 2, steps - 1},
 		} {
 			for edited := range base {
 				for _, shift := range shifts {
@@ -312,10 +312,10 @@ func TestSmallClockShift(t *testing.T) {
 		shiftClock(ts[2], ns)
 		rep := analyzed(t, ts)
 		if got := stragglersOf(rep); len(got) > 0 {
-			t.Errorf("clock of rank 2 off by %d ns: %q, want nobody late%s", ns, got, describe(rep))
+			t.Errorf("clock of rank 2 off by %d ns: got %q late, want none%s", ns, got, describe(rep))
 		}
 		if off := rep.Ranks[2].ShiftNS + ns; abs(off) > 1000 {
-			t.Errorf("clock of rank 2 off by %d ns: shifted by %d", ns, rep.Ranks[2].ShiftNS)
+			t.Errorf("clock of rank 2 off by %d ns: it is shifted by %d ns", ns, rep.Ranks[2].ShiftNS)
 		}
 	}
 }
@@ -352,11 +352,11 @@ func TestCutFile(t *testing.T) {
 		c := compared(t, pair[0], pair[1], CompareOptions{Limits: anyBy(0.05)})
 		for _, r := range c.Regressions {
 			if text := report.Words(r); !strings.Contains(text, "step") {
-				t.Errorf("a capture against itself without the end of a rank: %s", text)
+				t.Errorf("a capture against itself with one rank cut: got regression %q, want only of steps", text)
 			}
 		}
 		if stepVerdict(c, "compute").Verdict == result.Slower {
-			t.Error("compute is slower than in the same capture")
+			t.Error("a capture against itself with one rank cut: compute is slower")
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestCompareCauses(t *testing.T) {
 		{"a rank with more work", realSet(t, "balanced"), realSet(t, "compute_skew"), CompareOptions{}, []string{
 			"decode batch 16 is 5 % slower: 40.3 → 42.4 ms (p 0.025). Why: TP02 runs 84 more kernels a step than in A",
 		}, "new straggler TP02", true},
-		{"and mended", realSet(t, "compute_skew"), realSet(t, "balanced"), CompareOptions{}, []string{
+		{"the extra work is gone", realSet(t, "compute_skew"), realSet(t, "balanced"), CompareOptions{}, []string{
 			"5 % faster: 42.4 → 40.3 ms", "Why: TP02 runs 84 fewer kernels a step than in A",
 		}, "gone straggler TP02", true},
 		{"no graphs", realSet(t, "graphs"), realSet(t, "balanced"), CompareOptions{}, []string{
@@ -49,7 +49,7 @@ func TestCompareCauses(t *testing.T) {
 			for _, want := range c.verdict {
 				_, after, ok := strings.Cut(rest, want)
 				if !ok {
-					t.Errorf("the verdict lacks %q: %s", want, report.Words(got.Verdict))
+					t.Errorf("got verdict without %q: %s", want, report.Words(got.Verdict))
 				}
 				rest = after
 			}
@@ -59,7 +59,7 @@ func TestCompareCauses(t *testing.T) {
 				first, fits = x.Change+" "+x.Kind+" "+strings.Join(x.Ranks, ","), x.Fits
 			}
 			if first != c.first || fits != c.fits {
-				t.Errorf("the first cause is %q (fits: %v), want %q (%v)", first, fits, c.first, c.fits)
+				t.Errorf("the first cause is %q (fits: %v), want %q (fits: %v)", first, fits, c.first, c.fits)
 			}
 		})
 	}
@@ -91,13 +91,13 @@ func TestCompareRefuses(t *testing.T) {
 			}
 			got := compared(t, c.a, c.b, CompareOptions{Limits: limits})
 			if v := report.Words(got.Verdict); !got.Refused || !strings.Contains(v, "no verdict") || !strings.Contains(v, c.why) {
-				t.Errorf("refused: %v: %s", got.Refused, v)
+				t.Errorf("got refused %v, verdict %q, want a refusal", got.Refused, v)
 			}
 			if len(got.Causes)+len(got.Regressions)+len(got.Undecided) > 0 {
-				t.Errorf("concluded all the same: %v, %v, %v", got.Causes, got.Regressions, got.Undecided)
+				t.Errorf("refused, but got causes %v, regressions %v, undecided %v", got.Causes, got.Regressions, got.Undecided)
 			}
 			if got := compared(t, c.a, c.b, CompareOptions{Limits: limits, Force: true}); got.Refused || strings.Contains(report.Words(got.Verdict), "no verdict") {
-				t.Errorf("by force: %s", report.Words(got.Verdict))
+				t.Errorf("forced: got verdict %q, want a comparison", report.Words(got.Verdict))
 			}
 		})
 	}
@@ -135,10 +135,10 @@ func TestCompareLimits(t *testing.T) {
 			undecided = append(undecided, f.Text)
 		}
 		if one(worse) != c.worse || one(undecided) != c.undecided {
-			t.Errorf("%s: regressions %q, undecided %q", c.limits, worse, undecided)
+			t.Errorf("%s: got regressions %q, undecided %q; want %q, %q", c.limits, worse, undecided, c.worse, c.undecided)
 		}
 	}
 	if back := compared(t, b, a, CompareOptions{Limits: gate.Limits{{Name: "decode.step", Falls: true, By: 0.02}}}); len(back.Regressions) != 1 {
-		t.Errorf("what falls: %v", back.Regressions)
+		t.Errorf("decode.step<-2%% on the faster side: got regressions %v, want one", back.Regressions)
 	}
 }

@@ -42,35 +42,35 @@ func TestChance(t *testing.T) {
 			what: "one of two in all ten steps: 2 of 1024 ways", ranks: 2, steps: ".1111111111",
 			want: []string{"rank 1 host 1-10"}, p: 2.0 / 1024, chance: counts{Tested: 1},
 		},
-		{what: "one of two in most steps, in the others the other", ranks: 2, steps: ".1011011111", chance: counts{Tested: 1, HeldBack: 1}},
-		{what: "one of two in the last four steps: with two ranks nobody can tell", ranks: 2, steps: ".......1111", want: []string{"rank 1 host 7-10"}, chance: counts{Untested: 1}},
+		{what: "one of two in most steps, the other in the rest", ranks: 2, steps: ".1011011111", chance: counts{Tested: 1, HeldBack: 1}},
+		{what: "one of two in the last four steps: too few to test with two ranks", ranks: 2, steps: ".......1111", want: []string{"rank 1 host 7-10"}, chance: counts{Untested: 1}},
 		{what: "one of four in the last four: 4 of 256 ways", ranks: 4, steps: ".......1111", want: []string{"rank 1 host 7-10"}, p: 4.0 / 256, chance: counts{Tested: 1}},
 		{
-			what: "one of four in the last three, too few to tell, but the others were late as often before", ranks: 4, steps: ".0120.12333",
+			what: "one of four in the last three: too few to test, but the others were late as often before", ranks: 4, steps: ".0120.12333",
 			want: []string{"host 1-7 passing"}, chance: counts{Tested: 1, HeldBack: 1},
 		},
-		{what: "one of four in the last three, and nobody before", ranks: 4, steps: "........333", want: []string{"rank 3 host 8-10"}, chance: counts{Untested: 1}},
-		{what: "nobody", ranks: 4, steps: "..........."},
+		{what: "one of four in the last three, none before", ranks: 4, steps: "........333", want: []string{"rank 3 host 8-10"}, chance: counts{Untested: 1}},
+		{what: "no rank is late", ranks: 4, steps: "..........."},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			r := lateBy(t, c.ranks, c.steps)
 			if got := stragglersOf(r); !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q%s", got, c.want, describe(r))
+				t.Errorf("got %q late, want %q%s", got, c.want, describe(r))
 			}
 			if none := c.chance == (counts{}); none != has(r, result.Balanced) {
-				t.Errorf("balanced: %v", !none)
+				t.Errorf("got balanced %v, want %v", !none, none)
 			}
 			for _, f := range said(r, result.Straggler) {
 				if f.P != c.p {
-					t.Errorf("p is %v, want %v", f.P, c.p)
+					t.Errorf("got p %v, want %v", f.P, c.p)
 				}
 				says := slices.ContainsFunc(f.Evidence, func(e result.Evidence) bool { return e.Text.Key == "by_chance" && e.Value == c.p })
 				if says != (c.p > 0) {
-					t.Errorf("the evidence says p: %v", says)
+					t.Errorf("the evidence states p: got %v, want %v", says, c.p > 0)
 				}
 			}
 			if got := (counts{r.Chance.Tested, r.Chance.HeldBack, r.Chance.Untested}); got != c.chance {
-				t.Errorf("%+v, want %+v", got, c.chance)
+				t.Errorf("got counts %+v, want %+v", got, c.chance)
 			}
 		})
 	}
@@ -80,6 +80,6 @@ func TestChance(t *testing.T) {
 func TestChanceOne(t *testing.T) {
 	r := analyzed(t, realSet(t, "graphs")[:1])
 	if c := r.Chance; c.Tested+c.Untested+len(c.Seen) > 0 || c.Tests.String()+c.Says.String() != "" {
-		t.Errorf("%+v", c)
+		t.Errorf("one rank: got %+v, want no tests", c)
 	}
 }

@@ -21,7 +21,7 @@ func TestHealthyHaveNoColdStart(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
 	for _, dir := range dirs {
 		if r := analyzed(t, readDir(t, dir)); has(r, result.ColdStart) {
-			t.Errorf("%s%s", dir, describe(r))
+			t.Errorf("%s: got a cold start, want none%s", dir, describe(r))
 		}
 	}
 }
@@ -85,26 +85,26 @@ func TestCompiled(t *testing.T) {
 			checkSentences(t, r)
 			cold := said(r, result.ColdStart)
 			if len(cold) != 1 {
-				t.Fatalf("%d cold starts%s", len(cold), describe(r))
+				t.Fatalf("got %d cold starts, want 1%s", len(cold), describe(r))
 			}
 			f := cold[0]
 			if f.FirstStep != c.step || !slices.Equal(f.Ranks, c.ranks) || f.CostNSPerStep < c.ns*9/10 || f.CostNSPerStep > c.ns*11/10 {
-				t.Errorf("step %d, ranks %v, %d ns: %s", f.FirstStep, f.Ranks, f.CostNSPerStep, report.Words(f.Title))
+				t.Errorf("got step %d, ranks %v, %d ns, want step %d, ranks %v, %d ns: %s", f.FirstStep, f.Ranks, f.CostNSPerStep, c.step, c.ranks, c.ns, report.Words(f.Title))
 			}
 			if words := report.Words(f.Title); !strings.Contains(words, "Triton compiled a kernel before the launch of "+kernel.Short(name)) {
-				t.Errorf("%q does not name %s", words, name)
+				t.Errorf("got title %q, want kernel %s named", words, name)
 			}
 			for _, s := range said(r, result.SlowStep) {
 				if s.FirstStep == c.step && !strings.Contains(report.Words(s.Title), "a cold start, Triton compiled a kernel") {
-					t.Errorf("the slow step is told by another reason: %s", report.Words(s.Title))
+					t.Errorf("got slow step %q, want the cold start as its reason", report.Words(s.Title))
 				}
 			}
 			if c.ns > 100*ms && !slices.ContainsFunc(said(r, result.SlowStep), func(s result.Finding) bool { return s.FirstStep == c.step }) {
-				t.Errorf("the step is not slow%s", describe(r))
+				t.Errorf("the step with the cold start is not reported slow%s", describe(r))
 			}
 			ts, _ = compiled(t, c.set, c.step, c.ns, false, c.ranks...)
 			if r := analyzed(t, ts); has(r, result.ColdStart) {
-				t.Errorf("nothing shows a cold start%s", describe(r))
+				t.Errorf("got a cold start without any record of it%s", describe(r))
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestFirstLaunch(t *testing.T) {
 		}
 		got := said(r, result.ColdStart)
 		if len(got) > 0 != c.want || c.want && (got[0].FirstStep != 4 || !strings.Contains(report.Words(got[0].Title), "_new_kernel")) {
-			t.Errorf("%s: %d cold starts%s", c.name, len(got), describe(r))
+			t.Errorf("%s: got %d cold starts, want one: %v%s", c.name, len(got), c.want, describe(r))
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestFirstLaunch(t *testing.T) {
 func TestGapInEveryStep(t *testing.T) {
 	for _, f := range analyzed(t, readDir(t, filepath.Join("testdata", "gap_in_every_step"))).Findings {
 		if f.Kind == result.ColdStart {
-			t.Errorf("found a cold start: %s", brief(f))
+			t.Errorf("got cold start %s, want none", brief(f))
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestOverheadKinds(t *testing.T) {
 	for i, k := range kinds {
 		at := slices.IndexFunc(r.Gaps, func(g result.Gap) bool { return g.Step == i && g.Dur > 20*ms })
 		if at < 0 || r.Gaps[at].Cause != k.cause {
-			t.Errorf("%s: gaps %+v, want one by %s", k.name, r.Gaps, k.cause)
+			t.Errorf("%s: got gaps %+v, want one caused by %s", k.name, r.Gaps, k.cause)
 		}
 	}
 	var cold []int
@@ -222,7 +222,7 @@ func TestOverheadKinds(t *testing.T) {
 		cold = append(cold, f.FirstStep)
 	}
 	if slices.Sort(cold); !slices.Equal(cold, []int{1, 5, 6}) {
-		t.Errorf("cold starts in steps %v, want those with loading and compiling%s", cold, describe(r))
+		t.Errorf("got cold starts in steps %v, want the steps with loading or compiling%s", cold, describe(r))
 	}
 }
 
@@ -236,6 +236,6 @@ func TestCompiledForReal(t *testing.T) {
 	r := analyzed(t, readDir(t, filepath.Join(root, "traces", "sglang_moe")))
 	cold := said(r, result.ColdStart)
 	if len(cold) != 1 || cold[0].FirstStep != 8 || cold[0].CostNSPerStep < 180*ms || !strings.Contains(report.Words(cold[0].Title), "write_req_to_token_pool_triton") {
-		t.Errorf("Triton compiled write_req_to_token_pool_triton for 187 ms before step 8%s", describe(r))
+		t.Errorf("want one cold start: Triton compiled write_req_to_token_pool_triton for 187 ms before step 8%s", describe(r))
 	}
 }

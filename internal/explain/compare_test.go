@@ -36,16 +36,16 @@ func TestCompareWithItself(t *testing.T) {
 		ts := realSet(t, set)
 		c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.0001)})
 		if len(c.Regressions) > 0 {
-			t.Errorf("%s against itself: regressions %v", set, c.Regressions)
+			t.Errorf("%s against itself: got regressions %v, want none", set, c.Regressions)
 		}
 		for _, d := range c.Steps {
 			if d.Verdict != result.Same && d.Verdict != result.NotClear && d.Verdict != result.Unclear || d.Change.Change != 0 {
-				t.Errorf("%s against itself: %s %s is %s by %v", set, d.Kind, d.Figure, d.Verdict, d.Change.Change)
+				t.Errorf("%s against itself: %s %s is %s by %v, want no change", set, d.Kind, d.Figure, d.Verdict, d.Change.Change)
 			}
 		}
 		for _, d := range c.Kernels {
 			if d.Verdict != result.Same && d.Verdict != result.NotClear && d.Verdict != result.Unclear {
-				t.Errorf("%s against itself: kernel %s is %s", set, d.Short, d.Verdict)
+				t.Errorf("%s against itself: kernel %s is %s, want no change", set, d.Short, d.Verdict)
 			}
 		}
 	}
@@ -55,21 +55,21 @@ func TestCompareRanksOfOneCapture(t *testing.T) {
 	ts := realSet(t, "graph_work")
 	c := compared(t, ts, ts, CompareOptions{OnlyA: "TP00", OnlyB: "TP01", Limits: anyBy(0.05)})
 	if d := stepVerdict(c, "compute"); d.Verdict != result.Slower || d.Change.Change < 0.5 {
-		t.Errorf("compute of TP01: %s by %.2f, want slower by more than half", d.Verdict, d.Change.Change)
+		t.Errorf("compute of TP01: got %s by %.2f, want slower by more than half", d.Verdict, d.Change.Change)
 	}
 	if d := stepVerdict(c, "wait"); d.Verdict != result.Faster {
-		t.Errorf("TP01 waits %s than TP00, want faster: it is the late one", d.Verdict)
+		t.Errorf("waits of TP01: got %s, want faster: TP01 is the late rank", d.Verdict)
 	}
 	// Both ranks end every step together.
 	if d := stepVerdict(c, "step"); d.Verdict != result.Same {
-		t.Errorf("step time: %s, want the same", d.Verdict)
+		t.Errorf("step time: got %s, want the same", d.Verdict)
 	}
 	if len(c.Regressions) == 0 {
-		t.Error("no regression, though TP01 runs two more MLPs a layer")
+		t.Error("got no regression, want one: TP01 runs two more MLPs a layer")
 	}
 	// In the other direction TP00 only waits more, which is not a regression of its own.
 	if back := compared(t, ts, ts, CompareOptions{OnlyA: "TP01", OnlyB: "TP00", Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
-		t.Errorf("TP00 against TP01: regressions %v, want none", back.Regressions)
+		t.Errorf("TP00 against TP01: got regressions %v, want none", back.Regressions)
 	}
 }
 
@@ -81,16 +81,16 @@ func TestCompareSlowerCapture(t *testing.T) {
 	}
 	c := compared(t, a, b, CompareOptions{Limits: anyBy(0.05)})
 	if d := stepVerdict(c, "step"); d.Verdict != result.Slower || d.Change.Change < 0.29 || d.Change.Change > 0.31 || d.Lo > 0.3 || d.Hi < 0.3 {
-		t.Errorf("all times 1.3 times as long: step is %s by %.3f in [%.3f, %.3f]", d.Verdict, d.Change.Change, d.Lo, d.Hi)
+		t.Errorf("all times × 1.3: step is %s by %.3f in [%.3f, %.3f], want slower by 0.3", d.Verdict, d.Change.Change, d.Lo, d.Hi)
 	}
 	if !slices.ContainsFunc(c.Regressions, func(f fact.Fact) bool { return strings.HasPrefix(report.Words(f), "step of decode steps") }) {
-		t.Errorf("regressions: %v, want the decode steps among them", c.Regressions)
+		t.Errorf("got regressions %v, want decode steps among them", c.Regressions)
 	}
 	if back := compared(t, b, a, CompareOptions{Limits: anyBy(0.05)}); len(back.Regressions) > 0 {
-		t.Errorf("faster than the base, yet regressions %v", back.Regressions)
+		t.Errorf("faster than the baseline: got regressions %v, want none", back.Regressions)
 	}
 	if high := compared(t, a, b, CompareOptions{Limits: anyBy(0.5)}); len(high.Regressions) > 0 {
-		t.Errorf("limit 50 %%: regressions %v, want none at +30 %%", high.Regressions)
+		t.Errorf("limit 50 %%, change +30 %%: got regressions %v, want none", high.Regressions)
 	}
 }
 
@@ -136,7 +136,7 @@ func appeared(t *testing.T, other string, want [3]string) {
 		}
 	}
 	if got != want {
-		t.Errorf("as %s: old kernel, new kernel, said what it was: %q, want %q", other, got, want)
+		t.Errorf("renamed to %s: got old kernel, new kernel, former name %q, want %q", other, got, want)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestCompareTooFewSteps(t *testing.T) {
 	c := compared(t, ts, ts, CompareOptions{Limits: anyBy(0.01)})
 	for _, d := range c.Steps {
 		if d.Kind == "prefill" && d.Verdict != result.Unclear {
-			t.Errorf("prefill %s: %s by %d steps, want not enough samples", d.Figure, d.Verdict, d.NA)
+			t.Errorf("prefill %s: got %s from %d steps, want not enough samples", d.Figure, d.Verdict, d.NA)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestCompareTooFewSteps(t *testing.T) {
 func TestCompareUnknownRank(t *testing.T) {
 	ts := realSet(t, "graph_work")
 	if _, err := Compare(ts, ts, CompareOptions{OnlyA: "TP07", OnlyB: "TP01"}); err == nil || !strings.Contains(err.Error(), "TP00, TP01") {
-		t.Errorf("error %v, want one that lists the ranks there are", err)
+		t.Errorf("unknown rank: got error %v, want one that lists the ranks", err)
 	}
 }
 
@@ -180,11 +180,11 @@ func TestCompareReplicas(t *testing.T) {
 	}
 	for _, f := range analyzed(t, ts).Findings {
 		if strings.HasPrefix(f.ID, "data-apart") {
-			t.Errorf("its ranks have all steps of their own: %s", report.Words(f.Title))
+			t.Errorf("got %q, want no such finding: each replica recorded all of its steps", report.Words(f.Title))
 		}
 	}
 	if d := stepVerdict(compared(t, ts, ts, CompareOptions{}), "step"); d.NA != 10 {
-		t.Errorf("%d decode steps compared, want 10", d.NA)
+		t.Errorf("got %d decode steps compared, want 10", d.NA)
 	}
 }
 

@@ -53,17 +53,17 @@ func TestCoresLack(t *testing.T) {
 	late := r.Findings[slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.Straggler }):]
 	if late[0].ID != "cores-3" || late[0].Severity != "low" || len(late[0].Ranks) != 0 || !strings.Contains(report.Words(late[0].Title), "TP00, TP01, TP02, TP03") ||
 		len(stragglersOf(r)) != 1 || has(r, result.Balanced) {
-		t.Errorf("the machine lacks cores%s", describe(r))
+		t.Errorf("want one finding cores-3 of low severity about the machine and one straggler%s", describe(r))
 	}
 	if got := stragglersOf(analyzed(t, ranks(true)), result.CauseWork); len(got) != 1 || got[0] != "rank 3 work 3-39" {
-		t.Errorf("and one rank has more work: %q", got)
+		t.Errorf("one rank with more work: got %q, want rank 3 work 3-39", got)
 	}
 	other := ranks(false) // on separate machines it is not a finding about the machine
 	for i, tr := range other {
 		tr.Source.Host = string(rune('a' + i))
 	}
 	if r := analyzed(t, other); slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return strings.HasPrefix(f.ID, "cores") }) {
-		t.Errorf("on machines of their own%s", describe(r))
+		t.Errorf("ranks on separate machines: got a finding about cores%s", describe(r))
 	}
 }
 
@@ -80,11 +80,11 @@ func TestCoresGap(t *testing.T) {
 	r := analyzed(t, []*trace.Trace{y.Done()})
 	for _, g := range r.Gaps[:3] {
 		if g.Dur != 600_000 || g.Cause != "host" || report.Words(g.Host) != "no core ran the software device" {
-			t.Errorf("%+v", g)
+			t.Errorf("got gap %+v, want 600 µs caused by the host: no core ran the software device", g)
 		}
 	}
 	var out strings.Builder
 	if err := report.Text(&out, r, report.Options{Full: true}); err != nil || !strings.Contains(strings.ReplaceAll(out.String(), "\n", " "), "host includes time in which no core") {
-		t.Error("the table of idle time does not say what counts as the host's")
+		t.Error("the idle table does not state that host includes time without a core")
 	}
 }

@@ -51,14 +51,14 @@ func TestDetectable(t *testing.T) {
 			}
 			seen := delayed(t, window, 0, 0).Chance.Seen
 			if len(seen) != 1 || seen[0].Least != c.least || seen[0].Steps != c.last {
-				t.Fatalf("detectable: %+v", seen)
+				t.Fatalf("got detectable lateness %+v, want one entry: least %d, steps %d", seen, c.least, c.last)
 			}
 			for rank := range c.ranks {
 				if r := delayed(t, window, rank, seen[0].NS*11/10); !slices.Equal(lateRanks(r), []int{rank}) {
-					t.Errorf("rank %d later by more than %d ns is not found%s", rank, seen[0].NS, describe(r))
+					t.Errorf("rank %d late by 1.1 × %d ns is not found%s", rank, seen[0].NS, describe(r))
 				}
 				if r := delayed(t, window, rank, seen[0].NS/2); len(lateRanks(r)) > 0 {
-					t.Errorf("rank %d later by half of %d ns is found%s", rank, seen[0].NS, describe(r))
+					t.Errorf("rank %d late by 0.5 × %d ns is found%s", rank, seen[0].NS, describe(r))
 				}
 			}
 		})

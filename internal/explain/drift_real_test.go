@@ -52,7 +52,7 @@ func TestDriftOfShortWindows(t *testing.T) {
 						got := analyzed(t, ts)
 						if healthy {
 							if late := said(got, result.Straggler, result.SlowLink); len(late) > 0 {
-								t.Errorf("nobody is late%s", describe(got))
+								t.Errorf("got a late rank or slow link, want none%s", describe(got))
 							}
 							return
 						}

@@ -40,7 +40,7 @@ func TestDrift(t *testing.T) {
 	}
 	want := analyzed(t, []*trace.Trace{rank(0, 0), rank(1, 0)})
 	if got := stragglersOf(want); len(got) != 1 || got[0] != "rank 1 device 20-59" {
-		t.Fatalf("without drift: %q%s", got, describe(want))
+		t.Fatalf("without drift: got %q, want rank 1 device 20-59%s", got, describe(want))
 	}
 	for _, gain := range []float64{50e-6, -50e-6} {
 		sameFindings(t, analyzed(t, []*trace.Trace{rank(0, 0), rank(1, gain)}), want, 0.01)

@@ -19,15 +19,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Other engines annotate the same work in other words. Real captures are rewritten in these words, and the results must
-// equal those of the original.
+// Other engines name the same work differently. The tests rename steps and ranges of real captures; the results must equal
+// those of the original.
 
-// engine is an engine's naming of steps, and of the ranges within them.
+// engine holds the names that an engine gives to steps and to the ranges within them.
 type engine struct {
 	name    string
 	prefill func(n, requests, tokens int) string
 	decode  func(n, requests int) string
-	within  []string // from the beginning to the end of a step, in sequence
+	within  []string // ranges in sequence from the beginning to the end of a step
 	rule    string   // rule by which steps are found
 }
 
@@ -72,7 +72,7 @@ var engines = []engine{
 		nil,
 		trace.ByAnnotations,
 	},
-	{ // its scopes without the annotation of steps, as without an annotating profiler
+	{ // scopes without step annotations, as without an annotating profiler
 		"vLLM's scopes alone",
 		func(int, int, int) string { return "gpu_model_runner: execute" },
 		func(int, int) string { return "gpu_model_runner: execute" },
@@ -98,7 +98,7 @@ func stepsSaid(r *result.Report, batches bool) (out []string) {
 	return out
 }
 
-// tell gives the steps of a capture the engine's names, and the host's annotations those of its ranges.
+// tell renames the steps of a capture to the engine's names, and adds the engine's ranges to the host's annotations.
 func (e *engine) tell(text []byte) []byte {
 	text = sglangHost.ReplaceAllFunc(text, func(event []byte) []byte {
 		m := sglangHost.FindSubmatch(event)
@@ -126,7 +126,7 @@ func (e *engine) tell(text []byte) []byte {
 	})
 }
 
-// TestEngines: Kineto's traces of other engines.
+// TestEngines renames the steps of Kineto traces to those of other engines.
 func TestEngines(t *testing.T) {
 	original := analyzed(t, realSet(t, "graph_work"))
 	for _, e := range engines {
@@ -135,25 +135,25 @@ func TestEngines(t *testing.T) {
 			for rank := range 2 {
 				text := e.tell(textOf(t, "graph_work", rank))
 				if bytes.Contains(text, []byte("step[")) || len(e.within) > 0 && bytes.Count(text, []byte(e.within[0])) < 10 {
-					t.Fatal("steps have kept their names, or nothing lies in them")
+					t.Fatal("steps kept their names, or have no ranges within them")
 				}
 				files = append(files, fmt.Sprintf("rank%d.1763750000123456789.pt.trace.json", rank), text)
 			}
 			r := analyzed(t, readDir(t, dirOf(t, files...)))
 			if r.Source.StepRule != e.rule {
-				t.Errorf("steps by %q, want %q", r.Source.StepRule, e.rule)
+				t.Errorf("got steps by %q, want %q", r.Source.StepRule, e.rule)
 			}
 			if got, want := stragglersOf(r), stragglersOf(original); !slices.Equal(got, want) {
-				t.Errorf("late %q, want %q%s", got, want, describe(r))
+				t.Errorf("got %q late, want %q%s", got, want, describe(r))
 			}
 			if got, want := stepsSaid(r, e.rule == trace.ByAnnotations), stepsSaid(original, e.rule == trace.ByAnnotations); !slices.Equal(got, want) {
-				t.Errorf("steps %q, want %q", got, want)
+				t.Errorf("got steps %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-// TestEnginesInReports: exports of Nsight Systems with other engines' NVTX ranges of steps, and ranges within them.
+// TestEnginesInReports renames the NVTX ranges of an Nsight Systems export to those of other engines.
 func TestEnginesInReports(t *testing.T) {
 	whole := packedtest.Read(t, filepath.Join("..", "tracefile", "read", "nsysdb", "testdata", "tp4-work.sqlite.zst"))
 	said := func(t *testing.T, e *engine) *result.Report {
@@ -175,7 +175,7 @@ func TestEnginesInReports(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			r := said(t, &e)
 			if r.Source.StepRule != e.rule {
-				t.Errorf("steps by %q, want %q", r.Source.StepRule, e.rule)
+				t.Errorf("got steps by %q, want %q", r.Source.StepRule, e.rule)
 			}
 			late := func(r *result.Report) (out []string) {
 				for _, s := range stragglersOf(r) {
@@ -184,16 +184,16 @@ func TestEnginesInReports(t *testing.T) {
 				return out
 			}
 			if got, want := late(r), late(original); !slices.Equal(got, want) {
-				t.Errorf("late %q, want %q%s", got, want, describe(r))
+				t.Errorf("got %q late, want %q%s", got, want, describe(r))
 			}
 			if got, want := stepsSaid(r, false), stepsSaid(original, false); !slices.Equal(got, want) {
-				t.Errorf("steps %q, want %q", got, want)
+				t.Errorf("got steps %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-// rename gives the ranges of steps an engine's names, with 16 requests each, and adds ranges within them.
+// rename gives step ranges an engine's names, with 16 requests each, and adds ranges within them.
 func rename(t *testing.T, path string, e *engine) {
 	t.Helper()
 	db, err := sqlitedb.Open(path)

@@ -26,7 +26,7 @@ func textOf(t testing.TB, capture string, rank int) []byte {
 	t.Helper()
 	paths, _ := filepath.Glob(filepath.Join(testTraces, capture, fmt.Sprintf("*-TP-%d.trace.json*", rank)))
 	if len(paths) != 1 {
-		t.Fatalf("%s has no rank %d", capture, rank)
+		t.Fatalf("%s has no file of rank %d", capture, rank)
 	}
 	return packedtest.Read(t, paths[0])
 }
@@ -53,11 +53,11 @@ func TestDataParallel(t *testing.T) {
 		dir  string
 		want []string
 	}{
-		{"both late", dirOf(t, name(0, 0), slow[0], name(1, 0), slow[1], name(0, 1), slow[0], name(1, 1), slow[1]),
+		{"both replicas late", dirOf(t, name(0, 0), slow[0], name(1, 0), slow[1], name(0, 1), slow[0], name(1, 1), slow[1]),
 			[]string{"rank 1 work 6-14", "rank 3 work 6-14"}},
-		{"the second late", dirOf(t, name(0, 0), fine[0], name(1, 0), fine[1], name(0, 1), slow[0], name(1, 1), slow[1]),
+		{"the second replica late", dirOf(t, name(0, 0), fine[0], name(1, 0), fine[1], name(0, 1), slow[0], name(1, 1), slow[1]),
 			[]string{"rank 3 work 6-14"}},
-		{"none late", dirOf(t, name(0, 0), fine[0], name(1, 0), fine[1], name(0, 1), fine[0], name(1, 1), fine[1]), nil},
+		{"no replica late", dirOf(t, name(0, 0), fine[0], name(1, 0), fine[1], name(0, 1), fine[0], name(1, 1), fine[1]), nil},
 		{"pipeline stages", dirOf(t, "7-TP-0-PP-0.trace.json", slow[0], "7-TP-1-PP-0.trace.json", slow[1], "7-TP-0-PP-1.trace.json", fine[0], "7-TP-1-PP-1.trace.json", fine[1]),
 			[]string{"rank 1 work 6-14"}},
 		{"split by stage", dirOf(t, "7-TP-0-EXTEND.trace.json", fine[0], "7-TP-1-EXTEND.trace.json", fine[1], "7-TP-0-DECODE.trace.json", slow[0], "7-TP-1-DECODE.trace.json", slow[1]),
@@ -71,7 +71,7 @@ func TestDataParallel(t *testing.T) {
 				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 			}
 			if (len(c.want) == 0) != has(r, result.Balanced) {
-				t.Errorf("balanced is wrong%s", describe(r))
+				t.Errorf("got balanced %v, want %v%s", len(c.want) != 0, len(c.want) == 0, describe(r))
 			}
 		})
 	}
@@ -108,16 +108,16 @@ func TestIncomplete(t *testing.T) {
 	t.Run("a rank missing", func(t *testing.T) {
 		r := read(t, dirOf(t, name(0), skew[0], name(2), skew[2], name(3), skew[3]))
 		if got := work(r); !slices.Equal(got, []string{"rank 1 work 7-13"}) {
-			t.Errorf("got %q%s", got, describe(r))
+			t.Errorf("got %q, want rank 1 work 7-13 alone%s", got, describe(r))
 		}
 		if r.Source.Complete || !slices.Equal(r.Source.Missing, []string{"TP01"}) || !has(r, result.Data) {
-			t.Errorf("the missing rank is not reported: %+v%s", r.Source, describe(r))
+			t.Errorf("the report does not name the missing rank TP01: %+v%s", r.Source, describe(r))
 		}
 	})
 	t.Run("the late rank missing", func(t *testing.T) {
 		r := read(t, dirOf(t, name(0), skew[0], name(1), skew[1], name(3), skew[3]))
 		if got := work(r); len(got) != 0 {
-			t.Errorf("got %q%s", got, describe(r))
+			t.Errorf("got %q, want none%s", got, describe(r))
 		}
 	})
 	for cut := range 4 {
@@ -132,17 +132,17 @@ func TestIncomplete(t *testing.T) {
 			r := read(t, dirOf(t, files...))
 			got := work(r)
 			if len(got) != 1 || !strings.HasPrefix(got[0], "rank 2 work 7-") {
-				t.Errorf("got %q%s", got, describe(r))
+				t.Errorf("got %q, want rank 2 work from step 7 on alone%s", got, describe(r))
 			}
 			if r.Source.Complete || !has(r, result.Data) {
-				t.Errorf("the cut is not reported%s", describe(r))
+				t.Errorf("the report does not mention the cut file%s", describe(r))
 			}
 		})
 	}
 	t.Run("a single rank", func(t *testing.T) {
 		r := read(t, dirOf(t, name(0), skew[2]))
 		if got := stragglersOf(r); len(got) > 0 || has(r, result.Balanced) {
-			t.Errorf("one rank alone is neither late nor balanced%s", describe(r))
+			t.Errorf("got a late or balanced finding for one rank, want neither%s", describe(r))
 		}
 	})
 	t.Run("a rank without GPU work", func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestIncomplete(t *testing.T) {
 		cpuOnly(ts[1])
 		r := analyzed(t, ts)
 		if got := work(r); !slices.Equal(got, []string{"rank 2 work 7-13"}) || !has(r, result.Data) {
-			t.Errorf("got %q%s", got, describe(r))
+			t.Errorf("got %q, want rank 2 work 7-13 and a finding about the data%s", got, describe(r))
 		}
 	})
 	t.Run("no GPU work at all", func(t *testing.T) {
@@ -160,13 +160,13 @@ func TestIncomplete(t *testing.T) {
 		}
 		r := analyzed(t, ts)
 		if len(r.Steps) == 0 || r.Source.StepRule != trace.ByAnnotations || len(stragglersOf(r)) > 0 || has(r, result.Balanced) || !has(r, result.Data) {
-			t.Errorf("steps are told by host time, and nothing else%s", describe(r))
+			t.Errorf("want steps by annotations and only findings about the data%s", describe(r))
 		}
 		for i := range ts {
 			ts[i].Spans = slices.DeleteFunc(ts[i].Spans, func(s trace.Span) bool { return s.Cat == trace.UserAnnotation || s.Cat.Launch() })
 		}
 		if _, err := Analyze(ts, Options{}); !errors.Is(err, ErrNothing) {
-			t.Errorf("no steps either: got %v, want %v", err, ErrNothing)
+			t.Errorf("neither GPU work nor steps: got error %v, want %v", err, ErrNothing)
 		}
 	})
 }
@@ -188,13 +188,13 @@ func TestNoAnnotations(t *testing.T) {
 	// Steps are now the repeating passes, including the prefill.
 	r := analyzed(t, strip(realSet(t, "graph_work")))
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 6-14"}) || r.Source.StepRule != trace.ByPattern {
-		t.Errorf("graphs: got %q by %s%s", got, r.Source.StepRule, describe(r))
+		t.Errorf("graphs: got %q, steps by %s, want rank 1 work 6-14, steps by pattern%s", got, r.Source.StepRule, describe(r))
 	}
 	if r := analyzed(t, strip(realSet(t, "graphs"))); !has(r, result.Balanced) || len(stragglersOf(r)) > 0 {
-		t.Errorf("graphs: not balanced%s", describe(r))
+		t.Errorf("graphs: want balanced and no late rank%s", describe(r))
 	}
 	if r := analyzed(t, strip(realSet(t, "compute_skew"))); !slices.Contains(stragglersOf(r), "rank 2 work 7-13") {
-		t.Errorf("op by op: got %q%s", stragglersOf(r), describe(r))
+		t.Errorf("op by op: got %q, want rank 2 work 7-13 among them%s", stragglersOf(r), describe(r))
 	}
 	// Without sampling they are the graph launches; the prefill before them is outside.
 	mute := func(ts []*trace.Trace) []*trace.Trace {
@@ -205,12 +205,12 @@ func TestNoAnnotations(t *testing.T) {
 	}
 	r = analyzed(t, mute(realSet(t, "graph_work")))
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) || r.Source.StepRule != trace.ByGraphs {
-		t.Errorf("graph launches: got %q by %s%s", got, r.Source.StepRule, describe(r))
+		t.Errorf("graph launches: got %q, steps by %s, want rank 1 work 5-13, steps by graphs%s", got, r.Source.StepRule, describe(r))
 	}
 	// Launched op by op, nothing separates steps then: no rank can be called late from a step on, nor can the capture
 	// be called balanced.
 	if r := analyzed(t, mute(realSet(t, "compute_skew"))); has(r, result.Balanced) || len(stragglersOf(r)) > 0 || !has(r, result.Data) {
-		t.Errorf("no steps: says too much%s", describe(r))
+		t.Errorf("no steps: want findings about the data only%s", describe(r))
 	}
 }
 
@@ -231,23 +231,23 @@ func TestMerged(t *testing.T) {
 				got := analyzed(t, readDir(t, path))
 				sameFindings(t, got, want, 0)
 				if !slices.Equal(got.Source.Ranks, want.Source.Ranks) {
-					t.Errorf("ranks %q, want %q", got.Source.Ranks, want.Source.Ranks)
+					t.Errorf("got ranks %q, want %q", got.Source.Ranks, want.Source.Ranks)
 				}
 				if g, w := fmt.Sprintf("%+v", got.Times), fmt.Sprintf("%+v", want.Times); g != w {
-					t.Errorf("times\n%s\nwant\n%s", g, w)
+					t.Errorf("got times\n%s\nwant\n%s", g, w)
 				}
 				if g, w := fmt.Sprintf("%+v", got.Kernels), fmt.Sprintf("%+v", want.Kernels); g != w {
-					t.Error("kernels differ")
+					t.Errorf("got kernels\n%.2000s\nwant\n%.2000s", g, w)
 				}
 				if g, w := fmt.Sprintf("%+v", got.CPU), fmt.Sprintf("%+v", want.CPU); g != w {
-					t.Errorf("CPU\n%.2000s\nwant\n%.2000s", g, w)
+					t.Errorf("got CPU\n%.2000s\nwant\n%.2000s", g, w)
 				}
 			})
 		}
 	}
 }
 
-// sglangMerged merges as SGLang does: labelled pids, unchanged ids, and the first file's metadata for all.
+// sglangMerged merges files as SGLang does, with labelled pids, unchanged ids and the metadata of the first file.
 func sglangMerged(t *testing.T, set set.Set) string {
 	t.Helper()
 	var out map[string]any

@@ -52,7 +52,7 @@ func FuzzAnalyze(f *testing.F) {
 		if errors.Is(err, ErrNothing) {
 			return
 		}
-		if one := (*NotOneError)(nil); errors.As(err, &one) { // a valid answer; --force wants more
+		if one := (*NotOneError)(nil); errors.As(err, &one) { // a valid result without --force
 			r, err = Analyze(ts, Options{Force: true})
 		}
 		if err != nil {

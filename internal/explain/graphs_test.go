@@ -15,12 +15,12 @@ func TestLayersOfGraphs(t *testing.T) {
 		layers           int
 		share            float64 // of the GPU time of decode steps, lower bound
 	}{
-		{"beside steps that were launched kernel by kernel", filepath.Join(testTraces, "graphs"), "model.layers", 6, 0.85},
-		{"by what repeats, in a real SGLang", filepath.Join(testTraces, "sglang_shared"), "layers", 24, 0.75},
+		{"aligned with steps launched kernel by kernel", filepath.Join(testTraces, "graphs"), "model.layers", 6, 0.85},
+		{"by the repeated pattern of kernels, SGLang", filepath.Join(testTraces, "sglang_shared"), "layers", 24, 0.75},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := analyzed(t, readDir(t, c.dir)); len(r.Layers.Layers)+len(r.Layers.Graphs)+len(r.Path.Layers) > 0 {
-				t.Errorf("not asked for: %+v", r.Layers)
+				t.Errorf("layers of graphs not requested: got %+v, want none", r.Layers)
 			}
 			r, err := Analyze(readDir(t, c.dir), Options{Layers: true})
 			if err != nil {
@@ -34,18 +34,18 @@ func TestLayersOfGraphs(t *testing.T) {
 				}
 			}
 			if n != c.layers || share < c.share || share > 1 {
-				t.Errorf("%d layers with %.3f of the time: %+v", n, share, r.Layers.Layers)
+				t.Errorf("got %d layers with share %.3f of the time, want %d with at least %.3f: %+v", n, share, c.layers, c.share, r.Layers.Layers)
 			}
 			in := map[string]int{}
 			for _, l := range r.Path.Layers {
 				in[l.Stack]++
 			}
 			if in[c.stack] != c.layers || in[""] != 1 {
-				t.Errorf("the critical path: %+v", r.Path.Layers)
+				t.Errorf("got critical path layers %+v, want %d of %s and one row without a layer", r.Path.Layers, c.layers, c.stack)
 			}
 			for _, f := range r.Findings {
 				if f.Kind == result.SlowLayer {
-					t.Errorf("layers of which it is not known that they are alike: %+v", f)
+					t.Errorf("got slow layer %+v, want none: the layers may run different work", f)
 				}
 			}
 		})

@@ -97,8 +97,8 @@ func TestGroupsInGraphs(t *testing.T) {
 		cost    int64 // ns per step
 		matched map[string]int
 	}{
-		{"attention apart, experts together", true, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
-		{"one pair has more to do, always as much", true, true, func(rank, _ int) int64 { return int64(rank / 2 * 100_000) },
+		{"separate attention, joint experts", true, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
+		{"one pair always has more work, by the same amount", true, true, func(rank, _ int) int64 { return int64(rank / 2 * 100_000) },
 			[]string{"rank 2 device 0-13", "rank 3 device 0-13"}, 200_000, map[string]int{"AllReduce": 2 * 3 * 14, "AllGather": 3 * 14}},
 		{"replicas", false, false, slow, []string{"rank 3 device 6-13"}, 240_000, map[string]int{"AllReduce": 2 * 3 * 14}},
 		{"replicas, balanced", false, false, none, nil, 0, map[string]int{"AllReduce": 2 * 3 * 14}},
@@ -110,7 +110,7 @@ func TestGroupsInGraphs(t *testing.T) {
 			}
 			for _, f := range r.Findings {
 				if f.Kind == result.Straggler && abs(f.CostNSPerStep-c.cost) > c.cost/10 {
-					t.Errorf("%s costs %d ns, want %d", brief(f), f.CostNSPerStep, c.cost)
+					t.Errorf("%s costs %d ns a step, want %d", brief(f), f.CostNSPerStep, c.cost)
 				}
 			}
 			matched := map[string]int{}
@@ -118,11 +118,11 @@ func TestGroupsInGraphs(t *testing.T) {
 				matched[row.Op] += row.Matched
 			}
 			if fmt.Sprint(matched) != fmt.Sprint(c.matched) {
-				t.Errorf("matched %v, want %v%s", matched, c.matched, describe(r))
+				t.Errorf("got matched collectives %v, want %v%s", matched, c.matched, describe(r))
 			}
 			for _, row := range r.Ranks {
 				if row.ShiftNS != 0 {
-					t.Errorf("the clock of %s is shifted by %d ns", row.Name, row.ShiftNS)
+					t.Errorf("the clock of %s is shifted by %d ns, want 0", row.Name, row.ShiftNS)
 				}
 			}
 		})
@@ -135,7 +135,7 @@ func TestSharedAttention(t *testing.T) {
 	dir := dirOf(t, "7-TP-0-DP-0.trace.json", textOf(t, "graph_work", 0), "7-TP-1-DP-1.trace.json", textOf(t, "graph_work", 1))
 	r := analyzed(t, readDir(t, filepath.Join(dir)))
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 6-14"}) {
-		t.Errorf("with prefill: got %q%s", got, describe(r))
+		t.Errorf("with prefill: got %q, want rank 1 work 6-14%s", got, describe(r))
 	}
 	ts := readDir(t, dir)
 	for i := range ts {
@@ -143,6 +143,6 @@ func TestSharedAttention(t *testing.T) {
 	}
 	r = analyzed(t, ts)
 	if got := stragglersOf(r); !slices.Equal(got, []string{"rank 1 work 5-13"}) {
-		t.Errorf("replays alone: got %q%s", got, describe(r))
+		t.Errorf("replays alone: got %q, want rank 1 work 5-13%s", got, describe(r))
 	}
 }

@@ -35,7 +35,7 @@ func TestHealthy(t *testing.T) {
 					return f.Kind == result.Straggler && f.Cause != result.CauseHost || f.Kind == result.SlowLink
 				})
 				if bad {
-					t.Errorf("%s%s", what, describe(r))
+					t.Errorf("%s: got a late rank by work, device or transfers, want none%s", what, describe(r))
 				}
 			}
 			for i := range all {

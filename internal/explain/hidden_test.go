@@ -20,8 +20,8 @@ func TestHiddenSends(t *testing.T) {
 	}{
 		{"no sends", 0, 0, true},
 		{"hidden sends", 50 * us, 550 * us, true},
-		{"sends beside the transfers", 700 * us, 900 * us, true},
-		{"nothing but sends", 50 * us, 1000 * us, false},
+		{"sends during the transfers", 700 * us, 900 * us, true},
+		{"sends only", 50 * us, 1000 * us, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
@@ -45,7 +45,7 @@ func TestHiddenSends(t *testing.T) {
 			r := analyzed(t, ts)
 			at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Kind == result.CommBound })
 			if (at >= 0) != c.want || c.want && (r.Findings[at].CostNSPerStep < 380*us || r.Findings[at].CostNSPerStep > 400*us) {
-				t.Errorf("want a finding of 390 µs: %v%s", c.want, describe(r))
+				t.Errorf("comm-bound finding of 390 µs: want %v%s", c.want, describe(r))
 			}
 		})
 	}

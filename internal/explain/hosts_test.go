@@ -28,11 +28,11 @@ func TestHostsWaitForHosts(t *testing.T) {
 		r := analyzed(t, readDir(t, c.dir))
 		f := r.Findings[0]
 		if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{c.rank}) || f.Cause != c.cause || f.Severity == "low" {
-			t.Errorf("%s: the headline is %s%s", c.dir, f.ID, describe(r))
+			t.Errorf("%s: the first finding is %s, want %s late by its %s%s", c.dir, f.ID, c.rank, c.cause, describe(r))
 			continue
 		}
 		if w := time(f.Worth.Without); w < c.from || w > c.to {
-			t.Errorf("%s: without it steps take %d ns, want %d to %d", c.dir, w, c.from, c.to)
+			t.Errorf("%s: without the late rank steps take %d ns, want %d to %d", c.dir, w, c.from, c.to)
 		}
 		peers := int64(0)
 		for _, row := range r.Times {
@@ -41,7 +41,7 @@ func TestHostsWaitForHosts(t *testing.T) {
 			}
 		}
 		if peers < 10_000*us {
-			t.Errorf("%s: TP00 idles for %d ns while its host waits for TP01's, want 10 ms or more", c.dir, peers)
+			t.Errorf("%s: TP00 idles for %d ns while its host waits for that of TP01, want at least 10 ms", c.dir, peers)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestHostCollectivesOfCutFile(t *testing.T) {
 	}
 	for _, r := range prep.Traces(ts, nil) {
 		if err := r.Check(); err != nil || len(r.HostColls) == 0 {
-			t.Errorf("%d host collectives: %v", len(r.HostColls), err)
+			t.Errorf("cut file: got %d host collectives and error %v, want some and none", len(r.HostColls), err)
 		}
 	}
 }
@@ -68,11 +68,11 @@ func TestEverySixthStep(t *testing.T) {
 	title := report.Words(f.Title)
 	if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{"TP01"}) || f.Cause != result.CauseHost || f.Severity == "low" ||
 		!strings.Contains(title, "every 6 steps, 3 times in this window (5, 11, 17)") {
-		t.Errorf("the headline is %s: %s%s", f.Severity, title, describe(r))
+		t.Errorf("the first finding is %s: %s, want TP01 late by its host every 6 steps%s", f.Severity, title, describe(r))
 	}
 	for _, f := range r.Findings[1:] {
 		if f.Severity != "low" && f.Severity != "info" && (f.Kind == result.Straggler || f.Kind == result.SlowStep) {
-			t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
+			t.Errorf("got further finding %q of severity %s, want low at most", report.Words(f.Title), f.Severity)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 		}
 	}
 	if len(longer) < 3 {
-		t.Fatalf("%d launches were made longer", len(longer))
+		t.Fatalf("got %d lengthened launches, want at least 3", len(longer))
 	}
 	return ts
 }
@@ -105,19 +105,19 @@ func pausedInLaunch(t *testing.T, rank, from int, ns int64) []*trace.Trace {
 func TestPauseAnywhere(t *testing.T) {
 	const pause = 2_000 * us
 	for name, ts := range map[string][]*trace.Trace{
-		"between launches":       retimed(t, "graphs", paused(1, 5, pause)),
-		"inside a launch call":   pausedInLaunch(t, 1, 5, pause),
-		"before it synchronises": retimed(t, "graphs", func(m *retime.Model) { pausedBeforeSync(m, 1, 5, pause) }),
+		"between launches":         retimed(t, "graphs", paused(1, 5, pause)),
+		"inside a launch call":     pausedInLaunch(t, 1, 5, pause),
+		"before a synchronisation": retimed(t, "graphs", func(m *retime.Model) { pausedBeforeSync(m, 1, 5, pause) }),
 	} {
 		r := analyzed(t, ts)
 		f := r.Findings[0]
 		if f.Kind != result.Straggler || f.Cause != result.CauseHost || !slices.Equal(f.Ranks, []int{1}) {
-			t.Errorf("%s: the headline is %s%s", name, f.ID, describe(r))
+			t.Errorf("%s: the first finding is %s, want rank 1 late by its host%s", name, f.ID, describe(r))
 			continue
 		}
 		gain := float64(f.Worth.Step - f.Worth.Without)
 		if off := math.Abs(gain-float64(pause)) / float64(f.Worth.Step); off > 0.05 {
-			t.Errorf("%s: it is worth %.2f ms, want %.2f (%.1f %% of a step off)", name, gain/1e6, float64(pause)/1e6, 100*off)
+			t.Errorf("%s: the worth is %.2f ms, want %.2f (off by %.1f %% of a step)", name, gain/1e6, float64(pause)/1e6, 100*off)
 		}
 	}
 }

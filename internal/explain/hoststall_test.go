@@ -24,7 +24,7 @@ func standing(r *result.Report) (out []result.Finding) {
 	return out
 }
 
-// TestStandsStill stops the process of a rank now and then: one finding names the rank and the length of its stalls.
+// TestStandsStill stops the process of a rank several times: one finding names the rank and the length of its stalls.
 func TestStandsStill(t *testing.T) {
 	for _, c := range []struct {
 		set       string
@@ -45,11 +45,11 @@ func TestStandsStill(t *testing.T) {
 			checkSentences(t, r)
 			found := standing(r)
 			if len(found) != 1 || !slices.Equal(found[0].Ranks, []int{c.rank}) || found[0].Cause != result.CauseHost || found[0].CostNSPerStep < c.ns/2 {
-				t.Fatalf("%d findings of a host that stands still%s", len(found), describe(r))
+				t.Fatalf("got %d findings of a stalling host, want one of rank %d%s", len(found), c.rank, describe(r))
 			}
 			for _, e := range found[0].Evidence[:len(found[0].Evidence)-1] {
 				if int64(e.Value) < c.ns || int64(e.Value) > 2*c.ns {
-					t.Errorf("stands still for %.0f ns: %s", e.Value, report.Words(e.Text))
+					t.Errorf("got a stall of %.0f ns, want %d to %d: %s", e.Value, c.ns, 2*c.ns, report.Words(e.Text))
 				}
 			}
 		})
@@ -61,7 +61,7 @@ func TestNobodyStandsStill(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(testTraces, "*"))
 	for _, dir := range dirs {
 		if r := analyzed(t, readDir(t, dir)); len(standing(r)) > 0 && filepath.Base(dir) != "sglang_stops" {
-			t.Errorf("%s%s", dir, describe(r))
+			t.Errorf("%s: got a stalling host, want none%s", dir, describe(r))
 		}
 	}
 }
@@ -82,13 +82,13 @@ func TestStandsOrWaits(t *testing.T) {
 		gpu    bool // CPU ops are not recorded
 		want   int  // 1: rank 1 is named
 	}{
-		{"the other waits on its host", "c10d::broadcast_", "aten::add", now, false, 1},
-		{"the other waits in a collective", "", "aten::add", now, false, 1},
-		{"in a call that waits, and the other waits for it", "", "c10d::recv_", now, false, 1},
-		{"both wait", "c10d::broadcast_", "c10d::recv_", now, false, 0},
-		{"always", "", "aten::add", always, false, 0},
-		{"in every step from one on", "", "aten::add", later, false, 0},
-		{"a launch", "", "cudaLaunchKernel", now, false, 0},
+		{"the other rank waits on its host", "c10d::broadcast_", "aten::add", now, false, 1},
+		{"the other rank waits in a collective", "", "aten::add", now, false, 1},
+		{"stalls in a call that waits, the other rank waits for it", "", "c10d::recv_", now, false, 1},
+		{"both ranks wait", "c10d::broadcast_", "c10d::recv_", now, false, 0},
+		{"stalls in every step", "", "aten::add", always, false, 0},
+		{"stalls in every step from some step on", "", "aten::add", later, false, 0},
+		{"stalls in a launch", "", "cudaLaunchKernel", now, false, 0},
 		{"CPU ops are not recorded", "", "aten::add", now, true, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,9 +130,9 @@ func TestStandsOrWaits(t *testing.T) {
 			}
 			r := analyzed(t, ts)
 			if found := standing(r); len(found) != c.want || c.want == 1 && !slices.Equal(found[0].Ranks, []int{1}) {
-				t.Errorf("%d findings of a host that stands still%s", len(found), describe(r))
+				t.Errorf("got %d findings of a stalling host, want %d%s", len(found), c.want, describe(r))
 			} else if c.want == 1 && !strings.Contains(found[0].Title.String(), "n=4 least=5000000 most=5000000 every=still_every ns=13000000") {
-				t.Errorf("no period: %s", found[0].Title)
+				t.Errorf("got title %q, want 4 stalls of 5 ms every 13 ms", found[0].Title)
 			}
 		})
 	}

@@ -119,7 +119,7 @@ func TestMutatedRanks(t *testing.T) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					t.Errorf("%s: %v\n%s", what, p, debug.Stack())
+					t.Errorf("changing %s: panic %v\n%s", what, p, debug.Stack())
 				}
 			}()
 			_, _ = Join(ranks).Analyze(Options{Force: true})
@@ -129,7 +129,7 @@ func TestMutatedRanks(t *testing.T) {
 		}
 	}
 	if refused < 300 {
-		t.Errorf("%d were refused", refused)
+		t.Errorf("%d changed ranks were refused, want at least 300", refused)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestKindsOfRanks(t *testing.T) {
 	for n, want := range []string{"prefill step[EXTEND bs=1 toks=9] 1 9", "decode step[DECODE bs=4] 4 4", "decode step[DECODE bs=4] 4 4"} {
 		s := r.Steps[n]
 		if got := fmt.Sprintf("%s %s %d %d", s.Kind, s.Name, s.Batch, s.Tokens); got != want {
-			t.Errorf("step %d: %s, want %s", n, got, want)
+			t.Errorf("step %d: got %s, want %s", n, got, want)
 		}
 	}
 	var rows []string
@@ -36,7 +36,7 @@ func TestKindsOfRanks(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("%s %s %d", row.Rank, row.Kind, row.Steps))
 	}
 	if want := []string{"all all 6", "all decode 3", "all idle 2", "all prefill 1", "rank 0 all 3"}; !contains(rows, want) {
-		t.Errorf("times %q, want %q among them", rows, want)
+		t.Errorf("got times %q, want %q among them", rows, want)
 	}
 }
 

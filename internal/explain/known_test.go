@@ -55,22 +55,22 @@ func checkIdentities(t testing.TB, r *result.Report) {
 		path += row.NS
 	}
 	if path != r.Path.NS {
-		t.Errorf("the critical path takes %d ns, its parts %d", r.Path.NS, path)
+		t.Errorf("the critical path takes %d ns, but its parts sum to %d", r.Path.NS, path)
 	}
 	path = 0
 	for _, row := range r.Path.Layers {
 		path += row.NS
 	}
 	if len(r.Path.Layers) > 0 && path != r.Path.NS {
-		t.Errorf("the critical path takes %d ns, its layers %d", r.Path.NS, path)
+		t.Errorf("the critical path takes %d ns, but its layers sum to %d", r.Path.NS, path)
 	}
 	check := func(what string, x *result.Time) {
 		if x.Compute+x.ExposedComm+x.ExposedCopy+x.Idle != x.Total {
-			t.Errorf("%s: the parts are not the total: %+v", what, *x)
+			t.Errorf("%s: the parts do not sum to the total: %+v", what, *x)
 		}
 		i := &x.IdleBy
 		if i.Host+i.Sync+i.Peers+i.Launch+i.Device+i.Profiler+i.Unknown+i.Between != x.Idle {
-			t.Errorf("%s: the parts of idle are not idle: %+v", what, *x)
+			t.Errorf("%s: the parts of idle do not sum to idle: %+v", what, *x)
 		}
 		for _, v := range []int64{x.Compute, x.ExposedComm, x.ExposedCopy, x.Idle, x.HiddenComm, x.CommWait, i.Host, i.Sync, i.Launch, i.Device, i.Profiler, i.Unknown, i.Between, i.None, x.Waiting} {
 			if v < 0 {
@@ -90,7 +90,7 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if s.Step != i {
-			t.Errorf("step %d stands at place %d", s.Step, i)
+			t.Errorf("step %d is at index %d", s.Step, i)
 		}
 		for j := range s.Ranks {
 			p := &s.Ranks[j]
@@ -117,12 +117,12 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	}
 	for _, f := range r.Findings {
 		if f.FirstStep > f.LastStep || f.LastStep >= len(r.Steps) || len(f.Ranks) != len(f.Names) || f.Severity == "" || f.ID == "" || report.Words(f.Title) == "" {
-			t.Errorf("odd finding: %+v", f)
+			t.Errorf("inconsistent finding: %+v", f)
 		}
 		if i := slices.IndexFunc(judge.Finds, func(begin string) bool { return f.ID == begin || strings.HasPrefix(f.ID, begin+"-") }); i < 0 {
-			t.Errorf("%s is not in the list of what can be found", f.ID)
+			t.Errorf("finding %s is not in judge.Finds", f.ID)
 		} else if kind := kindOf(judge.Finds[i]); f.Kind != kind {
-			t.Errorf("%s is of the kind %s, docs/formats/analysis.md says %s", f.ID, f.Kind, kind)
+			t.Errorf("finding %s: got kind %s, want %s as in docs/formats/analysis.md", f.ID, f.Kind, kind)
 		}
 		if f.CostNSPerStep < 0 {
 			t.Errorf("finding with a negative cost: %+v", f)
@@ -130,21 +130,21 @@ func checkIdentities(t testing.TB, r *result.Report) {
 	}
 	for _, l := range r.Layers.Totals {
 		if l.Steps <= 0 || l.InModule < 0 || l.InModule > l.GPU || l.Graphs > l.GPU || l.InRange < 0 {
-			t.Errorf("layers: parts larger than the whole: %+v", l)
+			t.Errorf("layer totals: parts exceed the whole: %+v", l)
 		}
 	}
 	for _, m := range r.Layers.Modules {
 		if m.Self < 0 || m.Self > m.GPU || m.Wait > m.GPU || m.HostSelf < 0 || m.Modules <= 0 || m.GPU > 0 && m.Share > 1 {
-			t.Errorf("modules: parts larger than the whole: %+v", m)
+			t.Errorf("module: parts exceed the whole: %+v", m)
 		}
 	}
 	for _, l := range r.Layers.Layers {
 		if l.Wait > l.GPU || l.GPU > 0 && l.Share > 1 || l.OfLike < 0 || l.Spread < 0 {
-			t.Errorf("layer: parts larger than the whole: %+v", l)
+			t.Errorf("layer: parts exceed the whole: %+v", l)
 		}
 	}
 	if _, err := json.Marshal(r); err != nil {
-		t.Errorf("the report is no JSON: %v", err) // NaN and Inf are not
+		t.Errorf("json.Marshal of the report: %v", err) // fails for NaN and Inf
 	}
 }
 
@@ -238,13 +238,13 @@ func TestKnownLarge(t *testing.T) {
 func (k known) check(t *testing.T, dir string) {
 	r := analyzed(t, readDir(t, dir))
 	if got := stragglersOf(r, k.causes...); !slices.Equal(got, k.all) {
-		t.Errorf("stragglers %q, want %q%s", got, k.all, describe(r))
+		t.Errorf("got stragglers %q, want %q%s", got, k.all, describe(r))
 	}
 	if k.balanced != has(r, result.Balanced) {
-		t.Errorf("balanced: %v, want %v%s", !k.balanced, k.balanced, describe(r))
+		t.Errorf("got balanced %v, want %v%s", !k.balanced, k.balanced, describe(r))
 	}
 	if k.natural != "" && !slices.ContainsFunc(stragglersOf(r), func(s string) bool { return strings.HasPrefix(s, k.natural) }) {
-		t.Errorf("no finding %s%s", k.natural, describe(r))
+		t.Errorf("the report lacks finding %s%s", k.natural, describe(r))
 	}
 	checkCosts(t, r, readSlow(t, dir))
 }
@@ -274,7 +274,7 @@ func checkCosts(t *testing.T, r *result.Report, ranks []*slowRank) {
 			lo = 0 // the cost is split over several causes
 		}
 		if c := float64(f.CostNSPerStep); c < 0.9*lo || c > 1.1*hi {
-			t.Errorf("%s costs %s, but the others wait %s to %s%s", brief(f), metric.Duration(c), metric.Duration(lo), metric.Duration(hi), describe(r))
+			t.Errorf("%s costs %s a step, want between %s and %s, the wait of the others%s", brief(f), metric.Duration(c), metric.Duration(lo), metric.Duration(hi), describe(r))
 		}
 	}
 }

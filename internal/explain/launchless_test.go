@@ -28,7 +28,7 @@ func TestLostLaunches(t *testing.T) {
 		cost := said(analyzed(t, base), result.Straggler)[0].CostNSPerStep
 		for _, share := range []float64{1, 0.3} {
 			for _, where := range [][]int{{0, 1, 2, 3}, {c.rank}} {
-				t.Run(fmt.Sprintf("%s, %.0f %% of ranks %v", c.name, 100*share, where), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, %.0f %% of launches lost on ranks %v", c.name, 100*share, where), func(t *testing.T) {
 					ts := retime.Copy(base)
 					for _, rank := range where {
 						retime.DropLaunches(ts[rank], share, 1)
@@ -45,15 +45,15 @@ func TestLostLaunches(t *testing.T) {
 					for _, f := range late {
 						switch {
 						case c.device && f.Cause != result.CauseDevice:
-							t.Errorf("the kernels run longer: cause %q%s", f.Cause, describe(r))
+							t.Errorf("longer kernels: got cause %q, want device%s", f.Cause, describe(r))
 						case !c.device && (f.Cause == result.CauseDevice || f.Cause == result.CauseWork || f.Cause == result.CauseCommunication):
-							t.Errorf("without launches the cause is %q%s", f.Cause, describe(r))
+							t.Errorf("lost launches: got cause %q, want host or unknown%s", f.Cause, describe(r))
 						case !c.device && share == 1 && f.Cause == result.CauseHost:
-							t.Errorf("without any launch the cause is %q%s", f.Cause, describe(r))
+							t.Errorf("all launches lost: got cause %q, want unknown%s", f.Cause, describe(r))
 						}
 						for _, e := range f.Evidence {
 							if share == 1 && e.Text.Key == "kernel_late" {
-								t.Errorf("no launch is known, and yet: %s", report.Words(e.Text))
+								t.Errorf("all launches lost, but the evidence compares launches: %s", report.Words(e.Text))
 							}
 						}
 					}

@@ -44,7 +44,7 @@ func decorated(t testing.TB, text []byte, layers int, sums putIn) []byte {
 	micros := func(n json.Number) int64 {
 		ns, ok := chromejson.ParseMicros([]byte(n))
 		if !ok {
-			t.Fatalf("time %q", n)
+			t.Fatalf("invalid time %q", n)
 		}
 		return ns
 	}
@@ -136,10 +136,10 @@ func TestDecorated(t *testing.T) {
 			seen := 0
 			for _, l := range r.Layers.Totals {
 				if got, want := l.GPU*int64(l.Steps), sums[[2]string{l.Kind, ""}]; l.Kind != "outside" && abs(got-want) > want/1000+int64(l.Steps) {
-					t.Errorf("%s: %d ns in all, want %d", l.Kind, got, want)
+					t.Errorf("%s: got %d ns in total, want %d", l.Kind, got, want)
 				}
 				if in := slices.Contains(c.inside, l.Kind); in != (l.InModule > 0) && l.Kind != "outside" {
-					t.Errorf("%s: %d of %d ns in modules", l.Kind, l.InModule, l.GPU)
+					t.Errorf("%s: got %d of %d ns in modules", l.Kind, l.InModule, l.GPU)
 				}
 				for n := range 8 {
 					want := sums[[2]string{l.Kind, fmt.Sprintf("model.model.layers.%d", n)}]
@@ -148,7 +148,7 @@ func TestDecorated(t *testing.T) {
 					}
 					seen++
 					if got := findLayer(t, r, l.Kind, n).GPU * int64(l.Steps); abs(got-want) > int64(l.Steps) {
-						t.Errorf("%s layer %d: %d ns, want %d", l.Kind, n, got, want)
+						t.Errorf("%s layer %d: got %d ns, want %d", l.Kind, n, got, want)
 					}
 				}
 				down := int64(0)
@@ -157,12 +157,12 @@ func TestDecorated(t *testing.T) {
 				}
 				if down > 0 {
 					if m := findModule(t, r, l.Kind, "model.layers.*.mlp.down_proj"); abs(m.Self*int64(l.Steps)-down) > int64(l.Steps) || m.Modules != 8 {
-						t.Errorf("%s down_proj: %d ns of %d modules, want %d", l.Kind, m.Self*int64(l.Steps), m.Modules, down)
+						t.Errorf("%s down_proj: got %d ns of %d modules, want %d", l.Kind, m.Self*int64(l.Steps), m.Modules, down)
 					}
 				}
 			}
 			if seen == 0 {
-				t.Error("no layers")
+				t.Error("the report has no layers")
 			}
 		})
 	}

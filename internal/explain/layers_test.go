@@ -103,7 +103,7 @@ func TestLayers(t *testing.T) {
 		got := r.Layers.Totals[i]
 		got.Host, got.InRange = 0, 0
 		if got != w {
-			t.Errorf("total %d: got %+v, want %+v", i, got, w)
+			t.Errorf("totals row %d: got %+v, want %+v", i, got, w)
 		}
 	}
 	for l, gpu := range []int64{layer0, layer1} {
@@ -137,7 +137,7 @@ func TestLayers(t *testing.T) {
 	// A layer without its own hooks is still the sum of its modules; a range's own host time excludes the ranges in it.
 	l, up, down := findModule(t, r, "decode", "model.layers.*"), findModule(t, r, "decode", "model.layers.*.mlp.up_proj"), findModule(t, r, "decode", "model.layers.*.mlp.down_proj")
 	if l.Host != l.HostSelf+up.Host+down.Host || l.HostSelf != 2*(5+20+5) {
-		t.Errorf("host time of a layer: %d, own %d, projections %d and %d", l.Host, l.HostSelf, up.Host, down.Host)
+		t.Errorf("host time of a layer: got %d, own %d, want own 60 plus projections %d and %d", l.Host, l.HostSelf, up.Host, down.Host)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestSlowLayer(t *testing.T) {
 		took func(rank, step, layer int) int64
 		want []string
 	}{
-		{"all alike", func(r, n, l int) int64 { return 600 + jitter(r, n, l) }, nil},
+		{"all layers alike", func(r, n, l int) int64 { return 600 + jitter(r, n, l) }, nil},
 		{"layer 5 of rank 2", func(r, n, l int) int64 {
 			if r == 2 && l == 5 {
 				return 1100 + jitter(r, n, l)
@@ -189,7 +189,7 @@ func TestSlowLayer(t *testing.T) {
 			}
 			return 600 + jitter(r, n, l)
 		}, []string{"model.layers.5 takes 1.5 × the median of layers with the same modules on all ranks in decode steps"}},
-		{"every third layer is made so", func(r, n, l int) int64 {
+		{"every third layer differs by design", func(r, n, l int) int64 {
 			if l%3 == 2 {
 				return 1100
 			}
@@ -211,24 +211,24 @@ func TestSlowLayer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := analyzed(t, twelve(4, 9, c.took))
 			if got := layerFindings(r); !slices.Equal(got, c.want) {
-				t.Errorf("got %q, want %q", got, c.want)
+				t.Errorf("got findings %q, want %q", got, c.want)
 			}
 			for _, f := range report.Plain(r).Findings {
 				if f.Kind != result.SlowLayer {
 					continue
 				}
 				if off := f.CostNSPerStep - 500; abs(off) > 12 {
-					t.Errorf("costs %d ns a step, put in were 500", f.CostNSPerStep)
+					t.Errorf("got cost %d ns a step, want 500 ± 12 as injected", f.CostNSPerStep)
 				}
 				if text := fmt.Sprint(f.Evidence); !strings.Contains(text, "mlp.down_proj takes 1.1") || strings.Contains(text, "up_proj") {
-					t.Errorf("the module is not named: %s", text)
+					t.Errorf("got evidence %s, want mlp.down_proj and not up_proj", text)
 				}
 			}
 		})
 	}
 }
 
-// TestLayersInGraphs: replays have no ranges, and the report gives the amount of work that hides.
+// TestLayersInGraphs: replays have no ranges, and the report gives the share of work without layers.
 func TestLayersInGraphs(t *testing.T) {
 	y := explaintest.New()
 	at := int64(0)
@@ -241,13 +241,13 @@ func TestLayersInGraphs(t *testing.T) {
 	}
 	r := analyzed(t, []*trace.Trace{y.Done()})
 	if got := r.Layers.Totals[0]; got.Kind != "decode" || got.GPU != 1000 || got.Graphs != 1000 || got.InModule != 0 {
-		t.Errorf("decode: %+v", got)
+		t.Errorf("decode: got %+v, want 1000 ns of GPU work, all in graphs", got)
 	}
 	said := slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 		return strings.HasPrefix(report.Words(f.Title), "100 % of the GPU time of decode steps is in replayed CUDA graphs") && strings.Contains(report.Words(f.Title), "--disable-cuda-graph")
 	})
 	if !said {
-		t.Errorf("not said%s", describe(r))
+		t.Errorf("the report does not state that all decode work is in replayed graphs%s", describe(r))
 	}
 	ts := twelve(1, 3, func(int, int, int) int64 { return 600 })
 	y = &explaintest.Toy{T: ts[0]}
@@ -258,7 +258,7 @@ func TestLayersInGraphs(t *testing.T) {
 	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 		return strings.HasPrefix(report.Words(f.Title), "prefill steps have no layer-wise markers")
 	}) || len(r.Findings) != 2 {
-		t.Errorf("replays that were not recorded either: not said, or more%s", describe(r))
+		t.Errorf("want two findings, one of them that prefill steps have no layer-wise markers%s", describe(r))
 	}
 }
 
@@ -299,7 +299,7 @@ func TestDenoising(t *testing.T) {
 	in("somebody.elses", func() { run(1) })
 	r := analyzed(t, []*trace.Trace{y.Done()})
 	if r.Source.StepRule != trace.ByAnnotations || len(r.Steps) != 4 || r.Steps[0].Kind != "denoising" {
-		t.Fatalf("steps: %s, %+v", r.Source.StepRule, r.Steps)
+		t.Fatalf("got steps by %s: %+v, want 4 denoising steps by annotations", r.Source.StepRule, r.Steps)
 	}
 	for _, c := range []struct {
 		kind, name string
@@ -311,14 +311,14 @@ func TestDenoising(t *testing.T) {
 		{"outside", "stage_text_encoding_stage", 700, true}, {"outside", "text_encoder", 700, false},
 	} {
 		if m := findModule(t, r, c.kind, c.name); m.GPU != c.gpu || m.Scope != c.scope {
-			t.Errorf("%s: %+v, want %d ns", c.name, m, c.gpu)
+			t.Errorf("%s: got %+v, want %d ns", c.name, m, c.gpu)
 		}
 	}
 	if l := findLayer(t, r, "denoising", 2); l.GPU != 100 || l.Stack != "transformer.layers" {
-		t.Errorf("layer 2: %+v", l)
+		t.Errorf("layer 2: got %+v, want 100 ns in transformer.layers", l)
 	}
 	if got := r.Layers.Totals; got[0].InModule != 330 || got[1].GPU != 701 || got[1].InModule != 700 {
-		t.Errorf("totals: %+v", got)
+		t.Errorf("got totals %+v, want 330 ns of denoising and 700 of 701 ns outside in modules", got)
 	}
 }
 
@@ -343,14 +343,14 @@ func TestHostOnly(t *testing.T) {
 	} {
 		r := analyzed(t, []*trace.Trace{build(c.name)})
 		if r.Source.StepRule != c.rule || len(r.Steps) != c.steps || r.Steps[0].Ranks[0].CPU == 0 {
-			t.Errorf("%s: %d steps by %s", c.name, len(r.Steps), r.Source.StepRule)
+			t.Errorf("%s: got %d steps by %s, want %d by %s with CPU time", c.name, len(r.Steps), r.Source.StepRule, c.steps, c.rule)
 		}
 		l, m := findLayer(t, r, c.kind, 1), findModule(t, r, c.kind, "(model)")
 		if l.GPU != 0 || l.Host == 0 || l.Share <= 0 || m.Share <= 2*l.Share || m.Share > 1 {
-			t.Errorf("%s: layer %+v, model %+v", c.name, l, m)
+			t.Errorf("%s: got layer %+v, model %+v, want shares of host time", c.name, l, m)
 		}
 		if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-host" }) {
-			t.Errorf("%s: not said that there is no GPU work%s", c.name, describe(r))
+			t.Errorf("%s: the report does not state that there is no GPU work%s", c.name, describe(r))
 		}
 	}
 }
@@ -359,7 +359,7 @@ func TestHostOnly(t *testing.T) {
 func TestNoLayers(t *testing.T) {
 	r := analyzed(t, realSet(t, "stacks"))
 	if l := r.Layers; len(l.Totals)+len(l.Layers)+len(l.Modules) > 0 {
-		t.Errorf("%+v", l)
+		t.Errorf("got layers %+v, want none", l)
 	}
 }
 
@@ -375,14 +375,14 @@ func TestCompareModules(t *testing.T) {
 	for _, d := range c.Modules {
 		got[d.Module] = d.Verdict
 		if d.Verdict == result.Slower && abs(int64(d.B-d.A)-12*300) > 36 {
-			t.Errorf("%s: %+v, put in were 12 × 300 ns", d.Module, d.Change)
+			t.Errorf("%s: got change %+v, want 12 × 300 ns as injected", d.Module, d.Change)
 		}
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if c := compared(t, base, realSet(t, "graphs"), CompareOptions{}); len(c.Modules) > 0 {
-		t.Errorf("one side has no markers: %+v", c.Modules)
+		t.Errorf("one side without markers: got modules %+v, want none", c.Modules)
 	}
 }
 
@@ -402,11 +402,11 @@ func TestSlowOnHost(t *testing.T) {
 	}
 	r := analyzed(t, []*trace.Trace{y.Done()})
 	if s := r.Steps[7]; !s.Slow || report.Words(s.Why) != "_C::onednn_mm grew by 500 µs" {
-		t.Errorf("slow %v: %q", s.Slow, s.Why)
+		t.Errorf("step 7: got slow %v, why %q, want slow: _C::onednn_mm grew by 500 µs", s.Slow, s.Why)
 	}
 	for _, s := range r.Steps {
 		if s.Slow && s.Step != 7 {
-			t.Errorf("step %d is slow too", s.Step)
+			t.Errorf("step %d is slow, want only step 7", s.Step)
 		}
 	}
 }

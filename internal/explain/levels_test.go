@@ -116,7 +116,7 @@ func TestLevels(t *testing.T) {
 	}
 	_, table, ok := strings.Cut(string(text), head+" |\n")
 	if !ok {
-		t.Fatalf("docs/servers.md has no table that begins with %q", head)
+		t.Fatalf("docs/servers.md has no table with the header %q", head)
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	seen := map[string]bool{}
@@ -124,7 +124,7 @@ func TestLevels(t *testing.T) {
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
 		v, ok := verdicts[cells[0]]
 		if !ok || len(cells) != 1+len(levels) {
-			t.Errorf("nothing holds this line: %s", line)
+			t.Errorf("docs/servers.md: no verdict tests this row: %s", line)
 			continue
 		}
 		seen[cells[0]] = true
@@ -135,13 +135,13 @@ func TestLevels(t *testing.T) {
 			}
 			r := analyzed(t, ts)
 			if got := map[bool]string{true: "yes", false: "–"}[v.told(r)]; got != cells[1+i] {
-				t.Errorf("%s with %s: the table says %s, it is %s%s", cells[0], l.name, cells[1+i], got, describe(r))
+				t.Errorf("%s with %s: docs/servers.md states %s, got %s%s", cells[0], l.name, cells[1+i], got, describe(r))
 			}
 		}
 	}
 	for name := range verdicts {
 		if !seen[name] {
-			t.Errorf("the table lacks %q", name)
+			t.Errorf("the table in docs/servers.md lacks %q", name)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestLeanFindsNothingMore(t *testing.T) {
 		}
 		for _, f := range analyzed(t, ts).Findings {
 			if f.Kind != result.Data && !has(full, f.Kind) {
-				t.Errorf("%s: only without the host's records: %s", set, f.Title)
+				t.Errorf("%s: got finding %q only without the host's records, want none", set, f.Title)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestMajority(t *testing.T) {
 		cost   int64 // least wait of the rank in time
 	}{
 		{"three devices", func(from int) func(*retime.Model) { return slowed(1.3, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 100 * us},
-		{"three devices, much", func(from int) func(*retime.Model) { return slowed(1.6, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 200 * us},
+		{"three devices, much slower", func(from int) func(*retime.Model) { return slowed(1.6, from, 1, 2, 3) }, []int{1, 2, 3}, result.CauseDevice, 200 * us},
 		{"two devices", func(from int) func(*retime.Model) { return slowed(1.3, from, 1, 2) }, []int{1, 2}, result.CauseDevice, 100 * us},
 		{"three hosts", func(from int) func(*retime.Model) {
 			return func(m *retime.Model) {
@@ -36,21 +36,21 @@ func TestMajority(t *testing.T) {
 			t.Run(fmt.Sprintf("%s from step %d", c.name, from), func(t *testing.T) {
 				r := analyzed(t, retimed(t, "graphs", c.change(from)))
 				if got := lateRanks(r); !slices.Equal(got, c.late) {
-					t.Errorf("late are %v, want %v%s", got, c.late, describe(r))
+					t.Errorf("got late ranks %v, want %v%s", got, c.late, describe(r))
 				}
 				most := int64(0)
 				for _, f := range said(r, result.Straggler) {
 					most = max(most, f.CostNSPerStep)
 					if f.Cause != c.cause {
-						t.Errorf("cause %q, want %q%s", f.Cause, c.cause, describe(r))
+						t.Errorf("got cause %q, want %q%s", f.Cause, c.cause, describe(r))
 					}
 				}
 				if most < c.cost {
-					t.Errorf("costs %d ns a step, want at least %d%s", most, c.cost, describe(r))
+					t.Errorf("got cost %d ns a step, want at least %d%s", most, c.cost, describe(r))
 				}
 				for _, f := range r.Findings {
 					if title := report.Words(f.Title); f.Kind == result.Balanced || strings.Contains(title, "on all ranks") && f.Kind == result.SlowSince {
-						t.Errorf("one rank is as it was: %s", title)
+						t.Errorf("got finding %q, want none of all ranks or none: one rank is in time", title)
 					}
 				}
 			})

@@ -8,9 +8,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// mixture is decode steps of a mixture-of-experts model as SGLang replays them with data-parallel attention: in each
-// layer a rank attends for its own requests, all gather, each computes its experts, with an activation between their
-// products, and all scatter and reduce. No groups are recorded.
+// mixture describes decode steps of a mixture-of-experts model as SGLang replays them with data-parallel attention. In
+// each layer a rank computes the attention of its own requests, all ranks gather, each computes its experts with an
+// activation between their products, and all reduce and scatter. No groups are recorded.
 type mixture struct {
 	ranks, steps, layers int
 	name                 func(rank, step int) string

@@ -31,14 +31,14 @@ func TestLayerwiseReport(t *testing.T) {
 	for _, s := range r.Steps {
 		steps = append(steps, fmt.Sprintf("%s %d/%d", s.Kind, s.Tokens, s.Batch))
 		if s.Kind == "decode" && s.Tokens != s.Batch || s.Kind == "prefill" && s.Batch != 1 {
-			t.Errorf("step %d: %s of %d tokens for %d requests", s.Step, s.Kind, s.Tokens, s.Batch)
+			t.Errorf("step %d: got %s of %d tokens for %d requests, want a token per request in decode, one request in prefill", s.Step, s.Kind, s.Tokens, s.Batch)
 		}
 	}
 	want := "decode 16/16, decode 16/16, decode 15/15, prefill 150/1, prefill 127/1, decode 16/16, decode 16/16, decode 16/16, decode 16/16, decode 15/15, " +
 		"prefill 179/1, decode 16/16, decode 16/16, decode 16/16, decode 16/16, decode 15/15, prefill 21/1, decode 16/16, decode 16/16, decode 15/15, " +
 		"prefill 186/1, decode 16/16, decode 16/16, decode 15/15, prefill 204/1"
 	if got := strings.Join(steps, ", "); got != want || r.Source.StepRule != trace.ByModules {
-		t.Errorf("steps by %q:\n%s\nwant\n%s", r.Source.StepRule, got, want)
+		t.Errorf("got steps by %q:\n%s\nwant\n%s", r.Source.StepRule, got, want)
 	}
 	// Every all-reduce that both ranks have in the window, including those in steps that it cuts; rank 0 has one more
 	// before.
@@ -53,28 +53,28 @@ func TestLayerwiseReport(t *testing.T) {
 		}
 	}
 	if counts != 1270 || matched != 1269 || steady < 3e3 || steady > 7e3 {
-		t.Errorf("%d all-reduces, %d matched, of %d ns", counts, matched, steady)
+		t.Errorf("got %d all-reduces, %d matched, of %d ns, want 1270, 1269, 3 to 7 µs", counts, matched, steady)
 	}
 	if got := report.Words(r.Source.Clocks); !strings.HasPrefix(got, "are one: ") || !strings.Contains(got, " in all 1,250 ") {
-		t.Errorf("clocks %s", got)
+		t.Errorf("got clocks %q, want one clock in all 1,250 collectives", got)
 	}
 	// The hosts launch op by op, and are late in turns.
 	for _, f := range r.Findings {
 		if f.Kind == result.Straggler && f.Cause != result.CauseHost {
-			t.Errorf("%s is late by %s%s", f.Names, f.Cause, describe(r))
+			t.Errorf("%s is late by %s, want by its host only%s", f.Names, f.Cause, describe(r))
 		}
 	}
 	if !has(r, result.HostBound) || len(stragglersOf(r)) == 0 || has(r, result.Balanced) {
-		t.Errorf("what is late is not said%s", describe(r))
+		t.Errorf("want host-bound steps, late ranks and no balanced finding%s", describe(r))
 	}
 	for _, row := range r.Ranks {
 		if row.Collectives != 1250 || row.Caused < 1e6 {
-			t.Errorf("%s: last in %d of %d, made others wait %d ns", row.Name, row.Last, row.Collectives, row.Caused)
+			t.Errorf("%s: last in %d of %d collectives, made others wait %d ns; want 1250 collectives and at least 1 ms", row.Name, row.Last, row.Collectives, row.Caused)
 		}
 	}
 }
 
-// TestModuleSteps: the steps that layer-wise markers give, in hand-made traces.
+// TestModuleSteps derives steps from layer-wise markers in hand-made traces.
 func TestModuleSteps(t *testing.T) {
 	call := func(module string, rows int) string {
 		return fmt.Sprintf("{'Module': '%s', 'Inputs': [[%d], [%d]]}", module, rows, rows)
@@ -84,7 +84,7 @@ func TestModuleSteps(t *testing.T) {
 		build func(y *explaintest.Toy)
 		want  []string
 	}{
-		{"decode and prefill by the ids given back", func(y *explaintest.Toy) {
+		{"decode and prefill by the number of returned ids", func(y *explaintest.Toy) {
 			modulePass(y, 0, call("model.model", 4), call("model.logits_processor", 4), 32)
 			modulePass(y, 1000, call("model.model", 4), call("model.logits_processor", 4), 8)
 		}, []string{"decode 4/4 0-700", "prefill 4/1 1000-1700"}},
@@ -94,21 +94,21 @@ func TestModuleSteps(t *testing.T) {
 			}
 			modulePass(y, 3000, call("model.model", 9), call("model.logits_processor", 9), 8)
 		}, []string{"decode 4/4 0-700", "decode 4/4 1000-1700", "decode 4/4 2000-2700", "prefill 9/2 3000-3700"}},
-		{"nothing given back", func(y *explaintest.Toy) {
+		{"no ids returned", func(y *explaintest.Toy) {
 			modulePass(y, 0, call("model.model", 4), call("model.logits_processor", 4), 0)
 		}, []string{"other 4/-1 0-700"}},
-		{"the window begins and ends in a call", func(y *explaintest.Toy) {
+		{"the window begins and ends within a call", func(y *explaintest.Toy) {
 			y.Span(trace.UserAnnotation, 0, call("model.model.rotary", 4), 10, 20)
 			y.Span(trace.UserAnnotation, 0, call("model.logits_processor", 4), 100, 200)
 			modulePass(y, 1000, call("model.model", 4), call("model.logits_processor", 4), 32)
 			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 2000, 2100)
 		}, []string{"decode 4/4 1000-1700"}},
-		{"a stage of a pipeline gives no logits", func(y *explaintest.Toy) {
+		{"a pipeline stage without logits", func(y *explaintest.Toy) {
 			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 0, 500)
 			y.Run("k", 100, 200, 300, 1)
 			y.Span(trace.UserAnnotation, 0, call("model.model", 4), 1000, 1500)
 		}, []string{"other 4/-1 0-500", "other 4/-1 1000-1500"}},
-		{"vLLM's outermost module does not say its inputs", func(y *explaintest.Toy) {
+		{"vLLM's outermost module lacks inputs", func(y *explaintest.Toy) {
 			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 0, 550)
 			modulePass(y, 10, call("LlamaForCausalLM.model", 4), call("LlamaForCausalLM.logits_processor", 4), 16)
 			y.Span(trace.UserAnnotation, 0, "{'Module': 'LlamaForCausalLM'}", 1000, 1550)
@@ -137,7 +137,7 @@ func TestModuleSteps(t *testing.T) {
 				y.T.Ops[len(y.T.Ops)-1].Bytes = 8
 			}
 		}, []string{"prefill 7/1 0-990", "decode -1/-1 2020-3010", "prefill 7/1 4000-4990", "decode -1/-1 6020-7010", "prefill 7/1 8000-8990"}},
-		{"named steps go first", func(y *explaintest.Toy) {
+		{"named steps take precedence", func(y *explaintest.Toy) {
 			y.Span(trace.UserAnnotation, 0, "step[DECODE bs=2]", 5, 800)
 			modulePass(y, 10, call("model.model", 4), call("model.logits_processor", 4), 16)
 		}, []string{"decode 2/2 5-800"}},
@@ -150,7 +150,7 @@ func TestModuleSteps(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d/%d %d-%d", p.Step.Kind, p.Step.Tokens, p.Step.Batch, p.Start, p.End))
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q by %s, want %q", c.name, got, rule, c.want)
+			t.Errorf("%s: got steps %q by %s, want %q", c.name, got, rule, c.want)
 		}
 	}
 }

@@ -38,15 +38,15 @@ func TestMovingImbalance(t *testing.T) {
 				r := analyzed(t, retimed(t, "graphs", c.change))
 				late := said(r, result.Straggler)
 				if len(late) > 1 {
-					t.Errorf("%d findings of one imbalance%s", len(late), describe(r))
+					t.Errorf("got %d findings, want one of the imbalance%s", len(late), describe(r))
 				}
 				for _, f := range late {
 					if f.Severity == "high" || i == 0 && (len(f.Ranks) == 1 || len(f.Ranks) == 2) {
-						t.Errorf("no rank is to blame%s", describe(r))
+						t.Errorf("got a finding that blames single ranks or is of high severity%s", describe(r))
 					}
 				}
 				if c.name != "device 1.15" && has(r, result.Balanced) {
-					t.Errorf("said to be balanced%s", describe(r))
+					t.Errorf("got balanced, want an imbalance%s", describe(r))
 				}
 			})
 		}
@@ -64,7 +64,7 @@ func TestUnevenHosts(t *testing.T) {
 			r := analyzed(t, retimed(t, "balanced", func(m *retime.Model) { m.Resample(rand.New(rand.NewPCG(seed, 0))) }))
 			late := said(r, result.Straggler)
 			if len(late) > 1 || len(late) == 1 && (len(late[0].Ranks) == 1 || late[0].Severity == "high") {
-				t.Errorf("no rank is to blame%s", describe(r))
+				t.Errorf("got several findings, or one that blames a rank or is of high severity%s", describe(r))
 			}
 		})
 	}

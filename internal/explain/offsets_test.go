@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// pairOfHosts are ranks that share a collective after each kernel. Their kernels take about as long, so each rank comes
-// last now and then.
+// pairOfHosts describes two ranks that share a collective after each kernel. Their kernels take about the same time, so
+// each rank comes last at times.
 type pairOfHosts struct {
 	hosts    [2]string
 	device   int32                          // of the second; the first has 0
@@ -107,10 +107,10 @@ func TestWhatClocksMayFeign(t *testing.T) {
 			[]string{"rank 1 communication 0-59"}, "are one: the files name the same host", nil},
 		{"no host is named", pairOfHosts{hosts: none, device: 1, transfer: 500_000, leaves: by(1, 0, 2*off)},
 			[]string{"rank 1 communication 0-59"}, "assumed=clocks_assumed", nil},
-		{"no host is named, devices of one number", pairOfHosts{hosts: none, transfer: 500_000, leaves: by(1, 0, 2*off)},
+		{"no host is named, equal device numbers", pairOfHosts{hosts: none, transfer: 500_000, leaves: by(1, 0, 2*off)},
 			nil, "assumed=clocks_several", []string{"TP01"}},
 		{"a slow link from the first step on", pairOfHosts{hosts: two, transfer: 500_000, leaves: by(1, 0, 2*off)}, nil, "agree within ±7", []string{"TP01"}},
-		{"a link becomes slow by more", pairOfHosts{hosts: two, transfer: 12_000, leaves: by(1, 30, 900_000)},
+		{"a link becomes slow by more than the clock difference", pairOfHosts{hosts: two, transfer: 12_000, leaves: by(1, 30, 900_000)},
 			[]string{"rank 1 communication 30-59"}, "agree within ±", nil},
 		{"a device is slower", pairOfHosts{hosts: two, transfer: 500_000, slower: by(1, 0, 200_000)},
 			[]string{"rank 1 device 0-59"}, "agree within ±", nil},
@@ -125,10 +125,10 @@ func TestWhatClocksMayFeign(t *testing.T) {
 			}
 		}
 		if got := stragglersOf(rep); !slices.Equal(got, c.want) || !slices.Equal(doubts, c.doubts) || len(doubts) > 0 && has(rep, result.Balanced) {
-			t.Errorf("%s: %q, in doubt %v%s", c.name, got, doubts, describe(rep))
+			t.Errorf("%s: got %q late, %v in doubt; want %q, %v%s", c.name, got, doubts, c.want, c.doubts, describe(rep))
 		}
 		if says := report.Words(rep.Source.Clocks) + "\n" + rep.Source.Clocks.String(); !strings.Contains(says, c.says) {
-			t.Errorf("%s: clocks %s", c.name, says)
+			t.Errorf("%s: got clocks %q, want %q in it", c.name, says, c.says)
 		}
 	}
 }
@@ -147,10 +147,10 @@ func TestClockBounds(t *testing.T) {
 		// In the middle of the window, where the shift applies; the bounds hold to its ends.
 		truth := -clock(1, 240_000_000) - second.ShiftNS
 		if c.drift == 0 && (truth < got.Low || truth > got.High) || got.High-got.Low > 60_000 || got.Method != "collectives" || got.Against != "TP00" || first.Method != "reference" {
-			t.Errorf("%+v: %+v, truth %d beyond the shift", c, got, truth)
+			t.Errorf("%+v: got clock %+v, want bounds of at most 60 µs by collectives that hold %d", c, got, truth)
 		}
 		if -got.Low > rep.Source.Within || got.High > rep.Source.Within || rep.Source.Within > 40_000 {
-			t.Errorf("%+v: %+v within %d", c, got, rep.Source.Within)
+			t.Errorf("%+v: got clock %+v, report within %d ns; want the bounds within it, and it within 40 µs", c, got, rep.Source.Within)
 		}
 	}
 }
@@ -163,14 +163,14 @@ func TestFewCollectives(t *testing.T) {
 		p.clock = func(rank int, at int64) int64 { return int64(float64(rank) * (5e6 + drift*float64(at))) }
 		rep := analyzed(t, p.traces())
 		if got := stragglersOf(rep); !slices.Equal(got, []string{"rank 1 device 6-11"}) {
-			t.Errorf("%q%s", got, describe(rep))
+			t.Errorf("got %q late, want rank 1 device 6-11%s", got, describe(rep))
 		}
 		if says := report.Words(rep.Source.Clocks); !strings.HasPrefix(says, "differ: they were aligned by 12 shared collectives") || strings.Contains(says, "contradict") {
-			t.Errorf("clocks %s", says)
+			t.Errorf("got clocks %q, want alignment by 12 collectives without contradiction", says)
 		}
 		// In the middle of the window.
 		if c := rep.Ranks[1]; abs(c.ShiftNS+5_000_000+int64(drift*3e9)) > 200_000 {
-			t.Errorf("%+v", c)
+			t.Errorf("got rank %+v, want its clock shifted by -5 ms minus the drift, ±200 µs", c)
 		}
 	}
 }
@@ -187,10 +187,10 @@ func TestClockJumps(t *testing.T) {
 		}
 		rep := analyzed(t, pairOfHosts{hosts: hosts, transfer: 12_000, clock: jumps}.traces())
 		if says := report.Words(rep.Source.Clocks); !strings.Contains(says, "contradict each other") || !strings.Contains(says, "whatever the offset and the drift of the hosts' clocks: one jumped") {
-			t.Errorf("hosts %q: clocks %s", hosts, says)
+			t.Errorf("hosts %q: got clocks %q, want a contradiction by a jump", hosts, says)
 		}
 		if got := stragglersOf(rep, result.CauseCommunication); len(got) > 0 {
-			t.Errorf("hosts %q: %q%s", hosts, got, describe(rep))
+			t.Errorf("hosts %q: got %q late by communication, want none%s", hosts, got, describe(rep))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 type NotOneError struct{ Why string }
 
 func (e *NotOneError) Error() string {
-	return "the files are not one capture: " + e.Why + " (--force goes on all the same)"
+	return "the files are not one capture: " + e.Why + " (--force analyses them anyway)"
 }
 
 // once drops ranks that were given twice, with a note. doubt is a reason why the others cannot be one capture; "": none
@@ -29,10 +29,10 @@ func once(ranks []*prep.Rank) (kept []*prep.Rank, doubt string) {
 				k.Notes = append(slices.Clone(k.Notes), trace.Note{Kind: trace.NoteGivenTwice, Source: b.Path, Count: 1})
 				twice = true
 			case a.Rank == b.Rank && a.World.Known && b.World.Known && a.World.Rank == b.World.Rank && a.World.Rank >= 0:
-				doubt = fmt.Sprintf("%s and %s both say that they are rank %d of %d", filepath.Base(a.Path), filepath.Base(b.Path), a.World.Rank, a.World.Size)
+				doubt = fmt.Sprintf("%s and %s both claim to be rank %d of %d", filepath.Base(a.Path), filepath.Base(b.Path), a.World.Rank, a.World.Size)
 			}
 			if a.Stage == b.Stage && a.Rank.DP == b.Rank.DP && a.Rank.PP == b.Rank.PP && a.World.Known && b.World.Known && a.World.Size != b.World.Size && min(a.World.Size, b.World.Size) > 0 {
-				doubt = fmt.Sprintf("%s is of %d ranks, %s of %d", filepath.Base(a.Path), a.World.Size, filepath.Base(b.Path), b.World.Size)
+				doubt = fmt.Sprintf("%s belongs to a world of %d ranks, %s to one of %d", filepath.Base(a.Path), a.World.Size, filepath.Base(b.Path), b.World.Size)
 			}
 		}
 		if !twice {

@@ -15,7 +15,7 @@ import (
 func TestOutlier(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(testTraces, "*"))
 	if err != nil || len(dirs) == 0 {
-		t.Fatal("no captures", err)
+		t.Fatal("no captures found", err)
 	}
 	for _, dir := range dirs {
 		set := filepath.Base(dir)
@@ -48,17 +48,17 @@ func TestOutlier(t *testing.T) {
 				for _, want := range said(base, result.HostBound, result.CommBound, result.LaunchBound, result.SlowLayer) {
 					at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.ID == want.ID })
 					if at < 0 {
-						t.Errorf("no longer found: %s%s", want.ID, describe(r))
+						t.Errorf("with one slow step: finding %s is missing%s", want.ID, describe(r))
 						continue
 					}
 					got := r.Findings[at]
 					if off := got.CostNSPerStep - want.CostNSPerStep; max(off, -off) > want.CostNSPerStep/share+20*us || got.Severity != want.Severity {
-						t.Errorf("%s: %s, %d ns a step, was %s, %d ns", want.ID, got.Severity, got.CostNSPerStep, want.Severity, want.CostNSPerStep)
+						t.Errorf("%s: got %s, %d ns a step, want %s, %d ns", want.ID, got.Severity, got.CostNSPerStep, want.Severity, want.CostNSPerStep)
 					}
 				}
 				for _, f := range said(r, result.HostBound, result.CommBound, result.LaunchBound, result.ColdStart) {
 					if !slices.ContainsFunc(base.Findings, func(b result.Finding) bool { return b.ID == f.ID }) {
-						t.Errorf("found in one slow step: %s%s", f.ID, describe(r))
+						t.Errorf("with one slow step: got new finding %s%s", f.ID, describe(r))
 					}
 				}
 				for _, want := range said(base, result.Straggler) {
@@ -70,7 +70,7 @@ func TestOutlier(t *testing.T) {
 						off := f.CostNSPerStep - want.CostNSPerStep
 						return f.Kind == want.Kind && f.Cause == want.Cause && slices.Equal(f.Ranks, want.Ranks) && max(off, -off) <= want.CostNSPerStep/5+20*us
 					}) {
-						t.Errorf("no longer found, or at another cost: %s, %d ns%s", brief(want), want.CostNSPerStep, describe(r))
+						t.Errorf("with one slow step: want %s at a cost of %d ns%s", brief(want), want.CostNSPerStep, describe(r))
 					}
 				}
 			})

@@ -72,13 +72,13 @@ func TestPatternIsRight(t *testing.T) {
 			in, kinds, _ := stepsOfKernels(truth[i])
 			found, foundKinds, rule := stepsOfKernels(bare)
 			if rule != want {
-				t.Errorf("%s, rank %d: steps by %s, want %s", dir, i, rule, want)
+				t.Errorf("%s, rank %d: got steps by %s, want %s", dir, i, rule, want)
 			}
 			if rule == trace.Uncut {
 				continue
 			}
 			if !slices.Equal(foundKinds, kinds) {
-				t.Errorf("%s, rank %d: %v, want %v", dir, i, foundKinds, kinds)
+				t.Errorf("%s, rank %d: got step kinds %v, want %v", dir, i, foundKinds, kinds)
 			}
 			wrong := 0
 			for op, step := range in {
@@ -87,7 +87,7 @@ func TestPatternIsRight(t *testing.T) {
 				}
 			}
 			if wrong > 0 {
-				t.Errorf("%s, rank %d: %d kernels of %d in another step", dir, i, wrong, len(in))
+				t.Errorf("%s, rank %d: %d of %d kernels are in another step", dir, i, wrong, len(in))
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func TestPatternFindings(t *testing.T) {
 		}
 		want, got := stragglersOf(analyzed(t, readDir(t, dir))), analyzed(t, nameless(readDir(t, dir)))
 		if !slices.Equal(stragglersOf(got), want) || got.Source.StepRule != trace.ByPattern {
-			t.Errorf("%s: %q, want %q%s", dir, stragglersOf(got), want, describe(got))
+			t.Errorf("%s: got %q late, want %q%s", dir, stragglersOf(got), want, describe(got))
 		}
 	}
 }
@@ -135,11 +135,11 @@ func TestPatternOfReport(t *testing.T) {
 			}
 		}
 		if wrong > 0 || rule != trace.ByPattern || len(kinds) != len(wantKinds) {
-			t.Errorf("rank %d: %d steps by %s, want %d, %d kernels of %d in others", i, len(kinds), rule, len(wantKinds), wrong, len(want))
+			t.Errorf("rank %d: got %d steps by %s, want %d; %d of %d kernels are in other steps", i, len(kinds), rule, len(wantKinds), wrong, len(want))
 		}
 		for n, k := range kinds {
 			if k != wantKinds[n] && k != trace.OtherStep {
-				t.Errorf("rank %d, step %d: %s, is %s", i, n, k, wantKinds[n])
+				t.Errorf("rank %d, step %d: got kind %s, want %s", i, n, k, wantKinds[n])
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func TestPatternLosses(t *testing.T) {
 				in, _, _ := stepsOfKernels(truth)
 				found, kinds, rule := stepsOfKernels(lossy)
 				if !slices.Contains(c.want, rule) {
-					t.Errorf("%d steps by %s", len(kinds), rule)
+					t.Errorf("got %d steps by %s, want a rule of %v", len(kinds), rule, c.want)
 				}
 				if rule == trace.Uncut {
 					return
@@ -204,7 +204,7 @@ func TestPatternLosses(t *testing.T) {
 					}
 					// Work that prepares a pass is launched before its graph.
 					if other := sum - most; other > 0 && (rule != trace.ByGraphs || 20*other > sum) {
-						t.Errorf("step %d by %s has kernels of %v", step, rule, all)
+						t.Errorf("step %d by %s mixes kernels of steps %v", step, rule, all)
 					}
 				}
 			})
@@ -223,7 +223,7 @@ func dropLaunches(t *trace.Trace, drop func(*trace.Span) bool) {
 	t.Spans = slices.DeleteFunc(t.Spans, func(s trace.Span) bool { return (s.Cat.Launch() || s.Cat.OnGPU()) && gone[s.Corr] })
 }
 
-// TestPatternRefuses: repetition that is not passes.
+// TestPatternRefuses: repetition other than forward passes gives no steps.
 func TestPatternRefuses(t *testing.T) {
 	pass := func(y *explaintest.Toy, at int64, kernels int, end string) int64 {
 		for i := range kernels {
@@ -240,12 +240,12 @@ func TestPatternRefuses(t *testing.T) {
 		want  int
 	}{
 		{"passes", []int{40, 40, 40, 40}, "argmax_kernel", 4},
-		{"of a stage of a pipeline", []int{40, 40, 40, 40}, "ncclDevKernel_SendRecv(x)", 4},
-		{"too few", []int{40, 40}, "argmax_kernel", 0},
-		{"all different", []int{40, 50, 60, 70, 80}, "argmax_kernel", 0},
-		{"some far smaller", []int{40, 9, 40, 9, 40, 40}, "argmax_kernel", 0},
-		{"of a few kernels each", []int{4, 4, 4, 4, 4, 4}, "argmax_kernel", 0},
-		{"nothing chosen", []int{40, 40, 40, 40}, "copy", 0},
+		{"passes of a pipeline stage", []int{40, 40, 40, 40}, "ncclDevKernel_SendRecv(x)", 4},
+		{"too few passes", []int{40, 40}, "argmax_kernel", 0},
+		{"all lengths differ", []int{40, 50, 60, 70, 80}, "argmax_kernel", 0},
+		{"some passes far smaller", []int{40, 9, 40, 9, 40, 40}, "argmax_kernel", 0},
+		{"few kernels per pass", []int{4, 4, 4, 4, 4, 4}, "argmax_kernel", 0},
+		{"no token chosen", []int{40, 40, 40, 40}, "copy", 0},
 		{"experts chosen in every layer", []int{40, 40, 40, 40}, "topkGatingSoftmax", 0},
 	} {
 		y := explaintest.New()
@@ -254,7 +254,7 @@ func TestPatternRefuses(t *testing.T) {
 			at = pass(y, at, n, c.end)
 		}
 		if passes, rule := trace.Passes(y.Done()); len(passes) != c.want {
-			t.Errorf("%s: %d passes by %s, want %d", c.name, len(passes), rule, c.want)
+			t.Errorf("%s: got %d passes by %s, want %d", c.name, len(passes), rule, c.want)
 		}
 	}
 }

@@ -35,24 +35,24 @@ func TestPauses(t *testing.T) {
 		want  string // largest cause of idle time
 		none  bool   // certainly without requests
 	}{
-		{"its request goes on", few, []string{decode("a")}, 300 * ms, "host", false},
+		{"its request continues", few, []string{decode("a")}, 300 * ms, "host", false},
 		{"another request comes", few, []string{decode("b")}, 300 * ms, "between", true},
-		{"another comes at once", few, []string{decode("b")}, ms / 2, "host", false},
-		{"one of two goes on", append(few, decode("a", "b")), []string{decode("b", "c")}, 300 * ms, "host", false},
-		{"one goes on after a prefill of another", few, []string{prefill("b"), decode("a", "b")}, 300 * ms, "host", false},
-		{"none goes on after a prefill", few, []string{prefill("b"), decode("b")}, 300 * ms, "between", true},
-		{"a prompt in pieces", []string{prefill("a"), prefill("b")}, []string{prefill("b")}, 300 * ms, "host", false},
+		{"another request comes at once", few, []string{decode("b")}, ms / 2, "host", false},
+		{"one of two requests continues", append(few, decode("a", "b")), []string{decode("b", "c")}, 300 * ms, "host", false},
+		{"a request continues after the prefill of another", few, []string{prefill("b"), decode("a", "b")}, 300 * ms, "host", false},
+		{"no request continues after a prefill", few, []string{prefill("b"), decode("b")}, 300 * ms, "between", true},
+		{"a chunked prompt", []string{prefill("a"), prefill("b")}, []string{prefill("b")}, 300 * ms, "host", false},
 		{"no ids, a decode server or a slow host", bare, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
 		{"no ids, decode alone, a batch as large as before", several, []string{"step[DECODE bs=4]"}, 300 * ms, "host", false},
-		{"no ids, decode alone, one of the batch has ended", several, []string{"step[DECODE bs=3]"}, 300 * ms, "host", false},
-		{"no ids, decode alone, one left or one new", several, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, decode alone, one request of the batch ended", several, []string{"step[DECODE bs=3]"}, 300 * ms, "host", false},
+		{"no ids, decode alone, one request left or new", several, []string{"step[DECODE bs=1]"}, 300 * ms, "between", false},
 		{"no ids, vLLM's decode steps", vllm, []string{"execute_context_0(0)_generation_8(8)"}, 300 * ms, "host", false},
 		{"the next denoising step of an image", image, []string{"denoising_step_4_t100"}, 300 * ms, "host", false},
 		{"another image", image, []string{"denoising_step_0_t1000"}, 300 * ms, "between", false},
-		{"no ids, not far above what is usual", bare, []string{"step[DECODE bs=1]"}, ms / 2, "host", false},
+		{"no ids, not far above the usual gap", bare, []string{"step[DECODE bs=1]"}, ms / 2, "host", false},
 		{"no ids, a server that prefills", mixed, []string{"step[DECODE bs=2]"}, 300 * ms, "host", false},
-		{"no ids, more decode than were brought", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=3]"}, 300 * ms, "host", false},
-		{"no ids, as many as were brought", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=1]"}, 300 * ms, "between", false},
+		{"no ids, more requests decode than were prefilled", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=3]"}, 300 * ms, "host", false},
+		{"no ids, as many requests decode as were prefilled", mixed, []string{"step[EXTEND bs=1 toks=9]", "step[DECODE bs=1]"}, 300 * ms, "between", false},
 		{"no ids, prefills alone", fills, []string{"step[EXTEND bs=1 toks=9]"}, 300 * ms, "between", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,24 +85,24 @@ func TestPauses(t *testing.T) {
 				got = "between"
 			}
 			if got != c.want || all.IdleBy.Between > 0 && (all.IdleBy.Between < c.while-ms/10 || all.IdleBy.Between > c.while) {
-				t.Errorf("%s, want %s: %+v", got, c.want, all.IdleBy)
+				t.Errorf("got largest cause of idle time %s, want %s: %+v", got, c.want, all.IdleBy)
 			}
 			if (all.Waiting > 0) != c.none {
-				t.Errorf("for sure without requests: %d ns", all.Waiting)
+				t.Errorf("got %d ns certainly without requests, want some: %v", all.Waiting, c.none)
 			}
 			long := c.while > 100*ms
 			if late := 4*all.IdleBy.Late() > all.Total-all.IdleBy.Between; late != (c.want == "host" && long) {
-				t.Errorf("more than a quarter of the time is the host's: %v%s", late, describe(r))
+				t.Errorf("the host causes more than a quarter of the time: got %v, want %v%s", late, !late, describe(r))
 			}
 			if has(r, result.HostBound) {
-				t.Errorf("one gap is said to be what steps cost%s", describe(r))
+				t.Errorf("got host-bound steps from a single gap%s", describe(r))
 			}
 			said := false
 			for _, f := range r.Findings {
 				said = said || f.ID == "data-between" && strings.Contains(report.Words(f.Title), "no request was running") == c.none
 			}
 			if said != (c.want == "between") {
-				t.Errorf("nothing said of the time without steps, or the wrong thing%s", describe(r))
+				t.Errorf("finding data-between about the time without steps: got %v, want %v%s", said, !said, describe(r))
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestPauseOfOneRank(t *testing.T) {
 		}
 		apart := func(a, b int64) int64 { return max(a-b, b-a) }
 		if by := row.IdleBy; apart(by.Host, host) > 2*ms || apart(by.Between, 197*ms) > 2*ms {
-			t.Errorf("%s: %+v, want %d of the host's", row.Rank, by, host)
+			t.Errorf("%s: got idle time %+v, want %d ns by the host", row.Rank, by, host)
 		}
 	}
 }
@@ -140,8 +140,8 @@ func TestPauseOfOneRank(t *testing.T) {
 func TestPauseWithIdleReplicas(t *testing.T) {
 	const ms = 1_000_000
 	for _, c := range []struct{ name, last, want string }{
-		{"the other's request goes on", "a", "host"},
-		{"the other gets a new one", "b", "between"},
+		{"the request of the other replica continues", "a", "host"},
+		{"the other replica gets a new request", "b", "between"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var ts []*trace.Trace
@@ -171,14 +171,14 @@ func TestPauseWithIdleReplicas(t *testing.T) {
 				}
 				by := map[string]int64{"host": row.IdleBy.Host, "between": row.IdleBy.Between}
 				if by[c.want] < 280*ms {
-					t.Errorf("%s: %+v, want it %s", row.Rank, row.IdleBy, c.want)
+					t.Errorf("%s: got idle time %+v, want it caused by %s", row.Rank, row.IdleBy, c.want)
 				}
 			}
 		})
 	}
 }
 
-// TestStalls: a scheduler that now and then takes 50 ms between two steps of the same requests is a slow host, however
+// TestStalls: a scheduler that occasionally takes 50 ms between two steps of the same requests is a slow host, however
 // the window was recorded.
 func TestStalls(t *testing.T) {
 	const ms = 1_000_000
@@ -191,7 +191,7 @@ func TestStalls(t *testing.T) {
 		{"decode of SGLang", nil, "step[DECODE bs=16]", "idle time caused by the host"},
 		{"decode of vLLM", nil, "execute_context_0(0)_generation_16(16)", "idle time caused by the host"},
 		{"after prefills", []string{"step[EXTEND bs=1 toks=64]"}, "step[DECODE bs=1]", "idle time caused by the host"},
-		{"a single request, perhaps of a decode server", nil, "step[DECODE bs=1]", "the trace does not show"},
+		{"a single request, possibly of a decode server", nil, "step[DECODE bs=1]", "the trace does not show"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			y, at := explaintest.New(), int64(0)
@@ -214,15 +214,15 @@ func TestStalls(t *testing.T) {
 			for i := range 16 {
 				s := r.Steps[len(c.first)+i]
 				if s.Slow != stalled[i] || s.Slow && !strings.Contains(report.Words(s.Why), c.why) {
-					t.Errorf("step %d: slow %v, %q", s.Step, s.Slow, s.Why)
+					t.Errorf("step %d: got slow %v, why %q, want %v, %q", s.Step, s.Slow, s.Why, stalled[i], c.why)
 				}
 			}
 			all := r.Times[0].Time
 			if known := c.why == "idle time caused by the host"; 4*all.IdleBy.Late() > all.Total-all.IdleBy.Between != known {
-				t.Errorf("more than a quarter of the time is the host's: %v%s", !known, describe(r))
+				t.Errorf("the host causes more than a quarter of the time: got %v, want %v%s", !known, known, describe(r))
 			}
 			if has(r, result.HostBound) {
-				t.Errorf("two gaps are said to be what steps cost%s", describe(r))
+				t.Errorf("got host-bound steps from two gaps%s", describe(r))
 			}
 		})
 	}

@@ -110,7 +110,7 @@ func TestUneven(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(fmt.Sprint(report.Plain(pd).Notes), "spread unevenly"); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%+v: %v", c, pd.Notes)
+			t.Errorf("%+v: got note of uneven load %v, want %v: %v", c, got, c.want, pd.Notes)
 		}
 	}
 }
@@ -126,27 +126,27 @@ func TestLimits(t *testing.T) {
 		title           string // substring
 	}{
 		{"both idle", prefill(20), decode(30), result.LimitUnknown, "the load was too low"},
-		{"both idle, and nobody waits", queued(prefill(20), none), queued(decode(30), none), result.LimitUnknown, "the load was too low"},
-		{"both idle, and one look saw who waits", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), result.LimitUnknown, "yet 5.0 requests waited"},
+		{"both idle, no request waits", queued(prefill(20), none), queued(decode(30), none), result.LimitUnknown, "the load was too low"},
+		{"both idle, one sample saw waiting requests", glanced(prefill(20), trace.Load{Waiting: 5}), glanced(decode(30), none), result.LimitUnknown, "yet 5.0 requests waited"},
 		{"prefill has no time left", prefill(90), decode(60), result.LimitPrefill, "in forward steps 91"},
-		{"prefill has none, decode is always in steps", prefill(90), decode(90), result.LimitPrefill, "in forward steps 91"},
+		{"prefill has no time left, decode is always in steps", prefill(90), decode(90), result.LimitPrefill, "in forward steps 91"},
 		{"decode is busier", prefill(40), decode(80), result.LimitDecode, "busier side"},
 		{"prefill is busier", prefill(80), decode(40), result.LimitPrefill, "busier side"},
-		{"alike", prefill(60), decode(60), result.LimitUnknown, "neither side"},
-		{"busy, and nobody waits", queued(prefill(90), none), queued(decode(60), none), result.LimitLoad, "prefill servers are the busier"},
-		{"they wait for prefill", queued(prefill(60), trace.Load{Waiting: 5}), queued(decode(90), trace.Load{Running: 9, Prealloc: 1}), result.LimitPrefill, "5.0 requests wait for them, 1.0"},
-		{"they wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), result.LimitDecode, "7.0 requests wait"},
-		{"they wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), result.LimitDecode, "3.0 requests wait"},
-		{"places are held for who waits for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
+		{"both equally busy", prefill(60), decode(60), result.LimitUnknown, "neither side"},
+		{"busy, no request waits", queued(prefill(90), none), queued(decode(60), none), result.LimitLoad, "prefill servers are the busier"},
+		{"requests wait for prefill", queued(prefill(60), trace.Load{Waiting: 5}), queued(decode(90), trace.Load{Running: 9, Prealloc: 1}), result.LimitPrefill, "5.0 requests wait for them, 1.0"},
+		{"requests wait for a place on a decode server", queued(prefill(90), trace.Load{Waiting: 1}), queued(decode(60), trace.Load{Running: 9, Prealloc: 6, Retracted: 1}), result.LimitDecode, "7.0 requests wait"},
+		{"requests wait for the decode batch", queued(prefill(90), none), queued(decode(60), trace.Load{Running: 9, Waiting: 3}), result.LimitDecode, "3.0 requests wait"},
+		{"requests hold places while they wait for prefill", queued(prefill(60), trace.Load{Waiting: 20, Bootstrap: 40}), queued(decode(60), trace.Load{Running: 5, Transfer: 20, Prealloc: 40}),
 			result.LimitPrefill, "20.0 wait for prefill"},
-		{"they hold places while they are computed", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), result.LimitPrefill, "4.0 wait for prefill or are in it"},
-		{"they hold places, have come, and wait for the end of a decode step", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), result.LimitDecode, "20.0 requests wait for a place"},
-		{"they hold places while they are sent", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), result.LimitTransfer, "7.0 are being sent and 1.0"},
-		{"they hold prefill's memory while they are sent", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "9.0 requests wait for it while those servers idle 89.0 %"},
-		{"prefill has time and memory, and sends a little", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), result.LimitPrefill, "2.0 requests wait for them"},
-		{"they hold prefill's memory, but its servers are busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitPrefill, "9.0 requests wait for them"},
-		{"they are being sent", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), result.LimitTransfer, "8.0 are prefilled"},
-		{"samples on one side alone", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), result.LimitDecode, "busier side"},
+		{"requests hold places during prefill", queued(prefill(90), trace.Load{Bootstrap: 28}), queued(decode(10), trace.Load{Transfer: 4, Prealloc: 28}), result.LimitPrefill, "4.0 wait for prefill or are in it"},
+		{"transferred requests hold places until the decode step ends", queued(prefill(10), trace.Load{Bootstrap: 20}), queued(decode(90), trace.Load{Running: 4, Transfer: 6, Prealloc: 20}), result.LimitDecode, "20.0 requests wait for a place"},
+		{"requests hold places during their transfer", queued(prefill(10), trace.Load{Inflight: 7, Bootstrap: 20}), queued(decode(60), trace.Load{Running: 1, Transfer: 7, Prealloc: 20}), result.LimitTransfer, "7.0 are being sent and 1.0"},
+		{"requests hold prefill memory during their transfer", queued(prefill(10), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitTransfer, "9.0 requests wait for it while those servers idle 89.0 %"},
+		{"prefill has time and memory, few transfers", queued(prefill(10), trace.Load{Inflight: 1, Waiting: 2, KVUsage: 0.1}), queued(decode(60), trace.Load{Running: 1, Transfer: 3}), result.LimitPrefill, "2.0 requests wait for them"},
+		{"requests hold prefill memory, but prefill is busy", queued(prefill(60), trace.Load{Inflight: 6, Waiting: 9, KVUsage: 0.95}), queued(decode(60), trace.Load{Running: 1, Transfer: 15}), result.LimitPrefill, "9.0 requests wait for them"},
+		{"requests are in transfer", queued(prefill(60), trace.Load{Inflight: 8}), queued(decode(60), trace.Load{Transfer: 8}), result.LimitTransfer, "8.0 are prefilled"},
+		{"samples on one side only", queued(prefill(60), trace.Load{Waiting: 5}), decode(90), result.LimitDecode, "busier side"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.title = strings.Replace(c.title, "8.0 are", "8.0 requests are", 1)
@@ -155,7 +155,7 @@ func TestLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if f := &pd.Findings[0]; pd.Limit != c.want || f.Cause != c.want || !strings.Contains(report.Words(f.Title), c.title) || len(f.Evidence) == 0 {
-				t.Errorf("%s: %q, want %s: %q", pd.Limit, f.Title, c.want, c.title)
+				t.Errorf("got limit %s: %q, want %s: %q", pd.Limit, f.Title, c.want, c.title)
 			}
 		})
 	}
@@ -181,17 +181,17 @@ func TestSides(t *testing.T) {
 	a := p.Servers[0]
 	near := func(got, want float64) bool { return math.Abs(got-want) < 0.001*max(1, want) }
 	if p.Steps != 3 || !near(p.Stepping, (0.7+0.5+1)/3) || !near(p.Busy, (0.7+0.5+1)/3) || !near(p.TokensPerS, 4500) {
-		t.Errorf("the side: %+v", p)
+		t.Errorf("got prefill side %+v, want 3 steps, 73.3 %% busy, 4500 tokens a second", p)
 	}
 	// Both ranks run the same steps, which count once.
 	if a.Ranks != 2 || a.Steps != 2 || a.OtherSteps != 0 || a.WindowNS != 100*ms || a.Period != 80*ms || a.Batch != 3 || a.BatchMax != 4 || !near(a.TokensPerS, 4000) || !near(a.Stepping, 0.6) {
-		t.Errorf("the server of two ranks: %+v", a)
+		t.Errorf("server of two ranks: got %+v, want 2 steps of 80 ms, batch 3 (at most 4), 60 %% busy, 4000 tokens a second", a)
 	}
 	if len(pd.Notes) != 1 || !strings.Contains(report.Words(pd.Notes[0].Text), "do not show KV transfers") {
-		t.Errorf("notes %+v", pd.Notes)
+		t.Errorf("got notes %+v, want one: the traces do not show KV transfers", pd.Notes)
 	}
 	if pd.Transfer.Seen != 0 || !strings.HasPrefix(report.Words(pd.Transfer.Clocks), "not compared") {
-		t.Errorf("transfers %+v", pd.Transfer)
+		t.Errorf("got transfers %+v, want none, clocks not compared", pd.Transfer)
 	}
 }
 
@@ -215,31 +215,31 @@ func TestIdleServers(t *testing.T) {
 	}
 	p, d := &pd.Prefill, &pd.Decode
 	if p.Steps != 1 || !near(p.Stepping, 0.05) || p.Servers[0].FromNS != 0 || p.Servers[0].WindowNS != 1000*ms || !near(p.Servers[0].TokensPerS, 50) {
-		t.Errorf("prefill %+v", p)
+		t.Errorf("got prefill %+v, want one step, 5 %% of a window of 1 s", p)
 	}
 	if s := &d.Servers[0]; s.Ranks != 1 || s.Steps != 0 || s.Stepping != 0 || s.WindowNS != 1000*ms || d.Stepping != 0 || pd.Transfer.Seen != 1 {
-		t.Errorf("decode %+v, transfer %+v", d, pd.Transfer)
+		t.Errorf("got decode %+v, transfer %+v, want an idle server with a window of 1 s and one transfer", d, pd.Transfer)
 	}
 	for _, n := range pd.Notes {
 		if !strings.Contains(report.Words(n.Text), "both sides") {
-			t.Errorf("note %+v", n)
+			t.Errorf("got note %+v, want only notes about both sides", n)
 		}
 	}
 	// The missing end of a cut file is not idle time.
 	if pd, err = prefillDecode(alone(cut), alone(idle)); err != nil || !near(pd.Prefill.Stepping, 1) {
-		t.Errorf("%v: cut %+v", err, pd)
+		t.Errorf("cut file: got %+v, error %v, want prefill always in steps", pd, err)
 	}
 	// No server names steps, or the file does not give the recorded time.
 	for name, unknown := range map[string]*trace.Trace{
-		"nobody names steps": recorded(server{explaintest.New().Run("k", 0, 10, 20, 1)}).Done(),
-		"no window":          explaintest.New().Run("k", 0, 10, 20, 1).Done(),
+		"no step names": recorded(server{explaintest.New().Run("k", 0, 10, 20, 1)}).Done(),
+		"no window":     explaintest.New().Run("k", 0, 10, 20, 1).Done(),
 	} {
 		other := alone(served)
-		if name == "nobody names steps" {
+		if name == "no step names" {
 			other = alone(unknown)
 		}
 		if pd, err = prefillDecode(other, alone(unknown)); err == nil {
-			t.Errorf("%s: %+v", name, pd)
+			t.Errorf("%s: got %+v, want an error", name, pd)
 		}
 	}
 }
@@ -268,16 +268,16 @@ func TestTransfers(t *testing.T) {
 		decodeID string
 		want     result.Transfers
 	}{
-		{"one host, ids of their own", "h1", 0, 7, "x",
+		{"one host, different ids", "h1", 0, 7, "x",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: fact.Name("agree")}},
 		{"no rooms, the client's ids", "h1", 0, 0, "a",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "request ids", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(14 * ms), Exposed: spread(4 * ms), Joined: spread(6 * ms), Clocks: fact.Name("agree")}},
-		{"nothing in common", "h1", 0, 0, "x",
+		{"no rooms or ids in common", "h1", 0, 0, "x",
 			result.Transfers{Seen: 2, Whole: 2, Copies: 4, Bytes: 4000, GBs: 4000 / 10e6, Joined: spread(6 * ms), Clocks: fact.Name("not compared")}},
 		{"another host", "h2", 1 * ms, 7, "x",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(15 * ms), Exposed: spread(5 * ms), Joined: spread(6 * ms), Clocks: fact.Name("may differ")}},
 		// A copy that arrived before it was sent arrived when it was sent, at the earliest.
-		{"a clock that is behind", "h2", -1000 * ms, 7, "x",
+		{"a clock behind", "h2", -1000 * ms, 7, "x",
 			result.Transfers{Seen: 1, Whole: 1, Copies: 2, By: "rooms", Bytes: 2000, GBs: 2000 / 6e6, Took: spread(10 * ms), Exposed: spread(0), Joined: spread(6 * ms), ShiftNS: 996 * ms, Clocks: fact.Name("differ")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -288,22 +288,22 @@ func TestTransfers(t *testing.T) {
 			}
 			got := pd.Transfer
 			if math.Abs(got.Sending-4.0/41) > 0.001 || !strings.HasPrefix(report.Words(got.Clocks), c.want.Clocks.Text) {
-				t.Errorf("sends %v of the time, clocks %s", got.Sending, got.Clocks)
+				t.Errorf("got %.4f of the time in sends, want %.4f; got clocks %s, want %s", got.Sending, 4.0/41, got.Clocks, c.want.Clocks.Text)
 			}
 			got.Sending, got.Clocks = 0, c.want.Clocks
 			if math.Abs(got.GBs-c.want.GBs) > 1e-9 {
-				t.Errorf("%v GB/s, want %v", got.GBs, c.want.GBs)
+				t.Errorf("got %v GB/s, want %v", got.GBs, c.want.GBs)
 			}
 			if got.GBs = c.want.GBs; !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
 	}
-	t.Run("one host, and impossible", func(t *testing.T) {
+	t.Run("one host, impossible times", func(t *testing.T) {
 		p, d := servers("h1", -1000*ms, 7, "x", "0", "1")
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Whole != 1 || x.Took.N != 0 || x.Exposed.N != 0 || x.ShiftNS != 0 || !strings.HasPrefix(report.Words(x.Clocks), "contradict each other: both sides name the same host") {
-			t.Errorf("%v: %+v", err, x)
+			t.Errorf("got transfers %+v, error %v, want one without times and clocks that contradict each other", x, err)
 		}
 	})
 	// A second chunk, missing in the decode server's window, does not indicate different clocks.
@@ -313,7 +313,7 @@ func TestTransfers(t *testing.T) {
 		y.move("kv_send layer=0", 60*ms, 61*ms, 500, "a", 7).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 1 || x.Whole != 0 || x.ShiftNS != 0 {
-			t.Errorf("%v: %+v", err, x)
+			t.Errorf("got transfers %+v, error %v, want one seen, none whole, no clock shift", x, err)
 		}
 	})
 	// A request retried with another pair has its ID in both, and the first try has an end on one side only.
@@ -323,7 +323,7 @@ func TestTransfers(t *testing.T) {
 		y.move("kv_send layer=0", 1*ms, 2*ms, 1000, "a", 6).Done()
 		pd, err := prefillDecode([]recording{p}, []recording{d})
 		if x := &pd.Transfer; err != nil || x.Seen != 2 || x.By != "rooms" || x.Took != spread(4*ms) {
-			t.Errorf("%v: %+v", err, x)
+			t.Errorf("got transfers %+v, error %v, want two by rooms, 4 ms each", x, err)
 		}
 	})
 	t.Run("cut by the window", func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestTransfers(t *testing.T) {
 		late.Traces[0].Moves = append(late.Traces[0].Moves, d.Traces[0].Moves...)
 		pd, err := prefillDecode([]recording{p}, []recording{late})
 		if err != nil || pd.Transfer.Seen != 1 || pd.Transfer.Whole != 0 || !strings.Contains(fmt.Sprint(report.Plain(pd).Notes), "record for longer") {
-			t.Errorf("%v: %+v %+v", err, pd.Transfer, pd.Notes)
+			t.Errorf("got transfers %+v, notes %+v, error %v, want one seen, none whole, and the advice to record longer", pd.Transfer, pd.Notes, err)
 		}
 	})
 }
@@ -341,6 +341,6 @@ func TestTransfers(t *testing.T) {
 func TestNoSteps(t *testing.T) {
 	idle := recording{Name: "d", Traces: []*trace.Trace{explaintest.New().Run("k", 0, 10, 20, 1).Done()}}
 	if _, err := prefillDecode([]recording{busyFor("EXTEND", 50, 1)}, []recording{idle}); err == nil || !strings.Contains(err.Error(), "decode servers") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want one that names the decode servers", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// A scene is a rank's file, event by event, with times in µs.
+// scene is a rank's file, event by event, with times in µs.
 type scene struct {
 	head   string // of the file, without its events
 	events []string
@@ -25,7 +25,7 @@ func (s *scene) span(cat, name string, ts, dur int, args string) {
 // mark adds an annotation.
 func (s *scene) mark(name string, ts, dur int) { s.span("user_annotation", name, ts, dur, "") }
 
-// kernel adds a kernel that is launched at one time and runs from another.
+// kernel adds a kernel with its launch time, start and duration.
 func (s *scene) kernel(name string, launched, ts, dur int) {
 	s.corr++
 	s.span("cuda_runtime", "cudaLaunchKernel", launched, 2, fmt.Sprintf(`"correlation":%d`, s.corr))
@@ -33,7 +33,7 @@ func (s *scene) kernel(name string, launched, ts, dur int) {
 		`{"ph":"X","cat":"kernel","name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7,"correlation":%d}}`, name, ts, dur, s.corr))
 }
 
-// write writes the file with a name as a server gives it.
+// write writes the file under a server's file name.
 func (s *scene) write(t *testing.T, dir, name string) {
 	t.Helper()
 	text := `{"baseTimeNanoseconds":1700000000000000000,` + s.head + `"traceEvents":[` + strings.Join(s.events, ",\n") + `]}`
@@ -55,7 +55,7 @@ func (s *scene) pipeline(at, decoding int) {
 		s.kernel(allReduce, from+5, from+60, 20)
 	}
 	s.mark("STAGE decoding_stage", at+500, decoding)
-	s.mark("stage_decoding_stage", at+501, decoding-2) // of markers, in it
+	s.mark("stage_decoding_stage", at+501, decoding-2) // the range of the layer-wise markers, inside the stage
 	s.kernel("conv", at+510, at+520, decoding-50)
 }
 
@@ -79,7 +79,7 @@ func TestStages(t *testing.T) {
 		{Stage: "decoding_stage", Rank: 1, Host: 700, Busy: 600, Idle: 100, Own: 700, Beyond: 100},
 	}
 	if len(rep.Stages) != len(want) {
-		t.Fatalf("%d rows: %+v", len(rep.Stages), rep.Stages)
+		t.Fatalf("got %d stage rows, want %d: %+v", len(rep.Stages), len(want), rep.Stages)
 	}
 	for i, w := range want {
 		w.Count, w.Share = 2, float64(w.Host)/float64([]int64{1600, 1700}[w.Rank])
@@ -87,17 +87,17 @@ func TestStages(t *testing.T) {
 			*ns *= 1000
 		}
 		if rep.Stages[i] != w {
-			t.Errorf("%+v, want %+v", rep.Stages[i], w)
+			t.Errorf("stage row %d: got %+v, want %+v", i, rep.Stages[i], w)
 		}
 	}
 	for _, s := range rep.Steps {
 		if p := s.Ranks[0].Period; s.Kind != "denoising" || p != 100_000 {
-			t.Errorf("step %d of the kind %s lasts %d ns", s.Step, s.Kind, p)
+			t.Errorf("step %d: got kind %s, %d ns, want denoising, 100 µs", s.Step, s.Kind, p)
 		}
 	}
 	for _, f := range rep.Findings {
 		if f.Kind == result.SlowStep {
-			t.Errorf("%s: no step is slow", f.Title)
+			t.Errorf("got slow step %s, want none", f.Title)
 		}
 	}
 }
@@ -124,12 +124,13 @@ func TestSlowStage(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%d µs: %s, want %s", c.decoding, got, c.want)
+			t.Errorf("decoding of %d µs on rank 1: got %q, want %q", c.decoding, got, c.want)
 		}
 	}
 }
 
-// TestAskedSteps: the steps that files of SGLang's diffusion really hold, and which of them are not denoising steps.
+// TestAskedSteps: the report compares the requested number of steps with those in files of SGLang's diffusion server,
+// and the steps after the denoising steps are of another kind.
 func TestAskedSteps(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -162,15 +163,15 @@ func TestAskedSteps(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%s, %d steps: %s, want %s", c.name, c.steps, got, c.want)
+			t.Errorf("%s, %d steps: got %q, want %q", c.name, c.steps, got, c.want)
 		}
 		if last := rep.Steps[len(rep.Steps)-1]; strings.HasPrefix(c.name, "u-") && (last.Kind == "denoising") == c.decoding {
-			t.Errorf("%s, %d steps: the last is of the kind %s", c.name, c.steps, last.Kind)
+			t.Errorf("%s, %d steps: got kind %s of the last step, want denoising unless decoding begins in it", c.name, c.steps, last.Kind)
 		}
 	}
 }
 
-// TestNoGPU: without recorded GPU work, there is advice if, and only if, a GPU was used.
+// TestNoGPU: without recorded GPU work, the report gives advice only if a GPU was used.
 func TestNoGPU(t *testing.T) {
 	const devices = `"deviceProperties":[{"id":0,"name":"NVIDIA H100"}],`
 	for _, c := range []struct {
@@ -200,7 +201,7 @@ func TestNoGPU(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%d calls, %q: %s, want %s", c.calls, c.devices, got, c.want)
+			t.Errorf("%d CUDA calls, devices %q: got %s, want %s", c.calls, c.devices, got, c.want)
 		}
 	}
 	var s scene
@@ -208,6 +209,6 @@ func TestNoGPU(t *testing.T) {
 	dir := t.TempDir()
 	s.write(t, dir, "u-full_stages-global-rank0.trace.json")
 	if _, err := Analyze(readDir(t, dir), Options{}); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "--trace-fork-before-exec") {
-		t.Errorf("a GPU was used: %v", err)
+		t.Errorf("no GPU work but CUDA calls: got error %v, want ErrNothing with advice", err)
 	}
 }

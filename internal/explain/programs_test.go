@@ -49,7 +49,7 @@ func TestPrograms(t *testing.T) {
 			[]string{"8 decode steps", "\nDecode steps are host-bound", "SGLang without --disable-cuda-graph"}, []string{"torch.cuda.graph"}, "high",
 		},
 		{
-			"nothing repeats", steps(1, nil),
+			"no repeated steps", steps(1, nil),
 			[]string{"no steps found", "record a window of steady work"}, []string{"torch.cuda.graph", "other step"}, "medium",
 		},
 		{
@@ -63,12 +63,12 @@ func TestPrograms(t *testing.T) {
 			plain := strings.Join(strings.Fields(strings.ReplaceAll(out, "\n", " \n")), " ")
 			for _, s := range c.say {
 				if !strings.Contains(out, s) && !strings.Contains(plain, s) {
-					t.Errorf("%q is not said:\n%s", s, out)
+					t.Errorf("the report lacks %q:\n%s", s, out)
 				}
 			}
 			for _, s := range c.not {
 				if strings.Contains(plain, s) {
-					t.Errorf("%q is said:\n%s", s, out)
+					t.Errorf("the report contains %q:\n%s", s, out)
 				}
 			}
 			severity := ""
@@ -78,7 +78,7 @@ func TestPrograms(t *testing.T) {
 				}
 			}
 			if severity != c.severity {
-				t.Errorf("hosts are late: %q, want %q", severity, c.severity)
+				t.Errorf("finding about late hosts: got severity %q, want %q", severity, c.severity)
 			}
 		})
 	}

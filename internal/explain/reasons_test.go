@@ -36,7 +36,7 @@ func TestReasonsOfMostSteps(t *testing.T) {
 		return f.Kind == result.Straggler && f.Cause == result.CauseWork && slices.Equal(f.Ranks, []int{rank})
 	})
 	if at < 0 {
-		t.Fatalf("rank %d has more work%s", rank, describe(r))
+		t.Fatalf("the report lacks a finding that rank %d has more work%s", rank, describe(r))
 	}
 	var all []string
 	for _, e := range r.Findings[at].Evidence {
@@ -44,10 +44,10 @@ func TestReasonsOfMostSteps(t *testing.T) {
 	}
 	text := strings.Join(all, "\n")
 	if !strings.Contains(text, "the same number of blocks per launch: its requests have longer contexts") || strings.Contains(text, kernel.Short(grown)) {
-		t.Errorf("the evidence is not the attention of decode steps:\n%s", text)
+		t.Errorf("got evidence other than the attention of decode steps:\n%s", text)
 	}
 	if f := r.Findings[at]; f.Evidence[0].Value > 2*float64(f.CostNSPerStep) {
-		t.Errorf("%.0f ns more a step cost the others %d", f.Evidence[0].Value, f.CostNSPerStep)
+		t.Errorf("evidence: got %.0f ns more a step, want at most twice the cost of %d ns", f.Evidence[0].Value, f.CostNSPerStep)
 	}
 }
 
@@ -62,18 +62,18 @@ func TestCPUNotRecorded(t *testing.T) {
 		return all
 	}
 	if text := said(analyzed(t, ts)); !strings.Contains(text, "off the CPU") {
-		t.Errorf("with CPU ops: %s", text)
+		t.Errorf("with CPU ops: want evidence that the host was off the CPU, got %s", text)
 	}
 	for _, tr := range ts {
 		tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction })
 	}
 	if text := said(analyzed(t, ts)); strings.Contains(text, "off the CPU") {
-		t.Errorf("without CPU ops: %s", text)
+		t.Errorf("without CPU ops: want no evidence that the host was off the CPU, got %s", text)
 	}
 }
 
-// TestUnequalButBalanced: the evidence names a rank that gets three times as many requests, although nobody waits for
-// it.
+// TestUnequalButBalanced: the evidence names a rank that gets three times as many requests, although no rank waits
+// for it.
 func TestUnequalButBalanced(t *testing.T) {
 	ts := clone(realSet(t, "graphs"))
 	more := regexp.MustCompile(`bs=16`)
@@ -90,7 +90,7 @@ func TestUnequalButBalanced(t *testing.T) {
 		r := analyzed(t, c.ts)
 		checkSentences(t, r)
 		if !has(r, result.Balanced) || strings.Contains(allWords(r), "TP01: its steps have 48 requests, the other ranks 16") != c.want {
-			t.Errorf("want it %v: %s", c.want, allWords(r))
+			t.Errorf("evidence of three times the requests and a balanced finding: want %v, got %s", c.want, allWords(r))
 		}
 	}
 }

@@ -50,23 +50,23 @@ func TestRecording(t *testing.T) {
 		says      string // key and values of the fact about recording
 		want      map[string]string
 	}{
-		{"none", "sglang_stops", nil, "recording_unknown", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
-		{"perhaps shorter", "sglang_stops", stepsOf(16, 3_900*us), "effect=recording_vague", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
-		{"as long", "sglang_stops", stepsOf(16, 5_000*us), "effect=recording_none", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"no reference", "sglang_stops", nil, "recording_unknown", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
+		{"possibly shorter", "sglang_stops", stepsOf(16, 3_900*us), "effect=recording_vague", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "medium"}},
+		{"equal length", "sglang_stops", stepsOf(16, 5_000*us), "effect=recording_none", map[string]string{host: "medium", straggler: "low", "host_bound-prefill": "high"}},
 		{"shorter", "sglang_stops", stepsOf(16, 2_600*us), "effect=recording_corrected", map[string]string{host: "low", straggler: "low", "host_bound-prefill": "medium"}},
-		{"at most", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "recording_behind", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
-		{"about the batch", "sglang_stops", stepsOf(14, 2_600*us), "kind=decode batch=of_batch n=16", map[string]string{host: "low"}},
-		{"other batch", "sglang_stops", stepsOf(8, 2_600*us), "recording_unknown why=recording_unlike batch=of_batch n=16", map[string]string{host: "medium", straggler: "low"}},
-		{"device", "sglang_shared", stepsOf(16, 2_600*us), "corrected", map[string]string{"straggler-tp01-device": "high"}},
+		{"upper bound", "sglang_stops", atMost(stepsOf(16, 5_000*us)), "recording_behind", map[string]string{host: "medium", "host_bound-prefill": "medium"}},
+		{"a similar batch", "sglang_stops", stepsOf(14, 2_600*us), "kind=decode batch=of_batch n=16", map[string]string{host: "low"}},
+		{"another batch", "sglang_stops", stepsOf(8, 2_600*us), "recording_unknown why=recording_unlike batch=of_batch n=16", map[string]string{host: "medium", straggler: "low"}},
+		{"a late device", "sglang_shared", stepsOf(16, 2_600*us), "corrected", map[string]string{"straggler-tp01-device": "high"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := referred(t, realSet(t, c.set), c.ref)
 			if got := r.Recording.Says.String(); !strings.Contains(got, c.says) {
-				t.Errorf("%q, want %q", got, c.says)
+				t.Errorf("got fact %q, want %q in it", got, c.says)
 			}
 			for id, want := range c.want {
 				if got := severityOf(r, id); got != want {
-					t.Errorf("%s is %q, want %q%s", id, got, want, describe(r))
+					t.Errorf("severity of %s: got %q, want %q%s", id, got, want, describe(r))
 				}
 			}
 		})
@@ -83,7 +83,7 @@ func atMost(ref *trace.Reference) *trace.Reference {
 func TestRecordingRatio(t *testing.T) {
 	o := referred(t, realSet(t, "sglang_stops"), stepsOf(16, 2_600*us)).Recording
 	if !o.Known || o.Steps < 5 || o.RatioLow > o.Ratio || o.Ratio > o.RatioHigh || o.Added != o.Inside-o.Outside || o.Outside != 2_600*us {
-		t.Errorf("%+v", o)
+		t.Errorf("got %+v, want a known ratio within its interval, 2.6 ms outside and at least 5 steps", o)
 	}
 }
 
@@ -92,10 +92,10 @@ func TestRecordingRatio(t *testing.T) {
 func TestRecordingStacks(t *testing.T) {
 	r := referred(t, realSet(t, "stacks"), nil)
 	if got := severityOf(r, "host_bound-decode"); got != "medium" || !r.Recording.Stacks {
-		t.Errorf("host-bound is %q%s", got, describe(r))
+		t.Errorf("severity of host-bound: got %q, want medium, with stacks recorded%s", got, describe(r))
 	}
 	if got := report.Words(r.Recording.Says); !strings.Contains(got, "--no-with-stack, --lean") {
-		t.Errorf("recording: %q", got)
+		t.Errorf("got recording %q, want advice to record without stacks", got)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestRecordingOnset(t *testing.T) {
 	for name, ref := range map[string]*trace.Reference{"none": nil, "given": ref} {
 		r := referred(t, ts, ref)
 		if got := severityOf(r, "straggler-tp01-host"); got != "high" {
-			t.Errorf("%s: the late host is %q%s\n%+v", name, got, describe(r), r.Recording)
+			t.Errorf("reference %s: severity of the late host: got %q, want high%s\n%+v", name, got, describe(r), r.Recording)
 		}
 	}
 }
@@ -142,7 +142,7 @@ func TestCompareStacks(t *testing.T) {
 			return strings.HasPrefix(report.Words(f), "only b was recorded with Python stacks")
 		})
 		if said != stripped {
-			t.Errorf("stripped %v: %v", stripped, c.Unlike)
+			t.Errorf("stripped %v: got differences %v, want a note on stacks: %v", stripped, c.Unlike, stripped)
 		}
 	}
 }

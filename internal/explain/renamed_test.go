@@ -42,13 +42,13 @@ func TestCompareRenamed(t *testing.T) {
 					return ts
 				}
 				if got := compared(t, a, other(retime.Copy(a)), CompareOptions{Limits: anyBy(0.05)}).Regressions; len(got) > 0 {
-					t.Errorf("as long as before, yet %d regressions: %s …", len(got), report.Words(got[0]))
+					t.Errorf("unchanged times: got %d regressions, want none, the first: %s", len(got), report.Words(got[0]))
 				}
 				slower := other(retimed(t, set, func(m *retime.Model) {
 					m.Stretch(1.5, func(o *retime.Op) bool { return true })
 				}))
 				if got := compared(t, a, slower, CompareOptions{Limits: anyBy(0.05)}).Regressions; set == "graphs" && len(got) == 0 {
-					t.Error("kernels take 1.5 times as long, and no regression")
+					t.Error("kernels take 1.5 times as long: got no regression")
 				}
 			})
 		}

@@ -70,7 +70,7 @@ func checkSentences(t *testing.T, r *result.Report) {
 		words := strings.Fields(s)
 		if len(words) == 0 || slices.Contains([]string{"by", "of", "in", "for", "than", "against", "and", "with"}, strings.TrimRight(words[len(words)-1], ",:;")) ||
 			strings.HasSuffix(s, ",") || strings.Contains(s, " , ") || strings.Contains(s, "  ") {
-			t.Errorf("half a sentence: %q", s)
+			t.Errorf("incomplete sentence: %q", s)
 		}
 	}
 	for _, f := range r.Findings {

@@ -18,7 +18,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// routed is random weights with which a token alone determines its experts: tokens below half of the vocabulary are
+// routed generates random weights with which a token alone determines its experts: tokens below half of the vocabulary are
 // large and positive in one component, which persists through the layers, and the router reads only that component. In
 // turned layers it reads its negative.
 type routed struct {
@@ -61,7 +61,7 @@ func (s routed) Read(name string, off int, dst []float32) error {
 // rank has the experts of the lower half of the tokens.
 func TestKnownRouting(t *testing.T) {
 	if testing.Short() {
-		t.Skip("computes")
+		t.Skip("-short: runs the engine")
 	}
 	const steps, tokens = 13, 256
 	straight := func(int) bool { return false }
@@ -76,9 +76,9 @@ func TestKnownRouting(t *testing.T) {
 		says  string
 	}{
 		{"all tokens to the second rank", straight, func(int) int { return 0 }, [2]float64{0.5, 0.65}, [2]float64{0.9, 1}, []int{1, 1, 1, 1}, "which is always the same in a layer: by where experts are placed"},
-		{"to each rank in every other layer", func(layer int) bool { return layer%2 == 1 }, func(int) int { return tokens }, [2]float64{0.5, 0.65}, [2]float64{0.9, 1}, []int{0, 1, 0, 1}, "which is always the same in a layer: by where experts are placed"},
-		{"to one or the other from step to step", straight, func(n int) int { return tokens * (n * n / 3 % 2) }, [2]float64{0.5, 0.65}, [2]float64{0, 0.5}, nil, "which changes from step to step: by what the router chooses"},
-		{"as many to each", straight, func(int) int { return tokens / 2 }, [2]float64{0.8, 1}, [2]float64{0, 1}, nil, ""},
+		{"to each rank in alternate layers", func(layer int) bool { return layer%2 == 1 }, func(int) int { return tokens }, [2]float64{0.5, 0.65}, [2]float64{0.9, 1}, []int{0, 1, 0, 1}, "which is always the same in a layer: by where experts are placed"},
+		{"to one rank or the other, by step", straight, func(n int) int { return tokens * (n * n / 3 % 2) }, [2]float64{0.5, 0.65}, [2]float64{0, 0.5}, nil, "which changes from step to step: by what the router chooses"},
+		{"as many to each rank", straight, func(int) int { return tokens / 2 }, [2]float64{0.8, 1}, [2]float64{0, 1}, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg, err := model.BuiltinConfig("qwen3-moe-tiny", []byte(`{"moe_intermediate_size": 512}`))
@@ -131,7 +131,7 @@ func TestKnownRouting(t *testing.T) {
 			rep := analyzed(t, ts)
 			rows := rowsOf(rep, result.Experts)
 			if len(rows) != 1 {
-				t.Fatalf("rows %+v%s", rows, describe(rep))
+				t.Fatalf("got balance rows %+v, want one%s", rows, describe(rep))
 			}
 			b := rows[0]
 			var leads []int
@@ -154,11 +154,11 @@ func TestKnownRouting(t *testing.T) {
 				}
 			}
 			if text := allWords(rep); c.says != "" && !strings.Contains(text, c.says) && 2*noCore <= host || c.says != "" && has(rep, result.Balanced) {
-				t.Errorf("not said: %q in\n%s", c.says, text)
+				t.Errorf("want %q and no balanced finding in\n%s", c.says, text)
 			}
 			t.Logf("balance %.3f, same %.2f, %s of %s lost, waited %s, leads %v%s", b.Ratio, b.Same, metric.Duration(b.Lost), metric.Duration(b.Period), metric.Duration(b.Waited), leads, describe(rep))
 			if b.Ratio < c.ratio[0] || b.Ratio > c.ratio[1] || b.Same < c.same[0] || b.Same > c.same[1] || len(b.Layers) != 4 || c.leads != nil && !slices.Equal(leads, c.leads) {
-				t.Errorf("got %+v%s", b, describe(rep))
+				t.Errorf("got %+v, want ratio in %v, same in %v, leading ranks %v%s", b, c.ratio, c.same, c.leads, describe(rep))
 			}
 		})
 	}

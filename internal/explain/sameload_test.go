@@ -39,10 +39,10 @@ func TestContexts(t *testing.T) {
 	}{
 		{"four times the contexts, and a product that takes 4 % longer", told(64_000), 180_000, 41_600, 64,
 			[]string{"rank 2 work 0-13"}, "contexts", "TP02-DP02-EP02 is late from step 0 on: its requests have longer contexts: 64,000 tokens in all, on the other ranks 16,000"},
-		{"as vLLM says it", vllm, 180_000, 41_600, 64, []string{"rank 2 work 0-13"}, "contexts", "its requests have longer contexts: 64,000 tokens in all, on the other ranks 16,000"},
-		{"four times the contexts, everything else as elsewhere", told(64_000), 180_000, 40_000, 64, []string{"rank 2 work 0-13"}, "contexts", "longer contexts: 64,000"},
+		{"as vLLM names steps", vllm, 180_000, 41_600, 64, []string{"rank 2 work 0-13"}, "contexts", "its requests have longer contexts: 64,000 tokens in all, on the other ranks 16,000"},
+		{"four times the contexts, otherwise equal", told(64_000), 180_000, 40_000, 64, []string{"rank 2 work 0-13"}, "contexts", "longer contexts: 64,000"},
 		// Sums do not show how uneven contexts are.
-		{"contexts as elsewhere", told(16_000), 180_000, 40_000, 64,
+		{"contexts equal to the other ranks", told(16_000), 180_000, 40_000, 64,
 			[]string{"rank 2 work 0-13"}, "", "more than the length of its contexts explains (16,000 tokens, others 16,000)"},
 		{"a tenth more, which explains a tenth", told(17_600), 180_000, 40_000, 64,
 			[]string{"rank 2 work 0-13"}, "", "more than the length of its contexts explains (17,600 tokens, others 16,000)"},
@@ -50,7 +50,7 @@ func TestContexts(t *testing.T) {
 			[]string{"rank 2 device 0-13", "rank 2 work 0-13"}, "contexts", ""},
 		{"a device that takes half as long again", told(16_000), 90_000, 60_000, 64,
 			[]string{"rank 2 device 0-13"}, "", "although its requests attend to no more tokens (16,000, others 16,000)"},
-		{"contexts that nobody tells", func(int, int) string { return "step[DECODE bs=16]" }, 180_000, 40_000, 64,
+		{"unknown contexts", func(int, int) string { return "step[DECODE bs=16]" }, 180_000, 40_000, 64,
 			[]string{"rank 2 work 0-13"}, "", "the same number of blocks per launch: its requests have longer contexts"},
 		{"four times the requests", func(rank, _ int) string { return fmt.Sprintf("step[DECODE bs=%d]", only(rank, 64, 16)) }, 100_000, 100_000, 256,
 			[]string{"rank 2 work 0-13"}, "requests", "its steps have 64 requests, those of the other ranks 16; the others wait"},
@@ -72,11 +72,11 @@ func TestContexts(t *testing.T) {
 			}
 			for _, f := range said(r, result.Straggler) {
 				if want := c.reason; f.Cause == result.CauseWork && f.Reason != want {
-					t.Errorf("reason %q, want %q%s", f.Reason, want, describe(r))
+					t.Errorf("got reason %q, want %q%s", f.Reason, want, describe(r))
 				}
 			}
 			if text := allWords(r); !strings.Contains(text, c.says) {
-				t.Errorf("not said: %q in\n%s", c.says, text)
+				t.Errorf("the report lacks %q:\n%s", c.says, text)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestGridsInEvidence(t *testing.T) {
 	m.dense = func(rank, _ int) int64 { return map[int]int64{0: 200_000}[rank] + 40_000 }
 	r := analyzed(t, m.traces())
 	if text := allWords(r); !strings.Contains(text, "49,152 blocks per launch, others 6,144") {
-		t.Errorf("got %q%s", text, describe(r))
+		t.Errorf("got %q, want the number of blocks of both sides%s", text, describe(r))
 	}
 }
 
@@ -116,11 +116,11 @@ func TestLongerContextsAreNotSlow(t *testing.T) {
 			}
 			r := analyzed(t, m.traces())
 			if has(r, c.want) == told {
-				t.Errorf("%s, contexts told %v: %s is said: %v%s", c.name, told, c.want, told, describe(r))
+				t.Errorf("%s, contexts in step names %v: got finding %s %v, want %v%s", c.name, told, c.want, told, !told, describe(r))
 			}
 			for _, f := range r.Findings {
 				if f.Kind == result.Straggler {
-					t.Errorf("%s: no rank is late: %s", c.name, report.Words(f.Title))
+					t.Errorf("%s: got late rank %q, want none", c.name, report.Words(f.Title))
 				}
 			}
 		}
@@ -145,7 +145,7 @@ func TestExpertsOnASlowerDevice(t *testing.T) {
 		m.dense = func(rank, _ int) int64 { return 40_000 + (c.dense-40_000)*int64(boolInt(rank == 1)) }
 		r := analyzed(t, m.traces())
 		if got := fmt.Sprint(stragglersOf(r)); got != c.want {
-			t.Errorf("%+v: got %s%s", c, got, describe(r))
+			t.Errorf("%+v: got %s, want %s%s", c, got, c.want, describe(r))
 		}
 	}
 }

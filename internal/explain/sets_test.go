@@ -24,7 +24,7 @@ func TestRankTwice(t *testing.T) {
 				got := analyzed(t, append(slices.Clone(c.set), c.set[i]))
 				sameFindings(t, got, want, 0.01)
 				if len(got.Source.Ranks) != len(c.set) {
-					t.Errorf("ranks %q", got.Source.Ranks)
+					t.Errorf("got ranks %q, want %d", got.Source.Ranks, len(c.set))
 				}
 				checkSentences(t, got)
 			})
@@ -60,7 +60,7 @@ func TestForeignRank(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := Analyze(c.set, Options{})
 			if err == nil && (r.Findings[0].Kind != result.Data || r.Findings[0].Severity != "high") {
-				t.Errorf("accepted%s", describe(r))
+				t.Errorf("got no error and no leading data finding of high severity%s", describe(r))
 			}
 		})
 	}

@@ -43,13 +43,13 @@ func TestSGLangData(t *testing.T) {
 				kinds[s.Kind]++
 			}
 			if fmt.Sprint(kinds) != fmt.Sprint(c.kinds) {
-				t.Errorf("steps %v, want %v", kinds, c.kinds)
+				t.Errorf("got steps %v, want %v", kinds, c.kinds)
 			}
 			all := allWords(r)
 			for _, want := range c.says {
 				pattern, not := strings.CutPrefix(want, "~")
 				if regexp.MustCompile(pattern).MatchString(all) == not {
-					t.Errorf("%q%s", want, describe(r))
+					t.Errorf("text %q (~: must not occur) is not as expected%s", want, describe(r))
 				}
 			}
 		})
@@ -74,12 +74,12 @@ func TestSGLangPlain(t *testing.T) {
 	} {
 		r := referred(t, readDir(t, filepath.Join(data, "traces", "sglang_plain")), c.ref)
 		if says := report.Words(r.Recording.Says); !strings.Contains(says, c.says) || r.Recording.Ratio < c.atLeast || r.Recording.Ratio > 2.6 {
-			t.Errorf("%q: %+v", says, r.Recording)
+			t.Errorf("got recording %q, %+v, want %q and a ratio of %g to 2.6", says, r.Recording, c.says, c.atLeast)
 		}
 		severities := []string{"info", "low", "medium", "high"}
 		for _, f := range r.Findings {
 			if f.Cause == result.CauseHost && slices.Index(severities, f.Severity) > slices.Index(severities, c.most) {
-				t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
+				t.Errorf("got severity %s, want %s at most: %s", f.Severity, c.most, report.Words(f.Title))
 			}
 		}
 	}
@@ -111,15 +111,15 @@ func TestHeadlines(t *testing.T) {
 			r := analyzed(t, readDir(t, dir))
 			if f := r.Findings[0]; c.rank != "" {
 				if f.Kind != result.Straggler || !slices.Equal(f.Names, []string{c.rank}) || f.Cause != c.cause || f.Severity == "low" {
-					t.Fatalf("the headline is %s: %s%s", f.Severity, report.Words(f.Title), describe(r))
+					t.Fatalf("the first finding is %s: %s, want %s late by its %s%s", f.Severity, report.Words(f.Title), c.rank, c.cause, describe(r))
 				}
 				if c.to != 0 && (int64(f.Worth.Without) < c.from*us || int64(f.Worth.Without) > c.to*us) {
-					t.Errorf("it is worth %+v, without it steps take %d to %d µs", f.Worth, c.from, c.to)
+					t.Errorf("got worth %+v, want steps of %d to %d µs without it", f.Worth, c.from, c.to)
 				}
 			}
 			for _, f := range r.Findings {
 				if f.Kind == result.Straggler && f.Severity != "low" && !slices.Equal(f.Names, []string{c.rank}) {
-					t.Errorf("%s: %s", f.Severity, report.Words(f.Title))
+					t.Errorf("got finding of severity %s on another rank: %s", f.Severity, report.Words(f.Title))
 				}
 			}
 		})
@@ -156,7 +156,7 @@ func TestSGLangBalance(t *testing.T) {
 			}
 			slices.SortFunc(all, func(x, y trace.Span) int { return cmp.Compare(x.Start, y.Start) })
 			if len(all) != steps*layers*c.each {
-				t.Fatalf("%s: %d kernels", c.work, len(all))
+				t.Fatalf("%s: got %d kernels, want %d", c.work, len(all), steps*layers*c.each)
 			}
 			for k := range steps * layers {
 				var sum int64
@@ -177,21 +177,21 @@ func TestSGLangBalance(t *testing.T) {
 		}
 		rows := slices.DeleteFunc(rowsOf(r, c.work), func(b result.BalanceRow) bool { return b.Kind != "decode" })
 		if len(rows) != 1 {
-			t.Fatalf("%s: %+v", c.work, rows)
+			t.Fatalf("%s: got rows %+v, want one of decode", c.work, rows)
 		}
 		b := rows[0]
 		wantRatio, wantLost := metric.Median(ratios), metric.Median(lost)
 		if b.Steps != steps-1 || len(b.Layers) != layers || math.Abs(b.Ratio-wantRatio) > c.within || math.Abs(float64(b.Lost)-wantLost) > max(1, c.within*wantLost) {
-			t.Errorf("%s: %.4f, %d ns lost; want %.4f, %.0f", c.work, b.Ratio, b.Lost, wantRatio, wantLost)
+			t.Errorf("%s: got balance %.4f, %d ns lost; want %.4f, %.0f", c.work, b.Ratio, b.Lost, wantRatio, wantLost)
 		}
 		for _, l := range b.Layers {
 			if l.Slowest != 1 {
-				t.Errorf("%s, layer %d: rank %d is the slowest", c.work, l.Layer, l.Slowest)
+				t.Errorf("%s, layer %d: got slowest rank %d, want 1", c.work, l.Layer, l.Slowest)
 			}
 		}
 	}
 	if text := allFacts(r); strings.Contains(text, "uneven_") {
-		t.Errorf("nobody waits for 0.3 %% of a step:\n%s", text)
+		t.Errorf("got a finding of uneven work, want none for waits of 0.3 %% of a step:\n%s", text)
 	}
 }
 
@@ -231,6 +231,6 @@ func TestReasonsOfWork(t *testing.T) {
 	r := analyzed(t, ts)
 	at := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Cause == result.CauseWork })
 	if at < 0 || !strings.Contains(allWords(r), "its steps have 64 requests, the other ranks ") {
-		t.Errorf("the batch is not named%s\n%s", describe(r), allWords(r))
+		t.Errorf("the evidence lacks the batch of 64 requests%s\n%s", describe(r), allWords(r))
 	}
 }

@@ -19,14 +19,14 @@ func TestSGLang(t *testing.T) {
 		reason         string
 	}{
 		{"sglang_shared", result.CauseDevice, 1, 0, result.ReasonShared}, // another process on its GPU
-		{"sglang_stops", result.CauseHost, 1, 8, ""},                     // its scheduler is stopped now and then, most severely in step 8
+		{"sglang_stops", result.CauseHost, 1, 8, ""},                     // its scheduler is stopped repeatedly, longest in step 8
 	} {
 		t.Run(c.capture, func(t *testing.T) {
 			r := analyzed(t, realSet(t, c.capture))
 			if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool {
 				return f.Kind == result.Straggler && f.Cause == c.cause && slices.Equal(f.Ranks, []int{c.rank}) && f.FirstStep <= c.from && !f.Passing && f.Reason == c.reason
 			}) {
-				t.Errorf("rank %d is not named late by its %s%s", c.rank, c.cause, describe(r))
+				t.Errorf("the report lacks a finding that rank %d is late by its %s%s", c.rank, c.cause, describe(r))
 			}
 		})
 	}
@@ -39,16 +39,16 @@ func TestShared(t *testing.T) {
 	r := analyzed(t, realSet(t, "sglang_shared"))
 	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool { return f.Reason == result.ReasonShared })
 	if i < 0 {
-		t.Fatal(describe(r))
+		t.Fatal("no finding has the reason of a shared device" + describe(r))
 	}
 	f := &r.Findings[i]
 	if w := f.Worth; w.Without > 4*ms || w.Without < 2_900*us {
-		t.Errorf("without it a step takes %d ns", w.Without)
+		t.Errorf("without the sharing a step takes %d ns, want 2.9 to 4 ms", w.Without)
 	}
 	if says := report.Words(f.Evidence[0].Text); !strings.Contains(says, "kernels pause for 2.56 ms each, about every 6.") || !strings.Contains(says, "all others take 1.02 times as long") {
-		t.Error(says)
+		t.Errorf("got evidence %q, want pauses of 2.56 ms and a ratio of 1.02 of other kernels", says)
 	}
 	if todo := report.Words(f.Next[0]); !strings.Contains(todo, "nvidia-smi pmon") || !strings.Contains(todo, "TP01") {
-		t.Error(todo)
+		t.Errorf("got advice %q, want nvidia-smi pmon and TP01", todo)
 	}
 }

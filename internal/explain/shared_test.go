@@ -48,7 +48,7 @@ func TestSharedDevice(t *testing.T) {
 			}
 			r := analyzed(t, ts)
 			if got := stragglersOf(r); !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q%s", got, c.want, describe(r))
+				t.Errorf("got %q, want %q%s", got, c.want, describe(r))
 			}
 		})
 	}

@@ -24,19 +24,19 @@ func TestShorterWindows(t *testing.T) {
 					r := analyzed(t, ts)
 					for _, f := range r.Findings {
 						if blamesTransfers(f) && (f.FirstStep < keep[0] || f.LastStep > keep[1]) {
-							t.Errorf("waiting for a rank that is not there is said to be transfer: %s", report.Words(f.Title))
+							t.Errorf("got waits for a rank outside its window reported as transfers: %s", report.Words(f.Title))
 						}
 					}
 					for _, f := range said(r, result.Straggler) {
 						if f.FirstStep < keep[0] || f.LastStep > keep[1] {
-							t.Errorf("late in steps that not all ranks have: %s", brief(f))
+							t.Errorf("got %s, want late steps only where all ranks recorded", brief(f))
 						}
 						if set == "g_mixed" && f.Passing {
-							t.Errorf("late to the end of what can be compared, and said to pass: %s", brief(f))
+							t.Errorf("got passing %s, want lateness to the end of the common steps", brief(f))
 						}
 					}
 					if set == "g_mixed" && keep[1] > 12 && !slices.Equal(lateRanks(r), []int{0, 1}) {
-						t.Errorf("both ranks are late%s", describe(r))
+						t.Errorf("want both ranks late%s", describe(r))
 					}
 				})
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/packedtest"
 )
 
-// The slow way: encoding/json, maps, and the plainest definitions. It shares no code with the package, so agreement is
-// meaningful.
+// This file recomputes the figures with encoding/json, maps and the simplest definitions. It shares no code with the
+// package, so agreement is meaningful.
 
 // slowRank holds one file's events.
 type slowRank struct {
@@ -44,7 +44,7 @@ func readSlow(t testing.TB, dir string) []*slowRank {
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.trace.json*"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("%s: no traces (%v)", dir, err)
+		t.Fatalf("%s holds no traces (error: %v)", dir, err)
 	}
 	slices.Sort(paths)
 	var out []*slowRank
@@ -80,7 +80,7 @@ func readSlowFile(t testing.TB, path string) *slowRank {
 			}
 		}
 		if err := dec.Decode(&e); err != nil {
-			t.Fatalf("%s: %v", path, err)
+			t.Fatalf("decoding an event of %s: %v", path, err)
 		}
 		if e.Ph != "X" {
 			continue
@@ -118,7 +118,7 @@ func readSlowFile(t testing.TB, path string) *slowRank {
 func nanos(t testing.TB, n json.Number) int64 {
 	whole, part, _ := strings.Cut(n.String(), ".")
 	if len(part) > 3 {
-		t.Fatalf("%q µs is no whole number of ns", n)
+		t.Fatalf("%q µs is not a whole number of ns", n)
 	}
 	ns, err := strconv.ParseInt(whole+part+"000"[len(part):], 10, 64)
 	if err != nil {
@@ -166,7 +166,7 @@ func othersWait(t testing.TB, ranks []*slowRank, late int, lastOnly bool) (bySte
 			last := int64(0)
 			for i := range ranks {
 				if len(comms[i][n]) != len(comms[0][n]) {
-					t.Fatalf("step %d: %d collectives on rank %d, %d on rank 0", n, len(comms[i][n]), i, len(comms[0][n]))
+					t.Fatalf("step %d: got %d collectives on rank %d, want %d as on rank 0", n, len(comms[i][n]), i, len(comms[0][n]))
 				}
 				last = max(last, comms[i][n][k])
 			}

@@ -44,7 +44,7 @@ func stageLabels(t *testing.T, ts []*trace.Trace) (labels string, wrong int) {
 // TestStageByContent: a stage that a rank's trace contradicts is not in its label.
 func TestStageByContent(t *testing.T) {
 	for _, c := range []struct {
-		extend, decode string // contents of the files with these names; "": none
+		extend, decode string // mode of the step in the file of this name; "": no file
 		labels         string
 		wrong          int
 	}{
@@ -61,13 +61,13 @@ func TestStageByContent(t *testing.T) {
 			stageFile(t, dir, "DECODE", c.decode)
 		}
 		if labels, wrong := stageLabels(t, readDir(t, dir)); labels != c.labels || wrong != c.wrong {
-			t.Errorf("%+v: %s, %d names not believed", c, labels, wrong)
+			t.Errorf("%+v: got labels %q, %d rejected stage names", c, labels, wrong)
 		}
 	}
 	if root := os.Getenv("STEPSCOPE_DATA"); root != "" {
 		labels, wrong := stageLabels(t, readDir(t, filepath.Join(root, "traces", "sglang_stage")))
 		if labels != "TP00 prefill, TP01 prefill" || wrong != 2 {
-			t.Errorf("SGLang's own: %s, %d", labels, wrong)
+			t.Errorf("sglang_stage: got labels %q, %d rejected stage names, want TP00 prefill, TP01 prefill and 2", labels, wrong)
 		}
 	}
 }

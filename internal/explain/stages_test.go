@@ -44,7 +44,7 @@ func TestPipelineStages(t *testing.T) {
 	for _, f := range r.Findings {
 		title := report.Words(f.Title)
 		if f.Kind == result.CommBound && strings.Contains(f.Title.String(), "without_waiting") || f.Kind == result.SlowLink {
-			t.Errorf("waiting for the other stage is taken for transfer: %s", title)
+			t.Errorf("got waits for the other stage reported as transfer: %s", title)
 		}
 	}
 }

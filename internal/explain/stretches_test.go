@@ -39,7 +39,7 @@ func byStage(t *testing.T, whole []*trace.Trace, at int, later int64, lacks map[
 		}
 		j := trace.JoinStretches([]*trace.Trace{part(0, passes[at-lacks[i]].Start, 0), part(passes[at].Start, passes[len(passes)-1].End+1, later)})
 		if j == nil {
-			t.Fatal("the stages cannot be joined")
+			t.Fatal("JoinStretches returned nil")
 		}
 		joined = append(joined, j)
 	}
@@ -66,25 +66,25 @@ func TestStretches(t *testing.T) {
 	for _, later := range []int64{0, second, 100 * second} {
 		r := analyzed(t, byStage(t, readDir(t, filepath.Join(testTraces, "compute_skew")), 2, later, nil))
 		if got, want := work(r), work(whole); !slices.Equal(got[:len(got)-1], want[:len(want)-1]) { // the last is cut
-			t.Errorf("%d s later:\n%q\nwant\n%q", later/second, got, want)
+			t.Errorf("%d s later: got\n%q\nwant\n%q", later/second, got, want)
 		}
 		if got, want := stragglersOf(r), "rank 2 work 7-13"; !slices.Contains(got, want) {
-			t.Errorf("%d s later: %q, want %s", later/second, got, want)
+			t.Errorf("%d s later: got %q late, want %s among them", later/second, got, want)
 		}
 		for _, s := range r.Steps {
 			for _, p := range s.Ranks {
 				if p.Period > second || p.Time.Total > second {
-					t.Errorf("%d s later: step %d is %d ns long on rank %d, its window %d ns", later/second, s.Step, p.Period, p.Rank, p.Time.Total)
+					t.Errorf("%d s later: step %d takes %d ns on rank %d, its window %d ns, want less than 1 s", later/second, s.Step, p.Period, p.Rank, p.Time.Total)
 				}
 			}
 		}
 		for _, g := range r.Gaps {
 			if g.Dur > second {
-				t.Errorf("%d s later: a gap of %d ns", later/second, g.Dur)
+				t.Errorf("%d s later: got a gap of %d ns, want less than 1 s", later/second, g.Dur)
 			}
 		}
 		if r.Path.NS > second || r.Source.RecordedNS > second || r.Source.SpanNS < later {
-			t.Errorf("%d s later: a path of %d ns, %d ns recorded of %d ns", later/second, r.Path.NS, r.Source.RecordedNS, r.Source.SpanNS)
+			t.Errorf("%d s later: got a critical path of %d ns, %d ns recorded of %d ns, want the time between the stages only in the last", later/second, r.Path.NS, r.Source.RecordedNS, r.Source.SpanNS)
 		}
 	}
 }
@@ -94,15 +94,15 @@ func TestStretchesUneven(t *testing.T) {
 	whole := analyzed(t, readDir(t, filepath.Join(testTraces, "compute_skew")))
 	r := analyzed(t, byStage(t, readDir(t, filepath.Join(testTraces, "compute_skew")), 2, 1_000_000_000, map[int]int{1: 1}))
 	if len(r.Steps) != len(whole.Steps)-1 {
-		t.Fatalf("%d steps, want %d", len(r.Steps), len(whole.Steps)-1)
+		t.Fatalf("got %d steps, want %d", len(r.Steps), len(whole.Steps)-1)
 	}
 	for i, s := range r.Steps {
 		if want := whole.Steps[min(i+1, len(whole.Steps)-1)].Kind; i > 0 && (s.Kind != want || len(s.Ranks) != 4) {
-			t.Errorf("step %d: %s on %d ranks, want %s on 4", i, s.Kind, len(s.Ranks), want)
+			t.Errorf("step %d: got %s on %d ranks, want %s on 4", i, s.Kind, len(s.Ranks), want)
 		}
 	}
 	if got, want := stragglersOf(r), "rank 2 work 6-12"; !slices.Contains(got, want) {
-		t.Errorf("%q, want %s", got, want)
+		t.Errorf("got %q late, want %s among them", got, want)
 	}
 	noted := 0
 	for _, n := range r.Notes {
@@ -111,7 +111,7 @@ func TestStretchesUneven(t *testing.T) {
 		}
 	}
 	if noted != 3 {
-		t.Errorf("%d ranks say that they lost a step, want 3: %v", noted, r.Notes)
+		t.Errorf("got notes of a lost step from %d ranks, want 3: %v", noted, r.Notes)
 	}
 }
 
@@ -123,10 +123,10 @@ func TestStretchesOfAServer(t *testing.T) {
 		kinds[s.Kind]++
 	}
 	if got := fmt.Sprint(r.Source.Ranks, kinds, len(r.Source.Files)); got != "[TP00 TP01] map[decode:5 prefill:5] 4" {
-		t.Error(got)
+		t.Errorf("got ranks, step kinds and files %s, want [TP00 TP01], 5 decode, 5 prefill, 4", got)
 	}
 	// 6.7 s and 0.9 s of 11.3 s.
 	if s := r.Source; s.RecordedNS > 8_000_000_000 || s.SpanNS < 11_000_000_000 {
-		t.Errorf("%d ns recorded of %d ns", s.RecordedNS, s.SpanNS)
+		t.Errorf("got %d ns recorded of %d ns, want at most 8 s of at least 11 s", s.RecordedNS, s.SpanNS)
 	}
 }

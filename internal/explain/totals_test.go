@@ -15,7 +15,7 @@ type tally struct {
 	total int64
 }
 
-// TestTotalsMatchFile recomputes the report's sums from the files, the slow way: they are equal to the nanosecond.
+// TestTotalsMatchFile recomputes the report's sums from the files with slow_test.go: they agree to the nanosecond.
 func TestTotalsMatchFile(t *testing.T) {
 	classOf := map[string]string{}
 	for _, c := range []struct {
@@ -51,32 +51,32 @@ func TestTotalsMatchFile(t *testing.T) {
 					continue
 				}
 				if got := (tally{k.Count, k.Total}); got != byName[k.Name] {
-					t.Errorf("%s: %+v, in the files %+v", k.Name, got, byName[k.Name])
+					t.Errorf("kernel %s: got %+v, want %+v as in the files", k.Name, got, byName[k.Name])
 				}
 				gotAll.count += k.Count
 				gotAll.total += k.Total
 				delete(byName, k.Name)
 			}
 			for name := range byName {
-				t.Errorf("%s is not in the report", name)
+				t.Errorf("the report lacks kernel %s", name)
 			}
 			if gotAll != all {
-				t.Errorf("in all %+v, in the files %+v", gotAll, all)
+				t.Errorf("all kernels: got %+v, want %+v as in the files", gotAll, all)
 			}
 			for _, k := range r.Classes {
 				if k.Kind != "all" {
 					continue
 				}
 				if got := (tally{k.Count, k.Total}); got != byClass[k.Class] {
-					t.Errorf("class %s: %+v, in the files %+v", k.Class, got, byClass[k.Class])
+					t.Errorf("class %s: got %+v, want %+v as in the files", k.Class, got, byClass[k.Class])
 				}
 				delete(byClass, k.Class)
 			}
 			for class := range byClass {
-				t.Errorf("class %s is not in the report", class)
+				t.Errorf("the report lacks class %s", class)
 			}
 			if _, n := othersWait(t, ranks, 0, false); n != c.collectives {
-				t.Errorf("%d collectives in the files, want %d", n, c.collectives)
+				t.Errorf("got %d collectives in the files, want %d", n, c.collectives)
 			}
 			count, matched := 0, 0
 			for _, row := range r.Collectives {
@@ -84,7 +84,7 @@ func TestTotalsMatchFile(t *testing.T) {
 				matched += row.Matched
 			}
 			if count != c.collectives || matched != c.collectives {
-				t.Errorf("%d collectives, %d of them matched, want %d", count, matched, c.collectives)
+				t.Errorf("got %d collectives, %d matched, want %d", count, matched, c.collectives)
 			}
 			for i, s := range ranks {
 				checkDevice(t, r, i, s)
@@ -137,12 +137,12 @@ func checkDevice(t *testing.T, r *result.Report, rank int, s *slowRank) {
 	got := r.Times[at].Time
 	got.CommWait, got.ExposedWait, got.IdleBy = 0, 0, result.Idle{}
 	if got != want {
-		t.Errorf("rank %d: %+v, in the file %+v", rank, got, want)
+		t.Errorf("rank %d: got %+v, want %+v as in the file", rank, got, want)
 	}
 	for n := range kernels {
 		for _, p := range r.Steps[n].Ranks {
 			if p.Rank == rank && p.Kernels != kernels[n] {
-				t.Errorf("rank %d step %d: %d kernels, in the file %d", rank, n, p.Kernels, kernels[n])
+				t.Errorf("rank %d step %d: got %d kernels, want %d as in the file", rank, n, p.Kernels, kernels[n])
 			}
 		}
 	}

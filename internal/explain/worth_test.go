@@ -19,19 +19,19 @@ func TestReplay(t *testing.T) {
 	for _, root := range roots {
 		dirs, err := filepath.Glob(filepath.Join(root, "*"))
 		if err != nil || len(dirs) == 0 {
-			t.Fatalf("%s: no captures, %v", root, err)
+			t.Fatalf("%s holds no captures (error: %v)", root, err)
 		}
 		for _, dir := range dirs {
 			t.Run(filepath.Base(dir), func(t *testing.T) {
 				r := analyzed(t, readDir(t, dir))
 				if r.Replay.Steps < 3 {
 					if r.Replay.Known || r.Replay.Why.Key != "replay_few" && r.Replay.Why.Key != "replay_no_gpu" {
-						t.Errorf("%d steps: %+v", r.Replay.Steps, r.Replay)
+						t.Errorf("%d steps: got replay %+v, want it unknown for too few steps or no GPU work", r.Replay.Steps, r.Replay)
 					}
 					return
 				}
 				if !r.Replay.Known || r.Replay.Off > 0.013 || r.Replay.OffP90 > 0.05 {
-					t.Errorf("%+v, want 1.3 %% at the median, 5 %% at the 90th percentile", r.Replay)
+					t.Errorf("got replay %+v, want errors of at most 1.3 %% at the median, 5 %% at the 90th percentile", r.Replay)
 				}
 				var rows, ranks int64
 				for _, x := range r.Path.Rows {
@@ -41,7 +41,7 @@ func TestReplay(t *testing.T) {
 					ranks += x.NS
 				}
 				if rows != r.Path.NS || ranks != r.Path.NS || r.Path.Steps != r.Replay.Steps {
-					t.Errorf("%d steps of %d ns, whose rows add up to %d, and ranks to %d", r.Path.Steps, r.Path.NS, rows, ranks)
+					t.Errorf("critical path: got %d steps of %d ns, but rows sum to %d, ranks to %d", r.Path.Steps, r.Path.NS, rows, ranks)
 				}
 			})
 		}
@@ -65,7 +65,7 @@ func TestWorth(t *testing.T) {
 			r := analyzed(t, readDir(t, filepath.Join(testTraces, c.capture)))
 			f := findingOf(r, c.id)
 			if f == nil || !f.Worth.Known {
-				t.Fatalf("%s: %+v", c.id, f)
+				t.Fatalf("%s: got finding %+v, want one with a known worth", c.id, f)
 			}
 			var before []int64
 			for i := range r.Steps {
@@ -75,12 +75,12 @@ func TestWorth(t *testing.T) {
 			}
 			was := metric.Median(before)
 			off := float64(f.Worth.Without)/was - 1
-			t.Logf("a step would take %d ns, %+.1f %% off the %.0f ns that it took before", f.Worth.Without, 100*off, was)
+			t.Logf("a step would take %d ns, %+.1f %% off the %.0f ns before the fault", f.Worth.Without, 100*off, was)
 			if off < -c.within || off > c.within {
-				t.Errorf("more than %.0f %% off", 100*c.within)
+				t.Errorf("%s: the worth is off by %+.1f %%, want at most %.0f %%", c.id, 100*off, 100*c.within)
 			}
 			if f.Worth.Step <= f.Worth.Without || f.Worth.WithoutTokens <= f.Worth.Tokens || f.Worth.Tokens == 0 {
-				t.Errorf("%+v", f.Worth)
+				t.Errorf("got worth %+v, want shorter steps and more tokens a second", f.Worth)
 			}
 		})
 	}
@@ -103,11 +103,11 @@ func TestNotReplayed(t *testing.T) {
 	}
 	r := analyzed(t, ts)
 	if r.Replay.Known || r.Replay.Why.Key != "replay_no_gpu" {
-		t.Errorf("%+v", r.Replay)
+		t.Errorf("got replay %+v, want unknown: no GPU work", r.Replay)
 	}
 	for _, f := range r.Findings {
 		if f.Worth.Known || f.Worth.Says.String() != "" {
-			t.Errorf("%s is worth %+v", f.ID, f.Worth)
+			t.Errorf("%s: got worth %+v, want none", f.ID, f.Worth)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestDriftInShortWindows(t *testing.T) {
 				retime.Clock(drifting[rank], 0, ppm*1e-6)
 				got := analyzed(t, drifting)
 				if !slices.Equal(stragglersOf(got), stragglersOf(want)) || has(got, result.Balanced) != has(want, result.Balanced) {
-					t.Errorf("%s, rank %d gains %g µs a second: %q, want %q%s", name, rank, ppm, stragglersOf(got), stragglersOf(want), describe(got))
+					t.Errorf("%s, rank %d gains %g µs a second: got %q, want %q%s", name, rank, ppm, stragglersOf(got), stragglersOf(want), describe(got))
 				}
 			}
 		}
@@ -102,12 +102,12 @@ func TestLaunchesNotRecorded(t *testing.T) {
 		r := analyzed(t, set)
 		got := stragglersOf(r, result.CauseDevice, result.CauseHost, result.CauseUnknown)
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s, %.0f %% of the launches lost: %q, want %q%s", c.name, 100*c.share, got, c.want, describe(r))
+			t.Errorf("%s, %.0f %% of the launches lost: got %q, want %q%s", c.name, 100*c.share, got, c.want, describe(r))
 		}
 		for _, f := range r.Findings {
 			for _, e := range f.Evidence {
 				if c.share == 1 && strings.Contains(report.Words(e.Text), "launched in time") {
-					t.Errorf("%s without launches: %s", c.name, report.Words(e.Text))
+					t.Errorf("%s without launches: got evidence %q about launches", c.name, report.Words(e.Text))
 				}
 			}
 		}
@@ -131,17 +131,17 @@ func TestWindowsApart(t *testing.T) {
 	} {
 		r := analyzed(t, stepsOnly(realSet(t, c.name), 1, c.first, c.last))
 		if got := stragglersOf(r); !slices.Equal(got, c.want) {
-			t.Errorf("%s, rank 1 with steps %d-%d: %q, want %q%s", c.name, c.first, c.last, got, c.want, describe(r))
+			t.Errorf("%s, rank 1 with steps %d-%d: got %q, want %q%s", c.name, c.first, c.last, got, c.want, describe(r))
 		}
 		apart := false
 		for _, f := range r.Findings {
 			apart = apart || f.ID == "data-apart-tp01"
 			if f.Kind == result.SlowLink || f.Kind == result.SlowSince && strings.Contains(report.Words(f.Title), "transfers") || len(c.want) > 0 && f.Kind == result.Straggler && f.Passing {
-				t.Errorf("%s, rank 1 with steps %d-%d: %s", c.name, c.first, c.last, report.Words(f.Title))
+				t.Errorf("%s, rank 1 with steps %d-%d: got finding %q about transfers or passing lateness", c.name, c.first, c.last, report.Words(f.Title))
 			}
 		}
 		if !apart {
-			t.Errorf("%s: not said that rank 1 has steps %d-%d only%s", c.name, c.first, c.last, describe(r))
+			t.Errorf("%s: the report does not state that rank 1 has only steps %d-%d%s", c.name, c.first, c.last, describe(r))
 		}
 	}
 }
@@ -158,13 +158,13 @@ func TestManyLate(t *testing.T) {
 		late func(step, rank int) bool
 		want string // ID of the finding, and its ranks
 	}{
-		{"nobody", func(_, _ int) bool { return false }, ""},
-		{"all alike", func(_, _ int) bool { return true }, ""},
-		{"one", func(_, rank int) bool { return rank == 1 }, "straggler-tp01-device-0 [1]"},
+		{"no rank late", func(_, _ int) bool { return false }, ""},
+		{"all ranks equally late", func(_, _ int) bool { return true }, ""},
+		{"one of four", func(_, rank int) bool { return rank == 1 }, "straggler-tp01-device-0 [1]"},
 		{"two of four", func(_, rank int) bool { return rank >= 2 }, "straggler-tp02-device-0 [2], straggler-tp03-device-0 [3]"},
 		{"three of four", func(_, rank int) bool { return rank > 0 }, "straggler-tp01-and-2-device-0 [1 2 3]"},
 		{"three of four from step 5 on", func(step, rank int) bool { return rank != 2 && step >= 5 }, "straggler-tp00-and-2-device-5 [0 1 3]"},
-		{"another one each step", func(step, rank int) bool { return who[step] == rank }, "imbalance-tp00-device-1 [0 1 2 3]"},
+		{"another rank in each step", func(step, rank int) bool { return who[step] == rank }, "imbalance-tp00-device-1 [0 1 2 3]"},
 	} {
 		in := newInjector(t, realSet(t, "graphs"))
 		for n := range in.comms[0] {
@@ -188,7 +188,7 @@ func TestManyLate(t *testing.T) {
 		}
 		for _, f := range r.Findings {
 			if len(f.Ranks) == 3 && (f.CostNSPerStep < 200_000 || f.CostNSPerStep > 350_000) {
-				t.Errorf("%s: the one in time waits %d ns a step", c.name, f.CostNSPerStep)
+				t.Errorf("%s: got cost %d ns a step, want 200 to 350 µs, the wait of the rank in time", c.name, f.CostNSPerStep)
 			}
 		}
 	}
@@ -199,15 +199,15 @@ func TestNotOneCapture(t *testing.T) {
 	mixed := []*trace.Trace{realSet(t, "sglang_shared")[0], realSet(t, "sglang_stops")[1]}
 	var refused *NotOneError
 	if _, err := Analyze(mixed, Options{}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "TP01 was recorded 24 s apart from TP00") {
-		t.Errorf("error: %v", err)
+		t.Errorf("ranks of two captures: got error %v, want a refusal: TP01 was recorded 24 s apart", err)
 	}
 	if r, err := Analyze(mixed, Options{Force: true}); err != nil || len(r.Source.Doubts) != 1 || !strings.HasPrefix(text(t, r), "not one capture: TP01") {
-		t.Errorf("forced: %v", err)
+		t.Errorf("forced: got error %v, want a report that begins with the doubt", err)
 	}
 	hosts := realSet(t, "graphs") // clocks of hosts may differ by any amount
 	retime.Clock(hosts[1], 3600e9, 0)
 	if r := analyzed(t, hosts); !has(r, result.Balanced) {
-		t.Errorf("a host's clock is an hour ahead%s", describe(r))
+		t.Errorf("a clock an hour ahead: want balanced%s", describe(r))
 	}
 }
 
@@ -227,12 +227,12 @@ func TestLostRank(t *testing.T) {
 	r := analyzed(t, ts)
 	if !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-lost-tp01" }) || len(stragglersOf(r)) > 0 || has(r, result.Balanced) ||
 		strings.Contains(allWords(r), "on all ranks") || strings.Contains(allWords(r), "transfers grew") {
-		t.Errorf("TP01 has launches and no kernels%s", describe(r))
+		t.Errorf("want data-lost-tp01 and no findings about waits between ranks%s", describe(r))
 	}
 	whole := analyzed(t, realSet(t, "graph_work"))
 	for n := range r.Steps { // its means are those of the recorded rank
 		if got := r.Steps[n].Ranks; len(got) != 1 || got[0].Compute != whole.Steps[n].Ranks[0].Compute || got[0].Kernels != whole.Steps[n].Ranks[0].Kernels {
-			t.Errorf("step %d: %+v, want what %+v has of TP00", n, got, whole.Steps[n].Ranks)
+			t.Errorf("step %d: got %+v, want the figures of TP00 in %+v", n, got, whole.Steps[n].Ranks)
 		}
 	}
 }
@@ -253,11 +253,11 @@ func TestIdleReplica(t *testing.T) {
 			idle := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-idle-"+rank })
 			empty := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.ID == "data-empty-"+rank })
 			if idle == lost || empty != (lost && rank == "tp01-dp01") {
-				t.Errorf("lost %t: %s idle %t, empty %t%s", lost, rank, idle, empty, describe(r))
+				t.Errorf("lost %t: %s: got idle %t, empty %t%s", lost, rank, idle, empty, describe(r))
 			}
 		}
 		if late := stragglersOf(r); !lost && len(late) != 1 {
-			t.Errorf("the other replica has its late rank: %v%s", late, describe(r))
+			t.Errorf("got late ranks %v, want the one of the other replica%s", late, describe(r))
 		}
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// TestDeal: no more than are asked for run at a time, no seat and no node is given twice, all come in their order.
+// TestDeal checks that no more jobs run at a time than allowed, that no seat and no node is assigned twice, and that
+// all run in order.
 func TestDeal(t *testing.T) {
 	for _, c := range []struct {
 		wants    []int
 		parallel int
 		nodes    []string
-		took     time.Duration // each lasts a minute
+		took     time.Duration // each takes a minute
 	}{
 		{[]int{1, 1, 1, 1}, 1, nil, 4 * time.Minute},
 		{[]int{1, 1, 1, 1}, 3, nil, 2 * time.Minute},
@@ -36,7 +37,7 @@ func TestDeal(t *testing.T) {
 				seats[seat] = true
 				for _, n := range mine {
 					if nodes[n] {
-						t.Errorf("%+v: %s is given twice", c, n)
+						t.Errorf("%+v: %s is assigned twice", c, n)
 					}
 					nodes[n] = true
 				}
@@ -59,7 +60,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-// TestDealEnds: nothing begins after the end.
+// TestDealEnds checks that no job starts after the end.
 func TestDealEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
@@ -70,7 +71,7 @@ func TestDealEnds(t *testing.T) {
 			done++
 		})
 		if done != 2 {
-			t.Errorf("%d were done", done)
+			t.Errorf("%d ran", done)
 		}
 	})
 }

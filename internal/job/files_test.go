@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// odd has values that another reader, a shell or sbatch could take otherwise.
+// odd has values that another parser, a shell or sbatch could misinterpret.
 const odd = `name: "it's #1 $(touch x) a\\b"
 model: {path: "/models/a b", container: "reg:5000/sglang:1", precision: fp8}
 resources: {gpu_type: h100, gpus_per_node: 8, agg_nodes: 1, agg_workers: 1}
@@ -32,7 +32,7 @@ benchmark: {type: sa-bench, isl: 8, osl: 9, concurrencies: 1x4, req_rate: 2.5}
 extra_mount: ["/a b:/c"]
 `
 
-// TestConfig: the file in effect says what the job's own file does, also when it is read again on a node.
+// TestConfig checks that the effective file matches the job's own file, also when a node parses it again.
 func TestConfig(t *testing.T) {
 	first, _, err := spec.Parse("odd.yaml", []byte(odd))
 	if err != nil {
@@ -56,11 +56,11 @@ func TestConfig(t *testing.T) {
 		return said{j.Name, j.Model, j.Resources, j.Slurm, j.Backend, j.Benchmark, j.ExtraMount}
 	}
 	if !reflect.DeepEqual(of(first), of(again)) {
-		t.Errorf("%+v\nis read again as\n%+v", of(first), of(again))
+		t.Errorf("%+v\nis parsed again as\n%+v", of(first), of(again))
 	}
 }
 
-// TestScript: no value ends the job's file in the batch script, or is run.
+// TestScript checks that no value ends the job's file in the batch script or is executed.
 func TestScript(t *testing.T) {
 	j, _, err := spec.Parse("odd.yaml", []byte(odd))
 	if err != nil {
@@ -75,7 +75,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("no line %s in\n%s", line, text)
 		}
 	}
-	// What a shell makes of it, with the program that conducts one that shows what it gets.
+	// Run the script with a shell, with a program in place of stepscope that prints its input.
 	shown := strings.NewReplacer(`exec '/opt/my tools/stepscope'`, `printf '%s\n'`, ` - <<`, ` ; cat <<`, `exec >>"$dir/log.out" 2>&1`, `cd "$dir"`).Replace(text)
 	cmd := exec.Command("bash", "-c", shown)
 	cmd.Env = []string{"SLURM_JOB_ID=7", "PATH=/usr/bin:/bin"}
@@ -85,9 +85,9 @@ func TestScript(t *testing.T) {
 	}
 	want := "--dir=" + dir + "/7_1A_"
 	if !strings.Contains(string(out), want) || !strings.HasSuffix(string(out), job.Config(j)) || !strings.Contains(string(out), "--preamble="+p.Preamble) {
-		t.Errorf("a shell makes this of it, want %s:\n%s", want, out)
+		t.Errorf("a shell prints this, want %s:\n%s", want, out)
 	}
 	if left, _ := exec.Command("find", dir, "-name", "x").Output(); len(left) > 0 {
-		t.Errorf("something in it was run: %s", left)
+		t.Errorf("something in it was executed: %s", left)
 	}
 }

@@ -41,15 +41,15 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// place is where the jobs of a test run.
+// place is an environment in which jobs of a test run.
 type place struct {
 	t    *testing.T
 	c    *slurmtest.Cluster // nil: this machine
-	logs string             // on Slurm each node has a file system of its own there
+	logs string             // on Slurm each node has its own file system there
 	path string             // of programs, before all others
 }
 
-// ended is what became of a job.
+// ended is the outcome of a job.
 type ended struct {
 	state  *job.State
 	dir    string
@@ -76,7 +76,7 @@ func (w *watcher) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// apply runs a job file to its end; when all loads have begun, during is called with the job's id.
+// apply runs a job file to its end; during is called with the job's id when all loads have begun.
 func (p *place) apply(file string, during func(id string), flags ...string) *ended {
 	p.t.Helper()
 	bin, err := program()
@@ -134,7 +134,7 @@ func (p *place) jobs() []*job.State {
 	return all
 }
 
-// newest is the job that was not there before.
+// newest returns the job that did not exist before.
 func (p *place) newest(before []*job.State) *job.State {
 	for _, s := range p.jobs() {
 		if !slices.ContainsFunc(before, func(b *job.State) bool { return b.Dir == s.Dir }) {
@@ -165,7 +165,7 @@ func (p *place) clean(e *ended) {
 	p.t.Errorf("left behind: %q", left)
 }
 
-// tree are the files of a job, with what differs from job to job as stars.
+// tree lists the files of a job, with stars for the parts that vary.
 func (e *ended) tree(t *testing.T) string {
 	var out []string
 	runs := regexp.MustCompile(`^(runs/[a-z]+/)[^/]+`)
@@ -190,7 +190,7 @@ func (e *ended) tree(t *testing.T) string {
 	return strings.Join(slices.Compact(out), "\n")
 }
 
-// steps is how many steps the analysis of a role's window shows.
+// steps returns the number of steps in the analysis of a role's window.
 func (e *ended) steps(t *testing.T, role string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(e.dir, "analysis_"+role+".json"))
@@ -216,7 +216,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// standIn is a directory with a python3 of so many lines of shell.
+// standIn returns a directory with a python3 that is a shell script.
 func standIn(t *testing.T, lines string) string {
 	t.Helper()
 	bin, err := program()
@@ -231,7 +231,7 @@ func standIn(t *testing.T, lines string) string {
 	return dir
 }
 
-// nsys is the directory of a real one.
+// nsys returns the directory of a real nsys.
 func nsys(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("STEPSCOPE_NSYS"); path != "" {

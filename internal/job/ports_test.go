@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// TestReserve: what another program or job has is left to it, and told where it must not be.
+// TestReserve checks that ports of other programs and jobs are left alone, and reported if a worker needs one.
 func TestReserve(t *testing.T) {
 	j, _, err := spec.Parse("torch.yaml", []byte(read(t, "testdata/torch.yaml")))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestReserve(t *testing.T) {
 	third := plan()
 	defer third.Reserve()()
 	if third.Workers[0].Port != first.Workers[0].Port {
-		t.Errorf("port %d is not given again: %d", first.Workers[0].Port, third.Workers[0].Port)
+		t.Errorf("port %d is not assigned again: %d", first.Workers[0].Port, third.Workers[0].Port)
 	}
 	h, err := job.Prepare(t.TempDir(), "token", "", "", []int{third.Workers[0].Port, busy})
 	if err != nil || !slices.Equal(h.Busy, []int{busy}) {

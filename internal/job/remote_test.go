@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job"
 )
 
-// TestCancelInAllocation: who cancels a job that a process in an allocation conducts ends that process, and not the
-// allocation, which is the user's.
+// TestCancelInAllocation checks that canceling a job that a process runs in an allocation ends that process but not the
+// allocation, which belongs to the user.
 func TestCancelInAllocation(t *testing.T) {
 	bin, dir := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
@@ -40,7 +40,7 @@ func TestCancelInAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job.Ask(t.Context(), s); s.Stage != job.Loading {
-		t.Errorf("it runs, and is said to be %s", s.Stage)
+		t.Errorf("it runs, but its stage is %s", s.Stage)
 	}
 	s, err = job.Cancel(t.Context(), s, 10*time.Second, func(string) {})
 	if err != nil || !s.Stage.Ended() {
@@ -52,7 +52,7 @@ func TestCancelInAllocation(t *testing.T) {
 	}
 }
 
-// TestForget: a directory in which the job's own state is seen is no copy of a node.
+// TestForget checks that a directory with the job's own state is not removed as a node's copy.
 func TestForget(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := job.Prepare(dir, "word", "", "", nil); err != nil {

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestShow holds what a dry run shows: the complete example of srtctl's profiling document, with its two fragments laid
-// over it, and what else changes command lines.
+// TestShow checks the output of a dry run: the complete example of srtctl's profiling document, with its two fragments
+// and other changes that affect command lines.
 func TestShow(t *testing.T) {
 	example := read(t, "spec/testdata/torch.yaml")
 	over := func(fragment string) string {

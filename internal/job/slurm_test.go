@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/slurmtest"
 )
 
-// TestLocal runs the same files on this machine, where each worker has a port of its own.
+// TestLocal runs the same files on this machine, where each worker has its own port.
 func TestLocal(t *testing.T) {
 	torch := read(t, "testdata/torch.yaml")
 	for _, kind := range []string{"torch", "nsys"} {
@@ -26,7 +26,7 @@ func TestLocal(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what a worker has started ends with it", func(t *testing.T) {
+	t.Run("processes of a worker end with it", func(t *testing.T) {
 		p := &place{t: t, logs: t.TempDir()}
 		marker := filepath.Join(p.logs, "child")
 		p.path = standIn(t, "setsid sh -c 'echo $$ >"+marker+"; sleep 1000' >/dev/null 2>&1 & sleep 1; exit 3")
@@ -42,7 +42,7 @@ func TestLocal(t *testing.T) {
 			if try == 50 {
 				t.Fatalf("the child %s is still there", pid)
 			}
-			time.Sleep(100 * time.Millisecond) // who was killed is there until somebody asks how it ended
+			time.Sleep(100 * time.Millisecond) // a killed process exists until its parent waits for it
 		}
 	})
 	t.Run("interrupted", func(t *testing.T) {
@@ -88,28 +88,27 @@ sbatch_script.sh
 sglang_config.yaml
 state.json`
 
-// TestSlurm runs jobs on three nodes that share no directory but that of the programs: what they make comes home through
-// steps of the job.
+// TestSlurm runs jobs on three nodes that share only the directory of the programs: steps of the job fetch the results.
 func TestSlurm(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
 	c := slurmtest.Start(t, slurmtest.Options{Tmpfs: []string{logs}, TmpfsSize: map[int]string{2: "100m"}, Containers: true})
 	torch := read(t, "testdata/torch.yaml")
-	// long has a window that nobody lives to see.
+	// long has a window that does not end in time.
 	long := strings.NewReplacer("start_step: 10", "start_step: 20000", "stop_step: 30", "stop_step: 20020", "start_step: 0", "start_step: 5000", "stop_step: 20", "stop_step: 5020").Replace(torch)
 
 	sglang := read(t, "testdata/sglang.yaml")
 
 	on := func(t *testing.T) *place { return &place{t: t, c: c, logs: logs} }
-	t.Run("nothing is shared", func(t *testing.T) {
+	t.Run("no shared directory", func(t *testing.T) {
 		if said, err := c.Node(1).Command("touch", filepath.Join(logs, "mine")).CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, said)
 		}
 		if _, err := os.Stat(filepath.Join(logs, "mine")); err == nil {
-			t.Error("a file of node1 is seen here")
+			t.Error("a file of node1 is visible here")
 		}
 		if err := c.Node(2).Command("test", "-e", filepath.Join(logs, "mine")).Run(); err == nil {
-			t.Error("a file of node1 is seen on node2")
+			t.Error("a file of node1 is visible on node2")
 		}
 	})
 	t.Run("torch", func(t *testing.T) {
@@ -118,7 +117,7 @@ func TestSlurm(t *testing.T) {
 			t.Fatalf("status %d, %+v\n%s", e.status, e.state, e.out)
 		}
 		if got := e.tree(t); got != torchTree {
-			t.Errorf("the tree is\n%s", got)
+			t.Errorf("got this tree:\n%s", got)
 		}
 		if p, d := e.steps(t, "prefill"), e.steps(t, "decode"); p != 20 || d != 20 {
 			t.Errorf("%d steps of prefill, %d of decode; want 20 each", p, d)
@@ -127,7 +126,7 @@ func TestSlurm(t *testing.T) {
 			t.Errorf("runs kept: %q", e.state.Runs)
 		}
 		if left, _ := c.Node(2).Command("find", logs, "-type", "f").Output(); len(left) > 0 {
-			t.Errorf("node2 keeps files that came home: %s", left)
+			t.Errorf("node2 still has files that were fetched: %s", left)
 		}
 	})
 	t.Run("one worker over two nodes", func(t *testing.T) {
@@ -180,7 +179,7 @@ exec PROGRAM serve "$@"`)
 		during func(id string)
 		flags  []string
 		status int
-		says   string // in the failure
+		says   string // part of the failure
 		limit  time.Duration
 	}{
 		{"a bad flag", sglang, nil, nil, 10, "failed: exit status 2", 20 * time.Second},
@@ -189,7 +188,7 @@ exec PROGRAM serve "$@"`)
 			c.Node(2).Command("pkill", "-KILL", "-f", "stepscope serve").Run()
 		}, nil, 10, "decode_w0 on node2 failed", 40 * time.Second},
 		{"scancel", long, func(id string) { c.Command("scancel", id).Run() }, nil, 13, "", 60 * time.Second},
-		// The window comes seconds after the disk is full.
+		// The window ends seconds after the disk is full.
 		{"a full disk", strings.NewReplacer("start_step: 10", "start_step: 3000", "stop_step: 30", "stop_step: 3030").Replace(torch), func(id string) {
 			c.Node(2).Command("dd", "if=/dev/zero", "of="+logs+"/fill", "bs=1M").Run()
 		}, nil, 12, "no space left on device", 90 * time.Second},
@@ -213,7 +212,7 @@ exec PROGRAM serve "$@"`)
 				t.Fatalf("status %d, want %d and %q\n%s\n%s", e.status, f.status, f.says, e.out, load)
 			}
 			if _, err := os.Stat(filepath.Join(e.dir, "config.yaml")); err != nil {
-				t.Error("what was made is not kept:", err)
+				t.Error("the results are not kept:", err)
 			}
 		})
 		if f.name == "a full disk" {

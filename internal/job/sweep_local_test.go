@@ -29,7 +29,7 @@ profiling:
 sweep: {tokens: TOKENS}
 `
 
-// swept runs a sweep to its end, and gives what it left and printed; during is called when the first load has begun.
+// swept runs a sweep to its end and returns its results and output; during is called when the first load has begun.
 func swept(t *testing.T, command func(name string, args ...string) *exec.Cmd, logs, tokens, stop string, during func(*exec.Cmd), flags ...string) (s *job.Sweep, status int, stdout, stderr string) {
 	t.Helper()
 	bin, err := program()
@@ -64,8 +64,8 @@ func swept(t *testing.T, command func(name string, args ...string) *exec.Cmd, lo
 	return s, cmd.ProcessState.ExitCode(), out.String(), w.all.String()
 }
 
-// TestSweepHere: jobs of a sweep run side by side on this machine, one that fails does not end the others, and one table
-// compares them.
+// TestSweepHere checks that the jobs of a sweep run side by side on this machine, that a failure does not end the
+// others, and that one table compares them.
 func TestSweepHere(t *testing.T) {
 	logs := t.TempDir()
 	s, status, stdout, stderr := swept(t, exec.Command, logs, "[4096, 64, 8192]", "12", nil, "--on=local", "--parallel=2", "--json")
@@ -97,7 +97,7 @@ func TestSweepHere(t *testing.T) {
 	}
 }
 
-// TestSweepInterrupted: Ctrl-C, or a lost SSH session, ends all that run, and the others do not begin.
+// TestSweepInterrupted checks that Ctrl-C, or a lost SSH session, ends all running jobs and starts no others.
 func TestSweepInterrupted(t *testing.T) {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		s, status, _, stderr := swept(t, exec.Command, t.TempDir(), "[4096, 8192, 16384]", "20000", func(cmd *exec.Cmd) { cmd.Process.Signal(sig) }, "--on=local", "--parallel=2")

@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/slurmtest"
 )
 
-// outcomes are what became of the jobs of a sweep whose second fails.
+// outcomes checks the results of a sweep whose second job fails.
 func outcomes(t *testing.T, s *job.Sweep, said string) {
 	t.Helper()
 	for i, v := range s.Jobs {
@@ -34,8 +34,8 @@ func outcomes(t *testing.T, s *job.Sweep, said string) {
 	}
 }
 
-// TestSlurmSweep: the jobs of a sweep run side by side as jobs of Slurm, on nodes that share no directory, in an
-// allocation, and as an array.
+// TestSlurmSweep checks that the jobs of a sweep run side by side as Slurm jobs, on nodes that share no directory, in
+// an allocation, and as an array.
 func TestSlurmSweep(t *testing.T) {
 	t.Parallel()
 	own, shared := t.TempDir(), t.TempDir()
@@ -95,7 +95,7 @@ func TestSlurmSweep(t *testing.T) {
 			t.Errorf("status %d, %+v\n%s", status, s.Jobs, stderr)
 		}
 		if _, err := os.Stat(filepath.Join(s.Dir, s.Jobs[0].Name, "log.out")); err != nil {
-			t.Error("what there was is not here:", err)
+			t.Error("the partial results are missing:", err)
 		}
 		c.Wait(s.Jobs[0].Job, time.Minute) // Slurm notices the end of a script a moment after it
 		if left, _ := c.Command("squeue", "--noheader").Output(); len(left) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// TestReadSweep: what jobs have left in their directories counts, a figure that is not there is not known, and what was
-// known of a job that left nothing stays.
+// TestReadSweep checks that results are read from the directories of the jobs, that missing figures are unknown, and
+// that the known state of a job without files is kept.
 func TestReadSweep(t *testing.T) {
 	s, err := ReadSweep("testdata/sweep")
 	if err != nil {
@@ -53,7 +53,7 @@ func TestReadSweep(t *testing.T) {
 	}
 }
 
-// TestSweepStatus: what is missing is no failure.
+// TestSweepStatus checks that missing results are not a failure.
 func TestSweepStatus(t *testing.T) {
 	for _, c := range [][]int{{0}, {3, 0, 3}, {11, 3, 11, 12}, {13, 0, 0, 13}} {
 		s := &Sweep{}
@@ -66,7 +66,7 @@ func TestSweepStatus(t *testing.T) {
 	}
 }
 
-// TestArray: a task for each job, if all ask for the same.
+// TestArray checks that an array has one task per job if all jobs have the same directives.
 func TestArray(t *testing.T) {
 	text, err := os.ReadFile("testdata/torch.yaml")
 	if err != nil {

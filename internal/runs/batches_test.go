@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/gate"
 )
 
-// TestBatches: each batch is on disk and in the manifest when AddBatch returns, and
-// a file that was cut is read as far as it is whole.
+// TestBatches: each batch is on disk and in the manifest when AddBatch returns; a truncated file is read up to its last
+// whole record.
 func TestBatches(t *testing.T) {
 	root := t.TempDir()
 	r, err := Create(root, About{Kind: "bench", Tool: "bench one-batch"}, 0)
@@ -21,7 +21,7 @@ func TestBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.Batches(); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("none yet: %v", err)
+		t.Errorf("no batches yet: %v", err)
 	}
 	want := []bench.Batch{
 		{BatchSize: 2, InputLen: 8, OutputLen: 3, Figures: []bench.BatchFigure{{Metric: "decode_latency", Unit: bench.NS, Value: 5, Samples: []float64{4, 6}}}, Row: json.RawMessage(`{"a":1}`)},
@@ -45,7 +45,7 @@ func TestBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.AddBatch(&want[0]); err == nil {
-		t.Error("a run that has ended got a batch")
+		t.Error("a finished run accepted a batch")
 	}
 	st, err := os.Stat(r.Path(BatchesFile))
 	if err != nil || r.Files(KindBatches)[0].Size != st.Size() {
@@ -65,7 +65,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// FuzzBatches: what can be read can be compared, and written again.
+// FuzzBatches: anything readable can be compared, and written again.
 func FuzzBatches(f *testing.F) {
 	f.Add([]byte(`{"batch_size":1,"figures":[{"metric":"prefill_latency","unit":"ns","value":1,"samples":[1,2,3]}],"row":{}}` + "\n"))
 	f.Add([]byte(`{"figures":[{"metric":"a","value":-1e300},{"metric":"a","value":0}]}` + "\n{}\n"))

@@ -17,8 +17,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// A crash is a real one: the test runs itself again as a process that writes a
-// run and kills itself at a step.
+// The crashes are real: the test runs itself again as a process that writes a run and kills itself at a given step.
 
 const crashAt, crashIn = "STORE_TEST_CRASH_AT", "STORE_TEST_CRASH_IN"
 
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntil writes a run, and is killed after the named step.
+// writeUntil writes a run and is killed after the named step.
 func writeUntil(last, root string) {
 	step := func(name string, err error) {
 		if err != nil {
@@ -71,8 +70,8 @@ func TestCrash(t *testing.T) {
 	for _, c := range []struct {
 		step    string
 		status  Status
-		records int    // -1: there are none to read
-		end     error  // of reading them
+		records int    // -1: there are none
+		end     error  // from reading them
 		files   string // on disk; "?": not in the manifest
 	}{
 		{"create", Broken, -1, os.ErrNotExist, ""},
@@ -100,7 +99,7 @@ func TestCrash(t *testing.T) {
 			list, err := List(root)
 			check(t, err)
 			if len(list) != 1 || list[0].Status != c.status || list[0].Model != "m" {
-				t.Fatalf("the list is %+v, want one run that is %s", list, c.status)
+				t.Fatalf("the list is %+v, want one run with status %s", list, c.status)
 			}
 			r := mustOpen(t, root, list[0].ID)
 			n, end := 0, error(nil)
@@ -139,8 +138,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// What a process leaves that dies while it makes or removes a run is no run,
-// and goes when the next one begins.
+// The leftovers of a process that dies while creating or removing a run are not a run, and are removed when the next
+// one begins.
 func TestSweep(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{".new-20251122-132233-bench-0001", ".new-20251122-132233-bench-0002", ".rm-20251122-132233-bench-0003-00000000"} {
@@ -157,9 +156,9 @@ func TestSweep(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	// The second may be one that is just being made.
+	// The second may belong to a run that is being created.
 	if want := ".new-20251122-132233-bench-0002 " + r.ID(); strings.Join(names, " ") != want {
-		t.Errorf("there are %q, want %s", names, want)
+		t.Errorf("left %q, want %s", names, want)
 	}
 }
 
@@ -167,23 +166,23 @@ func TestRemove(t *testing.T) {
 	root := t.TempDir()
 	r := mustCreate(t, root)
 	if err := Remove(r.Dir(), false); !errors.Is(err, ErrRunning) {
-		t.Errorf("a run that is written: %v", err)
+		t.Errorf("a run being written: %v", err)
 	}
 	check(t, Remove(r.Dir(), true))
 	if err := r.Finish(Complete, nil); err == nil || r.Status() != Broken {
-		t.Errorf("a run that is gone finished: %v, %s", err, r.Status())
+		t.Errorf("a removed run finished: %v, %s", err, r.Status())
 	}
 
 	notes := filepath.Join(root, "notes")
 	check(t, os.Mkdir(notes, 0o777))
 	if err := Remove(notes, true); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a directory that is no run: %v", err)
+		t.Errorf("a directory that is not a run: %v", err)
 	}
 	damaged := mustCreate(t, root)
 	check(t, damaged.Finish(Complete, nil))
 	check(t, os.WriteFile(damaged.Path(manifestFile), []byte("{"), 0o666))
 	check(t, Remove(damaged.Dir(), false))
 	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
-		t.Errorf("%v %v, want the notes alone", entries, err)
+		t.Errorf("%v %v, want only the notes", entries, err)
 	}
 }

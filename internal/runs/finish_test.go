@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// TestFinishEmpty: a run that did not complete and has nothing is gone.
+// TestFinishEmpty: a run that did not complete and has no content is removed.
 func TestFinishEmpty(t *testing.T) {
 	args := func(r *Run) error {
 		return r.WriteJSON(File{Path: "server_args.json", Kind: KindServerArgs, Format: "json"}, map[string]int{"tp_size": 1})
@@ -30,7 +30,7 @@ func TestFinishEmpty(t *testing.T) {
 			r := mustCreate(t, root)
 			check(t, c.fill(r))
 			check(t, r.Finish(c.status, errors.New("why")))
-			check(t, r.Finish(Failed, nil)) // a deferred one
+			check(t, r.Finish(Failed, nil)) // deferred
 			if list, err := List(root); err != nil || len(list) == 1 != c.kept {
 				t.Errorf("runs %+v, %v", list, err)
 			}

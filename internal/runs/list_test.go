@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// runsIn makes n finished runs, a second apart, and gives their ids, newest first.
+// runsIn makes n finished runs, a second apart, and returns their ids, newest first.
 func runsIn(t *testing.T, root string, n int) (ids []string) {
 	t.Helper()
 	clock := time.Date(2025, 11, 22, 13, 22, 33, 5e8, time.UTC)
@@ -41,13 +41,13 @@ func listed(t *testing.T, root string) (ids []string) {
 func TestList(t *testing.T) {
 	root := t.TempDir()
 	if list, err := List(filepath.Join(root, "none")); err != nil || len(list) > 0 {
-		t.Errorf("where there is no directory: %v %v", list, err)
+		t.Errorf("without a directory: %v %v", list, err)
 	}
 	ids := runsIn(t, root, 4)
 	list, err := List(root)
 	check(t, err)
 	if got := listed(t, root); !slices.Equal(got, ids) {
-		t.Errorf("listed are %q, want %q", got, ids)
+		t.Errorf("listed %q, want %q", got, ids)
 	}
 	e := list[0]
 	size := stat(t, filepath.Join(root, e.ID, manifestFile)).Size() + stat(t, filepath.Join(root, e.ID, "summary.json")).Size()
@@ -57,8 +57,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The list follows the directories; the index that older versions kept is left
-// alone, whatever it says.
+// The list follows the directories; the index written by older versions is ignored and left unchanged.
 func TestListFollows(t *testing.T) {
 	root := t.TempDir()
 	ids := runsIn(t, root, 3)
@@ -79,7 +78,7 @@ func TestListFollows(t *testing.T) {
 	want := []string{running.ID(), "my-baseline", ids[2]}
 	for range 2 {
 		if got := listed(t, root); !slices.Equal(got, want) {
-			t.Errorf("listed are %q, want %q", got, want)
+			t.Errorf("listed %q, want %q", got, want)
 		}
 	}
 	before, _ := List(root)
@@ -96,8 +95,7 @@ func TestListFollows(t *testing.T) {
 	}
 }
 
-// Runs come and go while others list: no run that is there the whole time is
-// ever missing.
+// Runs are added and removed while others list: a run that exists throughout is never missing.
 func TestListAtOnce(t *testing.T) {
 	root := t.TempDir()
 	ids := runsIn(t, root, 5)
@@ -141,7 +139,7 @@ func TestListAtOnce(t *testing.T) {
 	close(done)
 	readers.Wait()
 	if got := listed(t, root); !slices.Equal(got, ids) {
-		t.Errorf("listed are %q, want %q", got, ids)
+		t.Errorf("listed %q, want %q", got, ids)
 	}
 }
 
@@ -161,7 +159,7 @@ func TestOpen(t *testing.T) {
 		{"beef", "20251124-090000-bench-beef", ""},
 		{"profile-a1b2", "20251123-090000-profile-a1b2", ""},
 		{"base", "baseline", ""},
-		{"last", "baseline", ""}, // by the time in its manifest
+		{"last", "baseline", ""}, // by the creation time in its manifest
 		{filepath.Join(root, "baseline"), "baseline", ""},
 		{filepath.Join(root, "baseline") + "/", "baseline", ""},
 		{"20251122", "", `"20251122" could be any of 20251122-132233-bench-a1b2, 20251122-132233-bench-c3d4`},
@@ -186,16 +184,16 @@ func TestOpen(t *testing.T) {
 	_, err := Open(t.TempDir(), "last")
 	wantError(t, err, "no such run: there are none yet in ")
 	if !errors.Is(err, ErrNotFound) {
-		t.Error("that is not ErrNotFound")
+		t.Error("not ErrNotFound")
 	}
-	// A directory here, beside none of that name in the root.
+	// A directory here without a run of that name in the root.
 	t.Chdir(root)
 	if r, err := Open(elsewhere, "baseline"); err != nil || r.Dir() != filepath.Join(root, "baseline") {
 		t.Errorf("%+v %v", r, err)
 	}
 }
 
-// A run on another disk, with a link in its place.
+// A run on another disk, linked from the root.
 func TestLinkedRun(t *testing.T) {
 	root, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
 	ids := runsIn(t, root, 1)
@@ -206,7 +204,7 @@ func TestLinkedRun(t *testing.T) {
 	list, err := List(root)
 	check(t, err)
 	if len(list) != 1 || list[0].ID != ids[0] || list[0].Size < stat(t, filepath.Join(other, manifestFile)).Size() {
-		t.Errorf("listed is %+v", list)
+		t.Errorf("listed %+v", list)
 	}
 	found, err := mustOpen(t, root, ids[0]).OnDisk()
 	if err != nil || len(found) != 1 || found[0].Missing || found[0].Unlisted {

@@ -46,8 +46,8 @@ func TestParseManifest(t *testing.T) {
 	}
 }
 
-// TestInside: a file of a run that is a link to one elsewhere is told, a link within the run and a missing file are not, and
-// the run's directory itself may be a link.
+// TestInside: a file that links outside the run is reported; a link within the run and a missing file are not, and the
+// run's directory may itself be a link.
 func TestInside(t *testing.T) {
 	root := t.TempDir()
 	r := mustCreate(t, root)
@@ -71,7 +71,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// FuzzManifest: what parses writes back equal, and names no file outside.
+// FuzzManifest: a parsed manifest writes back equal, and names no file outside the run.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(`{"format":1,"status":"running","created":"2025-11-22T13:22:33+01:00","files":[{"path":"a/../b"}]}`))
@@ -101,7 +101,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// A manifest that cannot be read hides no run and no file.
+// An unreadable manifest hides neither the run nor its files.
 func TestDamagedManifest(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty, as after a crash of the machine", "", "unexpected end of JSON input"},

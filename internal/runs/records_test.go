@@ -25,7 +25,7 @@ func sample(i, chunks int) *bench.Record {
 	}
 	at := int64(i) * 1e9
 	for k := range chunks {
-		at += 20e6 + int64(i*7919+k*104729)%977_003 // some jitter, the same each time
+		at += 20e6 + int64(i*7919+k*104729)%977_003 // deterministic jitter
 		r.Chunks = append(r.Chunks, bench.Chunk{At: at, Tokens: 1, Text: true, Merged: k%50 == 0})
 	}
 	return r
@@ -71,12 +71,12 @@ func TestRecords(t *testing.T) {
 			t.Errorf("the manifest says %+v", f)
 		}
 		for range back.Records() {
-			break // nothing is read on, and nothing leaks
+			break // reading stops, and nothing leaks
 		}
 	}
 }
 
-// Finish ends records that are still being written, as after Ctrl-C.
+// Finish closes records that are still being written, as after Ctrl-C.
 func TestFinishClosesRecords(t *testing.T) {
 	root := t.TempDir()
 	r := mustCreate(t, root)
@@ -89,7 +89,7 @@ func TestFinishClosesRecords(t *testing.T) {
 			}
 		})
 	}
-	for { // until some are there
+	for { // until some are written
 		if _, err := os.Stat(r.Path(RecordsFile + partSuffix)); err == nil && w.Flush() == nil && w.size() > 0 {
 			break
 		}
@@ -111,7 +111,7 @@ func (w *RecordWriter) size() int64 {
 	return w.whole
 }
 
-// fullDisk takes so many bytes; the write that goes beyond is short, as the kernel's is.
+// fullDisk accepts a number of bytes; the write that exceeds it is short, as the kernel's is.
 type fullDisk struct {
 	bytes.Buffer
 	space int
@@ -129,7 +129,7 @@ func (d *fullDisk) Truncate(size int64) error { d.Buffer.Truncate(int(size)); re
 func (d *fullDisk) Sync() error               { return nil }
 func (d *fullDisk) Close() error              { return nil }
 
-// On a full disk there are the frames before it, whole, and each call says it.
+// On a full disk the frames before the failure are whole, and each call reports the error.
 func TestFullDisk(t *testing.T) {
 	for _, space := range []int{0, 1, 100, 1000, 1250, 1500, 3000} {
 		disk := &fullDisk{space: space}
@@ -163,7 +163,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The same in a run: the records have no place in the manifest, but can be read.
+// The same in a run: the records are not in the manifest, but can be read.
 func TestFullDiskInRun(t *testing.T) {
 	root := t.TempDir()
 	r := mustCreate(t, root)
@@ -192,7 +192,7 @@ func TestFullDiskInRun(t *testing.T) {
 	wantError(t, errors.New(back.Manifest().Error), "write records: no space left on device")
 }
 
-// shortFile writes half of what it is given.
+// shortFile writes half of its input.
 type shortFile struct{ recordFile }
 
 func (f shortFile) Write(p []byte) (int, error) {
@@ -200,8 +200,7 @@ func (f shortFile) Write(p []byte) (int, error) {
 	return n, syscall.ENOSPC
 }
 
-// A file that ends anywhere gives the records before that, and says so; one
-// that is damaged gives no wrong record.
+// A file truncated anywhere gives the records before that and an error; a damaged one gives no wrong record.
 func TestDamagedRecords(t *testing.T) {
 	var whole bytes.Buffer
 	w := newRecordWriter(&fullDisk{space: 1 << 30}, time.Now)
@@ -246,13 +245,12 @@ func TestDamagedRecords(t *testing.T) {
 		if n, err := read(text); err == nil && n == 30 {
 			t.Logf("byte %d does not matter", at)
 		} else if err == nil {
-			t.Errorf("byte %d is wrong: %d records and no error", at, n)
+			t.Errorf("byte %d damaged: %d records and no error", at, n)
 		}
 	}
 }
 
-// FuzzRecords: whatever a file holds, reading it ends, and with an error or with
-// lines of JSON.
+// FuzzRecords: reading any file ends, with an error or with lines of JSON.
 func FuzzRecords(f *testing.F) {
 	zw, err := zstd.NewWriter(nil)
 	if err != nil {
@@ -265,7 +263,7 @@ func FuzzRecords(f *testing.F) {
 		var end error
 		for rec, err := range readRecords(bytes.NewReader(text)) {
 			if end != nil {
-				t.Fatalf("after the error %v comes more", end)
+				t.Fatalf("more records after the error %v", end)
 			}
 			if (rec == nil) != (err != nil) {
 				t.Fatalf("record %v, error %v", rec, err)
@@ -284,7 +282,7 @@ func TestBounded(t *testing.T) {
 	w, err := r.WriteRecords()
 	check(t, err)
 	rec := sample(1, 1000)
-	const n = 1500 // each 30 KB, as text and as a value
+	const n = 1500 // 30 KB each, as text and as a value
 	var peak uint64
 	look := func(i int) {
 		if i%500 == 0 {

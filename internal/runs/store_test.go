@@ -45,17 +45,17 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// wantError holds an error to what it says.
+// wantError checks the text of an error.
 func wantError(t testing.TB, err error, text string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("error %v, want one that says %q", err, text)
+		t.Errorf("error %v, want one containing %q", err, text)
 	} else if strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %q has more than one line", err)
 	}
 }
 
-// The life of a run: what is written is what is read.
+// The life of a run: it reads back as written.
 func TestRun(t *testing.T) {
 	root, out := filepath.Join(t.TempDir(), "data", "runs"), t.TempDir()
 	trace0 := filepath.Join(out, "1763-TP-0.trace.json.gz")
@@ -63,7 +63,7 @@ func TestRun(t *testing.T) {
 
 	r := mustCreate(t, root)
 	if got := mustOpen(t, root, r.ID()).Status(); got != Running {
-		t.Errorf("while it is written it is %s", got)
+		t.Errorf("its status while being written is %s", got)
 	}
 	check(t, r.WriteJSON(File{Path: "summary.json", Kind: KindSummary}, map[string]any{"completed": 10}))
 	check(t, r.AddFile(File{
@@ -86,17 +86,17 @@ func TestRun(t *testing.T) {
 		t.Errorf("read back\n%s\nwant\n%s", b, a)
 	}
 	if back.Status() != Complete || got.Error != "" || got.Ended.Before(got.Created) {
-		t.Errorf("it ended %s %q at %v", back.Status(), got.Error, got.Ended)
+		t.Errorf("ended %s %q at %v", back.Status(), got.Error, got.Ended)
 	}
 	if logs := back.Files(KindLog); len(logs) != 1 || logs[0].Size != 14 {
-		t.Errorf("logs %+v, want one of its size in the end", logs)
+		t.Errorf("logs %+v, want one of its final size", logs)
 	}
 	tr := back.Files(KindTrace, KindMerged)
 	if len(tr) != 1 || trace.Rank(*tr[0].Rank).String() != "TP00-DP01" || tr[0].Size != 6 {
 		t.Errorf("traces %+v", tr)
 	}
 	if a, b := stat(t, trace0), stat(t, back.Path(tr[0].Path)); !os.SameFile(a, b) {
-		t.Error("the trace was copied, though a link would do")
+		t.Error("the trace was copied instead of linked")
 	}
 	var summary struct{ Completed int }
 	check(t, back.ReadJSON(KindSummary, &summary))
@@ -104,7 +104,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("summary %+v", summary)
 	}
 	if err := back.ReadJSON(KindServerArgs, &summary); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if at, kind, ok := parseID(r.ID()); !ok || kind != "bench" || got.Created.Sub(at).Abs() > time.Second {
 		t.Errorf("id %s: %v %s %v", r.ID(), at, kind, ok)
@@ -123,8 +123,7 @@ func stat(t *testing.T, name string) fs.FileInfo {
 	return st
 }
 
-// Evidence is written once; what is derived of it may come and go, in runs that
-// have ended too.
+// Evidence is written once; derived files may come and go, also in finished runs.
 func TestOnce(t *testing.T) {
 	root := t.TempDir()
 	other := filepath.Join(t.TempDir(), "other")
@@ -147,7 +146,7 @@ func TestOnce(t *testing.T) {
 		io.WriteString(w, "half")
 		return failed
 	}); !errors.Is(err, failed) {
-		t.Errorf("%v, want what failed", err)
+		t.Errorf("%v, want the failure", err)
 	}
 	check(t, r.Finish(Complete, nil))
 
@@ -175,7 +174,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Several processes may add derived files to a run that has ended.
+// Several processes may add derived files to a finished run.
 func TestDerivedAtOnce(t *testing.T) {
 	root := t.TempDir()
 	r := mustCreate(t, root)
@@ -196,7 +195,7 @@ func TestDerivedAtOnce(t *testing.T) {
 	}
 }
 
-// Only what is a file and stays in the directory becomes part of a run.
+// Only files inside the run directory become part of a run.
 func TestAddFileRefuses(t *testing.T) {
 	r, out := mustCreate(t, t.TempDir()), t.TempDir()
 	file := filepath.Join(out, "file")
@@ -225,7 +224,7 @@ func TestAddFileRefuses(t *testing.T) {
 	}
 }
 
-// A symbolic link is followed once; a trace lying on another file system is copied.
+// A symbolic link is followed once; a trace on another file system is copied.
 func TestAddFileLinks(t *testing.T) {
 	r, out := mustCreate(t, t.TempDir()), t.TempDir()
 	check(t, os.WriteFile(filepath.Join(out, "real"), []byte("events"), 0o666))
@@ -243,7 +242,7 @@ func TestAddFileLinks(t *testing.T) {
 	}
 }
 
-// What would fail after the load fails before it.
+// Create fails early for errors that would otherwise follow the load.
 func TestCreateRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(file, nil, 0o666))
@@ -279,7 +278,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// Ids are unique and sort by time however many runs begin in one second.
+// Ids are unique and sort by time, however many runs begin in one second.
 func TestIDs(t *testing.T) {
 	root := t.TempDir()
 	clock := time.Date(2025, 11, 22, 14, 22, 33, 0, time.FixedZone("", 3600))
@@ -350,7 +349,7 @@ func TestRedact(t *testing.T) {
 		{"--base-url=http://host:1/a@b", "--base-url=http://host:1/a@b"},
 	} {
 		if got := strings.Join(redact(strings.Split(c.in, " ")), " "); got != c.want {
-			t.Errorf("%s is kept as %s, want %s", c.in, got, c.want)
+			t.Errorf("%s is stored as %s, want %s", c.in, got, c.want)
 		}
 	}
 }

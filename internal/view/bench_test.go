@@ -17,13 +17,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// told is a text that a script in the page gives.
+// told returns the text that a script in the page returns.
 func told(tab *browsertest.Tab, script string) string {
 	return tab.Eval("(() => {"+script+"})()", true)
 }
 
-// clickAt clicks on a canvas where a moment of the run, in ms, is, and at a height in CSS pixels. The run of loadtest lasts
-// 401 ms, in bins of 1 ms; plots of it begin 64 pixels from the left and end 8 from the right.
+// clickAt clicks on a canvas at a moment of the run, in ms, and at a height in CSS pixels. The run of loadtest lasts
+// 401 ms, in bins of 1 ms; its plots begin 64 pixels from the left and end 8 from the right.
 func clickAt(tab *browsertest.Tab, label string, at, y float64) {
 	told(tab, fmt.Sprintf(`
 		const c = document.querySelector('canvas[aria-label="%s"]'), box = c.getBoundingClientRect();
@@ -31,8 +31,8 @@ func clickAt(tab *browsertest.Tab, label string, at, y float64) {
 		for (const [type, Kind] of [["pointerdown", PointerEvent], ["pointerup", PointerEvent], ["click", MouseEvent]]) c.dispatchEvent(new Kind(type, at));`, label, at, y))
 }
 
-// TestBenchmark: from a dot, a bar and a step to who was in it and what was waited for; an address has all of it; two runs
-// are compared; names are text, whatever they are.
+// TestBenchmark: dots, bars and steps lead to their requests and waits; the address holds the state; two runs can be
+// compared; hostile names stay text.
 func TestBenchmark(t *testing.T) {
 	root := t.TempDir()
 	before := loadtest.Keep(t, root, loadtest.Sample(), false)
@@ -63,20 +63,20 @@ func TestBenchmark(t *testing.T) {
 	}
 	tab.Show(url + "/#tab=bench")
 	ready(t, tab)
-	if got := told(tab, `return [...document.querySelectorAll(".card b")].map((b) => b.textContent).join()`); got != "3.57/s,21.4/s,29.0 ms,n/a,n/a,n/a" { // what the window touched is in none
+	if got := told(tab, `return [...document.querySelectorAll(".card b")].map((b) => b.textContent).join()`); got != "3.57/s,21.4/s,29.0 ms,n/a,n/a,n/a" { // figures that the window affected are missing
 		t.Errorf("the cards: %s", got)
 	}
 	if got := told(tab, `return [...document.querySelectorAll("canvas")].filter((c) => c.dataset.drawn === "1").length + " " + document.querySelectorAll(".run canvas").length`); got != "6 6" {
-		t.Errorf("drawn and there: %s", got)
+		t.Errorf("drawn and present: %s", got)
 	}
 
 	clickAt(tab, "Requests as bars over time", 60, 6+9*1.5) // the second of three rows: b
 	if got := panel(); at()["req"] != "1" || !strings.Contains(got, "Request 1 × b TTFT 29.0 ms queue 10.0 msprefill 18.0 msreply 1.00 ms") ||
-		!strings.Contains(got, "In the same steps 0×2") || !strings.Contains(got, "steps: 3 of steps 1–3 see them in the timeline") {
+		!strings.Contains(got, "Requests in the same steps 0×2") || !strings.Contains(got, "steps: 3 of steps 1–3 show in the timeline") {
 		t.Errorf("%v: %s", at(), got)
 	}
 	link := told(tab, `return document.querySelector(".panel a").getAttribute("href")`)
-	// Its steps from 12 to 110 ms; the capture begins where the epoch does.
+	// Its steps from 12 to 110 ms; the capture begins at the epoch.
 	if !strings.HasPrefix(link, "#tab=timeline&c="+run.ID()+"&") || !strings.Contains(link, "&t0=1763750000007") || !strings.Contains(link, "&t1=1763750000114") {
 		t.Errorf("the timeline is at %s", link)
 	}
@@ -85,18 +85,18 @@ func TestBenchmark(t *testing.T) {
 		t.Errorf("%v: %s", at(), got)
 	}
 	clickAt(tab, "Recorded steps over time", 105, 6+9) // the fourth step
-	if got := panel(); at()["pass"] != "3" || at()["req"] != "" || !strings.Contains(got, "step[DECODE bs=2]") || !strings.Contains(got, "Requests in it 0 1") {
+	if got := panel(); at()["pass"] != "3" || at()["req"] != "" || !strings.Contains(got, "step[DECODE bs=2]") || !strings.Contains(got, "Requests in this step 0 1") {
 		t.Errorf("%v: %s", at(), got)
 	}
 	told(tab, `dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}))`)
 	if got := panel(); got != "" {
 		t.Errorf("Escape leaves %s", got)
 	}
-	// The dot of d's first token: 50 ms, sent at 300. Which height that is only the plot knows: the column is tried.
+	// The dot of d's first token: 50 ms, sent at 300. Only the plot knows its height, so the column is tried.
 	for y := 10.0; y < 190 && at()["req"] == ""; y += 6 {
-		clickAt(tab, "Latency of requests by the time of sending", 300, y)
+		clickAt(tab, "Latency of requests by send time", 300, y)
 	}
-	if got := panel(); at()["req"] != "3" || !strings.Contains(got, evil) || !strings.Contains(got, "served outside of the captured window") {
+	if got := panel(); at()["req"] != "3" || !strings.Contains(got, evil) || !strings.Contains(got, "served outside the captured window") {
 		t.Errorf("%v: %s", at(), got)
 	}
 	told(tab, `dispatchEvent(new KeyboardEvent("keydown", {key: "j"}))`)
@@ -107,15 +107,15 @@ func TestBenchmark(t *testing.T) {
 		t.Errorf("a name became %s elements", got)
 	}
 
-	// All that is seen is in the address.
+	// The address holds everything visible.
 	told(tab, `dispatchEvent(new KeyboardEvent("keydown", {key: "c"}))`)
 	ready(t, tab)
-	tab.Wait(`location.hash.includes("b0=0&b1=212000000")`) // the window, from 0 to 200 ms, and a little room
+	tab.Wait(`location.hash.includes("b0=0&b1=212000000")`) // the window from 0 to 200 ms, with a margin
 	told(tab, `dispatchEvent(new KeyboardEvent("keydown", {key: "k"}))`)
-	settled := func() string { // plots to the pixel, and texts; corners of boxes are drawn as the browser's tiles fall
+	settled := func() string { // plots to the pixel, and texts; rounded corners depend on the browser's tiles
 
 		ready(t, tab)
-		tab.Eval(`new Promise((done) => setTimeout(done, 300))`, false) // finer bins come when the window has rested
+		tab.Eval(`new Promise((done) => setTimeout(done, 300))`, false) // finer bins arrive once the window rests
 		ready(t, tab)
 		return told(tab, `return [...document.querySelectorAll("canvas")].map((c) => c.toDataURL()).join() + document.body.innerText`)
 	}
@@ -124,7 +124,7 @@ func TestBenchmark(t *testing.T) {
 	tab.Wait(`location.href === "about:blank"`)
 	tab.Show(address)
 	if again := settled(); again != first {
-		t.Errorf("%s shows something else when it is opened again", address)
+		t.Errorf("%s differs when opened again", address)
 	}
 
 	tab.Show("about:blank")
@@ -146,7 +146,7 @@ func TestBenchmark(t *testing.T) {
 	ready(t, tab)
 }
 
-// TestBenchmarks: without a run there is the list of those that there are, or how to make one.
+// TestBenchmarks: without a run there is the list of runs, or instructions to create one.
 func TestBenchmarks(t *testing.T) {
 	root := t.TempDir()
 	url := serve(t, Options{Root: root, Say: &progress.Console{W: io.Discard}})

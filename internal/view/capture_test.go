@@ -10,13 +10,13 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// held notes that a hand-over was closed.
+// held records that a hand-over was closed.
 type held func()
 
 func (held) Handler(context.Context) (http.Handler, error) { return http.NotFoundHandler(), nil }
 func (h held) Close()                                      { h() }
 
-// TestCaptures: what was given stays; of what was opened the oldest is let go, with what it holds, and all at the end.
+// TestCaptures: given captures stay; the oldest opened one is released with its resources, and all of them at the end.
 func TestCaptures(t *testing.T) {
 	var closed []string
 	capture := func(id string) *Capture {
@@ -35,7 +35,7 @@ func TestCaptures(t *testing.T) {
 		get(strconv.Itoa(i))
 	}
 	if get("0") != first || closed != nil {
-		t.Errorf("closed are %q, before there are too many", closed)
+		t.Errorf("closed %q, before there are too many", closed)
 	}
 	get("more") // "1" is the one that was used the longest ago
 	if get("given"); !slices.Equal(closed, []string{"1"}) {
@@ -43,11 +43,11 @@ func TestCaptures(t *testing.T) {
 	}
 	s.close()
 	if slices.Sort(closed); !slices.Equal(closed, []string{"0", "1", "2", "given", "more"}) {
-		t.Errorf("at the end closed are %q", closed)
+		t.Errorf("closed at the end: %q", closed)
 	}
 }
 
-// TestOvertaken: what is wanted no more when it comes, an answer or a failure, changes nothing of what is shown.
+// TestOvertaken: an outdated answer or failure does not change the view.
 func TestOvertaken(t *testing.T) {
 	asked, goOn := make(chan struct{}, 8), make(chan struct{})
 	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}, Open: func(_ context.Context, id string) (*Capture, error) {
@@ -64,6 +64,6 @@ func TestOvertaken(t *testing.T) {
 	tab.Wait(`performance.getEntriesByType("resource").some((e) => e.name.includes("open=slow") && e.responseEnd > 0)`)
 	tab.Wait(`document.documentElement.dataset.ready === "1"`)
 	if got := tab.Eval(`String(document.querySelector(".summary .facts") !== null && document.documentElement.dataset.error === undefined)`, false); got != "true" {
-		t.Error("a failure has taken the view away that it was not of")
+		t.Error("a failure replaced a view that it did not belong to")
 	}
 }

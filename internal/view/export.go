@@ -42,7 +42,7 @@ func Export(ctx context.Context, w io.Writer, c *Capture, version string, most i
 	}
 	page := exportedPage(x.pack.JSON())
 	if len(page) > most {
-		return nil, fmt.Errorf("what the page begins with takes %s, of at most %s: give it more room, or cut a shorter window (stepscope trace cut)",
+		return nil, fmt.Errorf("the initial content of the page takes %s, more than the limit of %s: raise the limit, or cut a shorter window (stepscope trace cut)",
 			metric.Bytes(len(page)), metric.Bytes(most))
 	}
 	_, err := w.Write(page)
@@ -83,7 +83,7 @@ func (x *exporting) start() error {
 
 // session adds the page's initial state, once everything else is known.
 func (x *exporting) session() error {
-	x.lack("Benchmark runs, servers that run and other captures are not part of a page by itself.")
+	x.lack("Benchmark runs, running servers and other captures are not part of a standalone page.")
 	a, err := x.ask("session", nil)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (x *exporting) kernels() error {
 		return err
 	}
 	if x.out.KernelRanks = x.pack.Add(leave, each...); !x.out.KernelRanks {
-		x.lack("Kernels are those of all ranks together: there was no room for those of each.")
+		x.lack("Kernels are shown for all ranks together: there was no room for each rank's own.")
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (x *exporting) whatIf() error {
 	}
 	text := "What if answers one change at a time, in steps of a quarter"
 	if lacks {
-		text += ", and not of all ranks"
+		text += ", and not for all ranks"
 	}
 	x.lack("%s.", text)
 	return nil
@@ -237,20 +237,20 @@ func (x *exporting) timeline() error {
 		return err
 	}
 	if e.Drawn < e.All {
-		x.lack("Timeline: %s of %s spans are drawn one by one, those from %s on; shorter ones are seen as strips.",
+		x.lack("Timeline: %s of %s spans are drawn individually, those of at least %s; shorter ones appear as strips.",
 			metric.Count(e.Drawn), metric.Count(e.All), metric.Duration(int64(3)<<e.Finest))
 	}
 	if e.Told < e.All {
-		x.lack("Timeline: %s spans can be selected, the longest of the rows that are pinned first.", metric.Count(e.Told))
+		x.lack("Timeline: %s spans can be selected, the longest of the pinned rows first.", metric.Count(e.Told))
 	}
-	summed, aligned := "steps alone are summed up", "not stretched"
+	summed, aligned := "steps", "not stretched"
 	if n := len(x.c.Report.Steps); e.Summed < n {
-		summed = fmt.Sprintf("the first %d of %d steps alone are summed up", e.Summed, n)
+		summed = fmt.Sprintf("the first %d of %d steps", e.Summed, n)
 	}
 	if !e.Met {
-		aligned = "not aligned by collectives, nor stretched"
+		aligned = "neither aligned by collectives nor stretched"
 	}
-	x.lack("Timeline: of ranges of time %s, ranks are %s, and what a search finds is marked and not counted.", summed, aligned)
+	x.lack("Timeline: time is summed up only for %s, ranks are %s, and search results are marked but not counted.", summed, aligned)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// exported writes a capture of the repository as a page of at most so many bytes, and gives its address.
+// exported writes a capture of the repository as a page of at most so many bytes, and returns its address.
 func exported(t *testing.T, name string, most int) (url string, out *Exported) {
 	t.Helper()
 	var page bytes.Buffer
@@ -30,8 +30,8 @@ func exported(t *testing.T, name string, most int) (url string, out *Exported) {
 	return "file://" + path, out
 }
 
-// TestExport: a page by itself shows each view that it has without a server, from a file, without a request; from a
-// finding one comes to its step, a kernel there has its counterparts, and the address holds it.
+// TestExport: a standalone page shows its views from a file, without a server or a request; a finding leads to its
+// step, a kernel there has counterparts, and the address holds the state.
 func TestExport(t *testing.T) {
 	url, _ := exported(t, "compute_skew", 20_000_000)
 	tab := browsertest.Open(t, url)
@@ -48,7 +48,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("the tabs are %s", got)
 	}
 	if got := tab.Eval(`document.querySelector(".exported").textContent`, false); !strings.Contains(got, "Benchmark runs") || !strings.Contains(got, "stepscope 1.2.3") {
-		t.Errorf("what it leaves out: %s", got)
+		t.Errorf("missing content: %s", got)
 	}
 
 	tab.Eval(`document.querySelector(".finding .go a").click()`, false)
@@ -58,9 +58,9 @@ func TestExport(t *testing.T) {
 		t.Errorf("the finding is at step %q", step)
 	}
 	if c := stats(t, tab); c.DrawImage == 0 || c.FillRect < 200 {
-		t.Errorf("drawn are %d strips and %d rectangles", c.DrawImage, c.FillRect)
+		t.Errorf("drew %d strips and %d rectangles", c.DrawImage, c.FillRect)
 	}
-	// The first that is drawn in the first rank's compute row.
+	// The first span drawn in the first rank's compute row.
 	var left, top, width float64
 	fmt.Sscan(tab.Eval(`(() => { const b = document.querySelector(".tl canvas.overlay").getBoundingClientRect(); return [b.left, b.top, b.width].join(" ") })()`, false), &left, &top, &width)
 	for x := left + 5; x < left+width && param(tab, "sel") == ""; x += 5 {
@@ -79,7 +79,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("opened again, %s shows %q", address, again)
 	}
 
-	// A step is summed up when it is clicked, and ranks are aligned by collectives, as by a server.
+	// A click on a step sums it up, and ranks are aligned by collectives, as with a server.
 	show(t, tab, url+"#tab=timeline")
 	tab.Eval(`{ const s = window.__stats.step(9); location.hash = "#tab=timeline&step=9&r0=" + s.start_ns + "&r1=" + s.end_ns }`, false)
 	tab.Wait(`document.querySelectorAll(".tl-range tbody tr").length > 10`)
@@ -88,10 +88,10 @@ func TestExport(t *testing.T) {
 		t.Errorf("A aligns by %q", got)
 	}
 	if got := tab.Eval(`document.querySelector(".tl-gutter").innerText`, false); !strings.Contains(got, "moved") {
-		t.Errorf("aligned by a collective the rows are %q", got)
+		t.Errorf("rows aligned by a collective: %q", got)
 	}
 	if got := tab.Eval(`document.querySelector(".tl-panel").innerText`, false); !strings.Contains(got, "sums up steps by the wall clock") {
-		t.Errorf("of a range of aligned ranks it says %q", got)
+		t.Errorf("message for a range of aligned ranks: %q", got)
 	}
 	press(t, tab, "A")
 	if got := param(tab, "align"); got != "" {
@@ -108,20 +108,20 @@ func TestExport(t *testing.T) {
 	foreign()
 }
 
-// TestExportFits: a page has no more bytes than it may, says what it leaves out, and goes on showing the rest; of what is
-// left out it says that it is.
+// TestExportFits: a page stays within its size limit, reports omitted content, and shows the rest; views of omitted
+// content say so.
 func TestExportFits(t *testing.T) {
 	url, out := exported(t, "compute_skew", 2_000_000)
-	if said := strings.Join(out.LeftOut, " "); !strings.Contains(said, "are drawn one by one") || !strings.Contains(said, "spans can be selected") {
+	if said := strings.Join(out.LeftOut, " "); !strings.Contains(said, "are drawn individually") || !strings.Contains(said, "spans can be selected") {
 		t.Errorf("left out: %s", said)
 	}
 	tab := browsertest.Open(t, url+"#tab=timeline&step=9&rank=0&sel=9999999")
 	tab.Size(1280, 900)
 	ready(t, tab)
 	if c := stats(t, tab); c.DrawImage == 0 {
-		t.Errorf("drawn are %d strips", c.DrawImage)
+		t.Errorf("drew %d strips", c.DrawImage)
 	}
 	if got := tab.Eval(`document.querySelector(".tl-panel").innerText`, false); !strings.Contains(got, "not part of an exported page") {
-		t.Errorf("of a span that was left out it says %q", got)
+		t.Errorf("message for an omitted span: %q", got)
 	}
 }

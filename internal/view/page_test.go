@@ -25,7 +25,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// TestSize: the page stays one that is there at once.
+// TestSize: the page stays small enough to load at once.
 func TestSize(t *testing.T) {
 	var whole, packed int
 	for _, name := range []string{"ui/dist/app.js", "ui/dist/app.css", "ui/index.html"} {
@@ -46,7 +46,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestContrast: colours of texts can be read on what texts stand on (WCAG 2, AA: 4.5 to 1), in light and in dark.
+// TestContrast: text is readable on its backgrounds (WCAG 2, AA: 4.5 to 1), in light and in dark.
 func TestContrast(t *testing.T) {
 	css, err := os.ReadFile("../explain/report/page/colors.css")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// luminance is the relative luminance of #rrggbb, as WCAG 2 defines it.
+// luminance returns the relative luminance of #rrggbb as defined by WCAG 2.
 func luminance(t *testing.T, color string) (sum float64) {
 	t.Helper()
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
@@ -87,7 +87,7 @@ func luminance(t *testing.T, color string) (sum float64) {
 	return sum
 }
 
-// strike strikes a key as on a keyboard.
+// strike presses a key as on a keyboard.
 func strike(tab *browsertest.Tab, key string) {
 	event := map[string]any{"type": "keyDown", "key": key, "code": key}
 	if codes := map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}; codes[key] > 0 {
@@ -111,7 +111,7 @@ func has(t *testing.T, tab *browsertest.Tab, name, want string) {
 	ready(t, tab)
 }
 
-// walk goes through a view by Tab alone: all that a mouse can reach it reaches, and where one is shows.
+// walk goes through a view by Tab alone: Tab reaches everything that a mouse can, and focus is visible.
 func walk(t *testing.T, tab *browsertest.Tab, view string) {
 	t.Helper()
 	reached, seams := map[string]bool{}, 0
@@ -122,7 +122,7 @@ func walk(t *testing.T, tab *browsertest.Tab, view string) {
 		if strings.HasPrefix(at, "unseen") {
 			t.Errorf("%s: focus does not show on %s", view, tab.Eval("document.activeElement.outerHTML.slice(0, 100)", false))
 		}
-		if at == "" { // the end of the page; what one was at may have gone with the view before
+		if at == "" { // the end of the page; the focused element may have left with the previous view
 			if seams++; seams > 1 {
 				break
 			}
@@ -139,7 +139,7 @@ func walk(t *testing.T, tab *browsertest.Tab, view string) {
 	tab.Eval("document.activeElement.blur()", false)
 }
 
-// TestKeyboard goes through all views by keys alone.
+// TestKeyboard visits all views by keys alone.
 func TestKeyboard(t *testing.T) {
 	o, run, before := everything(t)
 	tab := browsertest.Open(t, serve(t, o))
@@ -169,7 +169,7 @@ func TestKeyboard(t *testing.T) {
 	}
 	has(t, tab, "q", "nccl")
 	strike(tab, "Escape") // leaves the filter
-	strike(tab, "Escape") // and lets it go
+	strike(tab, "Escape") // and clears it
 	has(t, tab, "q", "")
 	tab.Eval(`document.querySelector(".flame canvas").focus()`, false)
 	for _, key := range []string{"ArrowDown", "ArrowDown", "ArrowRight", "Enter"} {
@@ -225,7 +225,7 @@ func TestKeyboard(t *testing.T) {
 	tab.Wait(`document.querySelector("dialog[open]") === null`)
 }
 
-// TestFinding: a click on what a finding offers shows its step on its rank in the timeline.
+// TestFinding: the link of a finding shows its step on its rank in the timeline.
 func TestFinding(t *testing.T) {
 	tab := browsertest.Open(t, serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}))
 	tab.Size(1280, 900)
@@ -242,7 +242,7 @@ func TestFinding(t *testing.T) {
 	has(t, tab, "rank", "2")
 	tab.Wait(`window.__stats.idle() && window.__stats.missing === 0`)
 	if text := tab.Eval(`document.querySelector(".tl-gutter").innerText`, false); !strings.Contains(text, "TP02") {
-		t.Errorf("the rows shown are of %q", text)
+		t.Errorf("shown rows: %q", text)
 	}
 	if tab.Eval(`String(document.querySelector(".tl-cell").checkVisibility())`, false) != "false" {
 		t.Error("a cell of the map is marked, and none is pointed at")
@@ -252,11 +252,11 @@ func TestFinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	if shown.T0 > shown.From || shown.T1 < shown.To || shown.T1-shown.T0 > 4*(shown.To-shown.From) {
-		t.Errorf("what is shown is not the step: %+v", shown)
+		t.Errorf("the view does not show the step: %+v", shown)
 	}
 }
 
-// TestAddresses: what an address shows it shows again, to the pixel.
+// TestAddresses: an address reproduces its view to the pixel.
 func TestAddresses(t *testing.T) {
 	o, run, before := everything(t)
 	url := serve(t, o)
@@ -276,7 +276,7 @@ func TestAddresses(t *testing.T) {
 			pictures[i] = tab.Picture(false)
 		}
 		if n := unlike(t, pictures[0], pictures[1]); n > 20 {
-			t.Errorf("%s shows something else the second time: %d pixels", hash, n)
+			t.Errorf("%s differs the second time: %d pixels", hash, n)
 			if *screenshots != "" {
 				for i, p := range pictures {
 					os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("differs-%d.png", i)), p, 0o666)
@@ -286,8 +286,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// unlike is how many pixels of two pictures are not alike. A shade is no difference: round corners are smoothed as the
-// browser's tiles fall.
+// unlike counts the pixels in which two pictures differ. Slight shades are ignored: round corners depend on the
+// browser's tiles.
 func unlike(t *testing.T, a, b []byte) (n int) {
 	t.Helper()
 	var pictures [2]image.Image
@@ -314,13 +314,13 @@ func unlike(t *testing.T, a, b []byte) (n int) {
 	return n
 }
 
-// evil are names that would do something, were they taken for more than text.
+// evil are names that would take effect if they were not treated as text.
 var evil = []string{
 	`"><img src=FOREIGN/img onerror=alert(1)>`, `<script src=FOREIGN/script></script>`, `javascript:alert(2)`, `</script><svg onload=alert(3)>`,
 	`'};alert(4);//`, `url(FOREIGN/css)`, `{{constructor.constructor('alert(5)')()}}`, "\u202egnp.exe", `=cmd|'/c calc'!A1`,
 }
 
-// TestHostileNames: a trace full of names like that shows no dialog, runs no script and asks nobody else for anything.
+// TestHostileNames: a trace full of such names shows no dialog, runs no script and sends no request elsewhere.
 func TestHostileNames(t *testing.T) {
 	var foreign atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { foreign.Add(1) }))

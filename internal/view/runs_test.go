@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// TestRuns: without anything given the page lists the runs; one opens, is compared with another, and its address brings it
-// back; what is no run of the list is refused.
+// TestRuns: without arguments the page lists the runs; one can be opened and compared with another, and its address
+// restores it; runs outside the list are refused.
 func TestRuns(t *testing.T) {
 	root := t.TempDir()
 	ids := map[string]string{}
@@ -52,7 +52,7 @@ func TestRuns(t *testing.T) {
 	tab.Size(1280, 900)
 	ready(t, tab)
 	if got := tab.Eval(`[...document.querySelectorAll(".runs tbody tr")].map((r) => r.querySelector(".cut").firstChild.textContent).sort().join()`, false); got != "balanced,graph_work" {
-		t.Errorf("the runs are %q", got)
+		t.Errorf("runs: %q", got)
 	}
 	if got := tab.Eval(`document.querySelector(".runs").innerText.includes("onerror") + " " + document.querySelectorAll("img, script:not([src='app.js'])").length`, false); got != "true 0" {
 		t.Errorf("hostile tags: %s", got)

@@ -14,8 +14,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestServers: a run of several servers opens with its first one, the others are at hand beside it, are read when they are
-// chosen, and can be compared; the steps that a load was in lead to the server that ran them.
+// TestServers: a run of several servers opens with the first; the others can be chosen, are read only then, and can be
+// compared; the steps of a load lead to the server that ran them.
 func TestServers(t *testing.T) {
 	root := t.TempDir()
 	run := loadtest.Keep(t, root, loadtest.Sample(), true)
@@ -47,10 +47,10 @@ func TestServers(t *testing.T) {
 	tab.Size(1280, 900)
 	has(t, tab, "c", servers[0].ID)
 	if got := tab.Eval(`[...document.querySelector(".capture").options].map((o) => o.textContent).join() + " " + document.querySelector(".capture").value`, false); got != "prefill-0,decode-0 "+servers[0].ID {
-		t.Errorf("there can be chosen %q", got)
+		t.Errorf("choices: %q", got)
 	}
 	if opened[servers[1].ID] > 0 {
-		t.Error("the second server was read before it was wanted")
+		t.Error("the second server was read before it was chosen")
 	}
 	choose := func(of, id string) {
 		t.Helper()
@@ -78,6 +78,6 @@ func TestServers(t *testing.T) {
 		t.Errorf("the lanes are %q", lanes)
 	}
 	if opened[servers[0].ID] > 2 || opened[servers[1].ID] > 1 {
-		t.Errorf("read were %v", opened)
+		t.Errorf("read %v", opened)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/loadtest"
 )
 
-// TestTimelineLoad: above the rows of a capture stands what the load did meanwhile, on the capture's clock; a range has the
-// requests that were under way in it, each with its way to the benchmark.
+// TestTimelineLoad: above the rows of a capture is the load at that time, on the capture's clock; a range lists its
+// requests in progress, each linked to the benchmark.
 func TestTimelineLoad(t *testing.T) {
 	root := t.TempDir()
 	run := loadtest.Keep(t, root, loadtest.Sample(), true)
@@ -50,15 +50,15 @@ func TestTimelineLoad(t *testing.T) {
 	tab.Wait(`document.querySelector(".tl-load")?.hidden === false`)
 	ready(t, tab)
 	legend := tab.Eval(`document.querySelector(".tl-load .legend").innerText`, false)
-	for _, want := range []string{"requests under way, up to 3 ", "tokens a second, up to 2,000/s", "in the server's queue, up to 4"} {
+	for _, want := range []string{"requests in progress, up to 3 ", "tokens per second, up to 2,000/s", "in the server's queue, up to 4"} {
 		if !strings.Contains(legend, want) {
 			t.Errorf("the lines are %q, without %q", legend, want)
 		}
 	}
 	tab.Wait(`document.querySelector(".tl-requests a") !== null`)
-	// From 50 to 80 ms of the load a and b are under way; c is sent at 105 ms.
+	// From 50 to 80 ms of the load a and b are in progress; c is sent at 105 ms.
 	if got := tab.Eval(`[...document.querySelectorAll(".tl-requests a")].map((a) => a.textContent).join()`, false); got != "0,1" {
-		t.Errorf("requests under way: %s", got)
+		t.Errorf("requests in progress: %s", got)
 	}
 	tab.Eval(`document.querySelectorAll(".tl-requests a")[1].click()`, false)
 	tab.Wait(`location.hash.includes("tab=bench")`)

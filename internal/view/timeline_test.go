@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// openTimeline shows the timeline of a capture, by its path or its name in testdata.
+// openTimeline shows the timeline of a capture, given by path or by name in testdata.
 func openTimeline(t *testing.T, capture, hash string) (tab *browsertest.Tab, url string) {
 	t.Helper()
 	if !filepath.IsAbs(capture) {
@@ -37,7 +37,7 @@ func openTimeline(t *testing.T, capture, hash string) (tab *browsertest.Tab, url
 	return tab, url
 }
 
-// press presses keys one after the other, and waits for what they do.
+// press presses keys in order, and waits for their effects.
 func press(t *testing.T, tab *browsertest.Tab, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -47,7 +47,7 @@ func press(t *testing.T, tab *browsertest.Tab, keys ...string) {
 	ready(t, tab)
 }
 
-// mouse does something at a point of the window: mouseMoved, mousePressed, mouseReleased.
+// mouse sends a mouse event at a point of the window: mouseMoved, mousePressed, mouseReleased.
 func mouse(tab *browsertest.Tab, kind string, x, y float64) {
 	button := "left"
 	if kind == "mouseMoved" {
@@ -56,7 +56,7 @@ func mouse(tab *browsertest.Tab, kind string, x, y float64) {
 	tab.Call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}, nil)
 }
 
-// counts are what the page counts of its drawing.
+// counts are the page's drawing statistics.
 type counts struct {
 	Paints, Overlays, DrawImage, FillRect, MostImages, MostRects, ViewBytes, Tiles, Missing int
 }
@@ -69,16 +69,16 @@ func stats(t *testing.T, tab *browsertest.Tab) (c counts) {
 	return c
 }
 
-// param is a parameter of the page's address.
+// param returns a parameter of the page's address.
 func param(tab *browsertest.Tab, name string) string {
 	return tab.Eval(fmt.Sprintf(`new URLSearchParams(location.hash.slice(1)).get(%q) ?? ""`, name), false)
 }
 
-// TestTimelineStraggler: on the map the slow rank is the darkest row from its first slow step on; a click on such a cell
-// shows that rank and the median one, aligned at the step.
+// TestTimelineStraggler: on the map the slow rank is the darkest row from its first slow step on; a click on such a
+// cell shows that rank and the median one, aligned at the step.
 func TestTimelineStraggler(t *testing.T) {
 	tab, _ := openTimeline(t, "compute_skew", "")
-	// How dark the middle of each cell is.
+	// The darkness of the middle of each cell.
 	got := tab.Eval(`(() => {
 		const canvas = document.querySelector(".tl-map canvas"), left = 220, w = canvas.width - left - 8, h = canvas.height - 16;
 		const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -115,12 +115,12 @@ func TestTimelineStraggler(t *testing.T) {
 		t.Errorf("a click on step 9 of rank 2 leads to %s", tab.Eval(`location.hash`, false))
 	}
 	if text := tab.Eval(`document.querySelector(".tl-gutter").innerText`, false); !strings.Contains(text, "TP02") || strings.Count(text, "TP0") != 2 || !strings.Contains(text, "moved") {
-		t.Errorf("the rows shown are of %q", text)
+		t.Errorf("shown rows: %q", text)
 	}
 }
 
-// TestTimelineBudgets: at ten zooms, from all there is to some µs, a view takes no more of the line and of the canvas than
-// it may; a large capture takes part where a machine has it.
+// TestTimelineBudgets: at ten zooms, from the whole capture to a few µs, a view stays within its limits of bytes and
+// drawing; the large capture takes part if the machine has it.
 func TestTimelineBudgets(t *testing.T) {
 	captures := []string{"compute_skew"}
 	if data := os.Getenv("STEPSCOPE_DATA"); data != "" {
@@ -142,13 +142,13 @@ func TestTimelineBudgets(t *testing.T) {
 				}
 			}
 			if drawn < 500 {
-				t.Errorf("at most %d rectangles and strips were drawn: that is no picture", drawn)
+				t.Errorf("at most %d rectangles and strips were drawn: too few", drawn)
 			}
 		})
 	}
 }
 
-// TestTimelineHover: pointing at 500 places repaints nothing but the overlay.
+// TestTimelineHover: moving the mouse over 500 places repaints only the overlay.
 func TestTimelineHover(t *testing.T) {
 	tab, _ := openTimeline(t, "compute_skew", "&step=9")
 	before := stats(t, tab)
@@ -169,7 +169,7 @@ func TestTimelineHover(t *testing.T) {
 	}
 }
 
-// TestTimelineSearch finds a kernel, goes to it, and shows what it is; n goes on to the next.
+// TestTimelineSearch finds a kernel, goes to it, and shows its details; n goes on to the next.
 func TestTimelineSearch(t *testing.T) {
 	tab, _ := openTimeline(t, "compute_skew", "&q=cudnn_generated")
 	if text := tab.Eval(`document.querySelector(".tl-panel").innerText`, false); !strings.Contains(text, "spans of") || !strings.Contains(text, "cudnn_generated") {
@@ -194,13 +194,13 @@ func TestTimelineSearch(t *testing.T) {
 	}
 }
 
-// TestTimelineGhosts: what is otherwise is chosen in the timeline, or comes with the address from What if; then a step has,
-// beside it and over the rows of its ranks, where it would end. Each begins where the step before it ended.
+// TestTimelineGhosts: a what-if change is chosen in the timeline, or comes with the address from What if; each step
+// then shows, beside it and over the rows of its ranks, its predicted end. Each begins where the previous step ended.
 func TestTimelineGhosts(t *testing.T) {
 	tab, url := openTimeline(t, "compute_skew", "&step=9&rank=2")
 	const options, outcome = `[...document.querySelectorAll(".tl-whatif option")].map((o) => o.value).join()`, `(document.querySelector(".tl-outcome")?.textContent ?? "")`
 	if got := tab.Eval(options, false); got != ",host=0,device=0,collective=0,gap=0,TP02.work=peers,TP02.host=peers,TP02.device=peers" {
-		t.Errorf("to choose from are %q", got)
+		t.Errorf("choices: %q", got)
 	}
 	before, legend := stats(t, tab), tab.Eval(`document.querySelector(".tl-rule .legend").innerText`, false)
 	press(t, tab, "g")
@@ -211,9 +211,9 @@ func TestTimelineGhosts(t *testing.T) {
 	tab.Wait(outcome + ` !== ""`)
 	ready(t, tab)
 	if got := tab.Eval(outcome, false); !strings.HasPrefix(got, "decode ") || !strings.Contains(got, "(-") {
-		t.Errorf("it comes to %q", got)
+		t.Errorf("outcome %q", got)
 	}
-	if got := tab.Eval(`document.querySelector(".tl-rule .legend").innerText`, false); got == legend || !strings.Contains(got, "if TP02.work as its peers") {
+	if got := tab.Eval(`document.querySelector(".tl-rule .legend").innerText`, false); got == legend || !strings.Contains(got, "if TP02.work like its peers") {
 		t.Errorf("the rows above are %q", got)
 	}
 	after := stats(t, tab)
@@ -227,7 +227,7 @@ func TestTimelineGhosts(t *testing.T) {
 		t.Errorf("the focus is on %q", got)
 	}
 	tab.Eval(`document.activeElement.blur()`, false)
-	press(t, tab, "A") // on other axes there is no one end of a step
+	press(t, tab, "A") // on other axes a step has no single end
 	if c := stats(t, tab); tab.Eval(outcome, false) != "" || c.FillRect == after.FillRect {
 		t.Errorf("aligned by steps: %+v", c)
 	}
@@ -254,7 +254,7 @@ func TestTimelineGhosts(t *testing.T) {
 	}
 }
 
-// TestTimelineKeys is a tour by keys alone: to a step, to a span, to its counterparts, along its lane, to other lanes,
+// TestTimelineKeys is a tour by keys alone: to a step, a span, its counterparts, along its lane, to other lanes,
 // through the alignments, and back.
 func TestTimelineKeys(t *testing.T) {
 	tab, _ := openTimeline(t, "compute_skew", "")
@@ -315,7 +315,7 @@ func TestTimelineKeys(t *testing.T) {
 	}
 }
 
-// TestTimelineReload: an address opened again gives the same pixels, whatever it shows.
+// TestTimelineReload: an address opened again gives the same pixels.
 func TestTimelineReload(t *testing.T) {
 	tab, url := openTimeline(t, "compute_skew", "")
 	for _, hash := range []string{
@@ -336,7 +336,7 @@ func TestTimelineReload(t *testing.T) {
 			}
 		}
 		if sum[0] != sum[1] {
-			t.Errorf("%s: the second picture is another one", hash)
+			t.Errorf("%s: the second picture differs", hash)
 		}
 	}
 }

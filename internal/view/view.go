@@ -126,7 +126,7 @@ func (s *Server) handOver(w http.ResponseWriter, r *http.Request) {
 	c, err := s.captures.get(r.Context(), r.PathValue("c"))
 	var handler http.Handler
 	if err == nil && c.Perfetto == nil {
-		err = errStatus{http.StatusNotFound, fmt.Errorf("%s cannot be handed to Perfetto", c.Title())}
+		err = errStatus{http.StatusNotFound, fmt.Errorf("%s cannot be opened in Perfetto", c.Title())}
 	}
 	if err == nil {
 		handler, err = c.Perfetto.Handler(r.Context())

@@ -15,13 +15,13 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/browsertest"
 )
 
-// captureOf explains a capture of the repository.
+// captureOf analyses a capture of the repository.
 func captureOf(t *testing.T, name, id string) *Capture {
 	t.Helper()
 	return captureAt(t, filepath.Join("..", "..", "testdata", "traces", name), id)
 }
 
-// captureAt explains the capture in a directory.
+// captureAt analyses the capture in a directory.
 func captureAt(t *testing.T, dir, id string) *Capture {
 	t.Helper()
 	in := window.Input{Paths: []string{dir}}
@@ -45,7 +45,7 @@ func serve(t *testing.T, o Options) (url string) {
 	return server.URL
 }
 
-// ready waits until a page shows all that its address means, and holds that nothing went wrong.
+// ready waits until a page shows everything its address requests, and checks that nothing failed.
 func ready(t *testing.T, tab *browsertest.Tab) {
 	t.Helper()
 	tab.Wait(`document.documentElement.dataset.ready === "1" || document.documentElement.dataset.error !== undefined`)
@@ -57,7 +57,7 @@ func ready(t *testing.T, tab *browsertest.Tab) {
 	}
 }
 
-// TestTabs: each view opens by its key and by its address, without a complaint.
+// TestTabs: each view opens by its key and by its address, without errors.
 func TestTabs(t *testing.T) {
 	url := serve(t, Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}, Root: t.TempDir()})
 	tab := browsertest.Open(t, url, "--window-size=1280,900")
@@ -83,7 +83,7 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// TestRefusals: who asks by another name, from another page, for other files or without the key, gets nothing.
+// TestRefusals: requests with another host name, from another page, for other files or without the key are refused.
 func TestRefusals(t *testing.T) {
 	handler := New(Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}}).Handler()
 	keyed := New(Options{Given: []*Capture{captureOf(t, "compute_skew", "0")}, APIKey: "secret"}).Handler()
@@ -97,7 +97,7 @@ func TestRefusals(t *testing.T) {
 		{"what it asks for", "http://localhost:8000/api/session", handler, nil, 200},
 		{"another name for this host", "http://attacker.example/api/session", handler, nil, 403},
 		{"a page of another site", "http://127.0.0.1/api/session", handler, http.Header{"Origin": {"https://attacker.example"}}, 403},
-		{"a file", "http://127.0.0.1/../../../../etc/passwd", handler, nil, 307}, // to /etc/passwd, where nothing is,
+		{"a file", "http://127.0.0.1/../../../../etc/passwd", handler, nil, 307}, // to /etc/passwd, which does not exist here,
 		{"an encoded path", "http://127.0.0.1/%2e%2e%2f%2e%2e%2fetc%2fpasswd", handler, nil, 404},
 		{"a source of the page", "http://127.0.0.1/ui/src/main.ts", handler, nil, 404},
 		{"a capture by its path", "http://127.0.0.1/api/report?c=/etc/passwd", handler, nil, 404},
@@ -126,5 +126,5 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnits runs the tests of the page's functions.
+// TestUnits runs the unit tests of the page's functions.
 func TestUnits(t *testing.T) { browsertest.Units(t, "ui/src") }

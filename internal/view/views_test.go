@@ -27,7 +27,7 @@ import (
 
 var screenshots = flag.String("screenshots", "", "write pictures of all views to this directory, light and dark")
 
-// views are addresses that show what there is to see.
+// views are addresses that cover all views.
 var views = []struct{ name, hash string }{
 	{"summary", "#tab=summary"},
 	{"summary-selected", "#tab=summary&map=host&sel=0"},
@@ -48,7 +48,8 @@ var views = []struct{ name, hash string }{
 	{"runs", "#tab=runs"},
 }
 
-// everything is what the viewer can show, all at once: captures, a benchmark run, another to compare with, a server that runs.
+// everything returns a viewer with all its content at once: captures, a benchmark run, another to compare with, a
+// running server.
 func everything(t *testing.T) (o Options, run, before string) {
 	t.Helper()
 	root := t.TempDir()
@@ -80,8 +81,8 @@ func everything(t *testing.T) (o Options, run, before string) {
 	}, newer.ID(), older.ID()
 }
 
-// TestViewsFit: each view can be read at 1280 pixels, in light and dark, and by everybody, and nothing of it is cut off on a
-// telephone and on a large screen.
+// TestViewsFit: each view is readable at 1280 pixels, in light and dark, and accessible, and nothing is cut off on a
+// telephone or on a large screen.
 func TestViewsFit(t *testing.T) {
 	o, run, before := everything(t)
 	url := serve(t, o)
@@ -115,7 +116,7 @@ func TestViewsFit(t *testing.T) {
 					tab.Eval(`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`, false)
 					ready(t, tab)
 					for _, what := range tab.Misfits() {
-						// The timeline wants room: on a telephone its texts may be cut off.
+						// The timeline needs room: on a telephone its texts may be cut off.
 						if size[0] > 400 || !strings.HasPrefix(v.name, "timeline") || strings.HasPrefix(what, "the page is") {
 							t.Errorf("%d pixels wide: %s", size[0], what)
 						}
@@ -127,8 +128,8 @@ func TestViewsFit(t *testing.T) {
 	}
 }
 
-// TestMarks: of what a watch finds the newest stands above, and what stood there before stays as it is, so that it is not
-// read out again.
+// TestMarks: the newest finding of a watch is on top, and earlier ones stay unchanged, so that they are not read out
+// again.
 func TestMarks(t *testing.T) {
 	l := live.New(live.Options{Watched: time.Second})
 	url := serve(t, Options{Live: l})
@@ -146,19 +147,19 @@ func TestMarks(t *testing.T) {
 	mark(2)
 	above("text 2")
 	if got := tab.Eval(`String(document.querySelector(".marks").lastElementChild === window.__first)`, false); got != "true" {
-		t.Error("the list was written anew")
+		t.Error("the list was rewritten")
 	}
 	for i := 3; i <= 70; i++ {
-		if mark(i); i%20 == 0 || i == 70 { // a page that lags by too many begins anew
+		if mark(i); i%20 == 0 || i == 70 { // a page that lags too far behind starts over
 			above(fmt.Sprint("text ", i))
 		}
 	}
 	if got := tab.Eval(`[document.querySelectorAll(".marks li").length, document.querySelector(".marks li:last-child .text").textContent].join()`, false); got != "60,text 11" {
-		t.Errorf("listed are %s", got)
+		t.Errorf("listed %s", got)
 	}
 }
 
-// show opens an address anew, and waits for all of it.
+// show opens an address anew, and waits until it is complete.
 func show(t *testing.T, tab *browsertest.Tab, url string) {
 	t.Helper()
 	tab.Show("about:blank")

@@ -59,7 +59,7 @@ const mostSettings = 50
 // WhatIf replays the steps with settings.
 func (c *Capture) WhatIf(texts []string) (*WhatIf, error) {
 	if len(texts) > mostSettings {
-		return nil, bad("%d settings: give %d at most", len(texts), mostSettings)
+		return nil, bad("%d settings: give at most %d", len(texts), mostSettings)
 	}
 	var settings []worth.Setting
 	for _, text := range texts {

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// TestMind: what becomes of what servers tell.
+// TestMind checks the events for given states of servers.
 func TestMind(t *testing.T) {
 	gone := func(from, to float64, err error) func(float64) error {
 		return func(at float64) error {
@@ -45,7 +45,7 @@ func TestMind(t *testing.T) {
 106 alarm a uneven pace DP02 since 100
 106 capture a capture-1 uneven pace
 110 verdict a capture-1 slower DP02`},
-		{"the same again is in the cooldown, another rank is not", five, server{
+		{"the cooldown applies to the same rank but not to another", five, server{
 			running: func(i int, at float64) float64 {
 				a, _ := busy(1, 100, 200)
 				b, _ := busy(1, 300, 400)
@@ -68,7 +68,7 @@ func TestMind(t *testing.T) {
 504 capture a capture-2 uneven load
 508 verdict a capture-2 more work DP03
 604 over a uneven load`},
-		{"what a capture shows is not captured again before its cooldown is over", Capture{Most: 5, Cooldown: time.Minute}, func() (f server) { f.running, _ = busy(1, 100, 1000); return f }(), 200 * time.Second, `
+		{"a condition that a capture shows is not captured again within the cooldown", Capture{Most: 5, Cooldown: time.Minute}, func() (f server) { f.running, _ = busy(1, 100, 1000); return f }(), 200 * time.Second, `
 104 alarm a uneven load DP01 since 100
 104 capture a capture-1 uneven load
 108 verdict a capture-1 slower DP01
@@ -76,7 +76,7 @@ func TestMind(t *testing.T) {
 111 skipped a uneven pace DP01 capture-1, which began at 00:01:44, already shows it, and --cooldown is 1m0s
 164 capture a capture-2 uneven pace
 168 verdict a capture-2 slower DP01`},
-		{"a rank that says nothing any more", five, server{ranks: func(at float64) int {
+		{"a rank that stops reporting", five, server{ranks: func(at float64) int {
 			if at >= 100 {
 				return 3
 			}
@@ -88,18 +88,18 @@ func TestMind(t *testing.T) {
 		{"no captures are allowed", Capture{}, func() (f server) { f.running, f.tokens = busy(1, 100, 200); return f }(), 2 * time.Minute, `
 104 alarm a uneven load DP01 since 100
 104 skipped a uneven load DP01 0 captures made, the most that --max-captures allows`},
-		{"it is gone for a while", five, server{error: gone(50, 80, errors.New("connection refused"))}, 2 * time.Minute, `
+		{"it is down for a while", five, server{error: gone(50, 80, errors.New("connection refused"))}, 2 * time.Minute, `
 55 lost a no sample since 00:00:50: connection refused
 80 back a 30 s`},
-		{"it is gone for a moment", five, server{error: gone(50, 53, errors.New("connection refused"))}, 2 * time.Minute, ""},
-		{"it refuses", five, server{error: gone(50, 60, &client.Refused{Status: 401})}, 2 * time.Minute, `
+		{"it is down for a moment", five, server{error: gone(50, 53, errors.New("connection refused"))}, 2 * time.Minute, ""},
+		{"it rejects requests", five, server{error: gone(50, 60, &client.Refused{Status: 401})}, 2 * time.Minute, `
 50 lost a no sample since 00:00:50: : 401 Unauthorized (give --api-key)
 60 back a 10 s`},
-		{"it starts again while it is gone", five, server{error: gone(50, 80, errors.New("connection refused")), anew: 80}, 2 * time.Minute, `
+		{"it restarts while it is down", five, server{error: gone(50, 80, errors.New("connection refused")), anew: 80}, 2 * time.Minute, `
 55 lost a no sample since 00:00:50: connection refused
 80 back a 30 s
 80 restarted a`},
-		{"it starts again while an alarm waits for the cooldown", Capture{Most: 5, Cooldown: 2 * time.Minute}, server{anew: 215,
+		{"it restarts while an alarm waits for the cooldown", Capture{Most: 5, Cooldown: 2 * time.Minute}, server{anew: 215,
 			running: func(i int, at float64) float64 {
 				a, _ := busy(1, 100, 130)
 				b, _ := busy(1, 200, 215)
@@ -117,9 +117,9 @@ func TestMind(t *testing.T) {
 204 skipped a uneven load DP01 the last capture for this cause began at 00:01:44, and --cooldown is 2m0s
 215 restarted a
 215 over a uneven load`},
-		{"it starts again, and is uneven as it warms up", five, func() (f server) { f.running, f.tokens = busy(1, 50, 75); f.anew = 50; return f }(), 2 * time.Minute, `
+		{"it restarts, and is uneven while it warms up", five, func() (f server) { f.running, f.tokens = busy(1, 50, 75); f.anew = 50; return f }(), 2 * time.Minute, `
 50 restarted a`},
-		{"its clock goes back, and forth", five, server{clock: func(at float64) time.Duration {
+		{"its clock goes back and forth", five, server{clock: func(at float64) time.Duration {
 			switch {
 			case at >= 100 && at < 200:
 				return -time.Hour
@@ -142,7 +142,7 @@ func TestMind(t *testing.T) {
 	}
 }
 
-// sequence is a server with two busy ranks one after the other, half a minute from one to the next.
+// sequence is a server with two busy ranks, one half a minute after the other.
 func sequence(name string) *server {
 	f := &server{name: name}
 	f.running, f.tokens = func(i int, at float64) float64 {
@@ -157,7 +157,7 @@ func sequence(name string) *server {
 	return f
 }
 
-// TestBounds: --max-captures and --max-disk.
+// TestBounds checks --max-captures and --max-disk.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -165,7 +165,7 @@ func TestBounds(t *testing.T) {
 		want    string
 	}{
 		{"one capture", Capture{Most: 1}, "1 capture made, the most that --max-captures allows"},
-		{"1000 bytes, which the first takes", Capture{Most: 5, MostBytes: 1000}, "captures have used up --max-disk, 1.00 kB"},
+		{"1000 bytes, used up by the first", Capture{Most: 5, MostBytes: 1000}, "captures have used up --max-disk, 1.00 kB"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			got, m := watching(t, &Watch{Capture: c.capture}, 4*time.Minute, sequence("a"))
@@ -176,8 +176,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestServers: servers are compared with each other, and the one that stands out is captured with its peers; while
-// one is captured the others are judged, and what is found there is captured next.
+// TestServers checks that servers are compared with each other, that the outlier is captured with its peers, and that
+// the others are judged during a capture and captured next.
 func TestServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []*server
@@ -225,7 +225,7 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// TestNobodyToCapture: a server that is down while something waits for a capture of it, and logs without a server.
+// TestNobodyToCapture checks a server that is down while an alarm waits for its capture, and logs without a server.
 func TestNobodyToCapture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := &server{name: "a"}, &server{name: "b", takes: 100 * time.Millisecond} // the last of each round
@@ -257,7 +257,7 @@ func TestNobodyToCapture(t *testing.T) {
 	})
 }
 
-// TestEndInCapture: an interrupt lets a capture that is under way end, and says what came of it.
+// TestEndInCapture checks that a capture in progress is completed and reported after an interrupt.
 func TestEndInCapture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &server{name: "a"}

@@ -17,8 +17,8 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// standIn is an nsys with one session, whose state is a file. Its report is a text, what it would be exported to is a
-// database of a real one.
+// standIn is an nsys with one session, whose state is a file. Its report is a text; the export is the database of a
+// real one.
 const standIn = `#!/bin/sh
 cd "$(dirname "$0")"
 echo "$@" >>calls
@@ -34,7 +34,7 @@ stop)
 esac
 `
 
-// TestNsys: a window of a session of Nsight Systems that stands by is opened, closed after a while, and explained.
+// TestNsys checks that a window of a standby Nsight Systems session is opened, closed after a while, and explained.
 func TestNsys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestNsys(t *testing.T) {
 	target := torch.Target{URL: "http://a", Name: "a"}
 	f := newFollower(&torch.Reached{Target: target, Front: target, Base: target.URL}, nil, time.Second)
 	g := &group{name: "a", of: []*follower{f}}
-	read := "" // the report that was exported
+	read := "" // the exported report
 	w := &Watch{Dir: filepath.Join(dir, "traces"), Say: &progress.Console{W: io.Discard}, Capture: Capture{
 		Nsys: &nsys.ExternalSession{Tool: tool, Session: nsys.Session{ID: "7", Name: "demo"}}, NsysTime: time.Millisecond, Options: torch.Options{Timeout: time.Minute},
 		ReadReports: func(_ context.Context, path string) (string, func(), error) { read = path; return db, func() {}, nil },

@@ -15,19 +15,19 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// TestExec: a command gets each event in its turn, what it says and that it fails is said, and of events that come
-// while too many wait for it some are left out, which is said, too.
+// TestExec checks that a command gets each event in turn, that its output and failures are printed, and that events
+// dropped from a full queue are reported.
 func TestExec(t *testing.T) {
 	got, gate := filepath.Join(t.TempDir(), "got"), filepath.Join(t.TempDir(), "gate")
 	var said bytes.Buffer
 	say := &progress.Console{W: &said}
-	// The first event waits until the gate is there.
+	// The first event waits until the gate exists.
 	x := startExec(fmt.Sprintf(`cat >>%s; while ! test -e %s; do sleep 0.02; done; echo heard; exit 3`, got, gate), say)
 	const more = 7
 	for i := range execMost + more {
 		x.event([]byte(fmt.Sprintf(`{"n":%d}`, i)))
 	}
-	for range 2 * execMost { // those that are left out have been counted by now
+	for range 2 * execMost { // the dropped events have been counted by now
 		x.event([]byte(`{"n":-1}`))
 	}
 	if err := os.WriteFile(gate, nil, 0o666); err != nil {
@@ -39,7 +39,7 @@ func TestExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	// One is being handled, or none is yet, as the others come.
+	// Zero or one event is being handled when the others arrive.
 	if n := len(lines); n != execMost && n != execMost+1 || lines[0] != `{"n":0}` || lines[99] != `{"n":99}` {
 		t.Errorf("%d events: %q", len(lines), lines)
 	}
@@ -48,15 +48,15 @@ func TestExec(t *testing.T) {
 		fmt.Sprintf("--exec: %d events dropped, because 100 were already waiting for the command\n", 3*execMost+more-len(lines)),
 	} {
 		if !strings.Contains(said.String(), want) {
-			t.Errorf("it does not say %q:\n%s", want, said.String()[:min(said.Len(), 500)])
+			t.Errorf("the output lacks %q:\n%s", want, said.String()[:min(said.Len(), 500)])
 		}
 	}
 	if !say.Lacks() {
-		t.Error("events were left out, and all is said to be whole")
+		t.Error("events were dropped without a note that the output is incomplete")
 	}
 }
 
-// TestListen: the watch's own /metrics.
+// TestListen checks the watch's own /metrics.
 func TestListen(t *testing.T) {
 	var c counts
 	c.event(&Event{Kind: KindBegin, Server: "a"})

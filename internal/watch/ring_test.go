@@ -13,15 +13,15 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// TestRing: of the windows that are recorded now and then the last two are kept where a capture follows, by whether they are from
-// before the change, and the first one after it; all others are gone at the end. An idle server is not recorded.
+// TestRing checks that a capture keeps the last two windows of the flight recorder, named by whether they are from
+// before the change, and the first one after it; all others are deleted at the end. An idle server is not recorded.
 func TestRing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &server{name: "a"}
 		a.running, a.tokens = busy(1, 100, 200)
 		w := &Watch{Capture: Capture{Most: 5}, Ring: Ring{N: 2, Every: 20 * time.Second, Steps: 3}, Dir: t.TempDir()}
 		got, m := watching(t, w, 4*time.Minute, a)
-		if !strings.Contains(got, "109 capture a capture-1 uneven load") { // a window is recorded from 101 to 105, and nothing is judged up to 107
+		if !strings.Contains(got, "109 capture a capture-1 uneven load") { // a window is recorded from 101 to 105, and nothing is judged until 107
 			t.Errorf("%s", got)
 		}
 		entries, err := os.ReadDir(w.Dir)
@@ -44,12 +44,13 @@ func TestRing(t *testing.T) {
 			t.Errorf("windows were open for %v", m.blind)
 		}
 		if m.ring.made != 10 || m.budget.bytes != 6000 { // two more are in the ring
-			t.Errorf("%d windows were made, and %d bytes are counted", m.ring.made, m.budget.bytes)
+			t.Errorf("%d windows were recorded, and %d bytes are counted", m.ring.made, m.budget.bytes)
 		}
 	})
 }
 
-// TestRingOf: whose windows are recorded: neither a server that is idle, nor one that is down, nor a log without a server keeps the others from it.
+// TestRingOf checks which servers are recorded: one that is idle or down, or a log without a server, does not keep the
+// others from it.
 func TestRingOf(t *testing.T) {
 	idle := func() *server {
 		return &server{name: "idle", running: func(int, float64) float64 { return 0 }, tokens: func(int, float64) float64 { return 0 }}
@@ -67,8 +68,8 @@ func TestRingOf(t *testing.T) {
 		servers func() []*server
 		want    map[string]int
 	}{
-		{"idle alone", func() []*server { return []*server{idle()} }, map[string]int{}},
-		{"a log alone", func() []*server { return []*server{{name: "log", log: true}} }, map[string]int{}},
+		{"only an idle server", func() []*server { return []*server{idle()} }, map[string]int{}},
+		{"only a log", func() []*server { return []*server{{name: "log", log: true}} }, map[string]int{}},
 		{"others", func() []*server { return []*server{idle(), {name: "a"}, down(), {name: "b"}, {name: "log", log: true}} }, map[string]int{"a": 5, "b": 5}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestRingOf(t *testing.T) {
 	}
 }
 
-// TestRingLeavesTime: windows that take about as long as there is to be between them leave time to judge, and it is said
+// TestRingLeavesTime checks that windows that take about as long as the interval leave time to judge, with a message
 // that they come less often.
 func TestRingLeavesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestRingLeavesTime(t *testing.T) {
 			t.Errorf("no alarm: %s", got)
 		}
 		if m.blind > time.Minute || !m.ring.slow {
-			t.Errorf("%v of three minutes were not judged, and that it is slow is said: %v", m.blind, m.ring.slow)
+			t.Errorf("%v of three minutes were not judged; warned that it is slow: %v", m.blind, m.ring.slow)
 		}
 	})
 }

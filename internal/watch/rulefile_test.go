@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParseRules: what a file says, and what is wrong with one.
+// TestParseRules checks valid rule files and the errors for invalid ones.
 func TestParseRules(t *testing.T) {
 	rules, err := ParseRules([]byte("rules:\n  - kind: imbalance\n    signal: load\n    above: 1.5\n  - name: users wait\n    kind: latency\n    signal: ttft.p95\n    above: 2s\n    for: 3s\n"))
 	if err != nil || len(rules) != 2 || rules[0].Name != "imbalance load" || rules[0].Measure != "max/mean" || rules[1].Above != 2 || rules[1].For.Seconds() != 3 {

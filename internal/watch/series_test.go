@@ -13,12 +13,12 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// TestReplay: what the default rules find in series of a real server: SGLang 0.5.11 with two data-parallel ranks on two
-// H100 (2026-11-25), each with 8 requests at once. The second rank had 24 more from 23:15:19.4 to 23:15:59.5, and its
-// GPU was shared with another process, which came to compute some seconds after its start, from 23:16:39.5 to
-// 23:17:23.5, and in the second series from 23:19:03.0 to 23:19:53.0. In the third, of the day after, windows were
-// recorded every 20 s, after which ranks stood still for a moment, and the second rank had 24 more requests from
-// 01:11:18.6 to 01:11:59.4.
+// TestReplay checks the alarms of the default rules in series of a real server: SGLang 0.5.11 with two data-parallel
+// ranks on two H100 (2026-11-25), each with 8 concurrent requests. The second rank had 24 more from 23:15:19.4 to
+// 23:15:59.5. Its GPU was shared with another process, which began to compute some seconds after its start, from
+// 23:16:39.5 to 23:17:23.5, and in the second series from 23:19:03.0 to 23:19:53.0. In the third series, from the day
+// after, windows were recorded every 20 s, each followed by a short stall of the ranks, and the second rank had 24 more
+// requests from 01:11:18.6 to 01:11:59.4.
 func TestReplay(t *testing.T) {
 	for _, c := range []struct {
 		file string
@@ -57,7 +57,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestSeries: what is kept of a sample gives the same figures again.
+// TestSeries checks that a saved sample gives the same figures when it is read again.
 func TestSeries(t *testing.T) {
 	h := signals.Histogram{Bounds: []float64{0.1, 0.2, 0.4, 0.6, math.Inf(1)}, Counts: []float64{0, 0, 4, 10, 11}, Sum: 5, Count: 11}
 	l := &signals.Live{

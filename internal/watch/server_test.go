@@ -20,11 +20,10 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// These tests are of what goes on between samples and captures, in a time of their own (testing/synctest): servers are
-// functions of the time, and a capture is 4.5 seconds, so that
-// it does not end at the moment of a sample.
+// These tests cover the time between samples and captures, with a simulated clock (testing/synctest): servers are
+// functions of the time, and a capture takes 4.5 seconds, so that it does not end at the time of a sample.
 
-// server is one that never ran. Its ranks have eight requests each and make 100 tokens a second.
+// server is a simulated server. Its ranks have eight requests each and produce 100 tokens per second.
 type server struct {
 	name  string
 	began time.Time
@@ -33,13 +32,13 @@ type server struct {
 	ttft  signals.Histogram
 
 	running func(rank int, at float64) float64 // nil: 8. at is in s
-	tokens  func(rank int, at float64) float64 // a second; nil: 100
+	tokens  func(rank int, at float64) float64 // per second; nil: 100
 	ranks   func(at float64) int               // nil: 4
 	error   func(at float64) error             // nil: it answers
-	clock   func(at float64) time.Duration     // by how much its clock is ahead
-	takes   time.Duration                      // to answer
-	anew    float64                            // at this second its counters begin anew; 0: never
-	log     bool                               // there is but its log
+	clock   func(at float64) time.Duration     // lead of its clock
+	takes   time.Duration                      // time to answer
+	anew    float64                            // second at which its counters are reset; 0: never
+	log     bool                               // there is only its log
 }
 
 func (f *server) Read(context.Context) (*signals.Sample, error) {
@@ -90,7 +89,7 @@ func (f *server) Forget() {}
 
 func (f *server) Lacks(*signals.Sample) []string { return nil }
 
-// busy has a rank get four times the requests from one second on, up to another.
+// busy gives a rank four times the requests from one second to another.
 func busy(rank int, from, to float64) (running, tokens func(int, float64) float64) {
 	of := func(usual float64) func(int, float64) float64 {
 		return func(i int, at float64) float64 {
@@ -103,7 +102,7 @@ func busy(rank int, from, to float64) (running, tokens func(int, float64) float6
 	return of(8), of(100)
 }
 
-// watching follows servers for so long, and gives the events, a line each.
+// watching follows servers for a time and returns the events, one line each.
 func watching(t *testing.T, w *Watch, took time.Duration, servers ...*server) (said string, m *coordinator) {
 	t.Helper()
 	return watchingUntil(t, t.Context(), w, took, servers...)
@@ -140,7 +139,7 @@ func watchingUntil(t *testing.T, ctx context.Context, w *Watch, took time.Durati
 	return eventLines(t, log.Bytes(), began), m
 }
 
-// captured is a capture.
+// captured returns the result of a capture.
 func captured(ctx context.Context, s *shot, bytes int64) {
 	select {
 	case <-time.After(4500 * time.Millisecond):
@@ -157,7 +156,7 @@ func captured(ctx context.Context, s *shot, bytes int64) {
 	}
 }
 
-// eventLines writes events: when in seconds, and what of them matters.
+// eventLines formats events: the time in seconds and the relevant fields.
 func eventLines(t *testing.T, log []byte, began time.Time) string {
 	t.Helper()
 	var out strings.Builder

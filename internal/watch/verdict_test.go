@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// TestNext: a verdict ends with what to do; one that does not know why says nothing of it.
+// TestNext checks that a verdict ends with a recommended action, unless its cause is unknown.
 func TestNext(t *testing.T) {
 	for _, c := range []struct {
 		v    Verdict
@@ -35,8 +35,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// seenOf gives samples of half a minute, of which the last ten seconds are since the change: what rank 1 and the three
-// others have.
+// seenOf returns samples of half a minute, the last ten seconds of them since the change, with the signals of rank 1
+// and of the three others.
 func seenOf(running, queued, tokens, runningOthers, queuedOthers, tokensOthers float64) (past []*signals.Live, since, until time.Time) {
 	begin := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	since, until = begin.Add(20*time.Second), begin.Add(30*time.Second)
@@ -59,7 +59,7 @@ func seenOf(running, queued, tokens, runningOthers, queuedOthers, tokensOthers f
 	return past, since, until
 }
 
-// TestVerdict: what comes of the signals and of the window together.
+// TestVerdict checks verdicts from signals and window together.
 func TestVerdict(t *testing.T) {
 	side := func(batch float64, period int64) result.ReplicaSide {
 		return result.ReplicaSide{Steps: 8, Batch: batch, Tokens: -1, Period: period, Device: period, Kernels: 20}
@@ -78,7 +78,7 @@ func TestVerdict(t *testing.T) {
 		name    string
 		who     int
 		rule    string
-		seen    [6]float64 // as seenOf has it
+		seen    [6]float64 // in the order of seenOf
 		replica *result.Replica
 		report  *result.Report
 		kind    string
@@ -87,17 +87,17 @@ func TestVerdict(t *testing.T) {
 		says    string
 	}{
 		{"a busy rank", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, busy, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests per step as the others; its steps take 1.2 times as long"},
-		{"requests gather in a slow rank, whose steps have more of them", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, piled, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
-		{"the same, whose kernels take as much longer as its steps have more requests", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, asMuch, nil, Slower, "DP01", "unknown", "cause unknown"},
+		{"requests accumulate in a slow rank, whose steps have more of them", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, piled, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
+		{"the same, with kernels longer in proportion to the requests", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, asMuch, nil, Slower, "DP01", "unknown", "cause unknown"},
 		{"a slow rank", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, nil, Slower, "DP01", "device", "the same kernels take longer on its device"},
 		{"a busy rank, by its signals", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 4.0 times as many requests as the others (from its signals alone"},
 		{"a slow rank, by its signals", 1, detect.UnevenLoad, [6]float64{16, 0, 100, 8, 0, 100}, nil, nil, Slower, "DP01", "unknown", "cause unknown (from its signals alone"},
-		{"a rank that has all it can do", 1, detect.UnevenLoad, [6]float64{8, 30, 100, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 30 queued requests (others: 0) and runs as many as the others"},
-		{"all ranks have", -1, detect.GrowingQueue, [6]float64{8, 30, 100, 8, 30, 100}, nil, nil, Overload, "", "", "requests arrive faster than the server serves them"},
-		{"queues, of a server that makes half the tokens", -1, detect.GrowingQueue, [6]float64{8, 30, 50, 8, 30, 50}, nil, nil, Unclear, "", "", "no finding explains it"},
+		{"a fully loaded rank", 1, detect.UnevenLoad, [6]float64{8, 30, 100, 8, 0, 100}, nil, nil, MoreWork, "DP01", "load", "has 30 queued requests (others: 0) and runs as many as the others"},
+		{"all ranks fully loaded", -1, detect.GrowingQueue, [6]float64{8, 30, 100, 8, 30, 100}, nil, nil, Overload, "", "", "requests arrive faster than the server serves them"},
+		{"queues on a server with half the tokens", -1, detect.GrowingQueue, [6]float64{8, 30, 50, 8, 30, 50}, nil, nil, Unclear, "", "", "no finding explains it"},
 		{"ranks wait for each other's attention", -1, detect.SlowTokens, [6]float64{8, 0, 90, 8, 0, 90}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more work per step than the others: contexts"},
-		{"a slow rank, and a finding of another", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, other, Slower, "DP01", "device", "the same kernels take longer on its device"},
-		{"a busy rank, which the others wait for", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more work per step"},
+		{"a slow rank, and a finding about another", 1, detect.UnevenPace, [6]float64{8, 0, 50, 8, 0, 100}, slow, other, Slower, "DP01", "device", "the same kernels take longer on its device"},
+		{"a busy rank that the others wait for", 1, detect.UnevenLoad, [6]float64{32, 0, 380, 8, 0, 100}, nil, attention, MoreWork, "TP01-DP01", "contexts", "has more work per step"},
 	} {
 		s := &shot{of: &group{name: "a", of: []*follower{{}}}, replica: c.replica, result: &torch.Result{}}
 		var since time.Time

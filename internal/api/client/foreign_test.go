@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestForeign: what is no LLM server is named in one line, with what to do.
+// TestForeign: anything other than an LLM server is named in one line, with advice.
 func TestForeign(t *testing.T) {
 	const page = "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body><center><h1>404 Not Found</h1></center><hr></body></html>\r\n"
 	for _, c := range []struct {

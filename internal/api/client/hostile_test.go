@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestHostile: whatever a server sends without end, or does not send, a call ends in its own time and says why.
+// TestHostile: whatever a server sends endlessly, or fails to send, a call ends in time and reports the reason.
 func TestHostile(t *testing.T) {
 	for _, v := range []*time.Duration{&getLimit, &stallLimit, &errorLimit} {
 		old := *v
@@ -25,7 +25,7 @@ func TestHostile(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name        string
-		text, piece string // the reply, and what it goes on with for ever; no piece: silence
+		text, piece string // the reply, and its endless continuation; "": silence
 		call        func(*Server) error
 		want        string
 	}{

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestReady: what is not ready in time says why, what no waiting mends does so at once.
+// TestReady: a server that is not ready in time gives the reason; permanent errors are reported at once.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -47,7 +47,7 @@ func TestReady(t *testing.T) {
 		waits := 0
 		err := (&Server{URL: tt.url}).Ready(t.Context(), tt.path, tt.limit, func(error) { waits++ })
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) || waits != tt.waits {
-			t.Errorf("%s: %v, said %d times that it waits; want %q, %d", tt.path, err, waits, tt.want, tt.waits)
+			t.Errorf("%s: %v, %d messages of waiting; want %q, %d", tt.path, err, waits, tt.want, tt.waits)
 		}
 	}
 }

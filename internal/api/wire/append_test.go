@@ -56,7 +56,7 @@ func TestLogprobWithoutValue(t *testing.T) {
 	}
 }
 
-// TestPieces holds the hand-written events against the types clients decode.
+// TestPieces checks the hand-written events against the types that clients decode.
 func TestPieces(t *testing.T) {
 	p := Piece{ID: "a", Model: "m\"", Created: 5, Index: 1, Text: AppendEscaped(nil, "x\n"), Finish: "stop", Matched: json.RawMessage("257"),
 		Logprobs: &CompletionLogprobs{TextOffset: []int{-1}, TokenLogprobs: []*float64{nil}, Tokens: []string{"t"}}, Usage: &Usage{PromptTokens: 1}}

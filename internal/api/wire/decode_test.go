@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("got  %v\nwant %v", err, c.want)
 			}
 			if _, ok := err.(*FieldError); err != nil && !ok {
-				t.Errorf("%T is no *FieldError", err)
+				t.Errorf("%T is not a *FieldError", err)
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestDecodeOpenAI(t *testing.T) {
 	}
 }
 
-// TestDecodeProfile decodes what the stock clients send.
+// TestDecodeProfile decodes the requests of the stock clients.
 func TestDecodeProfile(t *testing.T) {
 	body := `{"output_dir":"/tmp/1.5","num_steps":"5","activities":["CPU","GPU"],"profile_by_stage":false,"merge_profiles":true,
 		"profile_prefix":null,"start_step":"15","with_stack":false,"roofline_annotations":true,"detailed_annotations":true,"rid":"a","http_worker_ipc":null,"req_type":1,"num_step":5}`
@@ -188,7 +188,7 @@ func TestDecodeProfile(t *testing.T) {
 	}
 }
 
-// TestRequestsReadBack holds what clients will encode against the decoder.
+// TestRequestsReadBack checks the requests that clients encode against the decoder.
 func TestRequestsReadBack(t *testing.T) {
 	for _, req := range []any{
 		&GenerateRequest{Text: Many("a", "b"), SamplingParams: One(SamplingParams{MaxNewTokens: ptr(3), Stop: []string{"x"}}), Stream: true},
@@ -230,7 +230,7 @@ func FuzzDecode(f *testing.F) {
 		for _, dst := range []json.Unmarshaler{gen(), cmpl(), chat(), prof(), tok(), detok(), new(AbortRequest)} {
 			err := Decode(body, dst)
 			if err == nil {
-				// What was accepted can be used without a look at the body.
+				// An accepted request can be used without inspecting the body.
 				switch r := dst.(type) {
 				case *GenerateRequest:
 					for i := range r.Batch() {
@@ -247,10 +247,10 @@ func FuzzDecode(f *testing.F) {
 				continue
 			}
 			if _, ok := err.(*FieldError); !ok {
-				t.Errorf("%q: %T %v is no *FieldError", body, err, err)
+				t.Errorf("%q: %T %v is not a *FieldError", body, err, err)
 			}
 			if strings.Contains(err.Error(), "Go struct") || strings.Contains(err.Error(), "Go value") {
-				t.Errorf("%q: %v talks about Go", body, err)
+				t.Errorf("%q: %v mentions Go", body, err)
 			}
 		}
 	})

@@ -2,7 +2,8 @@ package wire
 
 import "testing"
 
-// TestRedirected: what to give instead, where the redirect tells, and that it is not followed in any case.
+// TestRedirected: the message suggests the URL to use, if the redirect gives it, and says that redirects are not
+// followed.
 func TestRedirected(t *testing.T) {
 	const says = "the server answers with a redirect (307 Temporary Redirect) to "
 	for _, c := range []struct{ what, base, route, location, want string }{
@@ -22,6 +23,6 @@ func TestRedirected(t *testing.T) {
 		}
 	}
 	if got := Redirected(201, "http://llm", "/files", "http://llm/files/1"); got != "" {
-		t.Errorf("what was made is no redirect: %s", got)
+		t.Errorf("201 taken for a redirect: %s", got)
 	}
 }

@@ -109,7 +109,7 @@ func TestTryFile(t *testing.T) {
 	}
 }
 
-// TestDir: a directory that was made for files is removed where none came to lie in it.
+// TestDir: a directory created for files is removed if none was written to it.
 func TestDir(t *testing.T) {
 	there, made, empty := t.TempDir(), filepath.Join(t.TempDir(), "a", "made"), filepath.Join(t.TempDir(), "empty")
 	for path, stays := range map[string]bool{there: true, made: true, empty: false} {
@@ -127,7 +127,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// TestAbandon: nothing is left of what was begun, a directory neither that it was begun in. It is for the end of a
+// TestAbandon: nothing is left of unfinished files, nor of the directories created for them. It is for the end of a
 // process, so it runs in one of its own.
 func TestAbandon(t *testing.T) {
 	if dir := os.Getenv("ABANDON_IN"); dir != "" {

@@ -16,7 +16,7 @@ func says(text string) func(io.Writer) error {
 	}
 }
 
-// TestNew: what is there, be it a file or a link that leads elsewhere, stays as it was.
+// TestNew: an existing file, or a link that leads elsewhere, stays unchanged.
 func TestNew(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")
 	if err := New(filepath.Join(dir, "a"), says("one")); err != nil {
@@ -41,7 +41,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestSalvage: hidden files that nobody writes any more get their names, with what they have.
+// TestSalvage: abandoned hidden files get their names, with their content.
 func TestSalvage(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -72,11 +72,11 @@ func TestSalvage(t *testing.T) {
 		t.Errorf("saved %v again", got)
 	}
 	if _, err := os.Stat(writing.Name()); err != nil {
-		t.Errorf("what is being written is gone: %v", err)
+		t.Errorf("the file being written is gone: %v", err)
 	}
 }
 
-// TestSalvageBeside: who looks for what was left takes nothing from who writes.
+// TestSalvageBeside: Salvage takes nothing from a running writer.
 func TestSalvageBeside(t *testing.T) {
 	dir := t.TempDir()
 	all := func(string) bool { return true }

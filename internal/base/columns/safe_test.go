@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestSafe: text passes as it is; what would move the cursor becomes blank, wherever the text is cut into pieces.
+// TestSafe: plain text passes unchanged; characters that would move the cursor become blanks, wherever the text is
+// split.
 func TestSafe(t *testing.T) {
 	for _, c := range []struct{ text, plain, coloured string }{
 		{"Grüße\tand\nlines 世界 👩‍🚀", "Grüße\tand\nlines 世界 👩‍🚀", "Grüße\tand\nlines 世界 👩‍🚀"},
@@ -51,7 +52,7 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// TestCell: no text is a formula in a spreadsheet, and numbers stay numbers.
+// TestCell: no text becomes a formula in a spreadsheet, and numbers stay numbers.
 func TestCell(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "void f<-1>()": "void f<-1>()", "a=b": "a=b", "-1": "-1", "+2.50": "+2.50", "-": "'-", "--1": "'--1", "-1+cmd": "'-1+cmd",

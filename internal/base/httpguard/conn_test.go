@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestHalfClosed: a client that ends what it sends with its request gets its answer, and one that has left ends the
-// request.
+// TestHalfClosed: a client that closes its sending side after the request gets its answer; one that has disconnected
+// ends the request.
 func TestHalfClosed(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,22 +66,22 @@ func TestHalfClosed(t *testing.T) {
 		var part [1]byte
 		for i := range c.requests {
 			<-asks
-			if i == 0 && strings.Contains(c.want, " 100 ") { // it is there before the answer
+			if i == 0 && strings.Contains(c.want, " 100 ") { // present before the answer
 				if _, err := io.ReadFull(client, part[:]); err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
 			} else {
-				time.Sleep(20 * time.Millisecond) // in which the end would have been noticed
+				time.Sleep(20 * time.Millisecond) // time in which the end would have been noticed
 			}
 			select {
 			case answers <- true:
 			case path := <-left:
-				t.Errorf("%s: %s was taken for one whose client has left", c.name, path)
+				t.Errorf("%s: %s was treated as disconnected", c.name, path)
 			}
 		}
 		text, err := io.ReadAll(client)
 		got := strings.Trim(string(part[:]), "\x00") + string(text)
-		if !strings.Contains(c.want, " 100 ") { // it may be there
+		if !strings.Contains(c.want, " 100 ") { // may be present
 			got = strings.TrimPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
 		}
 		if err != nil || !strings.HasPrefix(got, c.want) || c.want == "" && got != "" && !strings.HasPrefix(got, "HTTP/1.1 400") {
@@ -99,7 +99,7 @@ func TestHalfClosed(t *testing.T) {
 	select {
 	case <-left:
 	case <-time.After(20 * time.Second):
-		t.Error("nobody noticed that the client has left")
+		t.Error("the disconnect was not noticed")
 	}
 	cancel()
 	if err := <-over; err != nil {

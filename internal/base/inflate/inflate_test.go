@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// all reads a stream by reads of size bytes, and says what of src it left.
+// all reads a stream by reads of size bytes, and returns the unread rest of src.
 func all(src io.Reader, buffer, size int) (text, rest []byte, err error) {
 	br := bufio.NewReaderSize(src, buffer)
 	z := NewReader(br)
@@ -49,8 +49,7 @@ func deflated(t testing.TB, text []byte, level int) []byte {
 	return b.Bytes()
 }
 
-// texts are of many kinds: with matches near and far, with none, with codes
-// longer than one look.
+// texts are of many kinds: with near and far matches, without matches, with codes longer than one lookup.
 func texts() map[string][]byte {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 200_000)
@@ -95,7 +94,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestCut: of a stream that is cut off anywhere, what precedes is given.
+// TestCut: a truncated stream gives the text before the cut.
 func TestCut(t *testing.T) {
 	text := texts()["events"][:3000]
 	packed := deflated(t, text, 6)
@@ -127,14 +126,14 @@ func TestReset(t *testing.T) {
 	if second, err := io.ReadAll(z); err != nil || string(second) != "xyz" {
 		t.Errorf("%q, %v", second, err)
 	}
-	// A match must not reach into the stream before.
+	// A match must not reach into the previous stream.
 	z.Reset(bufio.NewReader(bytes.NewReader([]byte{0x4b, 0x04, 0x12, 0x00})))
 	if text, err := io.ReadAll(z); err != ErrCorrupt {
 		t.Errorf("%q, %v; want %v", text, err, ErrCorrupt)
 	}
 }
 
-// FuzzReader holds that any bytes give what the standard library gives.
+// FuzzReader checks that any bytes give the standard library's result.
 func FuzzReader(f *testing.F) {
 	for _, text := range texts() {
 		f.Add(deflated(f, text[:min(len(text), 2000)], 6), uint16(300))
@@ -152,13 +151,13 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%d bytes, %d left, %v; the standard library: %d bytes, %d left, %v", len(got), len(rest), err, len(want), src.Len(), wantErr)
 		}
 		if !bytes.HasPrefix(got, want) && !bytes.HasPrefix(want, got) {
-			t.Fatal("another text than the standard library's")
+			t.Fatal("the text differs from the standard library's")
 		}
 	})
 }
 
-// BenchmarkInflate reads a rank file of the large capture under STEPSCOPE_DATA,
-// or text alike, beside klauspost's reader.
+// BenchmarkInflate reads a rank file of the large capture under STEPSCOPE_DATA, or similar text, and compares with
+// klauspost's reader.
 func BenchmarkInflate(b *testing.B) {
 	text := bytes.Repeat(texts()["events"], 40)
 	packed := deflated(b, text, 6)
@@ -171,7 +170,7 @@ func BenchmarkInflate(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		packed = file[10+bytes.IndexByte(file[10:], 0)+1:] // behind the header and the name
+		packed = file[10+bytes.IndexByte(file[10:], 0)+1:] // after the header and the name
 		if text, err = io.ReadAll(stdflate.NewReader(bytes.NewReader(packed))); err != nil {
 			b.Fatal(err)
 		}

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// walk gives a text as the scanner sees it: objects and lists entered, all else as it is
-// written.
+// walk returns a text as the scanner sees it: objects and lists entered, everything else as written.
 func walk(s *Scanner, out *strings.Builder) {
 	switch s.Peek() {
 	case '{':

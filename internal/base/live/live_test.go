@@ -15,7 +15,7 @@ func TestDraw(t *testing.T) {
 		{Spark([]float64{0, 0}), "  "},
 		{Bar(0, 4), "░░░░"},
 		{Bar(0.5, 4), "██░░"},
-		{Bar(0.99, 4), "███░"}, // only what is done is full
+		{Bar(0.99, 4), "███░"}, // full only when done
 		{Bar(1.5, 4), "████"},
 		{Bar(-1, 0), ""},
 	} {
@@ -25,8 +25,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestView: what is drawn fits the terminal, ends with the line of the cursor, is nothing
-// while another program has the terminal, and is taken away at the end.
+// TestView: frames fit the terminal, end with the cursor's line, are not drawn while another program has the terminal,
+// and are removed at the end.
 func TestView(t *testing.T) {
 	away, many := false, 2
 	m := &model{away: func() bool { return away }, frame: func(columns, rows int) []string {
@@ -39,7 +39,7 @@ func TestView(t *testing.T) {
 			t.Errorf("%T: got %q with the cursor at %v, want %q", msg, v.Content, v.Cursor, content)
 		}
 	}
-	shows(drawMsg{}, "") // its size is not known yet
+	shows(drawMsg{}, "") // its size is still unknown
 	size := tea.WindowSizeMsg{Width: 5, Height: 4}
 	shows(size, "xxxx\nxxxx\n")
 	many = 9

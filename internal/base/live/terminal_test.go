@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestMain is also what draws in the terminal of TestLines.
+// TestMain also draws in the terminal of TestLines.
 func TestMain(m *testing.M) {
 	if os.Getenv("LIVE_LINES") == "" {
 		os.Exit(m.Run())
@@ -32,13 +32,12 @@ func TestMain(m *testing.M) {
 	time.Sleep(time.Hour)
 }
 
-// TestLines prints lines while a frame is drawn: each is there once, in order, and nothing
-// of the frame remains.
+// TestLines prints lines while a frame is drawn: each appears once, in order, and nothing of the frame remains.
 func TestLines(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux")
 	}
-	dir, err := os.MkdirTemp("", "live-") // short, as paths of sockets are
+	dir, err := os.MkdirTemp("", "live-") // short, because socket paths are limited
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestSeldom: a peer that causes a line a millisecond for ten seconds gets one a second into the log, and hides no other.
+// TestSeldom: a peer that causes a line every millisecond for ten seconds gets one per second into the log, and hides
+// no other peer's.
 func TestSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -37,7 +38,7 @@ func TestSeldom(t *testing.T) {
 		}
 		told := strings.Split(strings.TrimSpace(out.String()), "\n")
 		if last := told[len(told)-1]; !strings.Contains(last, "more_not_written=") {
-			t.Errorf("the last line does not tell of those that are not there: %s", last)
+			t.Errorf("the last line does not count the omitted ones: %s", last)
 		}
 	})
 }

@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestMachine: what a machine has, or a group of it.
+// TestMachine: the memory of a machine, or of a control group.
 func TestMachine(t *testing.T) {
 	for what, c := range map[string]struct {
 		files map[string]string
@@ -48,7 +48,7 @@ func TestMachine(t *testing.T) {
 
 var held [][]byte
 
-// TestWatch: garbage is none of the limit's business, what is held is.
+// TestWatch: garbage does not count against the limit, live memory does.
 func TestWatch(t *testing.T) {
 	const limit = 64 << 20
 	over := make(chan struct{})

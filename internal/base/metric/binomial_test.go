@@ -19,7 +19,7 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// The distributions are those of gonum's own.
+// The distributions match gonum's.
 func TestDistributions(t *testing.T) {
 	for n := 1; n <= 400; n += 7 {
 		for k := 1; k <= n; k += 1 + n/9 {

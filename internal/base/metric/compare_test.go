@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lattice makes n distinct, shuffled values: base + (i·step mod mod)/10.
+// lattice returns n distinct, shuffled values: base + (i·step mod mod)/10.
 func lattice(n int, base float64, step, mod int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -112,7 +112,7 @@ func TestCompareIsSymmetricAndAgreesWithItself(t *testing.T) {
 	}
 }
 
-// The interval must hold its level at the sample sizes of a short capture.
+// The interval must keep its level at the sample sizes of a short capture.
 func TestCompareCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const trials, shift = 2000, 3.0
@@ -130,7 +130,7 @@ func TestCompareCoverage(t *testing.T) {
 		}
 	}
 	if share := float64(held) / trials; share < 0.94 {
-		t.Errorf("a 95 %% interval held the truth in %.3f of trials", share)
+		t.Errorf("a 95 %% interval contained the true value in %.3f of trials", share)
 	}
 }
 

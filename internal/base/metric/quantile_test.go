@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// near allows for the last bits: numpy and scipy add in another order.
+// near ignores the last bits: numpy and scipy add in another order.
 func near(got, want float64) bool {
 	return got == want || math.Abs(got-want) <= 1e-12*max(1, math.Abs(want))
 }
@@ -63,7 +63,7 @@ func TestMAD(t *testing.T) {
 	}
 }
 
-// samples makes many shapes: short, long, tied, already sorted, reversed.
+// samples returns samples of many shapes: short, long, tied, sorted, reversed.
 func samples(yield func([]int64) bool) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 200 {

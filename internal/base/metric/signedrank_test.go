@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestPseudoMedian holds the centre and the interval against figures of R's
-// wilcox.test(x, conf.int = TRUE, exact = TRUE).
+// TestPseudoMedian compares the centre and the interval with R's wilcox.test(x, conf.int = TRUE, exact = TRUE).
 func TestPseudoMedian(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -26,7 +25,7 @@ func TestPseudoMedian(t *testing.T) {
 	}
 }
 
-// TestPseudoMedianBorrows: what one step gains at the cost of the next leaves the centre where it is.
+// TestPseudoMedianBorrows: time that moves from one step to the next leaves the centre unchanged.
 func TestPseudoMedianBorrows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{12, 64, 1000} {
@@ -42,7 +41,7 @@ func TestPseudoMedianBorrows(t *testing.T) {
 	}
 }
 
-// TestPseudoMedianLevel: intervals hold the centre as often as they promise.
+// TestPseudoMedianLevel: intervals contain the centre as often as they promise.
 func TestPseudoMedianLevel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{6, 8, 20, 200} {

@@ -2,7 +2,7 @@ package nvtx
 
 import "testing"
 
-// TestNobody: without a tool the methods of what constructors return do nothing, and take no memory.
+// TestNobody: without a tool, the methods of the constructors' results do nothing and allocate nothing.
 func TestNobody(t *testing.T) {
 	t.Setenv(EnvPath, "")
 	if there, err := Attached(); there || err != nil {

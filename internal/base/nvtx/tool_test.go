@@ -15,14 +15,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// fakeTool is a tool's side of the protocol, called from C as a real one is: it asks for the tables and writes what it
-// has into them.
+// fakeTool is a tool's side of the protocol, called from C like a real one: it requests the tables and writes its
+// callbacks into them.
 type fakeTool struct {
 	seen    []string
-	strings []string // that handles stand for: 1, 2, …
+	strings []string // that handles refer to: 1, 2, …
 }
 
-// text reads a text of C.
+// text reads a C string.
 func text(p *byte) string {
 	var b []byte
 	for ; *p != 0; p = (*byte)(unsafe.Add(unsafe.Pointer(p), 1)) {
@@ -70,7 +70,7 @@ func (f *fakeTool) initialize(export uintptr) uintptr {
 			},
 			domainRangeEnd: func(domain, id uintptr) uintptr { return f.note("end %#x in %s", id, f.strings[domain-1]) },
 		},
-		3: nil, // CUDA's, which this process has not
+		3: nil, // CUDA's, which this process lacks
 	}
 	for module, table := range functions {
 		out := struct {
@@ -89,14 +89,14 @@ func (f *fakeTool) initialize(export uintptr) uintptr {
 	return 1
 }
 
-// TestProtocol: what a tool sees of the ranges of a process. It stays attached: a process has one tool.
+// TestProtocol: the ranges of a process as a tool sees them. The tool stays attached: a process has only one.
 func TestProtocol(t *testing.T) {
 	if os.Getenv(EnvPath) != "" {
 		t.Skip("a real tool is attached")
 	}
 	f := &fakeTool{}
 	if !inject(purego.NewCallback(f.initialize)) {
-		t.Fatal("the tool would not attach")
+		t.Fatal("the tool failed to attach")
 	}
 	attach = func() (bool, error) { return true, nil }
 	t.Cleanup(func() {
@@ -113,7 +113,7 @@ func TestProtocol(t *testing.T) {
 	th.Pop()
 	th.Pop()
 	r := NewRange("stepscope", "cudaProfilerApi")
-	r.End() // it is not open
+	r.End() // not open
 	r.Start()
 	r.Start()
 	done := make(chan bool)
@@ -128,7 +128,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// TestNoLibrary: what a tool names must be there.
+// TestNoLibrary: the named library must exist.
 func TestNoLibrary(t *testing.T) {
 	for _, path := range []string{"/nonexistent/libtool.so", "/dev/null"} {
 		t.Setenv(EnvPath, path)

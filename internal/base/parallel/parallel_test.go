@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEach: each number comes once, and none is still at work when Each returns.
+// TestEach: each number is visited once, and no call is still running when Each returns.
 func TestEach(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000} {
 		times := make([]int, n)
@@ -18,7 +18,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic comes back to who waits, with the place of it.
+// TestPanic: a panic reaches the waiting caller, with its location.
 func TestPanic(t *testing.T) {
 	for name, do := range map[string]func(){
 		"Each": func() { Each(9, func(i int) { panic(fmt.Sprint("number ", i)) }) },
@@ -26,7 +26,7 @@ func TestPanic(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "number ") || !strings.Contains(p, "atonce_test.go") {
+				if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "number ") || !strings.Contains(p, "parallel_test.go") {
 					t.Errorf("%s: %s", name, p)
 				}
 			}()

@@ -13,7 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// all are columns of every kind that there is.
+// all are columns of every kind.
 var all = []Column{
 	{Name: "id", Type: Int64, Delta: true}, {Name: "at", Type: Int64, Delta: true, Optional: true},
 	{Name: "small", Type: Int32}, {Name: "few", Type: Int32, Optional: true}, {Name: "big", Type: Int64, Optional: true},
@@ -21,7 +21,7 @@ var all = []Column{
 	{Name: "neverAt", Type: Int64, Delta: true, Optional: true}, {Name: "always", Type: Int32, Optional: true},
 }
 
-// table is a table of all columns. Values come in runs of any length, and differences of any size.
+// table returns a table of all columns. Values come in runs of any length, with differences of any size.
 func table(rng *rand.Rand, n int) (rows [][]any) {
 	at := rng.Int64()
 	texts := []string{"", "a", "kernel \x00 of ü", strings.Repeat("long ", 30), "z"}
@@ -30,7 +30,7 @@ func table(rng *rand.Rand, n int) (rows [][]any) {
 	for i := range n {
 		id := int64(i) * 7
 		if rng.IntN(3) == 0 {
-			at += int64(rng.Uint64() >> rng.IntN(64)) // which may wrap around
+			at += int64(rng.Uint64() >> rng.IntN(64)) // may wrap around
 		}
 		if rng.IntN(1+rng.IntN(40)) == 0 {
 			few, name = nil, nil
@@ -51,7 +51,7 @@ func table(rng *rand.Rand, n int) (rows [][]any) {
 	return rows
 }
 
-// text is a value as read shows it.
+// text formats a value as read shows it.
 func text(column Column, v any) string {
 	switch v := v.(type) {
 	case *string:
@@ -71,7 +71,7 @@ func text(column Column, v any) string {
 	return "NULL"
 }
 
-// write writes rows of all columns, in row groups of so many.
+// write writes rows of all columns, in row groups of a given size.
 func write(t testing.TB, rows [][]any, group int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -100,7 +100,7 @@ func open(t testing.TB, file []byte) *parquet.File {
 	return f
 }
 
-// read reads a file by the library of the Parquet project for Go.
+// read reads a file with the Parquet project's Go library.
 func read(t testing.TB, f *parquet.File) (rows [][]string) {
 	t.Helper()
 	for _, g := range f.RowGroups() {
@@ -165,7 +165,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// The footer says what the columns are and what is in a row group, so that readers may skip it.
+// The footer describes the columns and the content of each row group, so that readers may skip it.
 func TestFooter(t *testing.T) {
 	row := func(id int64, few *int32, kind, name string) []any {
 		return []any{&id, &id, new(int32(id)), few, &id, &kind, &name, (*string)(nil), (*int64)(nil), new(int32(3))}
@@ -205,7 +205,7 @@ func TestFooter(t *testing.T) {
 		`[few] ZSTD: 1 NULL, "\xf9\xff\xff\xff" to ",\x01\x00\x00"`,
 		`[big] ZSTD: 0 NULL, "\xfe\xff\xff\xff\xff\xff\xff\xff" to "\x05\x00\x00\x00\x00\x00\x00\x00"`,
 		`[kind] ZSTD: 0 NULL, "a" to "ü"`,
-		`[name] ZSTD: 1 NULL, "" to ""`, // too long to be given
+		`[name] ZSTD: 1 NULL, "" to ""`, // too long to be stored
 		`[never] ZSTD: 3 NULL, "" to ""`,
 		`[neverAt] ZSTD: 3 NULL, "" to ""`,
 		`[always] ZSTD: 0 NULL, "\x03\x00\x00\x00" to "\x03\x00\x00\x00"`,
@@ -213,7 +213,7 @@ func TestFooter(t *testing.T) {
 	if !slices.Equal(got, wantStats) {
 		t.Errorf("statistics:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(wantStats, "\n"))
 	}
-	// Sizes and places are those of the file: its pages lie one after the other.
+	// Sizes and offsets match the file: its pages are consecutive.
 	at := int64(len(magic))
 	g := &meta.RowGroups[0]
 	for i := range g.Columns {
@@ -234,7 +234,7 @@ func TestFooter(t *testing.T) {
 
 var errFull = errors.New("no space left")
 
-// full takes so many bytes.
+// full accepts a limited number of bytes.
 type full struct{ left int }
 
 func (f *full) Write(p []byte) (int, error) {

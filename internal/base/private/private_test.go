@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestRead: what others own or may change is refused in one line that says what to do; nothing of it is read.
+// TestRead: files that others own or may change are refused in one line with advice, and not read.
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		what  string
@@ -55,7 +55,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestWrite: no other user can read what is written, whatever the umask, and nothing is written where others may change it.
+// TestWrite: no other user can read the written file, whatever the umask, and nothing is written where others may
+// change it.
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "private")
 	file := filepath.Join(dir, "a.json")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestAwait: nothing is said of what ends soon, and less often the longer it takes.
+// TestAwait: short waits print nothing, and messages become rarer the longer the wait.
 func TestAwait(t *testing.T) {
 	for took, want := range map[time.Duration]int{time.Second: 0, 3 * time.Second: 1, 30 * time.Second: 3, 5 * time.Minute: 8} {
 		synctest.Test(t, func(t *testing.T) {
@@ -15,11 +15,11 @@ func TestAwait(t *testing.T) {
 			time.Sleep(took)
 			done()
 			if said != want {
-				t.Errorf("%v: said %d times, want %d", took, said, want)
+				t.Errorf("%v: %d messages, want %d", took, said, want)
 			}
 			time.Sleep(time.Hour)
 			if said != want {
-				t.Errorf("%v: said something afterwards", took)
+				t.Errorf("%v: a message afterwards", took)
 			}
 		})
 	}

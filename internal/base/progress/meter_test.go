@@ -14,7 +14,7 @@ func TestMeter(t *testing.T) {
 		"merge ░░░░░░░░░░ 0 B of 2.00 kB, 0 %",
 		"merge █████░░░░░ 1.00 kB of 2.00 kB, 50 %",
 		"merge ██████████ 2.00 kB of 2.00 kB, 100 %",
-		"merge ██████████ 2.00 kB of 2.00 kB, 100 %", // a file that grew meanwhile
+		"merge ██████████ 2.00 kB of 2.00 kB, 100 %", // a file that grew during the work
 	} {
 		if got := m.line("merge", 2000, 20); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -23,7 +23,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestQuiet: what went on is not said, what is wrong or lacking is.
+// TestQuiet: progress is suppressed, problems are not.
 func TestQuiet(t *testing.T) {
 	var out strings.Builder
 	c := &Console{W: &out, Quiet: true}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSteps: lines stand apart from what is drawn, and work that stops early leaves none open.
+// TestSteps: messages stay separate from the drawn line, and work that stops early leaves no line open.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -27,7 +27,7 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 	var wg sync.WaitGroup
-	for n := range 4 { // as a load does, and its warnings
+	for n := range 4 { // as a load does, with its warnings
 		wg.Go(func() { s.Done(n, 9) })
 		wg.Go(func() { c.Warn("a word") })
 	}
@@ -36,6 +36,6 @@ func TestSteps(t *testing.T) {
 	s.Done(1, 1)
 	s.Close()
 	if strings.Contains(out.String(), "no terminal") {
-		t.Error("drawn where no terminal is")
+		t.Error("drawn without a terminal")
 	}
 }

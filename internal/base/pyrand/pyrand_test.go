@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDraws repeats what scripts/fixtures/load.py drew with Python and numpy, one kind after the other.
+// TestDraws repeats the draws of scripts/fixtures/load.py with Python and numpy, one kind after the other.
 func TestDraws(t *testing.T) {
 	text, err := os.ReadFile("testdata/draws.json")
 	if err != nil {
@@ -76,7 +76,7 @@ func list[T any](n int, at func(int) T) []T {
 	return out
 }
 
-// near allows for the last digits of a logarithm, which differ from one mathematical library to the next.
+// near ignores the last digits of a logarithm, which differ between mathematical libraries.
 func near(t *testing.T, seed uint32, what string, got, want float64, i int) {
 	if math.Abs(got-want) > 1e-14*want {
 		t.Errorf("seed %d: %s %d: %v, want %v", seed, what, i, got, want)

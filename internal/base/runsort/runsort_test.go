@@ -11,7 +11,7 @@ type item struct{ key, at int }
 
 func byKey(a, b item) int { return cmp.Compare(a.key, b.key) }
 
-// TestStable: the same order as the standard library's, of lists of any runs.
+// TestStable: the same order as the standard library's, for lists of any runs.
 func TestStable(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for n := range 200 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// english is 1 MB of sentences in which most words recur, as in real prompts.
+// english returns 1 MB of sentences in which most words recur, as in real prompts.
 func english() string {
 	const text = `The licensee may copy and distribute the work in any medium, provided that each copy carries this notice.
 It's the author's wish that you don't remove it; 3 copies (or 1,250) make no difference. If you modify the work,
@@ -19,7 +19,7 @@ say so, and say when: "changed on 14 May 2021". We'll not hold you to more than 
 	return b.String()
 }
 
-// distinct is text of which no cache has seen the words: all are new.
+// distinct returns text whose words are all new to any cache.
 func distinct() string {
 	var b strings.Builder
 	const syllables = "lanoritevusakemidogaruphestbincaltrom"

@@ -24,7 +24,7 @@ func byteLevel(t testing.TB, vocab int) *Tokenizer {
 func TestBuiltin(t *testing.T) {
 	tok := byteLevel(t, 512)
 	ids := tok.Encode("é<|im_end|> ba\xff", true)
-	// The word is one token, all else is bytes.
+	// The word is one token, everything else bytes.
 	if want := []int32{256, 0xC3, 0xA9, 260, 261, 0xFF}; !slices.Equal(ids, want) {
 		t.Fatalf("got %v, want %v", ids, want)
 	}
@@ -35,7 +35,7 @@ func TestBuiltin(t *testing.T) {
 		{ids, "é ba\uFFFD"},
 		{[]int32{261, 262, 340}, " ba be zu"}, // one syllable: 16 consonants, 5 vowels
 		{[]int32{341, 342, 511}, " baba beba fabi"},
-		{[]int32{'x', 261, 's', 512}, "x bas"}, // 512 is no token
+		{[]int32{'x', 261, 's', 512}, "x bas"}, // 512 is not a token
 	} {
 		if got := tok.Decode(c.ids, true); got != c.want {
 			t.Errorf("%v decoded to %q, want %q", c.ids, got, c.want)
@@ -43,7 +43,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// TestBuiltinWords: any vocabulary has a text for each id, no two the same.
+// TestBuiltinWords: any vocabulary has a distinct text for each id.
 func TestBuiltinWords(t *testing.T) {
 	word := regexp.MustCompile(`^ ([b-z][aeiou])+$`)
 	for _, vocab := range []int{261, 262, 32000, 151936} {
@@ -55,7 +55,7 @@ func TestBuiltinWords(t *testing.T) {
 		for id := range int32(vocab) {
 			text := string(tok.Bytes(id))
 			if seen[text] || text == "" {
-				t.Fatalf("vocab %d: id %d is %q, as another", vocab, id, text)
+				t.Fatalf("vocab %d: id %d is %q, a duplicate", vocab, id, text)
 			}
 			seen[text] = true
 			if id < firstWord {
@@ -79,7 +79,7 @@ func TestBuiltinWords(t *testing.T) {
 	}
 }
 
-// builtinTexts are encoded by the tokenizer and by what was written of it.
+// builtinTexts are encoded by the tokenizer and by its written files.
 var builtinTexts = []string{
 	"", "Hello, world", " ba be zu", "naïve Привет 你好 🏁", "e\u0301\u0300", "a<|im_end|>b<|pad|><|bos|>", "<|im_start", "\t\r\n  \n",
 	"\x00\x7f\u00a0\u2028", "it 's 12345", strings.Repeat("long ", 100), "Ġ Ċ",
@@ -90,7 +90,7 @@ var builtinMessages = []Message{{Role: "system", Content: "Be brief."}, {Role: "
 func writeDir(t testing.TB, vocab int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a", "tokenizer")
-	for range 2 { // the second over the first
+	for range 2 { // the second overwrites the first
 		if err := byteLevel(t, vocab).WriteDir(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The marks of the families' templates; what else they hold does not matter.
+// The marks of the families' templates; their other content does not matter.
 const (
 	markLlama3  = `<|start_header_id|> <|eot_id|>`
 	markLlama31 = markLlama3 + ` Cutting Knowledge Date`
@@ -57,7 +57,8 @@ func TestChat(t *testing.T) {
 			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n<think>\n"},
 		{"no template", "", []Message{hi}, ChatOptions{NoThinking: true},
 			"<|im_start|>user\n Hi\n<|im_end|>\n<|im_start|>assistant\n"},
-		// Calls of tools in a history, as the templates of Llama-3.1-8B-Instruct, Qwen2.5-7B-Instruct and Qwen3-8B have them.
+		// Tool calls in a history, as the templates of Llama-3.1-8B-Instruct, Qwen2.5-7B-Instruct and Qwen3-8B render
+		// them.
 		{"llama 3.1, a call", markLlama31, []Message{hi, called, found}, ChatOptions{NoPrompt: true},
 			"<B><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n<|eot_id|>" +
 				"<|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n" +
@@ -94,7 +95,7 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// TestChatIsOneBOS: a rendered chat encodes to tokens of its own, with one BOS.
+// TestChatIsOneBOS: a rendered chat encodes to its own tokens, with a single BOS.
 func TestChatIsOneBOS(t *testing.T) {
 	tok := load(t, "llama3")
 	text, err := tok.Chat().Render([]Message{{Role: "user", Content: "Hi"}}, ChatOptions{})

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FuzzNormalise holds the long way against x/text where that keeps to the
-// standard.
+// FuzzNormalise compares the slow path with x/text where that follows the standard.
 func FuzzNormalise(f *testing.F) {
 	for _, s := range []string{"e\u0301\u0323", "\u1100\u1161\u11a8", "\uac00\u11a8", "q\u0307\u0323\xff\u0301", "\u212bﬁ\u0344", "\u09c7\u09be", "\u0301a", "a\u0315\u0300\u05ae\u0062"} {
 		f.Add(s)
@@ -25,7 +24,7 @@ func FuzzNormalise(f *testing.F) {
 	})
 }
 
-// TestDepartures are texts that x/text alone gets wrong.
+// TestDepartures: texts that x/text alone gets wrong.
 func TestDepartures(t *testing.T) {
 	nfc := normalForms["NFC"]
 	for in, want := range map[string]string{

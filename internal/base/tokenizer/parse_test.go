@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestUnsupported names the place of what cannot be done.
+// TestUnsupported: errors name the place of unsupported features.
 func TestUnsupported(t *testing.T) {
 	tests := []struct{ name, key, value, want string }{
 		{"model type", "model", `{"type":"Unigram","vocab":{}}`, `model: type "Unigram" is not supported`},
@@ -121,7 +121,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse: no file makes it panic, and what parses can encode and decode.
+// FuzzParse: no file causes a panic, and a parsed one can encode and decode.
 func FuzzParse(f *testing.F) {
 	vocab := map[string]int32{"ab": 256}
 	for b, r := range byteToRune {

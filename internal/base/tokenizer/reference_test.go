@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The expectations were made by the Hugging Face library; see
-// scripts/fixtures/tokenizer.py.
+// The expectations come from the Hugging Face library; see scripts/fixtures/tokenizer.py.
 
 func load(t testing.TB, name string) *Tokenizer {
 	t.Helper()
@@ -33,7 +32,7 @@ func readFile(t testing.TB, to any, path ...string) {
 	}
 }
 
-// reference is a row of expected.json. Without text it is about decoding alone.
+// reference is a row of expected.json. Without text it tests decoding only.
 type reference struct {
 	text  *string
 	ids   []int32
@@ -46,7 +45,7 @@ func (r *reference) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &row); err != nil {
 		return err
 	}
-	if len(row) == 2 { // both are the text
+	if len(row) == 2 { // both equal the text
 		r.whole, r.bare = *r.text, *r.text
 	}
 	return nil
@@ -108,8 +107,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// changed is llama3/tokenizer.json with values replaced; a key "model.x" is x of
-// the model.
+// changed returns llama3/tokenizer.json with values replaced; a key "model.x" is x of the model.
 func changed(t testing.TB, change map[string]json.RawMessage) []byte {
 	t.Helper()
 	var spec, model map[string]json.RawMessage

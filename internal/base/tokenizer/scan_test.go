@@ -9,9 +9,8 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// FuzzScanners holds the scanners against the patterns they stand for. The
-// regexp engine does not fold ſ and knows Unicode 15 only, so both are kept out;
-// the reference's expectations have them.
+// FuzzScanners compares the scanners with the patterns they implement. The regexp engine does not fold ſ and knows only
+// Unicode 15, so both are excluded; the reference's expectations cover them.
 func FuzzScanners(f *testing.F) {
 	for _, s := range []string{
 		"", "it's we'LL 'x 've", " a  b\n\n c \r\n", "123456 ١٢٣٤", "!?\n\n x", "\xff\xc3a \xe2\x80", "\u3000\u00a0x", " '\n", "a\u0301 中文", "\t\ta",
@@ -38,8 +37,7 @@ func FuzzScanners(f *testing.F) {
 	})
 }
 
-// TestScannersOfBytes does the same for bytes that are no UTF-8, which
-// strings.Map would mend.
+// TestScannersOfBytes does the same for bytes that are not UTF-8, which strings.Map would repair.
 func TestScannersOfBytes(t *testing.T) {
 	engine := split{re: regexp2.MustCompile(patternLlama3, regexp2.None), how: "Isolated"}
 	for _, s := range []string{"\xff", "a\xffb", " \xc3 \xe2\x80x", "12\xf0\x9f\n\xff\r\n", "\xffabc\xed\xa0\x80"} {

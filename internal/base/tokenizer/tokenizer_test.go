@@ -48,7 +48,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestSpecial checks that a BOS is added on request only.
+// TestSpecial checks that a BOS is added only on request.
 func TestSpecial(t *testing.T) {
 	llama, qwen := load(t, "llama3"), load(t, "qwen3")
 	plain := llama.Encode("Hello", false)
@@ -60,7 +60,7 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip: any bytes come back, as the normaliser left them.
+// FuzzRoundTrip: any bytes come back, as normalised.
 func FuzzRoundTrip(f *testing.F) {
 	toks := []*Tokenizer{load(f, "llama3"), load(f, "qwen3"), byteLevel(f, 512)}
 	for _, s := range []string{"", "Hello, world", "e\u0301\xff", "<|im_end|> x", "\xf0\x9f\x91", strings.Repeat("ab\xc3", 40), "\u1100\u1161\u11a8", strings.Repeat("\u0301", 40)} {
@@ -73,7 +73,7 @@ func FuzzRoundTrip(f *testing.F) {
 				want = tok.normalise(s)
 			}
 			if got := tok.AppendBytes(nil, tok.Encode(s, false), false); string(got) != want {
-				// Around an added token each side is normalised by itself.
+				// The text on each side of an added token is normalised separately.
 				if tok.normalise == nil || tok.normalise(string(got)) != want {
 					t.Errorf("tokenizer %d: %q came back as %q", i, want, got)
 				}
@@ -82,7 +82,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzDecoder: a stream is the same text as the whole, and what came out stays.
+// FuzzDecoder: a stream gives the same text as the whole, and its output never changes.
 func FuzzDecoder(f *testing.F) {
 	toks := []*Tokenizer{load(f, "llama3"), load(f, "qwen3")}
 	f.Add([]byte{0, 1, 2, 3}, false)
@@ -91,7 +91,7 @@ func FuzzDecoder(f *testing.F) {
 		for _, tok := range toks {
 			var ids []int32
 			for pair := range slices.Chunk(raw, 2) {
-				id := int32(pair[0]) // a single byte, more often than not
+				id := int32(pair[0]) // mostly a single byte
 				if len(pair) == 2 && pair[1] < 64 {
 					id |= int32(pair[1]) << 8
 				}
@@ -117,13 +117,13 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// TestDecoderHoldsBack shows when text comes out.
+// TestDecoderHoldsBack: when Push returns text.
 func TestDecoderHoldsBack(t *testing.T) {
 	tok := byteLevel(t, 512)
 	tests := []struct {
 		name string
 		ids  []int32
-		want []string // of each Push, then of Flush
+		want []string // results of each Push, then of Flush
 	}{
 		{"two bytes", []int32{0xC3, 0xA9}, []string{"", "é", ""}},
 		{"four bytes", []int32{0xF0, 0x9F, 0x91, 0x8D}, []string{"", "", "", "👍", ""}},
@@ -145,8 +145,8 @@ func TestDecoderHoldsBack(t *testing.T) {
 	}
 }
 
-// TestMerge holds the two ways of merging against one another and against the
-// definition: join the leftmost pair of the lowest rank.
+// TestMerge compares the two ways of merging with each other and with the definition: join the leftmost pair of the
+// lowest rank.
 func TestMerge(t *testing.T) {
 	m := &load(t, "llama3").model
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestVocabulary: a vocabulary and merges give the tokens that the tokenizer.json of the same model gives, or an error
-// that says what they lack.
+// TestVocabulary: a vocabulary and merges give the same tokens as the tokenizer.json of the model, or an error that
+// names the missing parts.
 func TestVocabulary(t *testing.T) {
 	var whole struct {
 		AddedTokens []addedToken `json:"added_tokens"`

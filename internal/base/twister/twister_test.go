@@ -2,7 +2,7 @@ package twister
 
 import "testing"
 
-// TestPython compares with what Python prints for random.Random(seed).random(), twice.
+// TestPython compares with Python's random.Random(seed).random(), called twice.
 func TestPython(t *testing.T) {
 	for seed, want := range map[uint64][2]float64{
 		0:             {0.8444218515250481, 0.7579544029403025},

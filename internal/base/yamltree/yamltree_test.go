@@ -30,7 +30,7 @@ func dump(n *Node) string {
 	return fmt.Sprintf("%v%s", n.Plain(), at)
 }
 
-// Each node knows its place, and values are what YAML says.
+// Each node knows its place, and values follow YAML's rules.
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "null@1:1"},
@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is wrong is said with its place; what is right around it is still read.
+// Errors give their place; the valid parts around them are still read.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"a: 1\nb: 2\na: 3\n", "3:1: a appears twice; the first is in line 1"},
@@ -89,7 +89,7 @@ func TestAliasesGrow(t *testing.T) {
 	}
 }
 
-// FuzzParse: no input makes the program crash, and every node has a place.
+// FuzzParse: no input causes a crash, and every node has a place.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "a: 1\n", "a: &x {k: [1, -2.5e3]}\nb: *x\n", "? a\n: |\n  t\n", "<<: *x", "- - !!str 1\n", "%YAML 1.2\n---\na", "a: {b, c}\n...\n"} {
 		f.Add([]byte(text))

@@ -28,7 +28,7 @@ func packed(text string) []byte {
 	return b.Bytes()
 }
 
-// TestWhole: what is a file written to its end.
+// TestWhole checks which files count as completely written.
 func TestWhole(t *testing.T) {
 	doc := packed(`{"traceEvents":[` + strings.Repeat(`{"ph":"X"},`, 20000) + `{}]}` + "\n")
 	damaged := slices.Clone(doc)
@@ -37,7 +37,7 @@ func TestWhole(t *testing.T) {
 	for _, c := range []struct {
 		file string
 		data []byte
-		want string // "": whole
+		want string // "": complete
 	}{
 		{"a.trace.json.gz", doc, ""},
 		{"two-members.trace.json.gz", slices.Concat(packed(`{"a":[`), packed(`]}`)), ""},
@@ -46,11 +46,11 @@ func TestWhole(t *testing.T) {
 		{"damaged.trace.json.gz", damaged, "cut off or damaged"},
 		{"header.trace.json.gz", doc[:5], "gzip header"},
 		{"empty.trace.json.gz", nil, "gzip header"},
-		{"open.trace.json.gz", packed(`{"traceEvents":[`), "its JSON does not end"},
-		{"blank.trace.json.gz", packed("  \n"), "its JSON does not end"},
+		{"open.trace.json.gz", packed(`{"traceEvents":[`), "its JSON is not closed"},
+		{"blank.trace.json.gz", packed("  \n"), "its JSON is not closed"},
 		{"plain.trace.json", []byte("{}\n"), ""},
 		{"list.trace.json", []byte("[]"), ""},
-		{"plain-cut.trace.json", []byte(`{"a":1`), "its JSON does not end"},
+		{"plain-cut.trace.json", []byte(`{"a":1`), "its JSON is not closed"},
 		{"memory.pickle", []byte("x"), ""},
 		{"memory-empty.pickle", nil, "it is empty"},
 	} {
@@ -70,7 +70,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestDir: a directory that does not exist is empty; files are linked or copied.
+// TestDir checks that a missing directory counts as empty, and that files are linked or copied.
 func TestDir(t *testing.T) {
 	d := Dir(filepath.Join(t.TempDir(), "later"))
 	if files, err := d.List(t.Context()); err != nil || files != nil {
@@ -89,7 +89,7 @@ func TestDir(t *testing.T) {
 		t.Errorf("%v, %v", files, err)
 	}
 	to := filepath.Join(t.TempDir(), "b")
-	for range 2 { // the second time it is there
+	for range 2 { // the second time it already exists
 		if err := d.Bring(t.Context(), "a.trace.json.gz", to); err != nil {
 			t.Error(err)
 		}
@@ -121,7 +121,7 @@ func TestParseTemplate(t *testing.T) {
 		{"ssh {host} cat {path}", "", "ssh {host} ls -ln {dir}"},
 		{"kubectl exec {name} -- cat {path}", "", "kubectl exec {name} -- ls -ln {dir}"},
 		{"scp {host}:{path} /dev/stdout", "ssh {host} ls {dir}", "ssh {host} ls {dir}"},
-		{"scp {host}:{path} /dev/stdout", "", "!does not end in: cat {path}"},
+		{"scp {host}:{path} /dev/stdout", "", "!does not end in cat {path}"},
 		{"ssh {host} cat", "", "!has no {path}"},
 		{"ssh {node} cat {path}", "", "!unknown placeholder {node}"},
 		{"ssh {host} cat {path}", "ls", "!has no {dir}"},
@@ -140,7 +140,7 @@ func TestParseTemplate(t *testing.T) {
 	}
 }
 
-// TestCommand reads a directory through a command, here of this host.
+// TestCommand reads a directory of this host through a command.
 func TestCommand(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"9-TP-0.trace.json.gz", "a b.trace.json.gz", "$(touch x).trace.json.gz"} {
@@ -162,7 +162,7 @@ func TestCommand(t *testing.T) {
 		if list != "" {
 			size = -1
 		}
-		// Of names with spaces the last word is left, which is no file then.
+		// Only the last word of a name with spaces is left, and no such file exists.
 		files = slices.DeleteFunc(files, func(f File) bool { return !strings.HasPrefix(f.Name, "9") })
 		if err != nil || len(files) != 1 || files[0] != (File{Name: "9-TP-0.trace.json.gz", Size: size}) {
 			t.Errorf("%q: %v, %v", list, files, err)
@@ -175,14 +175,14 @@ func TestCommand(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 		if err := c.Bring(t.Context(), "missing", to+"2"); err == nil || !strings.Contains(err.Error(), "No such file") {
-			t.Errorf("a file that is not there: %v", err)
+			t.Errorf("a missing file: %v", err)
 		}
 		if _, err := os.Stat(to + "2"); err == nil {
-			t.Error("half a file was left")
+			t.Error("a partial file was left")
 		}
 		c.Dir += "/later"
 		if files, err := c.List(t.Context()); err != nil || files != nil {
-			t.Errorf("a directory that does not exist yet: %v, %v", files, err)
+			t.Errorf("a missing directory: %v, %v", files, err)
 		}
 	}
 	tmpl, _ := ParseTemplate("stepscope-no-such-program cat {path}", "")
@@ -191,8 +191,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestCommandRefuses: what a shell on the other side could take for more than a
-// path does not get there.
+// TestCommandRefuses checks that strings which a remote shell could interpret are rejected.
 func TestCommandRefuses(t *testing.T) {
 	tmpl, err := ParseTemplate("ssh {host} cat {path}", "")
 	if err != nil {
@@ -204,7 +203,7 @@ func TestCommandRefuses(t *testing.T) {
 	} {
 		c.Template = tmpl
 		if c.Check() == nil {
-			t.Errorf("%+v is let through", c)
+			t.Errorf("%+v is accepted", c)
 		}
 	}
 	c := &Command{Template: tmpl, Dir: "/a"}
@@ -215,8 +214,7 @@ func TestCommandRefuses(t *testing.T) {
 	}
 }
 
-// TestHTTP: a download that breaks is taken up again, and files of other windows
-// are left alone.
+// TestHTTP checks that an interrupted download is resumed, and that files of other windows are ignored.
 func TestHTTP(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 10000)
 	breaks := 2
@@ -258,13 +256,13 @@ func TestHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(to); !bytes.Equal(got, data) || breaks != -1 {
-		t.Errorf("%d bytes came of %d", len(got), len(data))
+		t.Errorf("%d bytes received of %d", len(got), len(data))
 	}
 	if err := h.Bring(t.Context(), "gone", to+"2"); err == nil || !strings.Contains(err.Error(), `has no file "gone"`) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(to + "2"); err == nil {
-		t.Error("half a file was left")
+		t.Error("a partial file was left")
 	}
 	other := &HTTP{Server: &client.Server{URL: hs.URL + "/nothing"}, Dir: "/x"}
 	if _, err := other.List(t.Context()); !errors.Is(err, ErrNoRoute) {

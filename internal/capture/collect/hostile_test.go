@@ -20,7 +20,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// window serves one window with these files; file answers for each.
+// window serves one window with these files; file answers requests for each.
 func window(t *testing.T, files []wire.ProfileFile, file http.HandlerFunc) *HTTP {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -33,8 +33,8 @@ func window(t *testing.T, files []wire.ProfileFile, file http.HandlerFunc) *HTTP
 	return &HTTP{Server: &client.Server{URL: hs.URL}, Dir: "/there"}
 }
 
-// TestHTTPHostile: whatever a server says of a file and sends for it, bringing it ends with one line, and there is neither
-// half a file nor one elsewhere.
+// TestHTTPHostile checks that a download ends with a one-line error, whatever the server reports and sends, and leaves
+// neither a partial file nor files elsewhere.
 func TestHTTPHostile(t *testing.T) {
 	endless := func(w http.ResponseWriter, r *http.Request) {
 		for {
@@ -56,18 +56,18 @@ func TestHTTPHostile(t *testing.T) {
 		file http.HandlerFunc
 		want string
 	}{
-		{"a body without an end and a length", 10, endless, "does not send the rest after byte 0"},
-		{"a length without an end", 10, func(w http.ResponseWriter, r *http.Request) {
+		{"an endless body without a length", 10, endless, "does not send the rest after byte 0"},
+		{"a length with an endless body", 10, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(int64(1)<<60))
 			endless(w, r)
 		}, "sends 1152921504606846976 bytes but listed 10"},
-		{"a list of it, too", 1 << 60, endless, "has 1152921504606846976 bytes there, so it is not a trace"},
-		{"less than nothing", -1, endless, "has -1 bytes there"},
-		{"more than is listed", 1, length("2", "ab"), "sends 2 bytes but listed 1"},
-		{"less than is listed", 3, length("2", "ab"), "sends 2 bytes but listed 3"},
-		{"less than is announced", 5, length("5", "ab"), "does not send the rest after byte 2"},
+		{"the same size in the list", 1 << 60, endless, "has 1152921504606846976 bytes there, so it is not a trace"},
+		{"a negative size", -1, endless, "has -1 bytes there"},
+		{"more than listed", 1, length("2", "ab"), "sends 2 bytes but listed 1"},
+		{"less than listed", 3, length("2", "ab"), "sends 2 bytes but listed 3"},
+		{"less than announced", 5, length("5", "ab"), "does not send the rest after byte 2"},
 		{"nothing", 5, length("5", ""), "unexpected EOF"},
-		{"another file after the break", 5, func(w http.ResponseWriter, r *http.Request) {
+		{"another file after the interruption", 5, func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") != "" {
 				w.WriteHeader(http.StatusPartialContent)
 				io.WriteString(w, "much more than was asked for")
@@ -96,7 +96,7 @@ func TestHTTPHostile(t *testing.T) {
 	}
 }
 
-// TestHTTPNames: files have plain names of their own, or stay where they are; and nothing that is here is replaced.
+// TestHTTPNames checks that only files with plain names are downloaded, and that existing files are not replaced.
 func TestHTTPNames(t *testing.T) {
 	var files []wire.ProfileFile
 	for _, name := range []string{"../up.trace.json", "/etc/x.trace.json", "a/../../up.trace.json", `..\up.trace.json`, "..", ".hidden.trace.json", "", "-o.trace.json", "a\nb.trace.json", "\u202egz.trace.json", strings.Repeat("a", 300) + ".trace.json", "x\x00.trace.json"} {
@@ -111,27 +111,27 @@ func TestHTTPNames(t *testing.T) {
 		t.Fatalf("%v, %d unfit, error %v", list, h.Unfit(), err)
 	}
 	dir := t.TempDir()
-	for _, f := range files { // whoever asks
+	for _, f := range files { // called without the list
 		if err := h.Bring(t.Context(), f.Name, filepath.Join(dir, "x")); err == nil {
-			t.Errorf("%q was brought", f.Name)
+			t.Errorf("%q was downloaded", f.Name)
 		}
 	}
 	to := filepath.Join(dir, list[0].Name)
 	if err := os.WriteFile(to, []byte("the user's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Bring(t.Context(), list[0].Name, to); err == nil || !strings.Contains(err.Error(), "is there already, and is another file") {
+	if err := h.Bring(t.Context(), list[0].Name, to); err == nil || !strings.Contains(err.Error(), "already exists and is another file") {
 		t.Errorf("error %v", err)
 	}
 	if text, _ := os.ReadFile(to); string(text) != "the user's" {
-		t.Errorf("it is %q now", text)
+		t.Errorf("it is now %q", text)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
-// TestHTTPLists: a list that does not end, or is of more files than a window has, is an error.
+// TestHTTPLists checks that an endless list, or one with too many files, is an error.
 func TestHTTPLists(t *testing.T) {
 	many := make([]wire.ProfileFile, mostFiles+1)
 	for i := range many {
@@ -152,11 +152,11 @@ func TestHTTPLists(t *testing.T) {
 	defer close(end)
 	h = &HTTP{Server: &client.Server{URL: hs.URL}, Patience: 20 * time.Millisecond}
 	if _, err := h.List(t.Context()); err == nil {
-		t.Error("a list without an end is one")
+		t.Error("an endless list is accepted")
 	}
 }
 
-// TestWholeBomb: a small file that inflates to much is read in the memory of a few blocks.
+// TestWholeBomb checks that a small file that inflates to a large one is read in the memory of a few blocks.
 func TestWholeBomb(t *testing.T) {
 	var text bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&text, gzip.BestSpeed)

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// TestStart opens windows on sessions in every state. nsys itself answers a start of
-// an unknown session with a new one and exit status 0, so it must not be asked.
+// TestStart opens windows on sessions in every state. nsys answers a start of an unknown session with a new session and
+// exit status 0, so the driver must not ask it.
 func TestStart(t *testing.T) {
 	taken := recorded(t, "2023.4.4/launch", "nsys start --session=demo", 1)
 	for _, c := range []struct {
 		name     string
 		sessions []reply
 		start    reply
-		want     string // of the error; "": none
+		want     string // expected error; "": none
 		asked    bool
 	}{
 		{"launched", []reply{list("1010417", "Launched", "demo"), list("1010417", "Collection", "demo")}, reply{}, "", true},
@@ -29,9 +29,9 @@ func TestStart(t *testing.T) {
 		{"twice", []reply{list("1010417", "Collection", "demo")}, reply{}, "session demo is collecting: a window is open", false},
 		{"writing", []reply{list("1010417", "Generation", "demo")}, reply{}, "session demo is writing a report: try again", false},
 		{"waiting for a range", []reply{list("1010417", "StartRange", "demo")}, reply{}, "session demo is waiting for a range: the program opens", false},
-		{"left over", []reply{list("1010417", "Started", "demo")}, reply{}, "session demo is without a program: there is nothing to record", false},
-		{"taken meanwhile", []reply{list("1010417", "Launched", "demo")}, taken, "nsys says: Configuring is not allowed in this state", true},
-		{"ended meanwhile", []reply{list("1010417", "Launched", "demo"), none}, reply{}, "session demo ended as it was started", true},
+		{"left over", []reply{list("1010417", "Started", "demo")}, reply{}, "session demo is without a program: it has nothing to record", false},
+		{"started meanwhile", []reply{list("1010417", "Launched", "demo")}, taken, "nsys says: Configuring is not allowed in this state", true},
+		{"ended meanwhile", []reply{list("1010417", "Launched", "demo"), none}, reply{}, "session demo ended when it was started", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tool, calls := fake(t, map[string][]reply{"sessions": c.sessions, "start": {c.start}})
@@ -60,7 +60,7 @@ func TestStop(t *testing.T) {
 		{"the name was taken", collecting, recorded(t, "2022.4.2/launch", "nsys stop --session=demo", 4), []string{"/tmp/nsys-report-b601.nsys-rep"}, ""},
 		{"twice", []reply{list("1010417", "Launched", "demo")}, reply{}, nil, "session demo is not collecting: no window is open"},
 		{"before the first start", []reply{list("1010417", "DelayedCollection", "demo")}, reply{}, nil, "session demo is waiting for start: no window is open"},
-		{"being written", []reply{list("1010417", "RangeGeneration", "demo")}, reply{}, nil, "closed already"},
+		{"being written", []reply{list("1010417", "RangeGeneration", "demo")}, reply{}, nil, "already closed"},
 		{"no range yet", []reply{list("1010417", "StartRange", "demo")}, recorded(t, "2023.4.4/capture-nvtx-start-by-hand", "nsys stop --session=demo", 1),
 			[]string{"/tmp/demo/w/hand.nsys-rep"}, ""},
 		{"unknown", []reply{none}, reply{}, nil, "has ended"},
@@ -78,13 +78,12 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestSettleRecording: where nsys could not import its recording, its importer is
-// asked again.
+// TestSettleRecording checks that the importer is run again if nsys could not import its recording.
 func TestSettleRecording(t *testing.T) {
 	for _, c := range []struct{ name, importer, problem string }{
-		{"the second time it can", `cp "$2" "$4"`, ""},
-		{"it cannot", `echo half >"$4"; echo File is corrupted.; exit 2`, "QdstrmImporter cannot import it: File is corrupted."},
-		{"there is none", "", "this nsys has no QdstrmImporter"},
+		{"works the second time", `cp "$2" "$4"`, ""},
+		{"always fails", `echo half >"$4"; echo File is corrupted.; exit 2`, "QdstrmImporter cannot import it: File is corrupted."},
+		{"no importer", "", "this nsys has no QdstrmImporter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -115,8 +114,8 @@ func TestSettleRecording(t *testing.T) {
 	}
 }
 
-// TestSettle: nsys answers stop with 0 and a path in TMPDIR when a report could not
-// be put where it belongs.
+// TestSettle checks a stop that nsys answers with status 0 and a path in TMPDIR, because it could not write the report
+// to its destination.
 func TestSettle(t *testing.T) {
 	tmp, dir := t.TempDir(), t.TempDir()
 	tool := At(filepath.Join(tmp, "nsys"), tmp)
@@ -136,10 +135,10 @@ func TestSettle(t *testing.T) {
 		t.Errorf("still there: %v", err)
 	}
 	if path, size, err = tool.Settle(t.Context(), []string{want}, want); path != want || size != 4 || err != nil {
-		t.Errorf("in its place: %s %d %v", path, size, err)
+		t.Errorf("at its destination: %s %d %v", path, size, err)
 	}
 	if path, _, err = tool.Settle(t.Context(), []string{want}, ""); path != want || err != nil {
-		t.Errorf("wherever it is: %s %v", path, err)
+		t.Errorf("anywhere: %s %v", path, err)
 	}
 	if path, _, err = tool.Settle(t.Context(), []string{want}, filepath.Join(dir, "no", "w.nsys-rep")); path != want || err == nil || !strings.Contains(err.Error(), "it is "+want) {
 		t.Errorf("no such directory: %s %v", path, err)
@@ -151,13 +150,13 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestPlan is the command line of each mode, for two versions.
+// TestPlan checks the command line of each mode, for two versions.
 func TestPlan(t *testing.T) {
 	const server = "--trace=cuda,nvtx --trace-fork-before-exec=true --cuda-graph-trace=node "
 	for _, c := range []struct {
 		name, version string
 		l             Launch
-		args, start   string // "" and no start: refused
+		args, start   string // "" and no start: rejected
 	}{
 		{"whole", "2023.4.4", Launch{Mode: Whole}, "profile " + server + "--sample=none --cpuctxsw=none --force-overwrite=true --output=/r/x --session-new=s", ""},
 		{"start-later", "2023.4.4", Launch{Mode: Later}, "launch " + server + "--session-new=s", ""},
@@ -171,7 +170,7 @@ func TestPlan(t *testing.T) {
 		{"ranges of NVTX", "2022.4.2", Launch{Mode: Range, Range: "nvtx"}, "launch " + server + "--nvtx-capture=cudaProfilerApi@stepscope --session-new=s", ""},
 		{"ranges by nsys", "2023.4.4", Launch{Mode: Own, Range: "nvtx", NVTX: "a@b", Options: []string{"--capture-range-end=repeat"}},
 			"profile " + server + "--sample=none --cpuctxsw=none --force-overwrite=true --output=/r/x --capture-range=nvtx --nvtx-capture=a@b --session-new=s --capture-range-end=repeat", ""},
-		{"an option that it does not have", "2022.4.2", Launch{Mode: Whole, Options: []string{"--python-sampling=true"}}, "", ""},
+		{"an option that it lacks", "2022.4.2", Launch{Mode: Whole, Options: []string{"--python-sampling=true"}}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tool, _ := fake(t, helps(t, c.version, map[string][]reply{}))
@@ -193,8 +192,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestRunRetries: 2022.4.2 fails to start now and then, and works when it is asked
-// again. What is wrong with the command line is said once.
+// TestRunRetries checks that a failed start of 2022.4.2 is retried, since it fails occasionally, and that an error in
+// the command line is reported once.
 func TestRunRetries(t *testing.T) {
 	race := recorded(t, "2022.4.2/errors-startup-race", "nsys launch -t nvtx --session-new=demo /bin/bash graceful.sh", 1)
 	illegal := recorded(t, "2022.4.2/errors-profile", "nsys profile -t bogus ./server 1", 1)
@@ -215,8 +214,7 @@ func TestRunRetries(t *testing.T) {
 	}
 }
 
-// TestWindows: numbers are taken once, and the session's report names are kept
-// apart.
+// TestWindows checks that window numbers are used once, and that the report names of sessions stay apart.
 func TestWindows(t *testing.T) {
 	dir := t.TempDir()
 	r := &Record{Nsys: "/n/nsys", Version: "2023.4.4", TmpDir: "/tmp", Session: "s", ID: "10417", Mode: Later, Output: filepath.Join(dir, "x")}
@@ -254,7 +252,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestExport: what nsys says of a report that it cannot read, in one line.
+// TestExport checks that errors of nsys about unreadable reports become one line.
 func TestExport(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "x.nsys-rep")
 	if err := os.WriteFile(report, []byte("x"), 0o666); err != nil {
@@ -262,7 +260,7 @@ func TestExport(t *testing.T) {
 	}
 	for said, want := range map[string]string{
 		"Exportation error: Version number is invalid: 2025@3@1@54-234433681190v0.": "was written by nsys 2025.3.1.54, which is newer than this one (2023.4.4)",
-		"Exportation error: Section Table Reference magic number mismatch.":         "is damaged, or no report of nsys",
+		"Exportation error: Section Table Reference magic number mismatch.":         "is damaged or not an nsys report",
 		"Exportation error: database is locked":                                     "write it elsewhere with -o",
 		"Exportation error: something new":                                          "nsys 2023.4.4 cannot export it: something new",
 	} {

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// reply is what nsys answered once.
+// reply is a recorded reply of nsys.
 type reply struct {
 	out, err string
 	status   int
 }
 
-// recorded takes a reply from a page of testdata, where each real command stands
-// with what came back: the n-th of this command line, from 1.
+// recorded returns a reply from a page of testdata, which lists real commands with their output: the nth of this
+// command line, from 1.
 func recorded(t *testing.T, page, command string, n int) (r reply) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", page+".txt"))
@@ -55,15 +55,14 @@ func recorded(t *testing.T, page, command string, n int) (r reply) {
 	return r
 }
 
-// list is the answer of sessions list with one session.
+// list is the reply to sessions list with one session.
 func list(id, state, name string) reply {
 	return reply{out: fmt.Sprintf("              ID         TIME                       STATE LAUNCH NAME\n%16s%13s%28s%7d %s\n", id, "00:00", state, 1, name)}
 }
 
 var none = list("", "", "")
 
-// fake is an nsys that gives the replies to each of its commands in turn, the last
-// again and again.
+// fake is an nsys that gives the replies to each of its commands in turn and repeats the last one.
 func fake(t *testing.T, replies map[string][]reply) (tool *Tool, calls func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +91,7 @@ cat $c.$n.err >&2
 exit $(cat $c.$n.status)
 `, 0o777)
 	if out, err := At(filepath.Join(dir, "nsys"), dir).run(t.Context(), quick, "--version"); err != nil || out.status == 0 {
-		t.Skipf("no shell to be a fake nsys: %v", err)
+		t.Skipf("no shell for a fake nsys: %v", err)
 	}
 	os.Remove(filepath.Join(dir, "calls"))
 	return &Tool{Path: filepath.Join(dir, "nsys"), Version: Version{2023, 4, 4}, TmpDir: dir}, func() string {
@@ -101,7 +100,7 @@ exit $(cat $c.$n.status)
 	}
 }
 
-// helps are the help texts of a version's commands, for fake.
+// helps returns the help texts of the commands of a version, for fake.
 func helps(t *testing.T, version string, replies map[string][]reply) map[string][]reply {
 	t.Helper()
 	for _, command := range []string{"profile", "launch", "start"} {

@@ -24,8 +24,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// TestParseSessions reads the lists of three versions, whose columns differ in
-// width.
+// TestParseSessions parses the lists of three versions, whose columns differ in width.
 func TestParseSessions(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -45,7 +44,7 @@ func TestParseSessions(t *testing.T) {
 	}
 }
 
-// TestStates holds that each state of the recordings is one thing to a driver.
+// TestStates checks that each recorded state belongs to exactly one class.
 func TestStates(t *testing.T) {
 	for state, want := range map[State]string{
 		"Idle": "starting", "Configured": "starting", "ConfiguredLaunched": "starting", "DelayedCollection": "waiting for start",
@@ -61,7 +60,7 @@ func TestStates(t *testing.T) {
 			}
 		}
 		if state.String() != want || n > 1 {
-			t.Errorf("%s: %q, want %q, and it is %d things", string(state), state, want, n)
+			t.Errorf("%s: %q, want %q, in %d classes", string(state), state, want, n)
 		}
 	}
 }
@@ -79,11 +78,11 @@ func TestParseGenerated(t *testing.T) {
 		{"with its export", recorded(t, "2023.4.4/start-later", "nsys stop --session=demo", 10).out, []string{"/tmp/demo/w/eighth.nsys-rep", "/tmp/demo/w/eighth.sqlite"}},
 		{"left in TMPDIR", recorded(t, "2023.4.4/launch", "nsys stop --session=demo", 4).out, []string{"/tmp/nsys-report-63ea.nsys-rep"}},
 		{"nothing", recorded(t, "2023.4.4/errors-no-session", "nsys stop --session=nosuch", 2).out, nil},
-		{"amid the program's output", recorded(t, "2022.4.2/capture-nvtx-exists",
+		{"within the program's output", recorded(t, "2022.4.2/capture-nvtx-exists",
 			"nsys profile -t nvtx --sample=none --cpuctxsw=none -c nvtx -p capture@ctl --capture-range-end=repeat:2 -o e-repeat-2 ./ranges 2 reg", 1).out,
 			[]string{"/tmp/nsys-report-ad2f.nsys-rep", "/tmp/nsys-report-6af0.nsys-rep"}},
 		{"2025, tabs", string(interactive), []string{"/tmp/sg.out.nsys-rep", "/tmp/report1.nsys-rep"}},
-		{"the program has the last word", "Generated:\n    /a b/c.nsys-rep\nbye\n    /not/this\n", []string{"/a b/c.nsys-rep"}},
+		{"the last line is from the program", "Generated:\n    /a b/c.nsys-rep\nbye\n    /not/this\n", []string{"/a b/c.nsys-rep"}},
 	} {
 		got := ParseGenerated(c.text)
 		if c.name == "2025, tabs" { // the recording ends before the second name
@@ -109,8 +108,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever nsys or the system prints, nothing panics, and what is found
-// is what can be used.
+// FuzzParse checks that no output of nsys or the system causes a panic, and that all results are usable.
 func FuzzParse(f *testing.F) {
 	pages, _ := filepath.Glob(filepath.Join("testdata", "*", "*.txt"))
 	for _, page := range pages {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestParseLine: lines of several releases.
+// TestParseLine parses log lines of several releases.
 func TestParseLine(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{
@@ -28,7 +28,7 @@ func TestParseLine(t *testing.T) {
 		{"cut off in the middle", "[2026-11-22 10:15:32 DP1] Decode batch, #running-req: 5, #tok", "DP1 5 - - - - - - - - -"},
 		{"another line", "[2026-11-22 10:15:32 DP1] Load weight end. type=LlamaForCausalLM", "none"},
 		{"no time", "Decode batch, #running-req: 5", "none"},
-		{"nothing but a title", "[2026-11-22 10:15:32] Decode batch", "none"},
+		{"only a title", "[2026-11-22 10:15:32] Decode batch", "none"},
 		{"no figures", "[2026-11-22 10:15:32] Decode batch, #running-req: x, token usage: nan", "none"},
 	} {
 		got := "none"
@@ -43,7 +43,7 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// TestLog: a rank that logs nothing any more has nothing to do, unless it never logs often.
+// TestLog checks that a rank that stops logging counts as idle, unless it never logs often.
 func TestLog(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
 	var g Log
@@ -73,7 +73,7 @@ func TestLog(t *testing.T) {
 			t.Errorf("after %d s: %s, want %s", s, text, want)
 		}
 	}
-	// What a server says itself counts more.
+	// The server's own data takes precedence.
 	s, _ := Parse(`sglang:num_running_reqs{dp_rank="1"} 3`)
 	s.Fill(g.Ranks(at(6)))
 	if got := show(&s.Ranks[1]); len(s.Ranks) != 2 || got != "DP1 3 1 - - - - 50 - - -" {

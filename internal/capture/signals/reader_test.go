@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// show writes what a rank says, in the order of its fields; "-" is not said.
+// show formats the data of a rank, in the order of its fields; "-": unknown.
 func show(r *Rank) string {
 	text := fmt.Sprintf("DP%d", r.DP)
 	for _, v := range r.values() {
@@ -24,7 +24,7 @@ func show(r *Rank) string {
 	return text
 }
 
-// TestParse: ranks of several engines, by their labels.
+// TestParse checks that ranks of several engines are told apart by their labels.
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"SGLang 0.5.23 with two data-parallel ranks", `
@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 			sglang:num_running_reqs{tp_rank="0",dp_rank="0",priority="2"} 4`,
 			"DP0 7 - - - - - - - - -"},
 		{"no data-parallel ranks", `sglang:num_running_reqs{model_name="m",tp_rank="0"} 3`, "DP0 3 - - - - - - - - -"},
-		{"a name that means to deceive", `sglang:num_running_reqs{model_name="a\",dp_rank=\"7",dp_rank="2"} 3`, "DP2 3 - - - - - - - - -"},
+		{"a misleading name", `sglang:num_running_reqs{model_name="a\",dp_rank=\"7",dp_rank="2"} 3`, "DP2 3 - - - - - - - - -"},
 		{"vLLM with two engines", `
 			vllm:num_requests_running{engine="0",model_name="m"} 3.0
 			vllm:num_requests_running{engine="1",model_name="m"} 8.0
@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 			vllm:generation_tokens_total{engine="1",model_name="m"} 77.0
 			vllm:iteration_tokens_total_count{engine="1",model_name="m"} 12.0`,
 			"DP0 3 - - - - - - - - -; DP1 8 - - 0.25 - 77 - 12 - -"},
-		{"no server of LLMs", "go_goroutines 12\nprocess_cpu_seconds_total 3", "nothing"},
+		{"not an LLM server: metrics", "go_goroutines 12\nprocess_cpu_seconds_total 3", "nothing"},
 		{"empty", "", "nothing"},
 	} {
 		s, ok := Parse(strings.ReplaceAll(c.text, "\t", ""))
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestHistogram: series are summed up, differences taken, quantiles as PromQL has them.
+// TestHistogram checks sums of series, differences, and quantiles as in PromQL.
 func TestHistogram(t *testing.T) {
 	const text = `
 sglang:time_to_first_token_seconds_bucket{is_streaming="True",le="0.1"} %d
@@ -97,18 +97,18 @@ sglang:inter_token_latency_seconds_count{} 5`
 		t.Errorf("%+v", h)
 	}
 	if l := Between(a, b); l.E2E.Count != 4 || l.ITL.Count != 0 {
-		t.Errorf("of replies that are not streamed, too: %+v, %+v", l.E2E, l.ITL)
+		t.Errorf("includes replies without streaming: %+v, %+v", l.E2E, l.ITL)
 	}
 	if both := h.Add(h); both.Count != 20 || both.Quantile(0.4) != 0.1 {
 		t.Errorf("twice: %+v", both)
 	}
 	empty := Histogram{}
 	if Known(empty.Mean()) || Known(empty.Quantile(0.5)) {
-		t.Error("nothing has a mean")
+		t.Error("an empty histogram has a mean")
 	}
 }
 
-// TestBetween: rates, and what is not known after a restart or when a clock goes back.
+// TestBetween checks rates, and which are unknown after a restart or if a clock goes back.
 func TestBetween(t *testing.T) {
 	sample := func(at int64, running, generated, passes, busy float64) *Sample {
 		r := fresh(0)
@@ -130,11 +130,11 @@ func TestBetween(t *testing.T) {
 	idle := sample(12, 0, 0, 0, 0)
 	idle.Ranks[0].Generated, idle.Ranks[0].Rate = Unknown, 500
 	if f := Between(idle, idle).Ranks[0]; f.Tokens != 0 {
-		t.Errorf("an idle rank is said to generate %g tokens/s, those of its last batch", f.Tokens)
+		t.Errorf("an idle rank generates %g tokens/s, the rate of its last batch", f.Tokens)
 	}
 }
 
-// TestReader: what is read of servers that show one thing or the other, and what is said of those that show nothing.
+// TestReader checks the data of servers that export different subsets, and the error for servers that export nothing.
 func TestReader(t *testing.T) {
 	const metrics = `sglang:num_running_reqs{dp_rank="0"} 3`
 	for _, c := range []struct {
@@ -143,9 +143,9 @@ func TestReader(t *testing.T) {
 	}{
 		{"all", metrics, `{"loads":[{"dp_rank":0,"num_running_reqs":7,"num_waiting_reqs":2,"token_usage":0.5}]}`, "404", "DP0 7 2 - 0.5 - - - - - -", "no host time"},
 		{"no loads", metrics, "500", "404", "DP0 3 - - - - - - - - -", "no host time"},
-		{"the older loads alone", "404", "404", `[{"dp_rank":1,"num_reqs":9,"num_waiting_reqs":2}]`, "DP1 7 2 - - - - - - - -", "start the server with --enable-metrics"},
+		{"only the older loads", "404", "404", `[{"dp_rank":1,"num_reqs":9,"num_waiting_reqs":2}]`, "DP1 7 2 - - - - - - - -", "start the server with --enable-metrics"},
 		{"nothing", "404", "404", "404", "provides neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics", ""},
-		{"a key is wanted", "401", "401", "401", "401 Unauthorized: no (give --api-key)", ""},
+		{"a key is required", "401", "401", "401", "401 Unauthorized: no (give --api-key)", ""},
 		{"not an LLM server", "<html>", "<html>", "<html>", "this is nginx, not an LLM server", ""},
 	} {
 		hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func TestReader(t *testing.T) {
 			io.WriteString(w, reply)
 		}))
 		reader := NewReader(hs.URL, nil)
-		for range 2 { // what is known by then changes nothing
+		for range 2 { // changes nothing that is already known
 			s, err := reader.Read(t.Context())
 			got, lacks := "", ""
 			if err != nil {
@@ -176,11 +176,11 @@ func TestReader(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	if _, err := NewReader(gone.URL, nil).Read(t.Context()); err == nil || Answered(err) {
-		t.Errorf("a server that is gone: %v", err)
+		t.Errorf("a server that has ended: %v", err)
 	}
 }
 
-// FuzzParse: no text makes it fail, and what it reads can be subtracted from itself.
+// FuzzParse checks that no text causes a failure, and that a sample can be subtracted from itself.
 func FuzzParse(f *testing.F) {
 	f.Add(`sglang:num_running_reqs{dp_rank="0",x="\"} 3` + "\n" + `sglang:inter_token_latency_seconds_bucket{le="NaN"} 1`)
 	f.Add("vllm:time_to_first_token_seconds_bucket{le=\"0.5\"} 3\nvllm:time_to_first_token_seconds_count 4")
@@ -196,7 +196,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestNoFigures: NaN and Inf, which Prometheus allows, are as if nothing was said.
+// TestNoFigures checks that NaN and Inf, which Prometheus allows, count as missing values.
 func TestNoFigures(t *testing.T) {
 	s, ok := Parse("sglang:num_running_reqs{dp_rank=\"0\"} +Inf\nsglang:num_running_reqs{dp_rank=\"1\"} 3\nsglang:num_queue_reqs{dp_rank=\"1\"} NaN\n")
 	if !ok || len(s.Ranks) != 1 || s.Ranks[0].DP != 1 || s.Ranks[0].Running != 3 || Known(s.Ranks[0].Queued) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestTail: what comes to a log is read, in pieces of lines, when it is moved away and made again, and
-// when it is cut off; what was there before is not.
+// TestTail checks that new lines of a log are read, also in parts, after a rename and after truncation; older lines are
+// not read.
 func TestTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server.log")
 	line := func(n int) string {
@@ -45,26 +45,26 @@ func TestTail(t *testing.T) {
 		do   func()
 		want float64
 	}{
-		{"what was there", func() {}, 0},
+		{"older lines", func() {}, 0},
 		{"a line", func() { write(os.O_APPEND, line(2)) }, 2},
-		{"half a line", func() { write(os.O_APPEND, line(33)[:30]) }, 2},
-		{"its other half", func() { write(os.O_APPEND, line(33)[30:]) }, 33},
-		{"a line without end", func() { write(os.O_APPEND, strings.Repeat("x", 3*mostLine)) }, 33},
-		{"which ends, and another", func() { write(os.O_APPEND, "\n"+line(4)) }, 4},
-		{"moved away, with a last line", func() {
+		{"part of a line", func() { write(os.O_APPEND, line(33)[:30]) }, 2},
+		{"the rest of it", func() { write(os.O_APPEND, line(33)[30:]) }, 33},
+		{"an incomplete line", func() { write(os.O_APPEND, strings.Repeat("x", 3*mostLine)) }, 33},
+		{"its end, and another line", func() { write(os.O_APPEND, "\n"+line(4)) }, 4},
+		{"renamed, with a last line", func() {
 			write(os.O_APPEND, line(5))
 			if err := os.Rename(path, path+".1"); err != nil {
 				t.Fatal(err)
 			}
 		}, 5},
-		{"made again", func() { write(0, line(6)) }, 6},
-		{"cut off", func() { write(os.O_TRUNC, "") }, 6},
+		{"created again", func() { write(0, line(6)) }, 6},
+		{"truncated", func() { write(os.O_TRUNC, "") }, 6},
 		{"and written again", func() { write(os.O_APPEND, line(7)) }, 7},
 	}
 	for _, s := range steps {
 		s.do()
 		if got := running(); got != s.want {
-			t.Errorf("%s: %g requests run, want %g", s.name, got, s.want)
+			t.Errorf("%s: %g requests running, want %g", s.name, got, s.want)
 		}
 	}
 }

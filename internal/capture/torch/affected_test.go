@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestTouched: of a window that ends by itself it is seen, while its owner is busy
-// elsewhere, when the files of all ranks have come, and nobody asks the server to stop.
+// TestTouched checks that the end of a window that ends by itself is noticed while its owner is busy elsewhere: when
+// the files of all ranks have arrived, without a request to stop.
 func TestTouched(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"whole": false, "one grows later": true} {
@@ -32,7 +32,7 @@ func TestTouched(t *testing.T) {
 			time.Sleep(export)
 			f.write(dir, "1-TP-0.trace.json.gz", "1-TP-1.trace.json.gz")
 		}()
-		s.Guard(t.Context()) // returns when the window has been written
+		s.Guard(t.Context()) // returns when the window is written
 		if _, to, known := s.Affected(); !known || to.Before(started.Add(export)) || time.Since(to) < settled {
 			t.Errorf("%s: written %v after the start, known %v", name, to.Sub(started), known)
 		}
@@ -56,8 +56,8 @@ func TestTouched(t *testing.T) {
 	}
 }
 
-// TestTouchedByOuterProfiler: of a window that writes no file here nobody sees the end, so
-// it may still record, and what it touches is not known.
+// TestTouchedByOuterProfiler checks a window that writes no file here: its end goes unnoticed, so it may still record,
+// and the affected requests are unknown.
 func TestTouchedByOuterProfiler(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, false, `{"version":"0.5.23","tp_size":1}`)
@@ -78,7 +78,7 @@ func TestTouchedByOuterProfiler(t *testing.T) {
 	}
 }
 
-// TestTouchedFromStartStep: what has a start step touches nothing before that.
+// TestTouchedFromStartStep checks that a window with a start step affects nothing before that step.
 func TestTouchedFromStartStep(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, false, "")
@@ -96,7 +96,7 @@ func TestTouchedFromStartStep(t *testing.T) {
 	armed := time.Now()
 	go func() {
 		time.Sleep(before)
-		forward.Store(39) // number 40 is under way
+		forward.Store(39) // number 40 is in progress
 		f.write(dir, "1-TP-0.trace.json.gz")
 	}()
 	s.Guard(t.Context())

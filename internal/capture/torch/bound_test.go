@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// TestBound: each window ends by itself where the server takes a number of steps; where it does not, that is said before
-// anything is recorded.
+// TestBound checks that each window ends by itself if the server accepts a number of steps, and that otherwise a
+// warning precedes the recording.
 func TestBound(t *testing.T) {
 	ms := int64(time.Millisecond)
 	for _, c := range []struct {
@@ -23,14 +23,14 @@ func TestBound(t *testing.T) {
 		w      Window
 		steps  []stretch // of the server, before the window
 		told   int
-		beyond string // said beforehand; "": nothing
+		beyond string // warning; "": none
 	}{
-		{"so many steps", SGLang, Window{NumSteps: 7}, nil, 7, ""},
-		{"a time, of a server that shows nothing", SGLang, Window{For: 2 * time.Second}, nil, 2000 + 100, ""},
-		{"a time, of steps of 30 and 20 ms", SGLang, Window{For: 2 * time.Second}, []stretch{{took: 30 * ms}, {took: 20 * ms}}, 400 + 100, ""},
-		{"a time, of stepscope serve", Stepscope, Window{For: time.Second}, nil, 10000 + 100, ""},
+		{"a number of steps", SGLang, Window{NumSteps: 7}, nil, 7, ""},
+		{"a time, on a server without step times", SGLang, Window{For: 2 * time.Second}, nil, 2000 + 100, ""},
+		{"a time, with steps of 30 and 20 ms", SGLang, Window{For: 2 * time.Second}, []stretch{{took: 30 * ms}, {took: 20 * ms}}, 400 + 100, ""},
+		{"a time, on stepscope serve", Stepscope, Window{For: time.Second}, nil, 10000 + 100, ""},
 		{"no end", SGLang, Window{}, nil, 0, "a window without a number of steps does not end by itself"},
-		{"vLLM counts no steps", VLLM, Window{NumSteps: 7}, nil, 7, "vLLM does not end windows by itself"},
+		{"vLLM does not count steps", VLLM, Window{NumSteps: 7}, nil, 7, "vLLM does not end windows by itself"},
 	} {
 		l := &log{}
 		m := &member{Target: Target{URL: "http://a:1"}, kind: c.kind, w: c.w, stretches: c.steps, o: &Options{Log: l.add}}
@@ -48,8 +48,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestOpened: vLLM takes a second start for none and says nothing of the first, so the next window there is refused with
-// what is known of one that stepscope left open, until somebody closes that.
+// TestOpened checks that a window on vLLM is refused while one that stepscope left open is known: vLLM ignores a second
+// start without an error.
 func TestOpened(t *testing.T) {
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "sessions")
 	f := newVLLM(t, dir)
@@ -62,7 +62,7 @@ func TestOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := start(); err == nil || !strings.Contains(err.Error(), "has had a window open there since") {
-		t.Errorf("one that is being recorded: %v", err)
+		t.Errorf("while one is being recorded: %v", err)
 	}
 
 	gone := exec.Command("true")
@@ -79,7 +79,7 @@ func TestOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := start(); err == nil || !strings.Contains(err.Error(), "was not closed, and vLLM does not end windows by itself: close it with: stepscope profile stop --url "+f.url) {
-		t.Errorf("one that was left: %v", err)
+		t.Errorf("with one left open: %v", err)
 	}
 	if f.called() != "start" {
 		t.Errorf("calls: %s", f.called())
@@ -94,12 +94,12 @@ func TestOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(file); err == nil {
-		t.Error("the window is closed, and written down as open")
+		t.Error("the window is closed, but recorded as open")
 	}
 }
 
-// TestOpenedSGLang: SGLang 0.5.17 loses a window that is asked for while another is recorded, and answers 200. One that a
-// killed stepscope left is closed first.
+// TestOpenedSGLang checks that a window left open by a killed stepscope is closed first: SGLang 0.5.17 loses a window
+// that is requested while another is recorded, and answers 200.
 func TestOpenedSGLang(t *testing.T) {
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "sessions")
 	f := newFake(t, false, `{"tp_size":1}`)

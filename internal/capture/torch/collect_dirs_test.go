@@ -11,18 +11,18 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// TestCollectLeavesNoDirectories: neither a window that nobody wants any more nor a
-// server that gave nothing leaves an empty one; what was there before stays.
+// TestCollectLeavesNoDirectories checks that neither an abandoned window nor a server without files leaves an empty
+// directory, and that existing ones stay.
 func TestCollectLeavesNoDirectories(t *testing.T) {
 	for name, c := range map[string]struct {
 		cancel bool
-		there  []string // before
+		there  []string // existed before
 		want   []string
 	}{
-		"interrupted":                 {cancel: true},
-		"interrupted, into a place":   {cancel: true, there: []string{"a"}, want: []string{"a"}},
-		"interrupted, for one server": {cancel: true, there: []string{"a/new/prefill-n0"}, want: []string{"a", "a/new", "a/new/prefill-n0"}},
-		"one gave nothing":            {want: []string{"a", "a/new", "a/new/prefill-n0", "a/new/prefill-n0/9-TP-0.trace.json.gz"}},
+		"interrupted":                         {cancel: true},
+		"interrupted, into a given directory": {cancel: true, there: []string{"a"}, want: []string{"a"}},
+		"interrupted, for one server":         {cancel: true, there: []string{"a/new/prefill-n0"}, want: []string{"a", "a/new", "a/new/prefill-n0"}},
+		"one without files":                   {want: []string{"a", "a/new", "a/new/prefill-n0", "a/new/prefill-n0/9-TP-0.trace.json.gz"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

@@ -41,8 +41,8 @@ func runOn(t *testing.T, w Window, o Options, targets []Target) (*Result, error)
 	return s.Collect(t.Context(), filepath.Join(t.TempDir(), "local"))
 }
 
-// TestCollect is a window of two ranks whose files come as SGLang writes them: one
-// after the other, and the last in pieces.
+// TestCollect checks a window of two ranks whose files are written as SGLang writes them: one after the other, the last
+// in parts.
 func TestCollect(t *testing.T) {
 	f := newFake(t, false, tp2)
 	second := func(bytes int) {
@@ -83,11 +83,11 @@ func TestCollect(t *testing.T) {
 		t.Errorf("server_args.json: %s, %v", args, err)
 	}
 	if f.called() != "start" {
-		t.Errorf("a window that closes by itself is not closed: %s", f.called())
+		t.Errorf("a window that should close by itself is open: %s", f.called())
 	}
 }
 
-// countingSource tells of each look.
+// countingSource reports each listing.
 type countingSource struct {
 	collect.Source
 	look func()
@@ -98,7 +98,7 @@ func (c *countingSource) List(ctx context.Context) ([]collect.File, error) {
 	return c.Source.List(ctx)
 }
 
-// TestCollectTrouble: what does not come is named, and the rest is brought.
+// TestCollectTrouble checks that missing files are named and the others are fetched.
 func TestCollectTrouble(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -106,7 +106,7 @@ func TestCollectTrouble(t *testing.T) {
 		w     Window
 		begin func(*fake, string)
 		end   func(*fake, string)
-		// what came of it
+		// outcome
 		traces, missing, broken, note string
 		calls                         string
 	}{
@@ -187,7 +187,7 @@ func TestCollectTrouble(t *testing.T) {
 	}
 }
 
-// TestCollectNothing: no file at all is an error that says why and what to do.
+// TestCollectNothing checks that a window without any file is an error with the reason and a remedy.
 func TestCollectNothing(t *testing.T) {
 	metrics := "# HELP x\nsglang:generation_tokens_total{model_name=\"m {x}\"} 5\nsglang:num_running_reqs 0\n"
 	for _, c := range []struct {
@@ -196,14 +196,14 @@ func TestCollectNothing(t *testing.T) {
 		want, hint string
 	}{
 		{"no traffic, by the metrics", tp2, func(f *fake) { f.answer("GET /metrics", 200, metrics) },
-			"there was no forward step in 500ms: send load to the server, or give --probe", "makes no forward step, so there is nothing to record: send load to it"},
+			"there was no forward step in 500ms: send load to the server, or give --probe", "is running no forward step, so there is nothing to record: send load to it"},
 		{"no traffic, by the load", tp2, func(f *fake) { f.answer("GET /get_load", 200, `[{"dp_rank":0,"num_reqs":0}]`) },
-			"there was no forward step in 500ms", "makes no forward step"},
-		{"work that nobody shows", tp2, func(*fake) {}, "left no trace in ", "does not show whether it has work"},
+			"there was no forward step in 500ms", "is running no forward step"},
+		{"unknown load", tp2, func(*fake) {}, "left no trace in ", "does not report whether it has work"},
 		{"written elsewhere", tp2, func(f *fake) { f.begin = func(string) { f.open = false } },
 			"the server says that it is not recording, but there is no trace in ", ""},
 		{"vLLM's directory", "", func(f *fake) { f.answer("GET /version", 200, `{"version":"0.15.0"}`) },
-			"give as --output-dir the directory that vLLM was started with", ""},
+			"give --output-dir, the directory that vLLM was started with", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,14 +218,14 @@ func TestCollectNothing(t *testing.T) {
 				t.Errorf("said %q, want %q", l.lines, c.hint)
 			}
 			if f.isOpen() {
-				t.Error("the server records on")
+				t.Error("the server is still recording")
 			}
 		})
 	}
 }
 
-// TestCollectInterrupted: when the user has enough the profilers are stopped, also
-// one that is only armed, which SGLang does not cancel but lets replace.
+// TestCollectInterrupted checks that an interrupt stops the profilers, including one that is only armed, which SGLang
+// cannot cancel but replace.
 func TestCollectInterrupted(t *testing.T) {
 	for _, c := range []struct {
 		w     Window
@@ -237,13 +237,13 @@ func TestCollectInterrupted(t *testing.T) {
 		f := newFake(t, false, tp2)
 		ctx, cancel := context.WithCancel(t.Context())
 		f.routes["GET /metrics"] = func(w http.ResponseWriter, r *http.Request) {
-			if f.called() == "" { // a look before it is armed
+			if f.called() == "" { // one look before it is armed
 				http.NotFound(w, r)
 				return
 			}
 			if c.w.StartStep > 0 {
 				f.mu.Lock()
-				f.open = false // armed: a stop says that nothing records
+				f.open = false // armed: a stop reports that nothing is being recorded
 				f.mu.Unlock()
 			}
 			cancel()
@@ -259,9 +259,8 @@ func TestCollectInterrupted(t *testing.T) {
 	}
 }
 
-// TestCollectSeveral: prefill and decode servers are kept apart, each in a
-// directory of its own, and wait for their own stage alone; what fails on one does
-// not take the others.
+// TestCollectSeveral checks that prefill and decode servers have separate directories and wait only for their own
+// stage, and that one failure does not affect the others.
 func TestCollectSeveral(t *testing.T) {
 	var targets []Target
 	var fakes []*fake
@@ -285,7 +284,7 @@ func TestCollectSeveral(t *testing.T) {
 			t.Errorf("%+v, want %s", r, want)
 		}
 		if dir := fakes[i].body["output_dir"].(string); filepath.Base(dir) != filepath.Dir(want) {
-			t.Errorf("the server was told %s", dir)
+			t.Errorf("the server received %s", dir)
 		}
 	}
 	fakes[1].begin = func(string) { fakes[1].open = false }
@@ -293,12 +292,12 @@ func TestCollectSeveral(t *testing.T) {
 	if err != nil || !res.Incomplete() || res.Servers[1].Problem == "" || len(res.Servers[0].Traces)+len(res.Servers[2].Traces) != 2 {
 		t.Errorf("%v, %+v", err, res)
 	}
-	if _, err := Start(t.Context(), targets, Window{OutputDir: "/out"}, Options{Probe: true}); err == nil || !strings.Contains(err.Error(), "the URL of its router") {
+	if _, err := Start(t.Context(), targets, Window{OutputDir: "/out"}, Options{Probe: true}); err == nil || !strings.Contains(err.Error(), "the URL of the router") {
 		t.Errorf("tiny requests for a prefill server: %v", err)
 	}
 }
 
-// TestResume: one process starts, another stops and collects.
+// TestResume checks that one process can start a session and another can stop and collect it.
 func TestResume(t *testing.T) {
 	f := newFake(t, false, tp2)
 	f.end = func(d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") }
@@ -312,7 +311,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st, err := os.Stat(dir); err != nil || st.Mode() != fs.ModeDir|fs.ModeSticky|0o777 {
-		t.Errorf("the servers' directory: %v, %v", st.Mode(), err)
+		t.Errorf("a session in the servers' directory: %v, %v", st.Mode(), err)
 	}
 	if text, _ := os.ReadFile(sessionFile(kept, s.ID)); strings.Contains(string(text), "secret") {
 		t.Errorf("a key was written: %s", text)
@@ -338,8 +337,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestSavedOfOthers: where to send a key is not taken from what another user could have written: neither from the
-// directory that the servers write to, nor from a place of sessions that others may write to.
+// TestSavedOfOthers checks that the destination of a key is never read from a file that another user could have
+// written: neither in the directory of the servers nor in a sessions directory that others can write to.
 func TestSavedOfOthers(t *testing.T) {
 	f := newFake(t, false, tp2)
 	root := t.TempDir()
@@ -363,23 +362,23 @@ func TestSavedOfOthers(t *testing.T) {
 		t.Errorf("a file among the traces: %v", err)
 	}
 	if saved, err := FindSaved(t.TempDir(), dir); err == nil {
-		t.Errorf("a file among the traces is taken: %+v", saved)
+		t.Errorf("a file among the traces is accepted: %+v", saved)
 	}
 	if err := os.Chmod(kept, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for _, ref := range []string{s.ID, dir} {
 		if _, err := FindSaved(kept, ref); err == nil || !strings.Contains(err.Error(), "is not trusted: its mode is 0777") {
-			t.Errorf("a place that others may write to: %v", err)
+			t.Errorf("a directory that others can write to: %v", err)
 		}
 	}
 	if err := s.Save(kept, dir); err == nil {
-		t.Error("a session is kept where others may change it")
+		t.Error("a session is kept where others can change it")
 	}
 }
 
-// TestCollectFetch: files come through a command; one that does not work is said
-// before anything is recorded.
+// TestCollectFetch checks that files are fetched by a command, and that a broken command is reported before anything is
+// recorded.
 func TestCollectFetch(t *testing.T) {
 	f := newFake(t, false, tp2)
 	f.begin = func(d string) { f.write(d, "9-TP-0.trace.json.gz", "9-TP-1.trace.json.gz") }
@@ -404,7 +403,7 @@ func TestCollectFetch(t *testing.T) {
 		}
 	}
 	if _, err := Start(t.Context(), []Target{{URL: f.url}}, Window{OutputDir: "/a b"}, Options{Fetch: through("cat {path}")}); err == nil || !strings.Contains(err.Error(), "cannot be fetched") {
-		t.Errorf("a directory that a shell could misread: %v", err)
+		t.Errorf("a directory that a shell could misinterpret: %v", err)
 	}
 	if f.called() != "start" {
 		t.Errorf("calls %s", f.called())

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// looksOf are those at a server whose steps of 16 requests take 2.5 ms, a prefill of
-// 30 ms every so many looks.
+// looksOf returns samples of a server whose steps of 16 requests take 2.5 ms, with a prefill of 30 ms at regular
+// intervals.
 func looksOf(n, prefillEvery int) (looks []counterState) {
 	c := counterState{at: time.Unix(100, 0)}
 	for i := range n {
@@ -18,7 +18,7 @@ func looksOf(n, prefillEvery int) (looks []counterState) {
 		c.sum += 16 * 0.1
 		c.count += 16 * 40
 		if prefillEvery > 0 && i%prefillEvery == prefillEvery-1 {
-			c.count -= 16 * 12 // the steps that it took the place of
+			c.count -= 16 * 12 // the steps that it replaced
 			c.firsts++
 		}
 		looks = append(looks, c)
@@ -26,9 +26,8 @@ func looksOf(n, prefillEvery int) (looks []counterState) {
 	return looks
 }
 
-// TestCounters: the counters of a steady load give the length of its steps and their
-// batch. Prefill between is left out where some stretches have none, and said where all
-// have it.
+// TestCounters checks that the counters of a steady load give the length and batch size of its steps. Stretches with
+// prefill are left out if others have none, and noted if all have it.
 func TestCounters(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -59,8 +58,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestCountersNames: servers say it by several names, and those that make several tokens
-// a step are not asked.
+// TestCountersNames checks the names of the counters, and that servers that produce several tokens per step are not
+// sampled.
 func TestCountersNames(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -68,11 +67,11 @@ func TestCountersNames(t *testing.T) {
 		ok         bool
 	}{
 		{"SGLang", "sglang:inter_token_latency_seconds_sum{a=\"b\"} 4\nsglang:inter_token_latency_seconds_count{a=\"b\"} 1600\nsglang:spec_accept_length{a=\"b\"} 0.0\n", SGLang, true},
-		{"SGLang that speculates", "sglang:inter_token_latency_seconds_sum 4\nsglang:inter_token_latency_seconds_count 1600\nsglang:spec_accept_length 2.7\n", SGLang, false},
+		{"SGLang with speculation", "sglang:inter_token_latency_seconds_sum 4\nsglang:inter_token_latency_seconds_count 1600\nsglang:spec_accept_length 2.7\n", SGLang, false},
 		{"SGLang's time per token of a request", "sglang:time_per_output_token_seconds_sum 4\nsglang:time_per_output_token_seconds_count 1600\n", SGLang, false},
 		{"vLLM", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\n", VLLM, true},
-		{"vLLM of before", "vllm:time_per_output_token_seconds_sum 4\nvllm:time_per_output_token_seconds_count 1600\n", VLLM, true},
-		{"vLLM that speculates", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\nvllm:spec_decode_num_drafts_total 9\n", VLLM, false},
+		{"older vLLM", "vllm:time_per_output_token_seconds_sum 4\nvllm:time_per_output_token_seconds_count 1600\n", VLLM, true},
+		{"vLLM with speculation", "vllm:inter_token_latency_seconds_sum 4\nvllm:inter_token_latency_seconds_count 1600\nvllm:spec_decode_num_drafts_total 9\n", VLLM, false},
 		{"none", "up 1\n", SGLang, false},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, c.text) }))
@@ -85,7 +84,7 @@ func TestCountersNames(t *testing.T) {
 	}
 }
 
-// TestWatchPace looks at a server until it has told enough.
+// TestWatchPace samples a server until the data suffices.
 func TestWatchPace(t *testing.T) {
 	looks, n := looksOf(100, 0), 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/route"
 )
 
-// TestRouterWithDeadWorker: a router stands for the workers that are up; one that is
-// down is named, and missing in the result.
+// TestRouterWithDeadWorker checks that a router represents its live workers, and that a worker that is down is named
+// and missing in the result.
 func TestRouterWithDeadWorker(t *testing.T) {
 	const dead = "http://127.0.0.1:1"
 	live := newFake(t, false, `{"tp_size":1}`)
@@ -36,7 +36,7 @@ func TestRouterWithDeadWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			if line := dead + ": this worker of " + url + " is left out: "; !l.has(line) || l.has("unknown kind") {
-				t.Errorf("the log lacks %q, or calls it unknown:\n%s", line, strings.Join(l.lines, "\n"))
+				t.Errorf("the log lacks %q, or reports it as unknown:\n%s", line, strings.Join(l.lines, "\n"))
 			}
 			home := t.TempDir()
 			kept := filepath.Join(t.TempDir(), "sessions")
@@ -74,8 +74,8 @@ func TestRouterWithDeadWorker(t *testing.T) {
 	}
 }
 
-// TestNamedServerIsDown: of servers that the user names one that is down fails, before
-// any records.
+// TestNamedServerIsDown checks that a server that the user named and that is down is an error before any server
+// records.
 func TestNamedServerIsDown(t *testing.T) {
 	live := newFake(t, false, `{"tp_size":1}`)
 	_, err := Start(t.Context(), []Target{{URL: live.url, Role: api.Prefill}, {URL: "http://127.0.0.1:1", Role: api.Decode}}, Window{OutputDir: "/out"}, quick(Options{}))
@@ -84,8 +84,7 @@ func TestNamedServerIsDown(t *testing.T) {
 	}
 }
 
-// TestStopWithDeadServer: what a server recorded is brought home though another cannot be
-// stopped any more.
+// TestStopWithDeadServer checks that the files of a server are collected although another one can no longer be stopped.
 func TestStopWithDeadServer(t *testing.T) {
 	a, b := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
 	a.end = func(dir string) { a.write(dir, "1-TP-0.trace.json.gz") }
@@ -101,8 +100,7 @@ func TestStopWithDeadServer(t *testing.T) {
 	}
 }
 
-// routed is the URL of a router that has workers, which it shows by answering
-// what it is asked for at ready.
+// routed returns the URL of a router with workers, which it reports at ready.
 func routed(t *testing.T, ready string, o route.Options) string {
 	t.Helper()
 	rt, err := route.New(o)
@@ -126,7 +124,7 @@ func routed(t *testing.T, ready string, o route.Options) string {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		r, err := http.Get(url + ready)
 		if err != nil || time.Now().After(deadline) {
-			t.Fatal("the router sees no worker", err)
+			t.Fatal("the router has no worker", err)
 		}
 		r.Body.Close()
 		if r.StatusCode == http.StatusOK {

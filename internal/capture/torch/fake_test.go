@@ -23,17 +23,15 @@ type fake struct {
 	mu   sync.Mutex
 	open bool
 	body map[string]any // of the last start
-	// calls are the profile routes in the order they were called.
+	// calls lists the profile routes in the order of their calls.
 	calls []string
 
 	routes map[string]http.HandlerFunc // "METHOD /path"; others are 404
-	// begin is called when a window starts, with its directory; end when one is
-	// stopped that is open.
+	// begin is called with the directory when a window starts, end when an open window is stopped.
 	begin, end func(dir string)
 }
 
-// newFake has the routes of a server with this /server_info; old servers know it
-// by its older name only.
+// newFake has the routes of a server with this /server_info; old servers have only its older name.
 func newFake(t *testing.T, old bool, info string) *fake {
 	f := &fake{t: t, routes: map[string]http.HandlerFunc{}, begin: func(string) {}, end: func(string) {}}
 	route := "GET /server_info"
@@ -106,7 +104,7 @@ func (f *fake) called() string {
 	return strings.Join(f.calls, " ")
 }
 
-// traceOf is a small trace of a rank, traceWith one with a step of this mode.
+// traceOf returns a small trace of a rank, traceWith one with a step of this mode.
 func traceOf(rank, world int) []byte { return traceWith("DECODE", rank, world) }
 
 func traceWith(mode string, rank, world int) []byte {
@@ -119,8 +117,8 @@ func traceWith(mode string, rank, world int) []byte {
 	return b.Bytes()
 }
 
-// write puts files into a directory; those whose name does not end in .gz hold
-// text, others the trace of the rank they are in the list.
+// write writes files into a directory: text if the name does not end in .gz, otherwise the trace of the rank with that
+// index.
 func (f *fake) write(dir string, names ...string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		f.t.Error(err)
@@ -139,8 +137,7 @@ func (f *fake) write(dir string, names ...string) {
 	}
 }
 
-// quick are options for servers that lack something: no test waits a minute to
-// learn it.
+// quick returns options for servers with missing features, so that no test waits a minute for them.
 func quick(o Options) Options {
 	o.Stall, o.Idle, o.firstWait = 300*time.Millisecond, 20*time.Millisecond, 5*time.Millisecond
 	if o.Timeout == 0 {
@@ -149,13 +146,13 @@ func quick(o Options) Options {
 	return o
 }
 
-// patient are options for servers that do what they should.
+// patient returns options for servers that behave correctly.
 func patient(o Options) Options {
 	o.Stall, o.Idle, o.firstWait, o.Timeout = time.Minute, 20*time.Millisecond, 5*time.Millisecond, time.Minute
 	return o
 }
 
-// log collects progress lines, and tells of each.
+// log collects progress lines and signals each.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -177,7 +174,7 @@ func (l *log) has(part string) bool {
 	return slices.ContainsFunc(l.lines, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// bases are the base names of paths.
+// bases returns the base names of paths.
 func bases(paths []string) string {
 	out := make([]string, len(paths))
 	for i, p := range paths {
@@ -186,7 +183,7 @@ func bases(paths []string) string {
 	return strings.Join(out, " ")
 }
 
-// fixed is the time at which all windows start.
+// fixed is the start time of all windows.
 func fixed() time.Time { return time.Unix(1769071195, 500e6) }
 
 const fixedID = "1769071195.5"

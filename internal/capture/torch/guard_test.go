@@ -2,8 +2,8 @@ package torch
 
 import "testing"
 
-// TestGuard: a window on vLLM ends after its steps while its owner is busy
-// elsewhere, and is not stopped twice.
+// TestGuard checks that a window on vLLM ends after its steps while its owner is busy elsewhere, and is not stopped
+// twice.
 func TestGuard(t *testing.T) {
 	dir := t.TempDir()
 	f := newVLLM(t, dir)

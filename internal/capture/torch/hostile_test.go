@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// TestCollectHostile: a server whose files are of another size whenever it is asked, and have names of elsewhere, does not
-// keep the user waiting; what came is said to be broken, and nothing is written but into the directory.
+// TestCollectHostile checks a server whose files change size at each request and have names that point elsewhere: the
+// user does not wait, the files are reported as broken, and nothing is written outside the directory.
 func TestCollectHostile(t *testing.T) {
 	f := newFake(t, false, `{"tp_size":1,"version":"stepscope 1"}`)
 	name, size := fixedID+"-TP-0.trace.json", 1
@@ -44,7 +44,7 @@ func TestCollectHostile(t *testing.T) {
 	lines := strings.Join(res.Servers[0].Lines(), "\n")
 	for _, want := range []string{"broken: " + name + ": incomplete", "2 files of the window were left on the server"} {
 		if !res.Incomplete() || !strings.Contains(lines, want) {
-			t.Errorf("it says\n%s\nwant %q", lines, want)
+			t.Errorf("got\n%s\nwant %q", lines, want)
 		}
 	}
 	for dir, want := range map[string]string{above: "here", dir: name + " server_args.json"} {

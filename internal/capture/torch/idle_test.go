@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// sglang is a fake that shows its load as a release does.
+// sglang is a fake that reports its load like a release.
 func sglang(t *testing.T, version string, requests func() int) *fake {
 	f := newFake(t, false, `{"tp_size":1,"version":"`+version+`"}`)
 	loads := func(format string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, format, requests()) }
 	}
 	if version == "0.5.11" {
-		// Its newer route fails, with a page in the log each time.
+		// Its newer route fails and logs a traceback each time.
 		failed := false
 		f.routes["GET /v1/loads"] = func(w http.ResponseWriter, _ *http.Request) {
 			if failed {
-				t.Error("a route that fails is asked again")
+				t.Error("a failing route was asked again")
 			}
 			failed = true
 			http.Error(w, "Internal Server Error", 500)
@@ -37,8 +37,8 @@ func sglang(t *testing.T, version string, requests func() int) *fake {
 	return f
 }
 
-// TestIdleServer: an idle server is not armed before load comes, and not at all if none
-// does; profile start arms it, and says what that means.
+// TestIdleServer checks that an idle server is armed only when load arrives, and not at all without load; profile start
+// arms it with a warning.
 func TestIdleServer(t *testing.T) {
 	for _, version := range []string{"0.5.11", "0.5.23"} {
 		looks := 0
@@ -58,7 +58,7 @@ func TestIdleServer(t *testing.T) {
 		if res, err := run(t, Window{NumSteps: 1}, patient(Options{Wait: time.Minute, Log: l.add}), f); err != nil || res.Incomplete() {
 			t.Errorf("%s: %v, %+v", version, err, res)
 		}
-		if !l.has("is idle: the profiler is armed when load comes (for which --wait 1m0s)") {
+		if !l.has("is idle: the profiler is armed when load arrives (--wait 1m0s)") {
 			t.Errorf("%s: said %q", version, l.lines)
 		}
 
@@ -80,14 +80,14 @@ func TestIdleServer(t *testing.T) {
 			l := &log{}
 			f = sglang(t, version, func() int { return 0 })
 			c.o.Log = l.add
-			if _, err := run(t, c.w, patient(c.o), f); err != nil || l.has("records how it waits until load comes") != c.warn {
+			if _, err := run(t, c.w, patient(c.o), f); err != nil || l.has("records idle time until load arrives") != c.warn {
 				t.Errorf("%s: %+v: %v, said %q", version, c.o, err, l.lines)
 			}
 		}
 	}
 }
 
-// TestIdleByOther: what else shows that a server is idle, and what shows nothing.
+// TestIdleByOther checks which other data identify an idle server.
 func TestIdleByOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*fake)
@@ -97,7 +97,7 @@ func TestIdleByOther(t *testing.T) {
 			f.answer("GET /metrics", 200, "sglang:num_running_reqs{tp_rank=\"0\"} 0.0\nsglang:generation_tokens_total 7\n")
 		}, true},
 		"busy by the metrics": {func(f *fake) { f.answer("GET /metrics", 200, "sglang:num_running_reqs 2.0\n") }, false},
-		"a gauge that is out of date": {func(f *fake) {
+		"an outdated gauge": {func(f *fake) {
 			f.answer("GET /v1/loads", 200, `{"loads":[{"num_running_reqs":0}]}`)
 			f.answer("GET /metrics", 200, "sglang:num_running_reqs 2.0\n")
 		}, true},
@@ -115,29 +115,29 @@ func TestIdleByOther(t *testing.T) {
 	}
 }
 
-// TestIdleOfSystem: a decode server that has nothing to do is recorded with the prefill
-// server that has; two servers that are no system both need load.
+// TestIdleOfSystem checks that an idle decode server is recorded together with its busy prefill server, while of two
+// independent servers both need load.
 func TestIdleOfSystem(t *testing.T) {
 	p, d := sglang(t, "0.5.23", func() int { return 1 }), sglang(t, "0.5.23", func() int { return 0 })
 	l := &log{}
 	both := []Target{{URL: p.url, Role: "prefill"}, {URL: d.url, Role: "decode"}}
-	if _, err := Start(t.Context(), both, Window{NumSteps: 1, OutputDir: "/out"}, quick(Options{Wait: time.Minute, Log: l.add})); err != nil || !l.has(d.url+": is idle, while others of its system have work") {
+	if _, err := Start(t.Context(), both, Window{NumSteps: 1, OutputDir: "/out"}, quick(Options{Wait: time.Minute, Log: l.add})); err != nil || !l.has(d.url+": is idle while other servers of its system have work") {
 		t.Errorf("%v, %q", err, l.lines)
 	}
 	both[0].Role, both[1].Role = "", ""
-	if _, err := Start(t.Context(), both, Window{NumSteps: 1, OutputDir: "/out"}, quick(Options{Wait: 50 * time.Millisecond})); err == nil || !strings.HasPrefix(err.Error(), d.url+": no load came") {
+	if _, err := Start(t.Context(), both, Window{NumSteps: 1, OutputDir: "/out"}, quick(Options{Wait: 50 * time.Millisecond})); err == nil || !strings.HasPrefix(err.Error(), d.url+": no load arrived") {
 		t.Error(err)
 	}
 }
 
-// TestIdleWindow: a window that gets no steps, or no more, is closed long before its limit,
-// by number of steps as by time; and one of a user who has had enough at once.
+// TestIdleWindow checks that a window without steps is closed long before its limit, whether it is set by a number of
+// steps or by time, and at once on an interrupt.
 func TestIdleWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy int // looks with work
 		want string
 	}{
-		"none": {0, "there was no forward step in 100ms, so the window was closed before the recording of an idle server grows"},
+		"none": {0, "there was no forward step in 100ms, so the window was closed before its recording of idle time grew"},
 		"some": {3, "the load ended before the window did: it was closed after 100ms without a step"},
 	} {
 		for _, w := range []Window{{NumSteps: 5}, {}} {
@@ -160,7 +160,7 @@ func TestIdleWindow(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				s.Guard(ctx)
 				if cancel(); f.isOpen() {
-					t.Errorf("%s: it is not closed by itself", name)
+					t.Errorf("%s: the window was not closed by itself", name)
 				}
 			}
 			res, err := s.Collect(t.Context(), t.TempDir())

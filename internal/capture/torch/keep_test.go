@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestKeepWithoutLoads: looks at queues that could not be written do not cost the run.
+// TestKeepWithoutLoads checks that the run is kept although the queue samples could not be written.
 func TestKeepWithoutLoads(t *testing.T) {
 	for _, written := range []bool{true, false} {
 		dir := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestLoads reads /v1/loads: of SGLang 0.5 (cut), of two ranks, and what is none.
+// TestLoads parses replies of /v1/loads: of SGLang 0.5 (shortened), of two ranks, and invalid ones.
 func TestLoads(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
@@ -20,8 +20,8 @@ func TestLoads(t *testing.T) {
 			{"num_running_reqs":2,"token_usage":0.75,"disaggregation":{"decode_prealloc_queue_reqs":1}}]}`,
 			trace.Load{Running: 3, Prealloc: 5, Transfer: 5, Retracted: 6, KVUsage: 0.75}, true},
 		{"by the server's clock", `{"loads":[{"timestamp":1795333805.25,"disaggregation":{}},{"timestamp":1795333806,"disaggregation":{}}]}`, trace.Load{At: 1795333805_250_000_000}, true},
-		{"a time that is none", `{"loads":[{"timestamp":"2026-01-01T00:00:00Z","num_waiting_reqs":2,"disaggregation":{}}]}`, trace.Load{Waiting: 2}, true},
-		{"not of such a server", `{"loads":[{"num_running_reqs":1}]}`, trace.Load{Running: 1}, false},
+		{"an invalid time", `{"loads":[{"timestamp":"2026-01-01T00:00:00Z","num_waiting_reqs":2,"disaggregation":{}}]}`, trace.Load{Waiting: 2}, true},
+		{"from another server", `{"loads":[{"num_running_reqs":1}]}`, trace.Load{Running: 1}, false},
 		{"no ranks", `{"loads":[]}`, trace.Load{}, false},
 		{"something else", `[1]`, trace.Load{}, false},
 	} {

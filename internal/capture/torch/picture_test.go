@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// diffusionServer imitates SGLang's diffusion server: no profile routes, and since 0.5.23 a request may ask for its own
-// denoising steps, one more of which are recorded than it says.
+// diffusionServer imitates SGLang's diffusion server: it has no profile routes; since 0.5.23 a request can have its own
+// denoising steps recorded, one more than requested.
 func diffusionServer(t *testing.T, version, traces string) (f *fake, asked *map[string]any) {
 	f = newFake(t, false, fmt.Sprintf(`{"version": %q, "num_gpus": 2, "tp_size": 2, "model_path": "Tongyi-MAI/Z-Image-Turbo"}`, version))
 	delete(f.routes, "POST /start_profile")
@@ -44,7 +44,7 @@ func diffusionServer(t *testing.T, version, traces string) (f *fake, asked *map[
 	return f, asked
 }
 
-// TestPicture: a window of one request, on servers that record it and on those that do not.
+// TestPicture checks a window of one request, on servers that record it and on those that do not.
 func TestPicture(t *testing.T) {
 	find := func(url, dir string) *Picture {
 		t.Helper()
@@ -68,7 +68,7 @@ func TestPicture(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if lines := strings.Join(r.Lines(), "\n"); !strings.Contains(lines, "4 steps recorded, as wanted; 3 requested from the server: it records one denoising step more than requested") ||
-		!strings.Contains(lines, "rank 0 alone") {
+		!strings.Contains(lines, "only the trace of rank 0") {
 		t.Error(lines)
 	}
 	if err := find(f.url, traces).NoRoutes(); !strings.Contains(err.Error(), "no /start_profile") {
@@ -76,12 +76,12 @@ func TestPicture(t *testing.T) {
 	}
 
 	old, _ := diffusionServer(t, "0.5.11", "")
-	if _, err := find(old.url, traces).Run(context.Background(), "a cat", home); err == nil || !strings.Contains(err.Error(), "0.5.11's diffusion server ignores profile") {
+	if _, err := find(old.url, traces).Run(context.Background(), "a cat", home); err == nil || !strings.Contains(err.Error(), "diffusion server of SGLang 0.5.11 ignores profile") {
 		t.Error(err)
 	}
 	empty := filepath.Join(t.TempDir(), "new")
 	silent, _ := diffusionServer(t, "0.5.20", "")
-	if _, err := find(silent.url, t.TempDir()).Run(context.Background(), "a cat", empty); err == nil || !strings.Contains(err.Error(), "no whole trace 3f2504e0-") {
+	if _, err := find(silent.url, t.TempDir()).Run(context.Background(), "a cat", empty); err == nil || !strings.Contains(err.Error(), "no complete trace 3f2504e0-") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(empty); err == nil {
@@ -92,7 +92,7 @@ func TestPicture(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What is no diffusion server, or has profile routes, is none of these.
+	// Servers that are not diffusion servers or have profile routes are excluded.
 	f.answer("GET /profile_files", 200, `{"windows": []}`)
 	llm := newFake(t, false, `{"version": "0.5.23", "tp_size": 1}`)
 	llm.answer("GET /v1/models", 200, `{"data": [{"id": "llama", "max_model_len": 8192}]}`)

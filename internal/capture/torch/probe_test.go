@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProbeRoute: only our own server is asked whether it paints, again if it does not answer.
+// TestProbeRoute checks that only our own server is asked whether it generates images, again if it does not answer.
 func TestProbeRoute(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]string{Stepscope: "/v1/images/generations", SGLang: "/generate"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestProgress shows what is drawn of two servers while they are recorded.
+// TestProgress checks the display of two servers during a recording.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Progress{}
@@ -40,7 +40,7 @@ http://decode0:30000 decode  checking                                       3 s`
 Profiling                                                                   4 s
 http://p0:30000 prefill      recording 10 steps                             1 s
 http://decode0:30000 decode  ████░░░░░░ recording, about 4 of 10 steps      1 s`)
-		b.made(12) // it goes on while it is looked at
+		b.made(12) // more than the window has
 		a.doing(doingStop)
 		shows(`
 Profiling                                                                   4 s

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestRanks: the files that SGLang's rules give for a layout.
+// TestRanks checks the expected files of a layout, by SGLang's rules.
 func TestRanks(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -21,7 +21,7 @@ func TestRanks(t *testing.T) {
 		{"attention in DP within TP", Info{TP: 4, DP: 2, PP: 1, EP: 1, DPAttention: true}, "TP00-DP00 TP01-DP00 TP02-DP01 TP03-DP01"},
 		{"stages of a pipeline", Info{TP: 1, DP: 1, PP: 2, EP: 1}, "TP00-PP00 TP00-PP01"},
 		{"experts", Info{TP: 4, DP: 1, PP: 1, EP: 2}, "TP00-EP00 TP01-EP00 TP02-EP01 TP03-EP01"},
-		{"not known", Info{}, ""},
+		{"unknown size", Info{}, ""},
 	} {
 		var got []string
 		for _, r := range c.info.ranks() {
@@ -33,7 +33,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestMissing: which files stand for which ranks.
+// TestMissing checks which files represent which ranks.
 func TestMissing(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -42,11 +42,11 @@ func TestMissing(t *testing.T) {
 		want  string
 	}{
 		{"all", &member{info: Info{TP: 2, DP: 1, PP: 1, EP: 1}}, "9-TP-0 9-TP-1", ""},
-		{"merged is no rank", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}}, "merged-9", "TP00"},
+		{"a merged trace is not a rank", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}}, "merged-9", "TP00"},
 		{"a stage", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true}}, "9-TP-0-EXTEND", "TP00 decode"},
-		{"a stage nobody asked for", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true, Stages: []string{"prefill"}}}, "9-TP-0-EXTEND", ""},
+		{"a stage that was not requested", &member{info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true, Stages: []string{"prefill"}}}, "9-TP-0-EXTEND", ""},
 		{"a decode server has no prefill", &member{Target: Target{Role: api.Decode}, info: Info{TP: 1, DP: 1, PP: 1, EP: 1}, w: Window{ByStage: true}}, "9-TP-0-DECODE", ""},
-		{"by rpd one rank writes", &member{info: Info{TP: 2, DP: 1, PP: 1, EP: 1}, w: Window{Activities: []string{"CPU", "RPD"}}}, "rpd-9-TP-0", ""},
+		{"with rpd one rank writes", &member{info: Info{TP: 2, DP: 1, PP: 1, EP: 1}, w: Window{Activities: []string{"CPU", "RPD"}}}, "rpd-9-TP-0", ""},
 		{"no traces", &member{info: Info{TP: 2, DP: 1, PP: 1, EP: 1}, w: Window{Activities: []string{"MEM"}}}, "", ""},
 		{"DP", &member{info: Info{TP: 1, DP: 2, PP: 1, EP: 1}}, "9-TP-0-DP-1", "TP00-DP00"},
 	} {

@@ -42,7 +42,7 @@ func embedded(t *testing.T, o server.Options) string {
 	return hs.URL
 }
 
-// load keeps requests running until it is stopped; more are parts of their bodies.
+// load keeps requests running until it is stopped; more is added to their bodies.
 func load(t *testing.T, url, key string, more ...string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -61,7 +61,7 @@ func load(t *testing.T, url, key string, more ...string) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// steps says what the traces hold: the steps of each rank and stage.
+// steps describes the contents of the traces: the steps of each rank and stage.
 func steps(t *testing.T, paths []string) string {
 	t.Helper()
 	sets, err := set.Find(paths)
@@ -86,8 +86,7 @@ func steps(t *testing.T, paths []string) string {
 
 var counts = regexp.MustCompile(`:[1-9]\d*`)
 
-// TestRealServer: windows of the embedded engine under load come home whole, with
-// the steps that were asked for.
+// TestRealServer checks that windows of the embedded engine under load arrive complete, with the requested steps.
 func TestRealServer(t *testing.T) {
 	url := embedded(t, server.Options{})
 	for _, c := range []struct {
@@ -120,8 +119,8 @@ func TestRealServer(t *testing.T) {
 			}
 			got := steps(t, r.Traces)
 			if c.w.ByStage {
-				// Prefill steps that come while decode is recorded are in its trace too, and
-				// a decode step ends prefill before its time: how many there are may vary.
+				// Prefill steps that run while decode is recorded are also in its trace, and a decode step can end
+				// prefill early: the number varies.
 				got = counts.ReplaceAllString(got, "")
 			}
 			if got != c.steps {
@@ -134,8 +133,7 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// TestRealServerWithoutTraffic: replicas that get no step are closed, and the user
-// is told.
+// TestRealServerWithoutTraffic checks that the windows of replicas without steps are closed with a message.
 func TestRealServerWithoutTraffic(t *testing.T) {
 	url := embedded(t, server.Options{})
 	l := &log{}
@@ -143,13 +141,13 @@ func TestRealServerWithoutTraffic(t *testing.T) {
 	if err != nil || !res.Incomplete() || len(res.Servers[0].Traces) != 4 || !strings.Contains(strings.Join(res.Servers[0].Notes, ""), "there was no forward step in 500ms") {
 		t.Errorf("%v, %+v", err, res)
 	}
-	if !l.has("makes no forward step, so there is nothing to record") {
+	if !l.has("is running no forward step, so there is nothing to record") {
 		t.Errorf("%q", l.lines)
 	}
 }
 
-// TestRealIdleReplica: all requests go to one replica, and the window does not wait for the
-// other one for long.
+// TestRealIdleReplica checks that a window does not wait long for an idle replica when all requests go to the other
+// one.
 func TestRealIdleReplica(t *testing.T) {
 	url := embedded(t, server.Options{})
 	defer load(t, url, "", `,"data_parallel_rank":0`)()
@@ -166,8 +164,8 @@ func TestRealIdleReplica(t *testing.T) {
 	}
 }
 
-// TestRealServerElsewhere: a server that shares no storage gives its files over
-// HTTP, with the key that its profile routes want.
+// TestRealServerElsewhere checks that a server without shared storage sends its files over HTTP, with the key of its
+// profile routes.
 func TestRealServerElsewhere(t *testing.T) {
 	url := embedded(t, server.Options{APIKey: "user", AdminAPIKey: "admin"})
 	defer load(t, url, "user")()
@@ -191,7 +189,7 @@ func TestRealServerElsewhere(t *testing.T) {
 	}
 }
 
-// elsewhere is a server whose directory cannot be seen from here.
+// elsewhere is a server whose directory is not accessible from here.
 type elsewhere struct{ *collect.HTTP }
 
 func (elsewhere) Here(string) string { return "" }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// TestIdleReplica: SGLang's replicas count for themselves, so one without requests keeps its
-// window open. It is closed soon after the others' traces are there, and is not missing.
+// TestIdleReplica checks SGLang's replicas, which count steps independently, so one without requests keeps its window
+// open: it is closed soon after the others' traces arrive, and does not count as missing.
 func TestIdleReplica(t *testing.T) {
 	for name, c := range map[string]struct {
 		requests  int // of replica 1
 		byStage   bool
-		attention bool // replicas are parts of the TP ranks
+		attention bool // replicas are part of the TP ranks
 		late      bool // replica 1 writes its trace later, by itself
 		idle      string
 		note      string
@@ -49,7 +49,7 @@ func TestIdleReplica(t *testing.T) {
 				}
 			}
 			f.end = func(dir string) {
-				if !c.byStage { // of how it waits, without a step
+				if !c.byStage { // of idle time, without a step
 					write(dir, 1, "")
 				}
 			}

@@ -17,8 +17,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// TestBehindRouter: the URL of a router stands for the servers behind it, each under
-// its role, also where they can be reached through the router alone.
+// TestBehindRouter checks that a router's URL represents the servers behind it, each under its role, even if they are
+// reachable only through the router.
 func TestBehindRouter(t *testing.T) {
 	so := server.Options{APIKey: "worker's"}
 	p, d := embedded(t, so), embedded(t, so)
@@ -41,7 +41,7 @@ func TestBehindRouter(t *testing.T) {
 		name string
 		o    Options
 	}{
-		// The workers want another key than the router.
+		// The workers require another key than the router.
 		{"through the router for their keys", Options{Probe: true}},
 		{"through the router for the network", Options{Probe: true, Client: alone}},
 	} {
@@ -56,7 +56,7 @@ func TestBehindRouter(t *testing.T) {
 				m.src = elsewhere{m.src.(*collect.HTTP)}
 			}
 			home := t.TempDir()
-			// The session may be collected by another process.
+			// Another process may collect the session.
 			kept := filepath.Join(t.TempDir(), "sessions")
 			if err := s.Save(kept, home); err != nil {
 				t.Fatal(err)
@@ -82,7 +82,7 @@ func TestBehindRouter(t *testing.T) {
 					t.Errorf("%s: steps %s", r.URL, got)
 				}
 				if !l.has(r.URL + ": is reached through its router") {
-					t.Errorf("it is not said how %s was reached:\n%s", r.URL, strings.Join(l.lines, "\n"))
+					t.Errorf("the log does not say how %s was reached:\n%s", r.URL, strings.Join(l.lines, "\n"))
 				}
 			}
 		})
@@ -98,13 +98,13 @@ func TestBehindRouter(t *testing.T) {
 	})
 }
 
-// TestBehindGateway: SGLang's gateway names its workers, and is asked for nothing else.
+// TestBehindGateway checks that SGLang's gateway is asked only for the names of its workers.
 func TestBehindGateway(t *testing.T) {
 	a, b := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
 	for _, f := range []*fake{a, b} {
 		f.begin = func(dir string) { f.write(dir, "1-TP-0.trace.json.gz") }
 	}
-	g := newFake(t, false, `{"tp_size":1}`) // that of a worker
+	g := newFake(t, false, `{"tp_size":1}`) // the worker's key
 	delete(g.routes, "POST /start_profile")
 	g.answer("GET /workers", 200, `{"workers":[{"id":"x","url":"`+a.url+`","worker_type":"prefill"},{"id":"y","url":"`+b.url+`/","worker_type":"regular"}],"total":2}`)
 	res, err := runOn(t, Window{NumSteps: 1}, patient(Options{}), []Target{{URL: g.url}})

@@ -15,9 +15,9 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// scheduler511 is the profiler of SGLang 0.5.11's scheduler for two ranks, counter by
-// counter (its scheduler_profiler_mixin.py): what it records of a stage begins with the first
-// batch of that stage, and ends with the batch after its last, of whatever stage that is.
+// scheduler511 is the profiler of SGLang 0.5.11's scheduler for two ranks, counter by counter (its
+// scheduler_profiler_mixin.py): the recording of a stage begins with the first batch of that stage, and ends with the
+// batch after its last one, whatever its stage.
 type scheduler511 struct {
 	*fake
 	mu      sync.Mutex
@@ -28,11 +28,10 @@ type scheduler511 struct {
 	target, prefill, decode int
 	modes                   []string // recorded in the open window
 	open                    bool
-	ended                   time.Time // when it wrote last
+	ended                   time.Time // time of the last write
 }
 
-// newScheduler511 is a server with a load of these batches, over and over; those before
-// the bar come once.
+// newScheduler511 returns a server with a load that repeats these batches; those before the bar run once.
 func newScheduler511(t *testing.T, batches string) *scheduler511 {
 	s := &scheduler511{fake: newFake(t, false, `{"tp_size":2,"version":"0.5.11"}`), target: -1}
 	s.routes["POST /start_profile"] = s.start
@@ -59,7 +58,7 @@ func newScheduler511(t *testing.T, batches string) *scheduler511 {
 	return s
 }
 
-// start is init_profile; by stage nothing begins before a batch does.
+// start is init_profile; by stage nothing begins before the first batch.
 func (s *scheduler511) start(w http.ResponseWriter, r *http.Request) {
 	s.fake.start(w, r)
 	s.fake.mu.Lock()
@@ -88,7 +87,7 @@ func (s *scheduler511) stop(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "Stop profiling. This will take some time.\n")
 }
 
-// batch is _profile_batch_predicate, and the forward step after it.
+// batch is _profile_batch_predicate and the forward step after it.
 func (s *scheduler511) batch(b rune) {
 	for { // the load begins with the window
 		s.mu.Lock()
@@ -125,7 +124,7 @@ func (s *scheduler511) batch(b rune) {
 	}
 }
 
-// write is the export of both ranks, in which the scheduler stands still and files grow.
+// write is the export of both ranks, during which the scheduler stalls and files grow.
 func (s *scheduler511) write(stage string) {
 	whole := s.t.TempDir()
 	for rank := range 2 {
@@ -148,8 +147,8 @@ func (s *scheduler511) write(stage string) {
 	s.open, s.modes, s.ended = false, nil, time.Now()
 }
 
-// TestSGLang511ByStage: whatever stage a window meets first, it is over soon after the server
-// has written what it writes, and says what is missing and why.
+// TestSGLang511ByStage checks that a window ends soon after the server has written its files, whichever stage it
+// encounters first, and reports the missing ranks with the reason.
 func TestSGLang511ByStage(t *testing.T) {
 	for name, c := range map[string]struct {
 		batches string
@@ -158,7 +157,7 @@ func TestSGLang511ByStage(t *testing.T) {
 		steps   string
 	}{
 		"prefill first": {"PP|DDDDDDDDDDP", "", "", "5 steps wanted, 2 to 5 recorded"},
-		// This is what was seen under a load of mixed lengths.
+		// This was observed under a load of mixed lengths.
 		"decode first": {"DDDDDDD|PDDDDDD", "TP00 decode TP01 decode", "the server overwrote the decode steps with its prefill steps, as SGLang 0.5.11 does when a window begins with a decode step",
 			"5 steps wanted, 1 recorded"},
 		"many prefills at once": {"DDDDDD|PPPPPPPPDDDDDD", "", "", ""},
@@ -188,8 +187,8 @@ func TestSGLang511ByStage(t *testing.T) {
 	}
 }
 
-// TestSGLangStages: a window of both stages says beforehand what may become of it, and offers
-// two; those hold both under a load that loses the decode steps of one.
+// TestSGLangStages checks that a window of both stages warns of possible losses and suggests two windows, which hold
+// both stages under a load that loses the decode steps of one window.
 func TestSGLangStages(t *testing.T) {
 	for _, c := range []struct {
 		batches string
@@ -222,7 +221,7 @@ func TestSGLangStages(t *testing.T) {
 			before := strings.Join(said, "\n")
 			for _, flags := range []string{"--profile-stages prefill", "--profile-stages decode"} {
 				if strings.Contains(before, flags) != c.offers {
-					t.Errorf("%v: offered %v before it was armed: %s", flags, !c.offers, before)
+					t.Errorf("%v: suggested %v before it was armed: %s", flags, !c.offers, before)
 				}
 			}
 			r := res.Servers[0]
@@ -236,14 +235,14 @@ func TestSGLangStages(t *testing.T) {
 	}
 }
 
-// started is how many windows the server was asked for.
+// started is the number of windows requested from the server.
 func (s *scheduler511) started() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.windows
 }
 
-// heldIn are the steps of the first of some traces.
+// heldIn returns the steps of the first trace.
 func heldIn(t *testing.T, paths []string) string {
 	t.Helper()
 	sets, err := set.Find(paths[:1])

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// TestOneStage: under a mixed load SGLang 0.5.11 leaves the files of one stage alone, and a
-// file of prefill under decode's name. The window is over soon, and says what is missing and
-// why.
+// TestOneStage checks windows of SGLang 0.5.11 under a mixed load, which writes the files of only one stage, or prefill
+// under decode's name: the window ends soon and reports the missing ranks with the reason.
 func TestOneStage(t *testing.T) {
 	for name, c := range map[string]struct {
 		write func(f *fake, dir string)
@@ -16,11 +15,11 @@ func TestOneStage(t *testing.T) {
 		miss  string
 		notes []string
 	}{
-		"it says that it records no more": {
+		"it reports that it is no longer recording": {
 			func(f *fake, dir string) { f.write(dir, "9-TP-0-DECODE.trace.json.gz", "9-TP-1-DECODE.trace.json.gz") }, true,
 			"TP00 prefill TP01 prefill", []string{"there will be no trace of prefill: the server says that it is no longer recording, so it had no prefill steps"},
 		},
-		"it was open yet": {
+		"it was still open": {
 			func(f *fake, dir string) { f.write(dir, "9-TP-0-EXTEND.trace.json.gz", "9-TP-1-EXTEND.trace.json.gz") }, false,
 			"TP00 decode TP01 decode", []string{"the window of decode had not ended"},
 		},
@@ -41,7 +40,7 @@ func TestOneStage(t *testing.T) {
 				f.open = !c.over
 			}
 			o := patient(Options{})
-			o.Stall = 100 * time.Millisecond // as far as this goes
+			o.Stall = 100 * time.Millisecond // up to this point
 			began := time.Now()
 			res, err := run(t, Window{NumSteps: 5, ByStage: true}, o, f)
 			if err != nil || time.Since(began) > 20*time.Second || f.isOpen() {

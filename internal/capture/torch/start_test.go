@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStartRequest: what servers get is what SGLang's clients send them.
+// TestStartRequest checks that servers receive the same requests as from SGLang's clients.
 func TestStartRequest(t *testing.T) {
 	yes, no := true, false
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestStartRequest(t *testing.T) {
 	}
 }
 
-// TestStartRefused: each way a start can fail is said in one line, with what to do.
+// TestStartRefused checks that each failure to start is reported in one line with a remedy.
 func TestStartRefused(t *testing.T) {
 	text := func(status int, body string) func(*fake) {
 		return func(f *fake) { f.answer("POST /start_profile", status, body) }
@@ -64,8 +64,8 @@ func TestStartRefused(t *testing.T) {
 		{"wrong key for the profile", `{"tp_size":1}`, text(401, `{"error":"Unauthorized"}`), "/start_profile requires an API key (401): give --api-key KEY, and --admin-api-key KEY"},
 		{"forbidden", "", func(f *fake) { f.answer("GET /server_info", 403, `{"message":"use localhost"}`) }, "refuses /server_info (403 use localhost)"},
 		{"starting", "", func(f *fake) { f.answer("GET /server_info", 503, `loading`) }, "is not ready (503 loading): try again"},
-		{"busy, with its reason", `{"tp_size":1}`, text(500, "Profiling is already in progress. Call /stop_profile first.\n"), "being recorded there already: wait for it, or end it with: stepscope profile stop --url "},
-		{"busy, as SGLang says it", `{"tp_size":1}`, func(f *fake) { f.open = true }, "(500 Internal Server Error): SGLang says why in its log only; mostly a profile is being recorded already"},
+		{"busy, with its reason", `{"tp_size":1}`, text(500, "Profiling is already in progress. Call /stop_profile first.\n"), "already being recorded there: wait for it, or end it with: stepscope profile stop --url "},
+		{"busy, as in SGLang", `{"tp_size":1}`, func(f *fake) { f.open = true }, "(500 Internal Server Error): SGLang gives the reason only in its log; usually a profile is already being recorded"},
 		{"bad body", `{"tp_size":1}`, text(400, `{"object":"error","message":"num_steps: bad"}`), "refused to start a profile: 400 num_steps: bad"},
 		{"wrong directory", `{"tp_size":1}`, text(403, `output_dir: /out is not under the profile root`), "cannot write to /out/" + fixedID + " (403 output_dir: /out is not under the profile root): give another --output-dir"},
 		{"vLLM without a profiler", "", func(f *fake) {
@@ -76,7 +76,7 @@ func TestStartRefused(t *testing.T) {
 		{"mini balancer", `{"internal_states":[],"prefill":[{"host":"10.0.0.1","port":30001}],"decode":[{"host":"10.0.0.2","port":30002},{"host":"0.0.0.0","port":30003}]}`,
 			nil, "is a router, which has no profile routes: profile its workers: --prefill-url http://10.0.0.1:30001 --decode-url http://10.0.0.2:30002"},
 		{"mini balancer with nameless workers", `{"prefill":[{}],"decode":[]}`, nil, "does not name its workers: give the URL of each"},
-		{"gateway that answers as a worker", `{"tp_size":1}`, func(f *fake) {
+		{"a gateway that answers like a worker", `{"tp_size":1}`, func(f *fake) {
 			delete(f.routes, "POST /start_profile")
 			f.answer("GET /workers", 200, `{"workers":[{"url":"http://127.0.0.1:1","worker_type":"decode"}],"total":1}`)
 		}, "http://127.0.0.1:1: cannot be reached from here: {url} is a router: give the URL of each of its workers, as reachable from here, with --decode-url: http://127.0.0.1:1: no server answers"},
@@ -84,7 +84,7 @@ func TestStartRefused(t *testing.T) {
 			delete(f.routes, "POST /start_profile")
 			f.answer("GET /list_workers", 200, `{"urls":["http://127.0.0.1:1"]}`)
 		}, "cannot be reached from here: {url} is a router: give"},
-		{"absurd sizes", `{"tp_size":1000000000}`, nil, "says it has a parallel size of 1000000000"},
+		{"absurd sizes", `{"tp_size":1000000000}`, nil, "reports a parallel size of 1000000000"},
 	} {
 		f := newFake(t, false, c.info)
 		url := f.url
@@ -104,8 +104,7 @@ func TestStartRefused(t *testing.T) {
 	}
 }
 
-// TestStartAll: when one of several servers cannot be started the others are
-// stopped again.
+// TestStartAll checks that the other servers are stopped again if one cannot be started.
 func TestStartAll(t *testing.T) {
 	good, bad := newFake(t, false, `{"tp_size":1}`), newFake(t, false, `{"tp_size":1}`)
 	bad.answer("POST /start_profile", 400, "no")
@@ -115,7 +114,7 @@ func TestStartAll(t *testing.T) {
 	}
 }
 
-// TestStartHeaders: keys go with every request.
+// TestStartHeaders checks that keys are sent with every request.
 func TestStartHeaders(t *testing.T) {
 	f := newFake(t, false, `{"tp_size":1}`)
 	for route, h := range f.routes {
@@ -136,7 +135,7 @@ func TestStartHeaders(t *testing.T) {
 	}
 }
 
-// TestStartInterrupted: a start whose reply never comes is stopped too.
+// TestStartInterrupted checks that a start without a reply is also stopped.
 func TestStartInterrupted(t *testing.T) {
 	f := newFake(t, false, `{"tp_size":1}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,17 +150,17 @@ func TestStartInterrupted(t *testing.T) {
 	}
 }
 
-// TestCheck: what cannot be meant is refused before a server is asked.
+// TestCheck checks that invalid windows are rejected before a server is asked.
 func TestCheck(t *testing.T) {
 	for want, w := range map[string]Window{
-		`stage "x"`:           {Stages: []string{"x"}, ByStage: true, NumSteps: 1},
-		"stages are for":      {Stages: []string{"decode"}},
-		`activity "TPU"`:      {Activities: []string{"TPU"}},
-		"no activity":         {Activities: []string{}},
-		"cannot be negative":  {NumSteps: -1},
-		"needs a number":      {ByStage: true},
-		"has no start step":   {ByStage: true, NumSteps: 1, StartStep: 5},
-		"become part of file": {Prefix: "a/b"},
+		`stage "x"`:                {Stages: []string{"x"}, ByStage: true, NumSteps: 1},
+		"stages apply only to":     {Stages: []string{"decode"}},
+		`activity "TPU"`:           {Activities: []string{"TPU"}},
+		"no activity":              {Activities: []string{}},
+		"neither can be negative":  {NumSteps: -1},
+		"needs a number":           {ByStage: true},
+		"cannot have a start step": {ByStage: true, NumSteps: 1, StartStep: 5},
+		"become part of file":      {Prefix: "a/b"},
 	} {
 		w.OutputDir = "/out"
 		if _, err := Start(t.Context(), []Target{{URL: "http://127.0.0.1:1"}}, w, Options{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -169,11 +168,11 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for want, targets := range map[string][]Target{
-		"no server to profile": nil,
-		"is no URL":            {{URL: "localhost:30000"}},
-		"give keys as headers": {{URL: "http://me:secret@a:1"}},
-		"given twice":          {{URL: "http://a:1"}, {URL: "http://a:1/"}},
-		"is used twice":        {{URL: "http://a:1", Name: "x"}, {URL: "http://a:2", Name: "x"}},
+		"no server to profile":     nil,
+		"is not the URL":           {{URL: "localhost:30000"}},
+		"give API keys as headers": {{URL: "http://me:secret@a:1"}},
+		"given twice":              {{URL: "http://a:1"}, {URL: "http://a:1/"}},
+		"is used twice":            {{URL: "http://a:1", Name: "x"}, {URL: "http://a:2", Name: "x"}},
 	} {
 		if err := CheckTargets(targets); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", targets, err, want)
@@ -188,7 +187,7 @@ func TestStopAll(t *testing.T) {
 	if err != nil || !open[busy.url] || open[idle.url] || busy.isOpen() {
 		t.Errorf("%v, %v", open, err)
 	}
-	// A name of the route that only guides have.
+	// The route has this name only in guides.
 	old := newFake(t, true, `{"tp_size":1}`)
 	old.routes["POST /end_profile"] = old.routes["POST /stop_profile"]
 	delete(old.routes, "POST /stop_profile")
@@ -198,15 +197,15 @@ func TestStopAll(t *testing.T) {
 	}
 }
 
-// TestWindowDirectory: a window that names no directory goes where the server writes such windows, if it tells, else
-// where SGLang's default is.
+// TestWindowDirectory checks that a window without a directory goes to the server's reported directory, or else to
+// SGLang's default.
 func TestWindowDirectory(t *testing.T) {
 	t.Setenv("SGLANG_TORCH_PROFILER_DIR", "/here")
 	for _, c := range []struct{ name, info, files, named, want string }{
 		{"of SGLang with SGLANG_EXPOSE_OWN_ENV_VARS", `{"tp_size":1,"internal_states":[{"env_vars":{"SGLANG_TORCH_PROFILER_DIR":"/there"}}]}`, "", "", "/there"},
-		{"a relative one tells nothing", `{"tp_size":1,"internal_states":[{"env_vars":{"SGLANG_TORCH_PROFILER_DIR":"there"}}]}`, "", "", "/here"},
+		{"a relative one gives no location", `{"tp_size":1,"internal_states":[{"env_vars":{"SGLANG_TORCH_PROFILER_DIR":"there"}}]}`, "", "", "/here"},
 		{"of our server", `{"tp_size":1}`, `{"dir":"/ours","windows":[]}`, "", "/ours"},
-		{"of one that does not tell", `{"tp_size":1}`, "", "", "/here"},
+		{"of one that does not report it", `{"tp_size":1}`, "", "", "/here"},
 		{"named", `{"tp_size":1}`, `{"dir":"/ours","windows":[]}`, "/named", "/named"},
 	} {
 		f := newFake(t, false, c.info)
@@ -218,7 +217,7 @@ func TestWindowDirectory(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		if want := c.want + "/" + fixedID; f.body["output_dir"] != want || s.Dir() != want {
-			t.Errorf("%s: told %v, %s; want %s", c.name, f.body["output_dir"], s.Dir(), want)
+			t.Errorf("%s: requested %v, %s; want %s", c.name, f.body["output_dir"], s.Dir(), want)
 		}
 		if err := s.Stop(t.Context()); err != nil {
 			t.Errorf("%s: %v", c.name, err)

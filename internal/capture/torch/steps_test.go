@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// writeSteps writes the trace of a rank with so many steps of each mode.
+// writeSteps writes the trace of a rank with a number of steps of each mode.
 func (f *fake) writeSteps(dir, name string, modes ...string) {
 	var events []string
 	for i, mode := range modes {
@@ -24,14 +24,14 @@ func (f *fake) writeSteps(dir, name string, modes ...string) {
 	}
 }
 
-// TestSteps: N steps are N steps, though releases of SGLang count them in their own
-// ways; and where it cannot be had, it is said.
+// TestSteps checks that N steps are recorded although SGLang releases count differently, and that a deviation is
+// reported.
 func TestSteps(t *testing.T) {
 	const env = `{"tp_size":1,"version":"0.5.23","internal_states":[{"env_vars":{"SGLANG_PROFILE_V2":"true"}}]}`
 	for _, c := range []struct {
 		name, info string
 		w          Window
-		more       int // steps that the server records beyond what it is told
+		more       int // steps that the server records beyond the request
 		v2         bool
 		told       string
 		line       string
@@ -43,8 +43,8 @@ func TestSteps(t *testing.T) {
 		{"0.5.11 by stage", `{"tp_size":1,"version":"0.5.11"}`, Window{NumSteps: 4, ByStage: true}, 0, false, "4", ""},
 		{"0.5.23", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 8}, 0, false, "8", ""},
 		{"0.5.23 by stage", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 4, ByStage: true}, 0, false, "4", ""},
-		{"V2 that says so", env, Window{NumSteps: 4, ByStage: true}, 1, true, "3", "4 steps recorded, as wanted; 3 requested from the server: its profiler is V2, which records one more step"},
-		{"V2 that does not", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 4, ByStage: true}, 1, true, "4",
+		{"reported V2", env, Window{NumSteps: 4, ByStage: true}, 1, true, "3", "4 steps recorded, as wanted; 3 requested from the server: its profiler is V2, which records one more step"},
+		{"unreported V2", `{"tp_size":1,"version":"0.5.23"}`, Window{NumSteps: 4, ByStage: true}, 1, true, "4",
 			"4 steps wanted, 5 recorded: its profiler is V2, which records one more step of each stage than requested"},
 		{"between", `{"tp_size":1,"version":"0.5.15"}`, Window{NumSteps: 8}, 0, false, "9",
 			"8 steps wanted, 9 recorded (9 requested from the server): releases between 0.5.11 and 0.5.23 record the requested number"},
@@ -77,7 +77,7 @@ func TestSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := f.body["num_steps"]; got != c.told {
-				t.Errorf("told %v, want %s", got, c.told)
+				t.Errorf("requested %v, want %s", got, c.told)
 			}
 			s := res.Servers[0].Steps
 			if s == nil || s.Fewest == nil || s.Asked != c.w.NumSteps {
@@ -93,7 +93,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestStepsOfRealFiles: a file is counted by its steps, not by its name.
+// TestStepsOfRealFiles checks that files are counted by their steps rather than their names.
 func TestStepsOfRealFiles(t *testing.T) {
 	m := &member{kind: SGLang, info: Info{Version: "0.5.11", TP: 2}, w: Window{NumSteps: 5, ByStage: true}}
 	for name, want := range map[string]string{

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestSlowStop: a server that writes its traces for long is spoken of, one that answers soon
-// is not.
+// TestSlowStop checks that a server that takes long to write its traces is reported, and one that answers soon is not.
 func TestSlowStop(t *testing.T) {
 	for took, want := range map[time.Duration]bool{0: false, 200 * time.Millisecond: true} {
 		f := newFake(t, false, `{"tp_size":1,"version":"0.5.11"}`)
@@ -31,13 +30,13 @@ func TestSlowStop(t *testing.T) {
 		if err := s.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if l.has("was asked to stop and answers when its traces are written; until then it serves nothing") != want || l.has("still writes its traces") != want {
+		if l.has("was asked to stop, and answers when its traces are written; until then it serves no requests") != want || l.has("is still writing its traces") != want {
 			t.Errorf("%v: %q", took, l.lines)
 		}
 	}
 }
 
-// TestSlowTraces: what is still waited for is said with its names.
+// TestSlowTraces checks that missing traces are listed by name.
 func TestSlowTraces(t *testing.T) {
 	m := &member{Target: Target{URL: "http://h"}, o: &Options{}, info: Info{TP: 8, DP: 1, PP: 1, EP: 1}, mayRecord: true}
 	w := &watch{m: m, expected: m.expected(), seen: map[string]*seen{"9-TP-2.trace.json.gz": {done: true}}}

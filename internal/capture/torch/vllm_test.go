@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// newVLLM imitates vLLM: no /server_info, routes without a body, one directory for
-// all windows, steps counted at /metrics.
+// newVLLM imitates vLLM: no /server_info, routes without a body, one directory for all windows, and a step count in
+// /metrics.
 func newVLLM(t *testing.T, dir string) *fake {
 	f := newFake(t, false, "")
 	f.answer("GET /version", 200, `{"version":"0.15.0"}`)
@@ -27,8 +27,8 @@ func newVLLM(t *testing.T, dir string) *fake {
 	return f
 }
 
-// TestVLLM: the traces that are new are the window's; the one of the front end is
-// no rank. After the steps that were asked for the profiler is stopped.
+// TestVLLM checks that the new traces belong to the window, that the front end is not a rank, and that the profiler is
+// stopped after the requested steps.
 func TestVLLM(t *testing.T) {
 	for name, c := range map[string]struct {
 		files         []string
@@ -80,8 +80,7 @@ func TestVLLM(t *testing.T) {
 	}
 }
 
-// TestVLLMUncounted: without the histogram of steps a window lasts for a time, and
-// the result says so.
+// TestVLLMUncounted checks that a window without a step histogram has a fixed length, and that the result says so.
 func TestVLLMUncounted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

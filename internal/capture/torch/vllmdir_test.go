@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestVLLMDirOf: what a command line and an environment say of the directory for traces.
+// TestVLLMDirOf checks the trace directory given by a command line and an environment.
 func TestVLLMDirOf(t *testing.T) {
 	for _, c := range []struct {
 		args string // separated by |
@@ -36,8 +36,8 @@ func TestVLLMDirOf(t *testing.T) {
 	}
 }
 
-// TestVLLMDirOfProcess: the directory of a server of this host is that of the process that
-// listens on its port.
+// TestVLLMDirOfProcess checks that the directory of a server on this host comes from the process that listens on its
+// port.
 func TestVLLMDirOfProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("wants /proc")
@@ -49,7 +49,7 @@ func TestVLLMDirOfProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Println("port", l.Addr().(*net.TCPAddr).Port)
-		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the other ends
+		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the other process ends
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestVLLMDirOfProcess$", "serve", "--profiler-config", `{"profiler":"torch","torch_profiler_dir":"/traces"}`)
@@ -80,7 +80,7 @@ func TestVLLMDirOfProcess(t *testing.T) {
 	}
 }
 
-// TestVLLMNowhere: a window whose traces nobody would find is not begun.
+// TestVLLMNowhere checks that no window is started if nobody would find its traces.
 func TestVLLMNowhere(t *testing.T) {
 	t.Parallel()
 	f := newVLLM(t, t.TempDir())

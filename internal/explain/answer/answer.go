@@ -122,6 +122,14 @@ func titled(rep *result.Report, f *result.Finding, title fact.Fact) fact.Fact {
 
 // total returns the total cost of a finding over all its steps, by its worth if known, in ns.
 func total(rep *result.Report, f *result.Finding) int64 {
+	if f.Worth.Known {
+		return f.Worth.Gain() * stepsIn(rep, f)
+	}
+	return f.CostNSPerStep * stepsIn(rep, f)
+}
+
+// stepsIn returns the number of steps of a finding.
+func stepsIn(rep *result.Report, f *result.Finding) int64 {
 	n := len(f.Steps)
 	switch {
 	case n > 0:
@@ -130,10 +138,7 @@ func total(rep *result.Report, f *result.Finding) int64 {
 	default:
 		n = f.LastStep - f.FirstStep + 1
 	}
-	if f.Worth.Known {
-		return f.Worth.Gain() * int64(n)
-	}
-	return f.CostNSPerStep * int64(n)
+	return int64(n)
 }
 
 // verdict returns the sentence: the fault of a rank, a link or some steps, and the bound of all steps. Without either
@@ -149,7 +154,7 @@ func verdict(rep *result.Report) fact.Fact {
 	switch a, b, c := first[fault], first[bound], first[lack]; {
 	case a != nil && b != nil && !leads(a) && level(b.Severity) < level(a.Severity):
 		return fact.Of("verdict_both", "one", says(rep, b), "other", says(rep, a))
-	case a != nil && b != nil && b.Kind == result.HostBound && bigger(b, a):
+	case a != nil && b != nil && b.Kind == result.HostBound && bigger(rep, b, a):
 		return fact.Of("verdict_bigger", "one", says(rep, a), "other", atBest(rep, b, true))
 	case a != nil && b != nil:
 		return fact.Of("verdict_both", "one", says(rep, a), "other", says(rep, b))
@@ -236,9 +241,13 @@ func reaches(f *result.Finding) bool {
 	return f.Worth.Known && f.Worth.AtMost && f.Worth.Without < f.Worth.Step
 }
 
-// bigger reports whether the bound of a finding gains more than fixing another finding.
-func bigger(bound, f *result.Finding) bool {
-	return reaches(bound) && bound.Worth.Gain() > f.Worth.Gain()
+// bigger reports whether the bound of a finding gains more, over all its steps, than fixing f alone.
+func bigger(rep *result.Report, bound, f *result.Finding) bool {
+	costs := f.CostNSPerStep
+	if f.Worth.Known {
+		costs = f.Worth.Step - f.Worth.Without
+	}
+	return reaches(bound) && (bound.Worth.Step-bound.Worth.Without)*stepsIn(rep, bound) > costs*stepsIn(rep, f)
 }
 
 // atBest states how far a host-bound kind of steps could come down. brief drops the title of the finding.

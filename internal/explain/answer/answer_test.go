@@ -47,18 +47,18 @@ func TestOrderAndSeverity(t *testing.T) {
 		want string
 	}{
 		{"a fault comes before a bound of its severity", with(bounded("hosts", "high", 9*ms), late("a", "high", 2*ms, ms)), "high a, high hosts"},
-		{"and before one of a higher, if it is a late rank", with(late("a", "medium", 2*ms, ms), bounded("hosts", "high", 9*ms)), "medium a, high hosts"},
-		{"but not one that is worth nothing", with(late("a", "medium", 2*ms, ms/20), bounded("hosts", "high", 9*ms)), "high hosts, low a"},
-		{"by worth, not by cost", with(late("a", "high", 5*ms, ms/2), late("b", "high", 2*ms, ms)), "high b, high a"},
+		{"a late rank comes before a bound of higher severity", with(late("a", "medium", 2*ms, ms), bounded("hosts", "high", 9*ms)), "medium a, high hosts"},
+		{"a late rank worth nothing comes after a bound", with(late("a", "medium", 2*ms, ms/20), bounded("hosts", "high", 9*ms)), "high hosts, low a"},
+		{"findings are ordered by worth, not by cost", with(late("a", "high", 5*ms, ms/2), late("b", "high", 2*ms, ms)), "high b, high a"},
 		{"worth little", with(late("a", "high", 6*ms, ms/5), late("b", "high", 6*ms, ms/20)), "medium a, low b"},
-		{"perhaps nothing", with(unsure), "low unsure"},
-		{"nothing as long as others hide it", with(hidden), "high hidden"},
-		{"too few steps to say", with(few), "high few"},
-		{"what is not known changes nothing", with(unknown), "medium unknown"},
+		{"worth possibly zero", with(unsure), "low unsure"},
+		{"worth zero while other ranks hide it", with(hidden), "high hidden"},
+		{"too few steps for a worth", with(few), "high few"},
+		{"an unknown worth changes nothing", with(unknown), "medium unknown"},
 		{"worth raises severity", with(tested(late("a", "low", 6*ms, ms))), "medium a"},
-		{"not of what was not tested against chance", with(late("a", "low", 6*ms, 5*ms)), "low a"},
-		{"nor of what may be the profiler's", with(profiled(tested(late("a", "low", 6*ms, 5*ms)))), "low a"},
-		{"ranks in turns are nobody's fault", with(inTurns(late("a", "medium", 6*ms, 4*ms/10))), "low a"},
+		{"worth does not raise the severity of an untested finding", with(late("a", "low", 6*ms, 5*ms)), "low a"},
+		{"worth does not raise the severity of a possible profiler effect", with(profiled(tested(late("a", "low", 6*ms, 5*ms)))), "low a"},
+		{"ranks late in turns", with(inTurns(late("a", "medium", 6*ms, 4*ms/10))), "low a"},
 	} {
 		Of(c.rep)
 		var got []string
@@ -66,7 +66,7 @@ func TestOrderAndSeverity(t *testing.T) {
 			got = append(got, f.Severity+" "+f.ID)
 		}
 		if s := strings.Join(got, ", "); s != c.want {
-			t.Errorf("%s: %s, want %s", c.name, s, c.want)
+			t.Errorf("%s: got order %q, want %q", c.name, s, c.want)
 		}
 	}
 }
@@ -84,20 +84,20 @@ func TestVerdict(t *testing.T) {
 		rep  *result.Report
 		want []string // substrings, in order
 	}{
-		{"a late rank, and what it is worth", with(late("a", "high", 2*ms, ms)), []string{"verdict_late rank=TP01", "late_since", "late_device", "verdict_worth", "without=9000000"}},
-		{"with what bounds all", with(bounded("h", "high", 9*ms), late("a", "high", 2*ms, ms)), []string{"verdict_both one=verdict_late", "host_bound"}},
-		{"before a bound of a higher severity", with(bounded("h", "high", 9*ms), late("a", "medium", 2*ms, ms)), []string{"verdict_both", "verdict_late", "host_bound"}},
-		{"a doubt stays with it", with(doubted), []string{"verdict_late rank=TP01", "verdict_doubt", "profilers_stacks"}},
-		{"nothing but small things", with(late("a", "low", ms, ms/20), balanced), []string{"verdict_small", "straggler rank=TP01"}},
+		{"a late rank with its worth", with(late("a", "high", 2*ms, ms)), []string{"verdict_late rank=TP01", "late_since", "late_device", "verdict_worth", "without=9000000"}},
+		{"a late rank and a bound", with(bounded("h", "high", 9*ms), late("a", "high", 2*ms, ms)), []string{"verdict_both one=verdict_late", "host_bound"}},
+		{"a late rank before a bound of higher severity", with(bounded("h", "high", 9*ms), late("a", "medium", 2*ms, ms)), []string{"verdict_both", "verdict_late", "host_bound"}},
+		{"a late rank with a doubt", with(doubted), []string{"verdict_late rank=TP01", "verdict_doubt", "profilers_stacks"}},
+		{"only small findings", with(late("a", "low", ms, ms/20), balanced), []string{"verdict_small", "straggler rank=TP01"}},
 		{"no rank is late", with(balanced), []string{"balanced"}},
-		{"nothing at all", with(), []string{"verdict_nothing"}},
+		{"no findings", with(), []string{"verdict_nothing"}},
 	} {
 		Of(c.rep)
 		got := c.rep.Verdict.String()
 		for _, part := range c.want {
 			_, rest, ok := strings.Cut(got, part)
 			if !ok {
-				t.Errorf("%s: %s lacks %q", c.name, c.rep.Verdict, part)
+				t.Errorf("%s: got verdict %s, want %q in it", c.name, c.rep.Verdict, part)
 			}
 			got = rest
 		}
@@ -130,15 +130,15 @@ func TestNext(t *testing.T) {
 	}{
 		{"popular experts", with(popular), []string{"next_experts"}, "moe-and-dp"},
 		{"uneven attention", with(result.Finding{Kind: result.UnevenAttention, Severity: "low"}), []string{"next_spread"}, "moe-and-dp"},
-		{"no graphs anywhere", hosts("decode", 90, 0), []string{"next_graphs"}, "host-bound"},
+		{"no graphs in any step", hosts("decode", 90, 0), []string{"next_graphs"}, "host-bound"},
 		{"graphs already", hosts("decode", 90, 3), []string{"next_between_graphs kind=decode"}, "host-bound"},
 		{"graphs in other steps", beside, []string{"next_larger_graphs kind=decode batch=48"}, "host-bound"},
 		{"prefill", hosts("prefill", 90, 0), []string{"next_prefill"}, "host-bound"},
 		{"no launches recorded", hosts("decode", 0, 0), nil, "host-bound"},
 		{"a slower device", with(late("a", "high", 2*ms, ms)), []string{"next_device rank=TP01"}, "late-rank"},
-		{"given more", with(routed), []string{"next_spread"}, "moe-and-dp"},
-		{"given less, and runs more", with(alone), []string{"next_work rank=TP01"}, "late-rank"},
-		{"what the rule says itself", with(cold), []string{"warm_triton"}, "slow-steps"},
+		{"more requests than other ranks", with(routed), []string{"next_spread"}, "moe-and-dp"},
+		{"fewer requests but more kernels", with(alone), []string{"next_work rank=TP01"}, "late-rank"},
+		{"advice of the rule itself", with(cold), []string{"warm_triton"}, "slow-steps"},
 	} {
 		Of(c.rep)
 		var got []string
@@ -146,11 +146,11 @@ func TestNext(t *testing.T) {
 			got = append(got, todo.String())
 		}
 		if f := c.rep.Findings[0]; !slices.Equal(got, c.want) || f.Guide != c.guide {
-			t.Errorf("%s: %v, guide %s; want %v, guide %s", c.name, got, f.Guide, c.want, c.guide)
+			t.Errorf("%s: got advice %v, guide %s; want %v, guide %s", c.name, got, f.Guide, c.want, c.guide)
 		}
 	}
 	twice := with(late("a", "high", 2*ms, ms), late("b", "medium", ms, ms))
 	if Of(twice); len(twice.Findings[0].Next) != 1 || len(twice.Findings[1].Next) != 0 {
-		t.Errorf("the same advice twice: %v, %v", twice.Findings[0].Next, twice.Findings[1].Next)
+		t.Errorf("two findings with the same cause: got advice %v and %v, want it on the first only", twice.Findings[0].Next, twice.Findings[1].Next)
 	}
 }

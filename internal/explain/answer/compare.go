@@ -362,7 +362,7 @@ func compared(c *result.Comparison) fact.Fact {
 	for i := range c.Causes {
 		x := &c.Causes[i]
 		if x.Fits && x.Unseen {
-			why = fact.Of("compared_besides_"+x.Change, "what", x.Text, "kernels", named(x))
+			why = fact.Of("compared_besides_"+x.Change, "what", reason(x), "kernels", named(x))
 			break
 		}
 		if x.Fits {
@@ -376,12 +376,20 @@ func compared(c *result.Comparison) fact.Fact {
 		why = fact.Of("compared_unexplained")
 	case len(c.Causes) > 0:
 		x := &c.Causes[0]
-		why = fact.Of("compared_besides_"+x.Change, "what", x.Text, "kernels", named(x))
+		why = fact.Of("compared_besides_"+x.Change, "what", reason(x), "kernels", named(x))
 	}
 	return fact.Of("comparison", "steps", steps, "why", why)
 }
 
-// because returns the reason for a change. A rank that runs more or fewer kernels than in A needs no more words.
+// reason returns the sentence of a cause without its worth, which the evidence has.
+func reason(x *result.Cause) fact.Fact {
+	if effect, _ := x.Text.Get("effect").(fact.Fact); effect.Key == "verdict_worth" {
+		return x.Text.With("effect", fact.Fact{})
+	}
+	return x.Text
+}
+
+// because returns the reason for a change; for a rank that runs more or fewer kernels than in A, just their number.
 func because(x *result.Cause) fact.Fact {
 	if more := math.Round(x.CountB - x.CountA); x.Rank != "" && x.Work && x.CountA > 0 && x.CountB > 0 && len(x.Kernels) > 0 {
 		switch {
@@ -391,7 +399,7 @@ func because(x *result.Cause) fact.Fact {
 			return fact.Of("compared_fewer_kernels", "rank", x.Rank, "n", -more)
 		}
 	}
-	return fact.Of("compared_why_"+x.Change, "what", x.Text, "kernels", named(x))
+	return fact.Of("compared_why_"+x.Change, "what", reason(x), "kernels", named(x))
 }
 
 // unsure describes steps without a certain change: their most frequent result.

@@ -36,16 +36,16 @@ func TestCauses(t *testing.T) {
 	}{
 		{"new", report(1e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits"},
 		{"gone", report(1e6, late("straggler-tp02-host-2", "TP02", 2)), report(1e6), result.Faster, "gone fits"},
-		{"new, and steps are faster", report(1e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Faster, "new"},
-		{"new, and no step changed for sure", report(1e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.NotClear, "new"},
-		{"the other would have shown none", report(0), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits unseen"},
-		{"the other would have shown larger ones", report(6e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits unseen"},
-		{"the same, since another step", report(1e6, late("straggler-tp02-host-4", "TP02", 4)), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, ""},
-		{"of another rank", report(1e6, late("straggler-tp01-host-2", "TP01", 2)), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits, gone"},
-		{"that is little of the change", report(1e6), report(1e6, small), result.Slower, "new"},
-		{"that passes", report(1e6), report(1e6, short), result.Slower, "new"},
-		{"of no weight", report(1e6), report(1e6, little), result.Slower, ""},
-		{"of captures that are not alike", nil, nil, result.Slower, ""},
+		{"new, but steps are faster", report(1e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Faster, "new"},
+		{"new, but no step changed significantly", report(1e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.NotClear, "new"},
+		{"new, but A could not have shown any", report(0), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits unseen"},
+		{"new, but A could have shown only larger ones", report(6e6), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits unseen"},
+		{"the same finding from another step on", report(1e6, late("straggler-tp02-host-4", "TP02", 4)), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, ""},
+		{"the same finding on another rank", report(1e6, late("straggler-tp01-host-2", "TP01", 2)), report(1e6, late("straggler-tp02-host-2", "TP02", 2)), result.Slower, "new fits, gone"},
+		{"new, but a small part of the change", report(1e6), report(1e6, small), result.Slower, "new"},
+		{"new, but passing", report(1e6), report(1e6, short), result.Slower, "new"},
+		{"new, but of low severity", report(1e6), report(1e6, little), result.Slower, ""},
+		{"captures too different to compare", nil, nil, result.Slower, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := 50e6
@@ -70,11 +70,11 @@ func TestCauses(t *testing.T) {
 				got = append(got, said)
 			}
 			if text := strings.Join(got, ", "); text != c.want {
-				t.Errorf("%s, want %s", text, c.want)
+				t.Errorf("got causes %q, want %q", text, c.want)
 			}
 			sure := strings.Contains(c.want, "fits") && !strings.Contains(c.want, "unseen")
 			if says := x.Verdict.String(); strings.Contains(says, "compared_why_") != sure {
-				t.Errorf("the verdict: %s", says)
+				t.Errorf("verdict %s: names a cause: want %v", says, sure)
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestParts(t *testing.T) {
 			got = x.Causes[0].Text.Key
 		}
 		if got != c.want || strings.Contains(x.Verdict.String(), "compared_unexplained") != (c.want == "") {
-			t.Errorf("%s: %q, want %q: %s", c.name, got, c.want, x.Verdict)
+			t.Errorf("%s: got cause %q, want %q; verdict %s", c.name, got, c.want, x.Verdict)
 		}
 	}
 }
@@ -121,10 +121,10 @@ func TestKernelsOfTwoGrids(t *testing.T) {
 	}
 	kernels(c)
 	if len(c.Causes) != 1 || len(c.Causes[0].Kernels) != 2 {
-		t.Fatalf("causes %+v", c.Causes)
+		t.Fatalf("got causes %+v, want one with two kernels", c.Causes)
 	}
 	k, x := c.Causes[0].Kernels[0], c.Causes[0]
 	if k.Name != "sends" || k.CountA != 3 || k.CountB != 7 || k.A != 20e6 || k.B != 25e6 || x.A != 21e6 || x.B != 41e6 || x.Text.Get("kind") != "" {
-		t.Errorf("%+v of %+v", k, x)
+		t.Errorf("got kernel %+v of cause %+v, want sends: 3 → 7 launches, 20 → 25 ms; cause 21 → 41 ms of all kinds", k, x)
 	}
 }

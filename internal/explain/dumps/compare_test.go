@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/dumps"
 )
 
-// generation is a dump of one with these denoising steps and this decoding.
+// generation returns the dump of a generation with the given times of denoising steps and decoding, in ms.
 func generation(steps []float64, decoding float64) *api.PerfDump {
 	d := &api.PerfDump{Stages: []api.StageTime{{Name: "TextEncodingStage", MS: 90}, {Name: "DenoisingStage"}, {Name: "DecodingStage", MS: decoding}}}
 	for i, ms := range steps {
@@ -21,8 +21,7 @@ func generation(steps []float64, decoding float64) *api.PerfDump {
 	return d
 }
 
-// noisy is a generation as it is on a machine that does other things too: everything takes up to a tenth longer, now and
-// then a step twice as long.
+// noisy returns a generation on a busy machine: everything takes up to 10 % longer, and an occasional step twice as long.
 func noisy(r *rand.Rand, steps int, change func(steps []float64, decoding *float64)) *api.PerfDump {
 	noise := func(ms float64) float64 { return ms * (1 + 0.1*r.Float64()) }
 	all, decoding := []float64{noise(300)}, noise(400)
@@ -47,7 +46,7 @@ func side(name string, n int, of func() *api.PerfDump) dumps.Side {
 	return s
 }
 
-// TestSameBuild: of equal builds hardly a verdict says that they differ, and no step is always slow.
+// TestSameBuild: equal builds are rarely reported as different, and steps rarely as slow.
 func TestSameBuild(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const tries = 400
@@ -66,13 +65,13 @@ func TestSameBuild(t *testing.T) {
 		}
 		slow += len(c.Slow)
 	}
-	t.Logf("of %d: whole %d, stages %d, slow steps %d", tries, whole, stages, slow)
+	t.Logf("of %d comparisons: differences in %d totals and %d stages, %d slow steps", tries, whole, stages, slow)
 	if whole > tries*7/100 || stages > tries*8/100 || slow > tries/100 {
-		t.Errorf("of %d comparisons of equal builds %d differ, in %d a stage, and %d steps stand out", tries, whole, stages, slow)
+		t.Errorf("%d comparisons of equal builds: got differences in %d totals and %d stages and %d slow steps, want at most 7 %%, 8 %%, 1 %%", tries, whole, stages, slow)
 	}
 }
 
-// TestSlower: a slow stage and a slow step are found and named, by four dumps of each side.
+// TestSlower: four dumps per side suffice to find a slow stage and a slow step.
 func TestSlower(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range 50 {
@@ -83,32 +82,32 @@ func TestSlower(t *testing.T) {
 			side("step", 4, func() *api.PerfDump { return noisy(r, 9, func(s []float64, _ *float64) { s[3] += 400 }) }),
 		}, 0.05)
 		if v := c.E2E.Values; v[1].Verdict != dumps.Slower || v[2].Verdict != dumps.Slower || !v[1].Tested {
-			t.Fatalf("%d: %+v", i, v)
+			t.Fatalf("try %d: got totals %+v, want both sides slower and tested", i, v)
 		}
 		if k := c.Causes[1]; len(k) != 1 || k[0].Stage != "DecodingStage" || len(k[0].Steps) > 0 {
-			t.Errorf("%d: decoding: %+v", i, k)
+			t.Errorf("try %d: got causes %+v of side 1, want DecodingStage", i, k)
 		}
 		if k := c.Causes[2]; len(k) != 1 || k[0].Stage != "DenoisingStage" || !slices.Equal(k[0].Steps, []int{3}) {
-			t.Errorf("%d: step: %+v", i, k)
+			t.Errorf("try %d: got causes %+v of side 2, want step 3 of DenoisingStage", i, k)
 		}
 		if len(c.Slow) != 1 || c.Slow[0].Side != 2 || c.Slow[0].Step != 3 {
-			t.Errorf("%d: %+v", i, c.Slow)
+			t.Errorf("try %d: got slow steps %+v, want step 3 of side 2", i, c.Slow)
 		}
 		names := []string{}
 		for _, w := range c.Worse {
 			names = append(names, fmt.Sprint(w.Side, w.Name, w.Tested))
 		}
 		if want := []string{"1E2Etrue", "2E2Etrue", "2DenoisingStagetrue", "1DecodingStagetrue"}; !slices.Equal(names, want) {
-			t.Errorf("%d: regressions %q", i, names)
+			t.Errorf("try %d: got regressions %q, want %q", i, names, want)
 		}
 	}
 }
 
-// TestThresholds: single dumps are judged as SGLang judges them: 2 % of the whole, 10 % and 120 ms of a stage. A limit takes
-// the place of both shares.
+// TestThresholds: single dumps are compared by SGLang's thresholds: 2 % of the total, 10 % and 120 ms of a stage. A limit
+// replaces both shares.
 func TestThresholds(t *testing.T) {
 	for _, c := range []struct {
-		a, b         float64 // of the decoding, beside 98 ms
+		a, b         float64 // ms of decoding, in addition to 98 ms
 		whole, stage string
 		limit        float64
 		worse        int
@@ -128,18 +127,19 @@ func TestThresholds(t *testing.T) {
 		}
 		got := dumps.Compare([]dumps.Side{single(c.a), single(c.b)}, c.limit)
 		if v := got.E2E.Values[1]; v.Verdict != c.whole || v.Tested {
-			t.Errorf("%+v: the whole is %+v", c, v)
+			t.Errorf("%+v: got total %+v, want verdict %q, untested", c, v, c.whole)
 		}
 		if v := got.Stages[2].Values[1]; v.Verdict != c.stage || v.Status != c.stage {
-			t.Errorf("%+v: the stage is %+v", c, v)
+			t.Errorf("%+v: got stage %+v, want verdict and status %q", c, v, c.stage)
 		}
 		if len(got.Worse) != c.worse {
-			t.Errorf("%+v: %+v", c, got.Worse)
+			t.Errorf("%+v: got regressions %+v, want %d", c, got.Worse, c.worse)
 		}
 	}
 }
 
-// TestUnlike: dumps of unlike work are told, by what they say; several prompts on each side are alike if they are the same.
+// TestUnlike: the comparison names the settings in which dumps differ. Several prompts per side are equal if their sets
+// are.
 func TestUnlike(t *testing.T) {
 	of := func(steps int, prompt any, width float64) *api.PerfDump {
 		d := generation(make([]float64, steps), 100)
@@ -159,22 +159,22 @@ func TestUnlike(t *testing.T) {
 		unlike  string
 		notSaid string
 	}{
-		{"alike", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, "a cat", 64)}, "[]", "[]"},
+		{"equal", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, "a cat", 64)}, "[]", "[]"},
 		{"prompts", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, dog, 64)}, "[{prompt [[a cat] [a dog]]}]", "[]"},
 		{"sizes and steps", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(8, cat, 128)}, "[{size [[64×64] [128×128]]} {denoising steps [[4] [8]]}]", "[]"},
-		{"a server's", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, nil, 0)}, "[]", "[prompt size]"},
-		{"the same two", []*api.PerfDump{of(4, cat, 64), of(4, dog, 64)}, []*api.PerfDump{of(4, dog, 64), of(4, cat, 64)}, "[]", "[]"},
-		{"other shares", []*api.PerfDump{of(4, cat, 64), of(4, dog, 64)}, []*api.PerfDump{of(4, dog, 64)}, "[{prompt [[a cat a dog] [a dog]]}]", "[]"},
+		{"a server's dump without settings", []*api.PerfDump{of(4, cat, 64)}, []*api.PerfDump{of(4, nil, 0)}, "[]", "[prompt size]"},
+		{"the same two prompts", []*api.PerfDump{of(4, cat, 64), of(4, dog, 64)}, []*api.PerfDump{of(4, dog, 64), of(4, cat, 64)}, "[]", "[]"},
+		{"a subset of the prompts", []*api.PerfDump{of(4, cat, 64), of(4, dog, 64)}, []*api.PerfDump{of(4, dog, 64)}, "[{prompt [[a cat a dog] [a dog]]}]", "[]"},
 	} {
 		got := dumps.Compare([]dumps.Side{{Name: "a", Dumps: c.a}, {Name: "b", Dumps: c.b}}, 0)
 		if u, n := fmt.Sprint(got.Unlike), fmt.Sprint(got.NotSaid); u != c.unlike || n != c.notSaid {
-			t.Errorf("%s: unlike %s, not said %s", c.name, u, n)
+			t.Errorf("%s: got differences %s, missing %s; want %s, %s", c.name, u, n, c.unlike, c.notSaid)
 		}
 	}
 }
 
-// TestOldDumps: denoising steps among the stages are summed as SGLang does, and are the steps too; stages that come twice
-// are summed.
+// TestOldDumps: denoising steps among the stages become steps, and their sum a stage, as in SGLang. Repeated stages are
+// summed.
 func TestOldDumps(t *testing.T) {
 	old := &api.PerfDump{TotalMS: 700, Stages: []api.StageTime{
 		{Name: "denoising_step_0", MS: 300}, {Name: "denoising_step_1", MS: 100}, {Name: "denoising_step_", MS: 1}, {Name: "DecodingStage", MS: 50}, {Name: "DecodingStage", MS: 50},
@@ -186,21 +186,21 @@ func TestOldDumps(t *testing.T) {
 		got += fmt.Sprintf("%s %g %d %s; ", r.Name, r.Values[0].MS, r.Values[0].Count, r.Values[1].Verdict)
 	}
 	if want := "DiffusersExecutionStage 0 0 appeared; Denoising Loop 400 2 vanished; denoising_step_ 1 0 vanished; DecodingStage 100 0 vanished; "; got != want {
-		t.Errorf("stages %q", got)
+		t.Errorf("got stages %q, want %q", got, want)
 	}
 	if c.Sides[0].Diffusers || !c.Sides[1].Diffusers || fmt.Sprint(c.Sides[0].StepCount) != "[2]" || c.Rest.Values[0].MS != 199 || c.Steps[1].Values[0].MS != 100 {
-		t.Errorf("%+v %+v %+v", c.Sides, c.Rest, c.Steps)
+		t.Errorf("got sides %+v, rest %+v, steps %+v, want Diffusers on side 1 only, 2 steps, a rest of 199 ms, step 1 of 100 ms", c.Sides, c.Rest, c.Steps)
 	}
 }
 
-// TestModelsWay: a step that is slow on both sides is nobody's fault.
+// TestModelsWay: a step that is slow on both sides is not reported.
 func TestModelsWay(t *testing.T) {
 	same := side("", 1, func() *api.PerfDump { return generation([]float64{300, 100, 100, 250, 100, 100}, 100) })
 	one := side("", 1, func() *api.PerfDump { return generation([]float64{300, 100, 100, 100, 100, 100}, 100) })
 	if c := dumps.Compare([]dumps.Side{same, same}, 0); len(c.Slow) > 0 {
-		t.Errorf("%+v", c.Slow)
+		t.Errorf("a step slow on both sides: got slow steps %+v, want none", c.Slow)
 	}
 	if c := dumps.Compare([]dumps.Side{same, one}, 0); len(c.Slow) != 1 || c.Slow[0].Side != 0 || fmt.Sprint(c.Causes[1]) != "[{DenoisingStage -150 [3]}]" {
-		t.Errorf("%+v %+v", c.Slow, c.Causes)
+		t.Errorf("a step slow on side 0: got slow steps %+v, causes %+v, want side 0, DenoisingStage -150 ms", c.Slow, c.Causes)
 	}
 }

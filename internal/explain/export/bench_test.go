@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/read"
 )
 
-// BenchmarkExport writes one rank that is already read.
+// BenchmarkExport writes one rank that has been read before.
 func BenchmarkExport(b *testing.B) {
 	traces, err := read.ReadFile(b.Context(), realSet(b, "compute_skew").Files[0], read.Options{})
 	if err != nil {

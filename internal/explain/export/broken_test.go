@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// TestBroken: what can be read is exported, what cannot is named.
+// TestBroken: readable files are exported, and unreadable ones are named.
 func TestBroken(t *testing.T) {
 	cut := kinetoJSON[:strings.Index(kinetoJSON, `{"ph":"X","cat":"gpu_memcpy"`)+30]
 	set := writeSet(t, map[string]string{"w-TP-0.trace.json": kinetoJSON, "w-TP-1.trace.json": cut, "w-TP-2.trace.json": "", "w-TP-3.trace.json": "hello"})
@@ -28,26 +28,26 @@ func TestBroken(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !res.Incomplete() || len(res.Failed) != 2 || len(res.Ranks) != 2 || !res.Ranks[0].Complete || res.Ranks[1].Complete || len(res.Ranks[1].Notes) == 0 {
-				t.Errorf("result %+v", res)
+				t.Errorf("got result %+v, want it incomplete, with 2 failed files, a complete rank and a cut one", res)
 			}
 			count := map[string]int{}
 			for _, rec := range readBack(t, path, f) {
 				count[rec["rank"]]++
 			}
 			if count["TP00"] != 15 || count["TP01"] != 12 || len(count) != 2 {
-				t.Errorf("rows: %v", count)
+				t.Errorf("got rows %v, want 15 of TP00 and 12 of TP01", count)
 			}
 			if f == SQLite {
 				notes := query(t, path, "SELECT rank_id, severity FROM notes ORDER BY rank_id IS NULL, rank_id")
 				if len(notes) != 3 || notes[0]["rank_id"] != "2" || notes[0]["severity"] != "loss" || notes[2]["rank_id"] != "" {
-					t.Errorf("notes: %v", notes)
+					t.Errorf("got notes %v, want 3, the first a loss of rank 2", notes)
 				}
 			}
 		})
 	}
 }
 
-// TestNothing: no readable file, no output; an older one stays.
+// TestNothing: without a readable file nothing is written, and an existing output stays.
 func TestNothing(t *testing.T) {
 	set := writeSet(t, map[string]string{"w-TP-0.trace.json": "", "w-TP-1.trace.json": `{"traceEvents":[]}`})
 	for _, out := range outputs {
@@ -59,10 +59,10 @@ func TestNothing(t *testing.T) {
 		f, _ := FormatOf(out)
 		res, err := File(t.Context(), set, path, f, Options{})
 		if !errors.Is(err, ErrNothing) || len(res.Failed) != 2 {
-			t.Errorf("%s: %v, %+v", out, err, res)
+			t.Errorf("%s: got error %v, result %+v, want ErrNothing and 2 failed files", out, err, res)
 		}
 		if got, _ := os.ReadFile(path); string(got) != "before" || len(entries(t, dir)) != 1 {
-			t.Errorf("%s: %q, %v", out, got, entries(t, dir))
+			t.Errorf("%s: got content %q, entries %v, want the old file alone", out, got, entries(t, dir))
 		}
 	}
 }
@@ -71,29 +71,29 @@ func TestNotAnInput(t *testing.T) {
 	set := writeSet(t, map[string]string{"w-TP-0.trace.json": kinetoJSON})
 	for _, path := range []string{set.Files[0].Path, filepath.Dir(set.Files[0].Path)} {
 		if _, err := File(t.Context(), set, path, CSV, Options{}); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("output %s: got error %v, want one that names it", path, err)
 		}
 	}
 	if got, _ := os.ReadFile(set.Files[0].Path); string(got) != kinetoJSON {
-		t.Error("the input changed")
+		t.Error("the export changed its input")
 	}
 }
 
 func TestStream(t *testing.T) {
 	set := writeSet(t, map[string]string{"w-TP-0.trace.json": kinetoJSON})
 	if _, err := To(t.Context(), set, io.Discard, SQLite, Options{}); !errors.Is(err, errStream) {
-		t.Errorf("SQLite to a stream: %v", err)
+		t.Errorf("SQLite to a stream: got error %v, want %v", err, errStream)
 	}
 	for _, f := range []Format{CSV, Parquet} {
 		for _, left := range []int{0, 100, 1000} {
 			if _, err := To(t.Context(), set, &fullDisk{left}, f, Options{}); !errors.Is(err, errDisk) {
-				t.Errorf("%s after %d bytes: %v", f, left, err)
+				t.Errorf("%s, disk full after %d bytes: got error %v, want %v", f, left, err, errDisk)
 			}
 		}
 	}
 }
 
-// fuse is a context that ends when it has been asked so often.
+// fuse is a context that is cancelled after a number of calls of Err.
 type fuse struct {
 	context.Context
 	cancel context.CancelFunc
@@ -107,7 +107,7 @@ func (f *fuse) Err() error {
 	return f.Context.Err()
 }
 
-// TestInterrupted ends an export at many of the places where it looks.
+// TestInterrupted cancels an export at many of its checks of the context.
 func TestInterrupted(t *testing.T) {
 	set := realSet(t, "graph_work")
 	for _, out := range outputs {
@@ -123,22 +123,22 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 			if err == nil {
 				if !slices.Equal(left, []string{out}) {
-					t.Errorf("%s: %v", out, left)
+					t.Errorf("%s: got entries %v, want the output alone", out, left)
 				}
 				break
 			}
 			stops++
 			if !errors.Is(err, context.Canceled) || len(left) != 0 {
-				t.Fatalf("%s, asked %d times: %v, left %v", out, n, err, left)
+				t.Fatalf("%s, cancelled at check %d: got error %v, entries %v, want Canceled and none", out, n, err, left)
 			}
 		}
 		if stops < 5 {
-			t.Errorf("%s: looked at the context %d times only", out, stops)
+			t.Errorf("%s: the export checked the context %d times, want at least 5", out, stops)
 		}
 	}
 }
 
-// heapProbe notes the heap in use after each rank.
+// heapProbe records the heap in use after each rank.
 type heapProbe struct {
 	sink
 	live []int64
@@ -153,7 +153,7 @@ func (p *heapProbe) rank(ctx context.Context, r *rank) error {
 	return err
 }
 
-// TestMemory: what is held does not grow with the number of ranks.
+// TestMemory: memory in use does not grow with the number of ranks.
 func TestMemory(t *testing.T) {
 	one := realSet(t, "compute_skew").Files[0]
 	var set set.Set
@@ -176,9 +176,9 @@ func TestMemory(t *testing.T) {
 		if _, err := run(t.Context(), set, p, f, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		// Each trace is more than 1 MB: five kept ones would show.
+		// Each trace takes more than 1 MB, so five retained traces would show.
 		if grown := p.live[len(p.live)-1] - p.live[1]; grown > 2<<20 {
-			t.Errorf("%s: %d bytes more after 7 ranks than after 2", f, grown)
+			t.Errorf("%s: the heap grew by %d bytes from rank 2 to rank 7, want at most 2 MiB", f, grown)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// FuzzCSVField: any text comes back as it was, but for what would be a formula.
+// FuzzCSVField: any text is read back unchanged, except the escaped beginning of a formula.
 func FuzzCSVField(f *testing.F) {
 	for _, s := range []string{"", "a", `"`, `""`, ",", "\n", "\r", "\r\n", `a"b,c` + "\n", " a ", "ü\x00\xff", `"a`, "#", "=1+1", "-5", "@x,y", "\t\""} {
 		f.Add(s)
@@ -17,11 +17,11 @@ func FuzzCSVField(f *testing.F) {
 		line := append(appendText(append(appendText(nil, "x"), ','), s), "\r\n"...)
 		rec, err := csv.NewReader(strings.NewReader(string(line))).Read()
 		if err != nil {
-			t.Fatalf("%q: %v", line, err)
+			t.Fatalf("reading %q: %v", line, err)
 		}
 		// encoding/csv reads a line end in quotes as a bare line feed.
 		if want := strings.ReplaceAll(columns.Cell(s), "\r\n", "\n"); len(rec) != 2 || rec[1] != want {
-			t.Errorf("%q read as %q", line, rec)
+			t.Errorf("line %q: got fields %q, want x and %q", line, rec, want)
 		}
 	})
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// outputs are the names that a test writes, one for each format and packing.
+// outputs are file names, one for each format and compression.
 var outputs = []string{"t.parquet", "t.csv", "t.csv.gz", "t?a=b%20 #.sqlite"}
 
 func TestFormatOf(t *testing.T) {
@@ -32,17 +32,17 @@ func TestFormatOf(t *testing.T) {
 		"a.db": SQLite, "a.json": "", "csv": "", "-": "", "": "", "a.csv/b": "", "a.gz": "",
 	} {
 		if f, ok := FormatOf(name); f != want || ok != (want != "") {
-			t.Errorf("%q: %q, %v", name, f, ok)
+			t.Errorf("FormatOf(%q) = %q, %v, want %q", name, f, ok, want)
 		}
 	}
 }
 
-// total is what a category or class of one rank sums up to.
+// total holds the sums of a category or class of one rank.
 type total struct {
 	Spans, DurNS, Starts, Ends int64
 }
 
-// TestTotals holds each format to sums taken straight from the trace tables.
+// TestTotals compares each format with sums taken from the trace tables.
 func TestTotals(t *testing.T) {
 	for _, name := range []string{"graphs", "graph_work"} {
 		set := realSet(t, name)
@@ -109,11 +109,11 @@ func TestFormatsAgree(t *testing.T) {
 				want = rows
 			}
 			if len(rows) != len(want) {
-				t.Fatalf("%s: %s has %d rows, %s %d", name, out, len(rows), outputs[0], len(want))
+				t.Fatalf("%s: %s has %d rows, %s has %d", name, out, len(rows), outputs[0], len(want))
 			}
 			for i := range rows {
 				if !slices.Equal(rows[i], want[i]) {
-					t.Fatalf("%s: %s row %d:\n%q\n%s:\n%q", name, out, i, rows[i], outputs[0], want[i])
+					t.Fatalf("%s: %s row %d: got\n%q\n%s has\n%q", name, out, i, rows[i], outputs[0], want[i])
 				}
 			}
 		}
@@ -134,7 +134,7 @@ func TestMergedFile(t *testing.T) {
 	}
 }
 
-// TestLabels gives each rank a name of its own, whatever its file is called.
+// TestLabels: labels of ranks are unique, whatever the names of their files.
 func TestLabels(t *testing.T) {
 	known := func(n int) trace.World { return trace.World{Known: true, Rank: n} }
 	n := newNamer()
@@ -154,7 +154,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestParquetMetadata: what a table cannot say of its files stands in the footer.
+// TestParquetMetadata: the footer describes the files of the table.
 func TestParquetMetadata(t *testing.T) {
 	set := realSet(t, "graphs")
 	path := filepath.Join(t.TempDir(), "t.parquet")
@@ -178,10 +178,10 @@ func TestParquetMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	if about.Format != 1 || len(about.Ranks) != 4 || about.Ranks[3].Label != "TP03" || !about.Ranks[3].Complete {
-		t.Errorf("metadata: %s", text)
+		t.Errorf("got metadata %s, want format 1 and 4 complete ranks", text)
 	}
 	if n := len(f.RowGroups()); n != 4 {
-		t.Errorf("%d row groups for 4 small ranks", n)
+		t.Errorf("got %d row groups for 4 small ranks, want 4", n)
 	}
 }
 
@@ -196,7 +196,7 @@ func exported(t *testing.T, set set.Set, name string) []map[string]string {
 	}
 	recs := readBack(t, path, f)
 	if res.Spans != int64(len(recs)) || res.BytesOut == 0 || res.Output != path {
-		t.Errorf("%d rows read back of %+v", len(recs), res)
+		t.Errorf("got %d rows back of result %+v", len(recs), res)
 	}
 	return recs
 }
@@ -224,7 +224,7 @@ func readBack(t *testing.T, path string, f Format) []map[string]string {
 	return query(t, path, "SELECT * FROM spans")
 }
 
-// parquetRecords reads a file by the library of the Parquet project for Go.
+// parquetRecords reads a file with the Parquet library for Go.
 func parquetRecords(t *testing.T, path string) (recs []map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -268,7 +268,7 @@ func records(t *testing.T, r io.Reader) []map[string]string {
 		t.Fatal(err)
 	}
 	if !slices.Equal(all[0], Columns) {
-		t.Fatalf("header %q", all[0])
+		t.Fatalf("got header %q, want %q", all[0], Columns)
 	}
 	var recs []map[string]string
 	for _, fields := range all[1:] {
@@ -281,7 +281,7 @@ func records(t *testing.T, r io.Reader) []map[string]string {
 	return recs
 }
 
-// query runs SQL on a database and gives its rows as text.
+// query runs SQL on a database and returns its rows as text.
 func query(t *testing.T, path, text string) []map[string]string {
 	t.Helper()
 	db, err := sqlitedb.Open(path)
@@ -299,7 +299,7 @@ func query(t *testing.T, path, text string) []map[string]string {
 		t.Fatal(err)
 	}
 	if strings.HasSuffix(text, "FROM spans") && !slices.Equal(cols, Columns) {
-		t.Fatalf("columns %q", cols)
+		t.Fatalf("got columns %q, want %q", cols, Columns)
 	}
 	var recs []map[string]string
 	for rows.Next() {
@@ -327,7 +327,7 @@ func parsed(t *testing.T, s string) int64 {
 	t.Helper()
 	var n int64
 	if _, err := fmt.Sscan(s, &n); err != nil {
-		t.Fatalf("%q: %v", s, err)
+		t.Fatalf("parsing %q: %v", s, err)
 	}
 	return n
 }
@@ -346,7 +346,7 @@ func find(t testing.TB, paths ...string) set.Set {
 	return sets[0]
 }
 
-// writeSet makes a directory of the given files and finds the set in it.
+// writeSet writes files into a new directory and returns their set.
 func writeSet(t testing.TB, files map[string]string) set.Set {
 	t.Helper()
 	dir := t.TempDir()
@@ -358,7 +358,7 @@ func writeSet(t testing.TB, files map[string]string) set.Set {
 	return find(t, dir)
 }
 
-// entries names what is in a directory.
+// entries lists the names in a directory.
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -371,7 +371,7 @@ func entries(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// scratch is an empty file.
+// scratch returns an empty file.
 func scratch(t testing.TB) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "scratch"))
@@ -384,7 +384,7 @@ func scratch(t testing.TB) *os.File {
 
 var errDisk = errors.New("no space left")
 
-// fullDisk takes some bytes, then no more.
+// fullDisk accepts a number of bytes and then fails.
 type fullDisk struct{ left int }
 
 func (d *fullDisk) Write(p []byte) (int, error) {

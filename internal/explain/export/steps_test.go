@@ -8,8 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// kinetoJSON is a small window of two steps: the second's preparation on the
-// host overlaps the first's work on the GPU.
+// kinetoJSON is a small window of two steps. The host prepares the second while the GPU runs the first.
 const kinetoJSON = `{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"GPU"}],"distributedInfo":{"rank":1,"world_size":2},
 "baseTimeNanoseconds":5000000000,"traceEvents":[
 {"ph":"M","name":"thread_name","pid":10,"tid":11,"args":{"name":"thread 11 (python)"}},
@@ -31,14 +30,14 @@ const kinetoJSON = `{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"GPU"}
 {"ph":"X","cat":"cpu_op","name":"aten::late","pid":10,"tid":11,"ts":90,"dur":1}
 ]}`
 
-// TestRows holds every column of a known trace, in the order written.
+// TestRows checks every column of a known trace, in the order written.
 func TestRows(t *testing.T) {
 	set := writeSet(t, map[string]string{"w-TP-1-DECODE.trace.json": kinetoJSON})
-	const at = "TP01,1,,,,DECODE," // what all rows begin with
+	const at = "TP01,1,,,,DECODE," // the beginning of each row
 	const host, gpu7 = "10,11,thread 11 (python),,,", "0,7,,0,7,"
 	const step0, step1 = at + "0,prefill,EXTEND,2,64,", at + "1,decode,DECODE,2,2,"
 	want := []string{
-		// Before the first step, and longer than it: outside.
+		// A span that begins before the first step and contains it belongs to no step.
 		at + ",,,,,Trace,,,PyTorch Profiler (0),Spans,PyTorch Profiler,,,,5000000000,100000,5000100000,,,,,,,,,,,,,,,,,,,",
 		step0 + "user_annotation,,,step[EXTEND bs=2 toks=64]," + host + "5000010000,10000,5000020000,,1,,,,,,,,,,,,,,,,,",
 		step0 + "user_annotation,,,draft step[DECODE bs=9]," + host + "5000012000,2000,5000014000,,2,,,,,,,,,,,,,,,,,",
@@ -47,14 +46,14 @@ func TestRows(t *testing.T) {
 		step1 + "user_annotation,,,step[DECODE bs=2]," + host + "5000030000,30000,5000060000,,4,,,,,,,,,,,,,,,,,",
 		step1 + "cuda_runtime,,,cudaMemcpyAsync," + host + "5000031000,1000,5000032000,72,,,,,,,,,,,,,,,,,,",
 		at + ",,,,,cpu_op,,,aten::late," + host + "5000090000,1000,5000091000,,,,,,,,,,,,,,,,,,,",
-		// Another thread's launch belongs to the step of its time.
+		// A launch of another thread belongs to the step at its time.
 		step0 + "cuda_runtime,,,cudaLaunchKernelExC,10,12,,,,5000015000,1000,5000016000,71,,,,,,,,,,,,,,,,,,",
-		// Without a known launch, GPU time is all there is to go by.
+		// Without a known launch, the GPU time determines the step.
 		step1 + "kernel,comm,communication,cross_device_reduce_1stage," + gpu7 + "5000033000,1000,5000034000,99,,,,,,,,,AllReduce,,,,,,,,,",
-		// The shadow of the first step, on the GPU while the host is in the second.
+		// The GPU annotation of the first step, while the host is in the second.
 		step0 + "gpu_user_annotation,,,step[EXTEND bs=2 toks=64]," + gpu7 + "5000035000,20000,5000055000,,1,,,,,,,,,,,,,,,,,",
 		step0 + "kernel,gemm,GEMM,nvjet_tst_64x8_64x16," + gpu7 + "5000035500,4000,5000039500,70,3,,2,66,1,384,1,1,,,,,,,,,,",
-		// A shadow that does not say whose it is.
+		// A GPU annotation without the id of its host annotation.
 		at + ",,,,,gpu_user_annotation,,,step[DECODE bs=2]," + gpu7 + "5000036000,20000,5000056000,,,,,,,,,,,,,,,,,,,",
 		step1 + "gpu_memcpy,copy,copy,Memcpy DtoH (Device -> Pageable)," + gpu7 + "5000070000,2000,5000072000,72,,128,,,,,,,,,,,,,,,,",
 		step0 + "kernel,comm,communication,ncclDevKernel_AllReduce_Sum_bf16_RING_LL(int),0,20,,0,20,5000036000,5000,5000041000,71,,,24,1,1,544,1,1,AllReduce,BFloat16,128,128,0,\"[0, 1]\",2,,,",
@@ -66,22 +65,22 @@ func TestRows(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\r\n"), "\r\n")
 	if lines[0] != strings.Join(Columns, ",") {
-		t.Errorf("header %s", lines[0])
+		t.Errorf("got header %s, want the names of Columns", lines[0])
 	}
 	for i, line := range lines[1:] {
 		if i >= len(want) || line != want[i] {
-			t.Errorf("row %d: %s", i, line)
+			t.Errorf("row %d: got unexpected %s", i, line)
 		}
 	}
 	if len(lines)-1 != len(want) {
-		t.Errorf("%d rows, want %d", len(lines)-1, len(want))
+		t.Errorf("got %d rows, want %d", len(lines)-1, len(want))
 	}
 	if r := res.Ranks[0]; r.Steps != 2 || r.StepRule != trace.ByAnnotations || r.Device != "GPU" || !r.Complete {
-		t.Errorf("rank: %+v", r)
+		t.Errorf("got rank %+v, want 2 steps by annotations, complete, device GPU", r)
 	}
 }
 
-// TestStepRules: what stands in for forward annotations.
+// TestStepRules checks the rules that find steps without forward annotations.
 func TestStepRules(t *testing.T) {
 	event := func(cat, name, ts string) string {
 		return `{"ph":"X","cat":"` + cat + `","name":"` + name + `","pid":1,"tid":1,"ts":` + ts + `,"dur":2}`
@@ -90,13 +89,13 @@ func TestStepRules(t *testing.T) {
 		name   string
 		events []string
 		rule   string
-		steps  []string // of the events in order
+		steps  []string // step of each event, in order
 	}{
 		{"none", []string{event("cpu_op", "a", "1")}, trace.Uncut, []string{""}},
 		{"profiler steps", []string{event("user_annotation", "ProfilerStep#4", "1"), event("cpu_op", "a", "2"), event("user_annotation", "ProfilerStep#5", "4")}, trace.ByProfiler, []string{"0 other", "0 other", "1 other"}},
-		{"one graph is not steps", []string{event("cuda_runtime", "cudaGraphLaunch", "1")}, trace.Uncut, []string{""}},
+		{"a single graph launch gives no steps", []string{event("cuda_runtime", "cudaGraphLaunch", "1")}, trace.Uncut, []string{""}},
 		{"graphs", []string{event("cuda_runtime", "cudaGraphLaunch", "1"), event("cpu_op", "between", "4"), event("cuda_runtime", "cudaGraphLaunch", "8"), event("cpu_op", "after", "20")}, trace.ByGraphs, []string{"0 decode", "0 decode", "1 decode", ""}},
-		{"annotations go first", []string{event("user_annotation", "ProfilerStep#1", "1"), event("user_annotation", "step[IDLE]", "2"), event("cpu_op", "a", "9")}, trace.ByAnnotations, []string{"", "0 idle", ""}},
+		{"annotations take precedence", []string{event("user_annotation", "ProfilerStep#1", "1"), event("user_annotation", "step[IDLE]", "2"), event("cpu_op", "a", "9")}, trace.ByAnnotations, []string{"", "0 idle", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := writeSet(t, map[string]string{"w-TP-0.trace.json": `{"traceEvents":[` + strings.Join(c.events, ",") + `]}`})

@@ -2,7 +2,6 @@ package graphlayers_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,12 +34,11 @@ func traces(t testing.TB, dir string) []*trace.Trace {
 	return ts
 }
 
-// withheld is a trace as it would be had each step of a kind replayed one graph: all GPU work
-// from one launch, and no names of layers.
+// withheld returns a trace as if each step of a kind replayed one graph: one launch for all GPU work, no names of layers.
 func withheld(t *trace.Trace, kind trace.StepKind) *trace.Trace {
 	out := *t
 	out.Spans = nil
-	first := map[int]int64{} // of steps: the correlation that stays
+	first := map[int]int64{} // by step: the correlation that stays
 	corr := map[int64]int64{}
 	passes, _ := trace.Passes(t)
 	work := map[int64]bool{}
@@ -82,7 +80,7 @@ func ranksOf(ts []*trace.Trace) graphlayers.Window {
 	return w
 }
 
-// numbers are the layers of a rank's ops; -1: in none.
+// numbers returns the layer of each of a rank's ops; -1: none.
 func numbers(m *prep.Markers, r *prep.Rank) []int {
 	out := make([]int, len(r.Ops))
 	for i := range r.Ops {
@@ -96,8 +94,8 @@ func numbers(m *prep.Markers, r *prep.Rank) []int {
 	return out
 }
 
-// TestWithheld takes the names of layers away from steps that were launched kernel by kernel
-// in real captures, makes them replays of graphs, and counts how many come back right.
+// TestWithheld turns steps that real captures launched kernel by kernel into graph replays without names of layers, and
+// counts the layers that are found again.
 func TestWithheld(t *testing.T) {
 	type of struct {
 		dir  string
@@ -105,15 +103,15 @@ func TestWithheld(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name      string
-		own, from of // from: none, the layers are to be found without another window
+		own, from of // from: none if the layers are to be found without another window
 		kind      trace.StepKind
 		by        string
 	}{
-		{"decode, beside another window of the same server", of{skewed, -1}, of{balanced, -1}, trace.Decode, result.GraphsAligned},
-		{"prefill, beside another window of the same server", of{skewed, -1}, of{balanced, -1}, trace.Prefill, result.GraphsAligned},
-		{"SGLang's prefill on a data-parallel rank, beside the batch of the other", of{sglang, 0}, of{sglang, 1}, trace.Prefill, result.GraphsAligned},
-		{"and the other way round", of{sglang, 1}, of{sglang, 0}, trace.Prefill, result.GraphsAligned},
-		{"SGLang's prefill, by what repeats", of{sglang, -1}, of{}, trace.Prefill, result.GraphsMotif},
+		{"decode, aligned with another window of the same server", of{skewed, -1}, of{balanced, -1}, trace.Decode, result.GraphsAligned},
+		{"prefill, aligned with another window of the same server", of{skewed, -1}, of{balanced, -1}, trace.Prefill, result.GraphsAligned},
+		{"SGLang's prefill on a data-parallel rank, aligned with the batch of the other", of{sglang, 0}, of{sglang, 1}, trace.Prefill, result.GraphsAligned},
+		{"SGLang's prefill on the other data-parallel rank", of{sglang, 1}, of{sglang, 0}, trace.Prefill, result.GraphsAligned},
+		{"SGLang's prefill, by the repeated pattern", of{sglang, -1}, of{}, trace.Prefill, result.GraphsMotif},
 	} {
 		capture := func(x of) []*trace.Trace {
 			if x.rank < 0 {
@@ -139,7 +137,7 @@ func TestWithheld(t *testing.T) {
 			rows := graphlayers.Find(own, from, back)
 			i := slices.IndexFunc(rows, func(g result.GraphLayers) bool { return g.Kind == prep.KindName(c.kind) })
 			if i < 0 || !rows[i].Known || rows[i].By != c.by {
-				t.Fatalf("%+v", rows)
+				t.Fatalf("got rows %+v, want known layers by %v", rows, c.by)
 			}
 			named, right, wrong := 0, 0, 0
 			for i, r := range known.Ranks {
@@ -155,22 +153,22 @@ func TestWithheld(t *testing.T) {
 					case got[k] < 0:
 					case got[k] == n:
 						right++
-					default: // of another layer, or of none
+					default: // another layer, or none
 						wrong++
 					}
 				}
 			}
-			t.Logf("%d of %d kernels have their layer back, %d have a wrong one", right, named, wrong)
-			// A rank of the first window runs kernels that the other has not: these stay open.
+			t.Logf("%d of %d kernels have the right layer, %d a wrong one", right, named, wrong)
+			// A rank of the first window runs kernels that the other lacks: their layers stay unknown.
 			if told := right + wrong; named < 400 || float64(right) < 0.99*float64(told) || float64(told) < 0.98*float64(named) {
-				t.Errorf("of those told 99 %% must be right, and 98 %% of all told: %+v", rows)
+				t.Errorf("got %d right and %d wrong layers of %d kernels, want layers for 98 %% and 99 %% of them right: %+v", right, wrong, named, rows)
 			}
 		})
 	}
 }
 
-// TestReplays holds real replays against what is known of the models: as many layers, each
-// with the same kernels but for the first.
+// TestReplays compares real replays with the known models: the number of layers, and equal kernels in all layers but the
+// first.
 func TestReplays(t *testing.T) {
 	for _, c := range []struct {
 		dir, by string
@@ -186,7 +184,7 @@ func TestReplays(t *testing.T) {
 			rows := graphlayers.Find(own, nil, marks)
 			i := slices.IndexFunc(rows, func(g result.GraphLayers) bool { return g.Kind == "decode" })
 			if i < 0 || !rows[i].Known || rows[i].By != c.by || rows[i].Covered < graphlayers.Enough {
-				t.Fatalf("%+v", rows)
+				t.Fatalf("got rows %+v, want known layers by %v", rows, c.by)
 			}
 			for _, r := range own.Ranks {
 				kernels := map[int]map[int][]int32{} // by step and layer
@@ -202,11 +200,11 @@ func TestReplays(t *testing.T) {
 				}
 				for step, by := range kernels {
 					if len(by) != c.layers {
-						t.Errorf("step %d has %d layers, want %d", step, len(by), c.layers)
+						t.Errorf("step %d: got %d layers, want %d", step, len(by), c.layers)
 					}
 					for n, k := range by {
 						if n > 1 && !slices.Equal(k, by[1]) || len(k) != len(by[1]) {
-							t.Errorf("step %d: layer %d runs other kernels than layer 1", step, n)
+							t.Errorf("step %d: the kernels of layer %d differ from those of layer 1", step, n)
 						}
 					}
 				}
@@ -215,7 +213,7 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// TestRefused has replays whose layers cannot be told.
+// TestRefused has replays whose layers cannot be found.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -223,7 +221,7 @@ func TestRefused(t *testing.T) {
 		why       string
 		unsure    bool
 	}{
-		{"no norm follows the last of what repeats", balanced, "", "graph_layers_repeat", false},
+		{"no norm after the last repetition", balanced, "", "graph_layers_repeat", false},
 		{"a window of another model", balanced, sglang, "graph_layers_unlike", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -241,11 +239,11 @@ func TestRefused(t *testing.T) {
 			marks := prep.FindLayers(all)
 			rows := graphlayers.Find(own, from, marks)
 			if len(rows) != 1 || rows[0].Known || rows[0].Covered >= graphlayers.Enough || rows[0].Unsure > 0 != c.unsure || rows[0].Why.Key != c.why {
-				t.Errorf("%+v", rows)
+				t.Errorf("got rows %+v, want unknown layers for the reason %s", rows, c.why)
 			}
 			for _, r := range own.Ranks {
 				if got := numbers(marks, r); slices.Max(got) >= 0 {
-					t.Error("ops have layers all the same: " + fmt.Sprint(got))
+					t.Errorf("got layers %v of ops, want none", got)
 				}
 			}
 		})

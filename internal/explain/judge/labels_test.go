@@ -32,15 +32,15 @@ func TestLabels(t *testing.T) {
 		least int
 		want  float64
 	}{
-		{"one of two in all six steps: it or the other", []string{"xxxxxx", "......"}, 6, 2.0 / 64},
+		{"one of two in all six steps", []string{"xxxxxx", "......"}, 6, 2.0 / 64},
 		{"one of four in all four", []string{"xxxx", "....", "....", "...."}, 4, 4.0 / 256},
-		{"the others are late as well", []string{"xxxxxx", "xxxxxx"}, 6, 1},
-		{"where nobody is late, labels mean nothing", []string{"..xxxxxx..", ".........."}, 6, 2.0 / 64},
-		{"a stretch of two, of two: any order but in turns", []string{"xx.x", "..x."}, 2, 1 - 2.0/16},
+		{"both ranks late", []string{"xxxxxx", "xxxxxx"}, 6, 1},
+		{"steps without a late rank do not count", []string{"..xxxxxx..", ".........."}, 6, 2.0 / 64},
+		{"a stretch of two steps, of two ranks: any order but strict turns", []string{"xx.x", "..x."}, 2, 1 - 2.0/16},
 	} {
 		l := labelled(len(c.ranks), 1, stepsTo(len(c.ranks[0])), blockLength(len(c.ranks[0])), -1, lateIn(c.ranks...))
 		if got := l.atLeast(c.least); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+			t.Errorf("%s: got probability %v, want %v", c.what, got, c.want)
 		}
 	}
 }
@@ -49,12 +49,12 @@ func TestLabels(t *testing.T) {
 func TestLabelsBlocks(t *testing.T) {
 	for _, c := range []struct{ steps, block int }{{1, 1}, {15, 1}, {16, 2}, {80, 2}, {81, 3}, {256, 4}, {10_000, 10}} {
 		if got := blockLength(c.steps); got != c.block {
-			t.Errorf("%d steps: blocks of %d, want %d", c.steps, got, c.block)
+			t.Errorf("%d steps: got blocks of %d, want %d", c.steps, got, c.block)
 		}
 	}
 	late := lateIn(strings.Repeat("x", 16), strings.Repeat(".", 16))
 	if got, want := labelled(2, 1, stepsTo(16), blockLength(16), -1, late).atLeast(16), 2.0/256; got != want {
-		t.Errorf("late in 8 blocks of 8: %v, want %v", got, want)
+		t.Errorf("late in 8 blocks of 8: got probability %v, want %v", got, want)
 	}
 }
 
@@ -74,8 +74,8 @@ func TestLabelsNaive(t *testing.T) {
 		l := labelled(ranks, named, stepsTo(length), blockLength(length), -1, what)
 		for least := 1; least <= length; least++ {
 			want := naive(score, named, least)
-			if got := l.atLeast(least); math.Abs(got-want) > 0.04 { // of 2000 drawn; few are counted
-				t.Errorf("%v, %d ranks, %d or more: %v, want %v", score, named, least, got, want)
+			if got := l.atLeast(least); math.Abs(got-want) > 0.04 { // 2000 are drawn, few are counted exactly
+				t.Errorf("scores %v, %d named ranks, score of at least %d: got probability %v, want %v", score, named, least, got, want)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestLabelsFalse(t *testing.T) {
 				}
 			}
 			if wrong > windows*7/100 { // 5 %, plus the error of 400 windows
-				t.Errorf("%d of %d", wrong, windows)
+				t.Errorf("got p of at most 5 %% in %d of %d windows, want at most 7 %%", wrong, windows)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestLabelsFalse(t *testing.T) {
 func TestTellable(t *testing.T) {
 	for _, c := range []struct{ ranks, named, least int }{{2, 1, 6}, {3, 1, 4}, {4, 1, 4}, {8, 1, 3}, {64, 1, 2}, {4, 3, 4}, {5, 3, 3}} {
 		if tellable(c.ranks, c.named, c.least-1) || !tellable(c.ranks, c.named, c.least) {
-			t.Errorf("%d of %d ranks: it does not take %d blocks", c.named, c.ranks, c.least)
+			t.Errorf("tellable: %d of %d ranks: want %d as the least number of blocks", c.named, c.ranks, c.least)
 		}
 	}
 }
@@ -191,12 +191,12 @@ func TestStandstillsOfOneRank(t *testing.T) {
 		{"6 of 12, of 2 ranks", []int64{0, 14, 28, 42, 56, 70}, 2, 6, 1},
 	} {
 		if p := byStills(&standstills{list: stills(c.starts...), others: c.others}, c.ranks); math.Abs(p-c.want) > 1e-9 {
-			t.Errorf("%s: %g, want %g", c.what, p, c.want)
+			t.Errorf("%s: got probability %g, want %g", c.what, p, c.want)
 		}
 	}
 }
 
-// TestRegularSteps: which late steps are regular, and that lateness of other ranks makes chance more likely.
+// TestRegularSteps finds the period of late steps. Lateness of other ranks makes chance more likely.
 func TestRegularSteps(t *testing.T) {
 	for _, c := range []struct {
 		late  []int
@@ -208,11 +208,11 @@ func TestRegularSteps(t *testing.T) {
 		{[]int{1, 4, 9}, 0},
 	} {
 		if got := period(c.late); got != c.every {
-			t.Errorf("%v: every %d, want %d", c.late, got, c.every)
+			t.Errorf("late steps %v: got period %d, want %d", c.late, got, c.every)
 		}
 	}
 	late := []int{5, 11, 17, 23}
 	if alone, beside := byPeriod(2, 0, stepsTo(25), late), byPeriod(2, 2, stepsTo(25), late); alone > falseShare || beside < 2*alone {
-		t.Errorf("p is %.3f if no other rank is late, and %.3f if others are in two steps", alone, beside)
+		t.Errorf("got p %.3f if no other rank is late, %.3f if others are late in two steps, want it significant and at least doubled", alone, beside)
 	}
 }

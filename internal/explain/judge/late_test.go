@@ -48,17 +48,17 @@ func TestCauses(t *testing.T) {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
 			y.Run("silu", at+60, at+20_000, at+50_000, 8)
 		}, 50_000, [numCauses]int64{byWork: 30_000}},
-		{"one more of the same", func(y *explaintest.Toy, at int64) {
+		{"one more launch of the same kernel", func(y *explaintest.Toy, at int64) {
 			y.Run("gemm", at+40, at+10_000, at+20_000, 8)
 			y.Run("gemm", at+60, at+20_000, at+30_000, 8)
 		}, 30_000, [numCauses]int64{byWork: 10_000}},
 		{"launched late", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+39_990, at+40_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byHost: 30_000}},
-		{"started late though launched", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+40_000, at+50_000, 8) }, 50_000,
+		{"launched in time, started late", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+40, at+40_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byDevice: 30_000}},
 		{"launched late and then started late", func(y *explaintest.Toy, at int64) { y.Run("gemm", at+19_990, at+40_000, at+50_000, 8) }, 50_000,
 			[numCauses]int64{byHost: 10_000, byDevice: 20_000}},
-		{"longer and one more", func(y *explaintest.Toy, at int64) {
+		{"longer kernel and one more", func(y *explaintest.Toy, at int64) {
 			y.Run("gemm", at+40, at+10_000, at+30_000, 8)
 			y.Run("silu", at+60, at+30_000, at+50_000, 8)
 		}, 50_000, [numCauses]int64{byDevice: 10_000, byWork: 20_000}},
@@ -71,20 +71,20 @@ func TestCauses(t *testing.T) {
 		late := Blame(a)[0].late
 		l := late[1][2]
 		if l.excess != c.want {
-			t.Errorf("%s: work, device, host, communication are behind by %v, want %v", c.name, l.excess, c.want)
+			t.Errorf("%s: got lateness by work, device, host, communication of %v, want %v", c.name, l.excess, c.want)
 		}
 		if want := c.arrive - 20_000; l.cost != want {
-			t.Errorf("%s: costs %d, want %d", c.name, l.cost, want)
+			t.Errorf("%s: got cost %d ns, want %d", c.name, l.cost, want)
 		}
 		if late[0][2].cost != 0 {
-			t.Errorf("%s: the other rank is blamed, too: %+v", c.name, late[0][2])
+			t.Errorf("%s: the rank in time is blamed, too: %+v", c.name, late[0][2])
 		}
 		var sum int64
 		for _, x := range l.split() {
 			sum += x
 		}
 		if max(sum-l.cost, l.cost-sum) > numCauses {
-			t.Errorf("%s: the causes' costs %v do not add up to %d", c.name, l.split(), l.cost)
+			t.Errorf("%s: the costs %v of the causes do not sum to %d", c.name, l.split(), l.cost)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestLeavesLate(t *testing.T) {
 	a := prepared(rank(10_000), rank(40_000))
 	late := Blame(a)[0].late
 	if got := late[1][2]; got.excess != [numCauses]int64{byComm: 30_000} || got.cost != 30_000 {
-		t.Errorf("behind by %v, cost %d; want 30 µs by communication", got.excess, got.cost)
+		t.Errorf("got lateness %v, cost %d ns; want 30 µs by communication", got.excess, got.cost)
 	}
 }
 
@@ -142,20 +142,20 @@ func TestLeaveInTurns(t *testing.T) {
 		turns      func(step int64) bool
 		ranks      [][]int // of each finding
 	}{
-		{"in turns", result.CommBound, func(int64) bool { return true }, [][]int{{0, 1}}},
+		{"ranks in turns", result.CommBound, func(int64) bool { return true }, [][]int{{0, 1}}},
 		{"one rank", result.Straggler, func(int64) bool { return false }, [][]int{{1}}},
-		{"one rank, and the other for a while", result.Straggler, func(step int64) bool { return 5 <= step && step <= 7 }, [][]int{{0}, {1}}},
+		{"one rank, the other in steps 5 to 7", result.Straggler, func(step int64) bool { return 5 <= step && step <= 7 }, [][]int{{0}, {1}}},
 	} {
 		a := prepared(set(c.turns)...)
 		got := stragglers(a, Blame(a)[0])
 		var ranks [][]int
 		for _, f := range got {
 			if ranks = append(ranks, f.Ranks); f.Kind != c.kind || f.Cause != result.CauseCommunication {
-				t.Errorf("%s: %+v, want a %s", c.name, f, c.kind)
+				t.Errorf("%s: got %+v, want a finding of kind %s", c.name, f, c.kind)
 			}
 		}
 		if !slices.EqualFunc(ranks, c.ranks, slices.Equal) {
-			t.Errorf("%s: findings of ranks %v, want %v", c.name, ranks, c.ranks)
+			t.Errorf("%s: got findings of ranks %v, want %v", c.name, ranks, c.ranks)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestHostWithMoreToLaunch(t *testing.T) {
 		a := prepared(c.peer, c.late)
 		s := Blame(a)[0].late[1][2].split()
 		if (s[byWork] > 5_000) != c.work || (s[byHost] > 5_000) != c.hostPart || s[byDevice] > 1_000 {
-			t.Errorf("%s: work %d, device %d, host %d", c.name, s[byWork], s[byDevice], s[byHost])
+			t.Errorf("%s: got costs by work %d, device %d, host %d ns; want work %v, host %v, no device", c.name, s[byWork], s[byDevice], s[byHost], c.work, c.hostPart)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestChangePoint(t *testing.T) {
 			steps[i] = i
 		}
 		if got := changePoint(steps, c.value); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+			t.Errorf("%s: got change point %d, want %d", c.name, got, c.want)
 		}
 	}
 }
@@ -240,15 +240,15 @@ func TestSeverityByUsualStep(t *testing.T) {
 	a := prepared(rank(), rank())
 	run := lateRun{cause: byHost, steps: []int{1, 2, 3, 4, 5, 6, 7}, stays: true}
 	if period := usualPeriod(a, run.steps); period != 8*ms {
-		t.Errorf("the usual step takes %d ns, want %d", period, 8*ms)
+		t.Errorf("got usual step of %d ns, want %d", period, 8*ms)
 	}
 	d := Blame(a)[0]
 	f := straggler(a, d, 1, d.late[1], run, 3*ms)
 	if f.Severity != "high" {
-		t.Errorf("3 of 8 ms: %s, want high", f.Severity)
+		t.Errorf("lateness of 3 of 8 ms: got severity %s, want high", f.Severity)
 	}
 	c := capture{Aligned: a}
 	if c.below(&f, naturalShare) || !c.ofKind(&f, trace.Decode.String()) || c.ofKind(&f, trace.Prefill.String()) {
-		t.Error("3 of 8 ms of decode steps count as little, or as of prefill steps")
+		t.Error("lateness of 3 of 8 ms: want it above the natural share, and of decode, not prefill, steps")
 	}
 }

@@ -33,7 +33,7 @@ func TestRatioInterval(t *testing.T) {
 			}
 		}
 		if share := float64(held) / trials; share < 0.945 {
-			t.Errorf("of %d steps: held in %.3f of trials", n, share)
+			t.Errorf("%d steps: the interval holds the ratio in %.3f of trials, want at least 0.945", n, share)
 		}
 	}
 }

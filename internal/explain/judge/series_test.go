@@ -34,7 +34,7 @@ func TestStretches(t *testing.T) {
 			yes[i] = c.yes[i] == 'x'
 		}
 		if got := stretches(yes, c.least); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.yes, got, c.want)
+			t.Errorf("series %s: got stretches %v, want %v", c.yes, got, c.want)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestStretchesMaximal(t *testing.T) {
 		}
 		want = slices.DeleteFunc(want, func(s stretch) bool { return sum[s.last+1]-sum[s.first] < 2 })
 		if got := stretches(yes, 2); !slices.Equal(got, want) {
-			t.Fatalf("%v: %v, want %v", yes, got, want)
+			t.Fatalf("series %v: got stretches %v, want %v", yes, got, want)
 		}
 	}
 }

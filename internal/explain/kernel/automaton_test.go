@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// byRegexp is what regexp finds of the table.
+// byRegexp returns the patterns of the table that package regexp finds.
 func byRegexp(text string) (found uint64) {
 	all := []*regexp.Regexp{}
 	for _, r := range table {
@@ -30,11 +30,11 @@ func lookFor(t *testing.T, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if got, want := f.find(text), byRegexp(text); got != want {
-		t.Errorf("%q: patterns %b, regexp finds %b", text, got, want)
+		t.Errorf("%q: got patterns %b, want %b as regexp finds", text, got, want)
 	}
 }
 
-// FuzzAutomaton: one pass over a text finds what all patterns find.
+// FuzzAutomaton: one pass over a text finds the same patterns as regexp one by one.
 func FuzzAutomaton(f *testing.F) {
 	for _, row := range classified {
 		for _, name := range row.names {
@@ -45,7 +45,7 @@ func FuzzAutomaton(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { lookFor(t, text) })
 }
 
-// TestAutomatonBounded: with more texts than it has states for it begins anew, and finds the same.
+// TestAutomatonBounded: the automaton starts afresh when its states are full, with the same results.
 func TestAutomatonBounded(t *testing.T) {
 	f := finder()
 	for i, text := range hostile(200, 400) {
@@ -54,7 +54,7 @@ func TestAutomatonBounded(t *testing.T) {
 		states := len(f.states)
 		f.mu.Unlock()
 		if states > mostStates+1 {
-			t.Fatalf("%d states", states)
+			t.Fatalf("got %d states, want at most %d", states, mostStates+1)
 		}
 		if i%50 == 0 {
 			lookFor(t, text)
@@ -62,7 +62,7 @@ func TestAutomatonBounded(t *testing.T) {
 	}
 }
 
-// hostile makes texts of the words of the table, in any order: most of its patterns are about to match at once.
+// hostile returns texts of random words of the table, so that most patterns are about to match at once.
 func hostile(n, words int) []string {
 	var parts []string
 	for _, r := range table {
@@ -83,7 +83,7 @@ func hostile(n, words int) []string {
 	return texts
 }
 
-// TestHostileNames: a name of a megabyte takes no longer than many short ones.
+// TestHostileNames: a name of a megabyte, classified and shortened, takes less than 10 s.
 func TestHostileNames(t *testing.T) {
 	for what, name := range map[string]string{
 		"words": hostile(1, 200_000)[0], "open": strings.Repeat("<", 1<<20), "nested": strings.Repeat("a<", 1<<19), "pairs": strings.Repeat("a<b>(c)::", 1<<17),
@@ -96,14 +96,14 @@ func TestHostileNames(t *testing.T) {
 		Short(name)
 		Normalize(name)
 		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s: %v", what, took)
+			t.Errorf("%s: took %v, want at most 10 s", what, took)
 		} else {
-			t.Logf("%s: %v", what, took)
+			t.Logf("%s: took %v", what, took)
 		}
 	}
 }
 
-// names makes n distinct ones as CUTLASS, Triton, PyTorch and NCCL have them.
+// names returns n distinct names in the style of CUTLASS, Triton, PyTorch and NCCL.
 func names(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -123,7 +123,7 @@ func names(n int) []string {
 	return out
 }
 
-// TestClassifyFast: a name that was never seen takes less than 2 us at the median, however many there are.
+// TestClassifyFast checks the median time for a new name, among many.
 func TestClassifyFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: measures times")
@@ -139,11 +139,11 @@ func TestClassifyFast(t *testing.T) {
 	median := took[len(took)/2]
 	t.Logf("median %v, p99 %v, largest %v", median, took[len(took)*99/100], took[len(took)-1])
 	if median > fast {
-		t.Errorf("the median is %v", median)
+		t.Errorf("the median is %v, want at most %v", median, fast)
 	}
 }
 
-// fast is 2 us, and more on machines that are slower or busy.
+// fast is the limit of the median: 2 µs on a fast machine, with a margin for slow or busy ones.
 const fast = 20 * time.Microsecond
 
 func BenchmarkClassifyNew(b *testing.B) {

@@ -23,11 +23,11 @@ func TestClassifyCaptured(t *testing.T) {
 		}
 	}
 	if rows < 20 {
-		t.Errorf("%d rows", rows)
+		t.Errorf("testdata/captured.tsv: got %d rows, want at least 20", rows)
 	}
 }
 
-// Names as profilers write them for SGLang, vLLM, TensorRT-LLM, DeepEP, FlashInfer, Triton and ROCm.
+// classified holds names as profilers write them for SGLang, vLLM, TensorRT-LLM, DeepEP, FlashInfer, Triton and ROCm.
 var classified = []struct {
 	want  Class
 	names []string
@@ -185,20 +185,20 @@ func TestGroupsHoldEveryClass(t *testing.T) {
 	for c := Other; c <= Memset; c++ {
 		seen[c.Group()] = true
 		if back, ok := ParseClass(c.String()); !ok || back != c {
-			t.Errorf("ParseClass(%q) = %v, %v", c.String(), back, ok)
+			t.Errorf("ParseClass(%q) = %v, %v, want %v", c.String(), back, ok, c)
 		}
 		if (c.Group() == GroupOther) != (c == Other) {
-			t.Errorf("%v is in group %v", c, c.Group())
+			t.Errorf("%v.Group() = %v, want GroupOther for Other only", c, c.Group())
 		}
 	}
 	for _, g := range Groups() {
 		if !seen[g] {
-			t.Errorf("no class in group %q", g)
+			t.Errorf("group %q of Groups() has no class", g)
 		}
 		delete(seen, g)
 	}
 	if len(seen) > 0 {
-		t.Errorf("not listed: %v", seen)
+		t.Errorf("Groups() lacks %v", seen)
 	}
 }
 

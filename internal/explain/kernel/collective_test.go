@@ -56,7 +56,7 @@ func TestCollective(t *testing.T) {
 	for _, tt := range tests {
 		op, ok := Collective(tt.name)
 		if op != tt.op || ok != (tt.op != "") || Synchronising(op) != tt.waits {
-			t.Errorf("%q: %q %v, synchronising %v; want %q, %v", tt.name, op, ok, Synchronising(op), tt.op, tt.waits)
+			t.Errorf("Collective(%q) = %q, %v, synchronising %v; want %q, %v", tt.name, op, ok, Synchronising(op), tt.op, tt.waits)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestOpCost(t *testing.T) {
 			}
 			flops, bytes, ok := OpCost(tt.op, dims, types)
 			if ok != (tt.flops >= 0) || ok && (flops != tt.flops || bytes != tt.bytes) {
-				t.Errorf("%d FLOPs, %d bytes, %v; want %d, %d", flops, bytes, ok, tt.flops, tt.bytes)
+				t.Errorf("got %d FLOPs, %d bytes, %v; want %d, %d", flops, bytes, ok, tt.flops, tt.bytes)
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func TestParseDims(t *testing.T) {
 	for _, tt := range tests {
 		got, err := ParseDims(tt.raw)
 		if (err != nil) != (tt.want == nil) {
-			t.Errorf("ParseDims(%q): %v, %v", tt.raw, got, err)
+			t.Errorf("ParseDims(%q) = %v, error %v, want %v", tt.raw, got, err, tt.want)
 			continue
 		}
 		if len(got) != len(tt.want) {
@@ -90,11 +90,11 @@ func TestParseDims(t *testing.T) {
 	}
 	raw := []byte(`[[16, 512, 4096], [4096, 1536], [], []]`)
 	if n := testing.AllocsPerRun(10, func() { ParseDims(raw) }); n > 2 {
-		t.Errorf("%v allocations, want 2", n)
+		t.Errorf("ParseDims: got %v allocations, want at most 2", n)
 	}
 }
 
-// What ParseDims makes of text that is a list of shapes must be what encoding/json makes of it.
+// FuzzDims: ParseDims and encoding/json agree on each list of shapes.
 func FuzzDims(f *testing.F) {
 	for _, s := range []string{`[[16, 512], [], []]`, `[[[1]],[2]]`, `["",[1]]`, `[[-1]]`, `[[1,2]`} {
 		f.Add(s)
@@ -104,7 +104,7 @@ func FuzzDims(f *testing.F) {
 		ParseStrings(raw)
 		var want [][]int64
 		if json.Unmarshal([]byte(raw), &want) != nil || want == nil || strings.ContainsAny(raw, "n") {
-			return // null is a value to encoding/json and no shape to us
+			return // encoding/json accepts null, which is not a shape
 		}
 		if err != nil || len(got) != len(want) {
 			t.Fatalf("ParseDims(%q) = %v, %v, want %v", raw, got, err, want)

@@ -9,7 +9,7 @@ import (
 const lambdaTail = `(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda()#6}::operator()() const::{lambda(c10::BFloat16)#1}`
 
 func TestShortAndNormalize(t *testing.T) {
-	tests := []struct{ name, short, norm string }{ // norm "": as short
+	tests := []struct{ name, short, norm string }{ // norm "": equal to short
 		{"Memcpy DtoH (Device -> Pageable)", "Memcpy DtoH (Device -> Pageable)", ""},
 		{"[CUDA memcpy Host-to-Device]", "[CUDA memcpy Host-to-Device]", ""},
 		{"nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_TNT", "nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_TNT", ""},
@@ -69,11 +69,11 @@ func TestNormalizeTellsCapturedNamesApart(t *testing.T) {
 		name := strings.TrimSuffix(strings.SplitN(line, "\t", 3)[2], "\n")
 		n := Normalize(name)
 		if other, dup := seen[n]; dup {
-			t.Errorf("both are %q:\n%q\n%q", n, name, other)
+			t.Errorf("Normalize returns %q for two names:\n%q\n%q", n, name, other)
 		}
 		seen[n] = name
 		if again := Normalize(n); again != n {
-			t.Errorf("Normalize(%q) = %q, not itself", n, again)
+			t.Errorf("Normalize(%q) = %q, want it unchanged", n, again)
 		}
 	}
 }
@@ -92,11 +92,11 @@ func FuzzName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		s := Short(name)
 		if utf8.ValidString(name) && !utf8.ValidString(s) {
-			t.Errorf("Short(%q) = %q is no text", name, s)
+			t.Errorf("Short(%q) = %q, want valid UTF-8", name, s)
 		}
 		Normalize(name)
 		if op, ok := Collective(name); ok != (op != "") {
-			t.Errorf("Collective(%q) = %q, %v", name, op, ok)
+			t.Errorf("Collective(%q) = %q, %v, want an operation if and only if true", name, op, ok)
 		}
 	})
 }

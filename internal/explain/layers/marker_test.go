@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 		{"a layer's projection", `{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [4096, 14336]}, 'Inputs': [[7, 14336]]}`,
 			Marker{Module: "model.model.layers.0.mlp.down_proj", Params: []Param{{"weight", []int64{4096, 14336}}}, Inputs: [][]int64{{7, 14336}}}},
 		{"no parameters, no inputs", `{'Module': 'model'}`, Marker{Module: "model"}},
-		{"the path of a model before it", `{'Module': 'meta-llama/Llama-3.1-8B.model.layers.0', 'Inputs': [[7], [7, 4096]]}`,
+		{"the path of a model as prefix", `{'Module': 'meta-llama/Llama-3.1-8B.model.layers.0', 'Inputs': [[7], [7, 4096]]}`,
 			Marker{Module: "meta-llama/Llama-3.1-8B.model.layers.0", Inputs: [][]int64{{7}, {7, 4096}}}},
 		{"settings of a plain class", `{'Module': 'model.conv', 'StaticParams': {'in_chan': 3, 'filter_dim': (2, 2), 'bias': None, 'epsilon': 1e-05, 'transposed': False, 'padding_mode': 'zeros'}}`,
 			Marker{Module: "model.conv", Static: []Static{{"in_chan", "3"}, {"filter_dim", "(2, 2)"}, {"bias", "None"}, {"epsilon", "1e-05"}, {"transposed", "False"}, {"padding_mode", "'zeros'"}}}},
@@ -22,11 +22,11 @@ func TestParse(t *testing.T) {
 		{"a scalar input", `{'Module': 'm', 'Inputs': [[], [7]]}`, Marker{Module: "m", Inputs: [][]int64{{}, {7}}}},
 		{"one size list", `{'Module': 'm', 'Inputs': [7, 16]}`, Marker{Module: "m", Inputs: [][]int64{{7, 16}}}},
 		{"sizes as torch prints them", `{'Module': 'm', 'TrainableParams': {'weight': torch.Size([4, 2])}}`, Marker{Module: "m", Params: []Param{{"weight", []int64{4, 2}}}}},
-		{"broken off", `{'Module': 'm', 'TrainableParams': {'weight': [4, 2]}, 'Inputs': [[7, 14`, Marker{Module: "m", Params: []Param{{"weight", []int64{4, 2}}}}},
-		{"sizes that are none", `{'Module': 'm', 'TrainableParams': {'weight': [4, -2], 'bias': [4.5]}, 'Inputs': [['x']]}`, Marker{Module: "m"}},
+		{"truncated", `{'Module': 'm', 'TrainableParams': {'weight': [4, 2]}, 'Inputs': [[7, 14`, Marker{Module: "m", Params: []Param{{"weight", []int64{4, 2}}}}},
+		{"invalid sizes", `{'Module': 'm', 'TrainableParams': {'weight': [4, -2], 'bias': [4.5]}, 'Inputs': [['x']]}`, Marker{Module: "m"}},
 
 		{"diffusion", `transformer.layers.0.attention.to_q in=[[1, 4128, 3840]]`, Marker{Module: "transformer.layers.0.attention.to_q", Inputs: [][]int64{{1, 4128, 3840}}, Form: Short}},
-		{"diffusion, the component", `transformer in=[[1, 16, 1, 128, 128], [1]]`, Marker{Module: "transformer", Inputs: [][]int64{{1, 16, 1, 128, 128}, {1}}, Form: Short}},
+		{"diffusion, a component", `transformer in=[[1, 16, 1, 128, 128], [1]]`, Marker{Module: "transformer", Inputs: [][]int64{{1, 16, 1, 128, 128}, {1}}, Form: Short}},
 		{"diffusion, no inputs", `vae.decoder.mid_block`, Marker{Module: "vae.decoder.mid_block", Form: Bare}},
 		{"a component alone", `text_encoder_2`, Marker{Module: "text_encoder_2", Form: Bare}},
 		{"a stage", `stage_denoising_stage`, Marker{Module: "stage_denoising_stage", Form: Scope}},
@@ -46,7 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		"to_q in=[[1, 2]] and more", "to_q in=yes", "two words in=[[1]]", "x in=", strings.Repeat("[", 100), "{'Module': " + strings.Repeat("[", 1e5),
 	} {
 		if got, ok := Parse(text); ok {
-			t.Errorf("%.40q is taken for a marker: %+v", text, got)
+			t.Errorf("Parse(%.40q) = %+v, want it refused", text, got)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestRoot(t *testing.T) {
 		want    string
 	}{
 		{[]string{"model.model", "model", "model.lm_head"}, "model"},
-		{[]string{"model.model", "model.logits_processor"}, "model"}, // the whole is not called as a module
+		{[]string{"model.model", "model.logits_processor"}, "model"}, // the whole model is not called as a module
 		{[]string{"model.model", "model.model.layers.0"}, "model"},
 		{[]string{"org/name-1.5.lm_head", "org/name-1.5"}, "org/name-1.5"},
 		{[]string{"org/name-1.5.model.layers.0", "org/name-1.5.model.layers.1.mlp"}, "org/name-1.5"},
@@ -110,12 +110,12 @@ func TestSizes(t *testing.T) {
 	}{
 		{"linear", `{'Module': 'm', 'TrainableParams': {'weight': [16, 8]}, 'Inputs': [[3, 8]]}`, 128, 768, true},
 		{"with bias", `{'Module': 'm', 'TrainableParams': {'weight': [16, 8], 'bias': [16]}, 'Inputs': [[2, 3, 8]]}`, 144, 2*6*16*8 + 6*16, true},
-		{"packed: half the input's size", `{'Module': 'm', 'TrainableParams': {'weight': [8, 4]}, 'Inputs': [[3, 8]]}`, 32, 0, false},
-		{"an embedding of as many tokens as dimensions", `{'Module': 'm', 'TrainableParams': {'weight': [99, 8]}, 'Inputs': [[8]]}`, 792, 0, false},
+		{"packed weights, half the input's size", `{'Module': 'm', 'TrainableParams': {'weight': [8, 4]}, 'Inputs': [[3, 8]]}`, 32, 0, false},
+		{"an embedding with as many tokens as dimensions", `{'Module': 'm', 'TrainableParams': {'weight': [99, 8]}, 'Inputs': [[8]]}`, 792, 0, false},
 		{"experts", `{'Module': 'm', 'TrainableParams': {'w13_weight': [4, 16, 8]}, 'Inputs': [[3, 8]]}`, 512, 0, false},
 		{"no inputs", `{'Module': 'm', 'TrainableParams': {'weight': [16, 8]}}`, 128, 0, false},
 		{"no rows", `{'Module': 'm', 'TrainableParams': {'weight': [16, 8]}, 'Inputs': [[0, 8]]}`, 128, 0, false},
-		{"more than there can be", `{'Module': 'm', 'TrainableParams': {'weight': [9223372036854775807, 8]}, 'Inputs': [[9223372036854775807, 9223372036854775807, 8]]}`, 0, 0, false},
+		{"overflow", `{'Module': 'm', 'TrainableParams': {'weight': [9223372036854775807, 8]}, 'Inputs': [[9223372036854775807, 9223372036854775807, 8]]}`, 0, 0, false},
 	} {
 		m, ok := Parse(c.text)
 		flops, linear := m.LinearFLOPs()
@@ -136,22 +136,22 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m, ok := Parse(text)
 		if ok && m.Module == "" {
-			t.Fatal("a marker without a module")
+			t.Fatalf("Parse(%q): got a marker without a module", text)
 		}
 		if m.Elements() < 0 {
-			t.Fatalf("%d elements", m.Elements())
+			t.Fatalf("Parse(%q): got %d elements", text, m.Elements())
 		}
 		if flops, ok := m.LinearFLOPs(); ok && !(flops > 0) {
-			t.Fatalf("a linear layer of %g FLOPs", flops)
+			t.Fatalf("Parse(%q): got a linear layer of %g FLOPs", text, flops)
 		}
 		p := PlaceOf(m.Module, Root([]string{m.Module, m.Module + ".x"}))
 		if (p.Layer < 0) != (p.Stack == "") {
-			t.Fatalf("%+v", p)
+			t.Fatalf("PlaceOf(%q) = %+v, want a layer and a stack or neither", m.Module, p)
 		}
 		for _, in := range m.Inputs {
 			for _, n := range in {
 				if n < 0 {
-					t.Fatalf("a size of %d", n)
+					t.Fatalf("Parse(%q): got an input size of %d", text, n)
 				}
 			}
 		}

@@ -31,9 +31,9 @@ func TestDoubt(t *testing.T) {
 	}{
 		{"two clocks", 2, [][]int{everyone(2)}, 0, 2 * transfer},
 		{"five clocks, each against each", 5, [][]int{everyone(5)}, 0, 2 * transfer},
-		{"over others", 4, [][]int{{0, 1}, {1, 2}, {2, 3}}, 350_000, 2 * transfer},
-		{"so many that two are compared over the first", directPairs + 4, [][]int{everyone(directPairs + 4)}, 0, 4 * transfer},
-		{"and over others", directPairs + 4, [][]int{everyone(10), everyone(directPairs + 4)[9:]}, 0, 8 * transfer},
+		{"compared through other clocks", 4, [][]int{{0, 1}, {1, 2}, {2, 3}}, 350_000, 2 * transfer},
+		{"many clocks, compared through the first", directPairs + 4, [][]int{everyone(directPairs + 4)}, 0, 4 * transfer},
+		{"many clocks, compared through several others", directPairs + 4, [][]int{everyone(10), everyone(directPairs + 4)[9:]}, 0, 8 * transfer},
 	} {
 		operations := []string{explaintest.AllReduce, "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL"}
 		rng := rand.New(rand.NewPCG(7, uint64(c.ranks)))
@@ -74,7 +74,7 @@ func TestDoubt(t *testing.T) {
 		}
 		a := Align(ranks, prep.Join(ranks), nil)
 		if len(a.Domains) != 1 || len(a.Domains[0].Matches) != steps*len(c.groups) || a.Broken > 0 {
-			t.Errorf("%s: %d domains, %d broken", c.name, len(a.Domains), a.Broken)
+			t.Errorf("%s: got %d domains, %d broken collectives, want 1 and 0", c.name, len(a.Domains), a.Broken)
 			continue
 		}
 		d := a.Domains[0]
@@ -82,7 +82,7 @@ func TestDoubt(t *testing.T) {
 			for n := range int64(steps) {
 				at := n*10_000_000 + 4_000_000
 				if add := wall[0](at) - r.Wall(wall[i](at)); add < r.Clock.Low || add > r.Clock.High {
-					t.Errorf("%s: %d ns are to be added to the clock of %d in step %d, allowed are %d to %d", c.name, add, i, n, r.Clock.Low, r.Clock.High)
+					t.Errorf("%s: clock offset %d ns of rank %d in step %d is outside its bounds %d to %d", c.name, add, i, n, r.Clock.Low, r.Clock.High)
 				}
 			}
 		}
@@ -117,7 +117,7 @@ func TestDoubt(t *testing.T) {
 					real := truth[p.Rank][d.Ranks[p.Rank].Ops[p.Op].Start] - truth[q.Rank][d.Ranks[q.Rank].Ops[q.Op].Start]
 					seems, doubt := p.Start-q.Start, d.Doubt(p.Rank, q.Rank, p.Start)
 					if seems-doubt > real+100 {
-						t.Errorf("%s, step %d: rank %d is %d ns later than %d, seems %d, of which %d are in doubt", c.name, d.Matches[i].Step, p.Rank, real, q.Rank, seems, doubt)
+						t.Errorf("%s, step %d: rank %d arrives %d ns after rank %d, but the apparent %d ns minus a doubt of %d exceed that", c.name, d.Matches[i].Step, p.Rank, real, q.Rank, seems, doubt)
 					}
 					least := int64(0)
 					if p.Rank != q.Rank {
@@ -125,7 +125,7 @@ func TestDoubt(t *testing.T) {
 						least = max(0, -lo-1000) // drift between the two
 					}
 					if doubt < least || doubt > c.most || p.Rank == q.Rank && doubt != 0 {
-						t.Errorf("%s: of ranks %d and %d %d ns are in doubt, of %d to %d", c.name, p.Rank, q.Rank, doubt, least, c.most)
+						t.Errorf("%s: got a doubt between ranks %d and %d of %d ns, want %d to %d", c.name, p.Rank, q.Rank, doubt, least, c.most)
 					}
 					pairs++
 					if seems > real+20_000 {
@@ -135,7 +135,7 @@ func TestDoubt(t *testing.T) {
 			}
 		}
 		if feigned*8 < pairs {
-			t.Errorf("%s: of %d lateness %d are feigned: this tries nothing", c.name, pairs, feigned)
+			t.Errorf("%s: of %d pairs only %d have feigned lateness, want at least an eighth", c.name, pairs, feigned)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestFewCollectives(t *testing.T) {
 				come[i] = begin + 2_000_000 + rng.Int64N(40_000)
 				last = max(last, come[i])
 			}
-			last += step / 6 * 40_000_000 // from step 6 on they are long
+			last += step / 6 * 40_000_000 // steps are long from step 6 on
 			for i, y := range toys {
 				wall := func(at int64) int64 { return 1e9 + at + int64(i)*5_000 + int64(float64(i%3)*60e-6*float64(at)) }
 				y.Step(wall(begin), wall(begin+400_000_000))
@@ -168,7 +168,7 @@ func TestFewCollectives(t *testing.T) {
 			ranks = append(ranks, prep.Trace(y.Done(), nil))
 		}
 		if a := Align(ranks, prep.Join(ranks), nil); len(a.Domains) != 1 || len(a.Domains[0].Matches) != 12 || a.Broken > 0 {
-			t.Errorf("%d clocks: %d domains, %d broken, %v", n, len(a.Domains), a.Broken, a.Clocks)
+			t.Errorf("%d clocks: got %d domains, %d broken collectives, clocks %v; want one domain with 12 matches", n, len(a.Domains), a.Broken, a.Clocks)
 		}
 	}
 }

@@ -41,8 +41,8 @@ func aligned(traces []*trace.Trace, named bool) *match.Aligned {
 	return match.Align(ranks, names, marks)
 }
 
-// ordinals numbers the ops of a rank by step and by order of launch: launch by launch, and within a replayed graph as
-// the device ran them. Counterparts have equal ordinals if all ranks launch the same.
+// ordinals numbers the ops of a rank by step and launch, and within a replayed graph in the order of execution.
+// Counterparts have equal ordinals if all ranks launch the same.
 func ordinals(r *match.Rank) map[int32][2]int {
 	out, next := map[int32][2]int{}, map[int]int{}
 	order := make([]int32, len(r.Ops))
@@ -113,12 +113,12 @@ func TestCounterparts(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d of %d right, %d by place alone", right, all, others)
+			t.Logf("%d of %d counterparts are right, %d of other kernels", right, all, others)
 			if all < 15_000 || float64(right) < 0.999*float64(all) {
-				t.Errorf("%d of %d counterparts are right", right, all)
+				t.Errorf("got %d right counterparts of %d, want at least 99.9 %% of 15,000 or more", right, all)
 			}
 			if (others > all/2) != c.other {
-				t.Errorf("%d of %d are said to be other kernels", others, all)
+				t.Errorf("got %d of %d counterparts marked as other kernels, want most: %v", others, all, c.other)
 			}
 		})
 	}
@@ -154,18 +154,18 @@ func TestCounterpartRemoved(t *testing.T) {
 			switch {
 			case want == int32(op):
 				if p.Op >= 0 || p.Why != match.NoSuch {
-					t.Errorf("op %d was removed, and reads %+v", op, p)
+					t.Errorf("op %d was removed: got counterpart %+v, want none", op, p)
 				}
 			case p.Op < 0 || cut.Ranks[2].Ops[p.Op].Start != r.Ops[want].Start:
 				wrong++
 			}
 		}
 		if wrong > 0 {
-			t.Errorf("without op %d %d others have the wrong counterpart", op, wrong)
+			t.Errorf("without op %d: %d other ops have the wrong counterpart", op, wrong)
 		}
 	}
 	if tried < 50 {
-		t.Errorf("%d kernels could be removed", tried)
+		t.Errorf("removed %d kernels, want at least 50", tried)
 	}
 }
 
@@ -186,12 +186,12 @@ func TestCounterpartExtra(t *testing.T) {
 					if p := find.Of(rank, int32(op))[other]; p.Op < 0 {
 						alone++
 					} else if a.Ranks[p.Rank].Ops[p.Op].Name != o.Name {
-						t.Errorf("step %d: op %d of rank %d is paired with another kernel", step, op, rank)
+						t.Errorf("step %d: the counterpart of op %d of rank %d is another kernel", step, op, rank)
 					}
 				}
 			}
 			if alone != want || rank == 2 && want < 50 {
-				t.Errorf("step %d: %d kernels of rank %d have no counterpart, want %d", step, alone, rank, want)
+				t.Errorf("step %d: got %d kernels of rank %d without a counterpart, want %d", step, alone, rank, want)
 			}
 		}
 	}

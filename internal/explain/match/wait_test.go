@@ -18,7 +18,7 @@ func TestWait(t *testing.T) {
 		{"three", [][2]int64{{10, 41}, {30, 40}, {25, 42}}, true, []int64{20, 0, 5}, 30},
 		{"ends as the last begins", [][2]int64{{10, 30}, {30, 40}}, true, []int64{20, 0}, 30},
 		{"ended before the last began", [][2]int64{{10, 29}, {30, 40}}, false, []int64{19, 0}, 30},
-		{"far off", [][2]int64{{10, 20}, {3000, 3010}}, false, []int64{10, 0}, 3000},
+		{"far apart", [][2]int64{{10, 20}, {3000, 3010}}, false, []int64{10, 0}, 3000},
 	} {
 		var m Match
 		for i, x := range c.at {
@@ -26,11 +26,11 @@ func TestWait(t *testing.T) {
 		}
 		m.close()
 		if m.Possible() != c.possible || m.Last != c.last {
-			t.Errorf("%s: possible %v, last %d", c.name, m.Possible(), m.Last)
+			t.Errorf("%s: got possible %v, last arrival %d, want %v, %d", c.name, m.Possible(), m.Last, c.possible, c.last)
 		}
 		for i, p := range m.At {
 			if p.Wait != c.waits[i] {
-				t.Errorf("%s: rank %d waits %d, want %d", c.name, i, p.Wait, c.waits[i])
+				t.Errorf("%s: rank %d: got wait %d, want %d", c.name, i, p.Wait, c.waits[i])
 			}
 		}
 	}

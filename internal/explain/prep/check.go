@@ -119,14 +119,14 @@ func (r *Rank) checkHost(c *checker) {
 	for i, b := range h.Before {
 		c.place(b.Call, len(r.Calls), 0, "launch")
 		c.that(i == 0 || h.Before[i-1].Call < b.Call, "order of launches")
-		c.that(b.Did.Kind <= DidNothing, "doing")
+		c.that(b.Did.Kind <= DidNothing, "host activity")
 	}
 	for i := range h.Gaps {
 		g := &h.Gaps[i]
 		c.time(g.From, g.From+max(0, min(g.Dur, farthest)))
 		c.place(g.Before, len(r.Ops), 0, "GPU work")
 		c.place(g.After, len(r.Ops), 0, "GPU work")
-		c.that(g.Did.Kind <= DidNothing, "doing")
+		c.that(g.Did.Kind <= DidNothing, "host activity")
 	}
 	for i := range h.Marked {
 		m := &h.Marked[i]
@@ -141,13 +141,13 @@ type checker struct{ err error }
 
 func (c *checker) that(ok bool, what string) {
 	if !ok && c.err == nil {
-		c.err = errors.New("no " + what + " that could be")
+		c.err = errors.New("invalid " + what)
 	}
 }
 
 func (c *checker) place(at int32, n int, least int32, of string) {
 	if (at < least || int(at) >= n) && c.err == nil {
-		c.err = fmt.Errorf("there is no %s %d of %d", of, at, n)
+		c.err = fmt.Errorf("index %d of %s is out of range (entries: %d)", at, of, n)
 	}
 }
 

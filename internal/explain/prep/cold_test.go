@@ -49,7 +49,7 @@ func TestWhyCold(t *testing.T) {
 		{trace.Overhead, "CUDA profiling data flush overhead", ""}, // of nsys
 	} {
 		if got := whyCold(c.cat, c.name); got != c.want {
-			t.Errorf("%s %q: %q, want %q", c.cat, c.name, got, c.want)
+			t.Errorf("%s %q: got cause %q, want %q", c.cat, c.name, got, c.want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestCorrelations(t *testing.T) {
 		for _, n := range append([]int64{0, 1, 4, 8, math.MinInt64, math.MaxInt64}, numbers...) {
 			span, ok := c.of(n)
 			if is, has := want[n]; ok != has || ok && span != is {
-				t.Errorf("launches %v: %d is span %d, %v; want %d, %v", numbers, n, span, ok, is, has)
+				t.Errorf("launches %v: number %d: got span %d, %v; want %d, %v", numbers, n, span, ok, is, has)
 			}
 		}
 	}

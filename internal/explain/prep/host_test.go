@@ -18,7 +18,7 @@ func TestHostDid(t *testing.T) {
 		want string
 	}{
 		{"nothing", func(y *explaintest.Toy) { y.Span(trace.CPUOp, 0, "aten::add", 50, 60) }, "nothing recorded"},
-		{"nothing, where nothing of the kind is recorded", func(*explaintest.Toy) {}, ""},
+		{"nothing, in a trace without CPU activities", func(*explaintest.Toy) {}, ""},
 		{"one op", func(y *explaintest.Toy) { y.Span(trace.CPUOp, 0, "aten::sort", 105, 195) }, "op aten::sort"},
 		{"the deepest op", func(y *explaintest.Toy) {
 			y.Span(trace.CPUOp, 0, "outer", 101, 199)
@@ -45,15 +45,16 @@ func TestHostDid(t *testing.T) {
 		r := Trace(tr, nil)
 		did := newHost(tr).did(r.Calls[0].Track, 100, 200)
 		if got := did.Fact(nil); !strings.HasPrefix(report.Words(got), c.want) || c.want == "" && report.Words(got) != "" {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got activity %q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
+// TestOverlap checks the interval arithmetic against a count.
 func TestOverlap(t *testing.T) {
 	in := Union([]Interval{{1, 3}, {2, 5}, {5, 6}, {9, 12}, {10, 11}, {20, 20}})
 	if want := []Interval{{1, 6}, {9, 12}, {20, 20}}; !slices.Equal(in, want) {
-		t.Fatalf("union %v, want %v", in, want)
+		t.Fatalf("got union %v, want %v", in, want)
 	}
 	for from := int64(0); from < 25; from++ {
 		for to := from; to < 25; to++ {
@@ -66,7 +67,7 @@ func TestOverlap(t *testing.T) {
 				}
 			}
 			if got := Overlap(in, from, to); got != want {
-				t.Fatalf("[%d, %d): %d, want %d", from, to, got, want)
+				t.Fatalf("overlap with [%d, %d): got %d, want %d", from, to, got, want)
 			}
 		}
 	}

@@ -24,9 +24,9 @@ func TestFindSteps(t *testing.T) {
 		{"nested: the outermost counts", func(y *explaintest.Toy) {
 			note(note(note(y, "step[DECODE bs=1]", 0, 10), "draft step[DECODE bs=1]", 2, 4), "step[TARGET_VERIFY bs=1]", 20, 30)
 		}, trace.ByAnnotations, []Interval{{0, 10}, {20, 30}}},
-		{"begins where the last ends", func(y *explaintest.Toy) { y.Step(0, 10).Step(10, 20) }, trace.ByAnnotations, []Interval{{0, 10}, {10, 20}}},
-		{"in disorder", func(y *explaintest.Toy) { y.Step(12, 20).Step(0, 10) }, trace.ByAnnotations, []Interval{{0, 10}, {12, 20}}},
-		{"scheduler spans are no steps", func(y *explaintest.Toy) { note(y, "scheduler.run_batch", 0, 100).Step(10, 20) }, trace.ByAnnotations, []Interval{{10, 20}}},
+		{"a step begins where the previous ends", func(y *explaintest.Toy) { y.Step(0, 10).Step(10, 20) }, trace.ByAnnotations, []Interval{{0, 10}, {10, 20}}},
+		{"out of order", func(y *explaintest.Toy) { y.Step(12, 20).Step(0, 10) }, trace.ByAnnotations, []Interval{{0, 10}, {12, 20}}},
+		{"scheduler spans are not steps", func(y *explaintest.Toy) { note(y, "scheduler.run_batch", 0, 100).Step(10, 20) }, trace.ByAnnotations, []Interval{{10, 20}}},
 		{"forward before ProfilerStep", func(y *explaintest.Toy) { note(y, "ProfilerStep#1", 0, 100).Step(10, 20) }, trace.ByAnnotations, []Interval{{10, 20}}},
 		{"ProfilerStep alone", func(y *explaintest.Toy) { note(note(y, "ProfilerStep#1", 0, 100), "ProfilerStep#2", 100, 150) }, trace.ByProfiler, []Interval{{0, 100}, {100, 150}}},
 		{"graph launches", func(y *explaintest.Toy) {
@@ -36,7 +36,7 @@ func TestFindSteps(t *testing.T) {
 			y.Launch("cudaGraphLaunch", 50, 60)
 			y.Launch("cudaMemcpyAsync", 70, 90)
 		}, trace.ByGraphs, []Interval{{10, 50}, {50, 90}}},
-		{"one graph launch is no rhythm", func(y *explaintest.Toy) { y.Launch("cudaGraphLaunch", 10, 20) }, trace.Uncut, nil},
+		{"a single graph launch gives no steps", func(y *explaintest.Toy) { y.Launch("cudaGraphLaunch", 10, 20) }, trace.Uncut, nil},
 		{"nothing", func(*explaintest.Toy) {}, trace.Uncut, nil},
 	} {
 		y := explaintest.New()
@@ -47,7 +47,7 @@ func TestFindSteps(t *testing.T) {
 			got = append(got, Interval{s.Start, s.End})
 		}
 		if !slices.Equal(got, c.want) || rule != c.rule {
-			t.Errorf("%s: %v by %q, want %v by %q", c.name, got, rule, c.want, c.rule)
+			t.Errorf("%s: got steps %v by %q, want %v by %q", c.name, got, rule, c.want, c.rule)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func TestStepsByLaunch(t *testing.T) {
 	}
 	for name, want := range map[string]int32{"a": 0, "b": 0, "c": 1, "unlaunched": 1, "outside": -1} {
 		if got[name] != want {
-			t.Errorf("%s belongs to step %d, want %d", name, got[name], want)
+			t.Errorf("op %s: got step %d, want %d", name, got[name], want)
 		}
 	}
 	if r.Unlaunched != 2 {
-		t.Errorf("%d ops without a launch, want 2", r.Unlaunched)
+		t.Errorf("got %d ops without a launch, want 2", r.Unlaunched)
 	}
 }

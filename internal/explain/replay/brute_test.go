@@ -94,8 +94,8 @@ func longest(g *Graph, at int32) int64 {
 	return best + n.gap + n.dur
 }
 
-// longestWays returns all of the longest paths to a node: the time of each node on the path, including that before it,
-// after a moment.
+// longestWays returns all longest paths to a node, each as the time of its nodes, including the time before them, after
+// the given moment.
 func longestWays(g *Graph, at int32, after int64) (out []map[int32]int64) {
 	n, end := &g.nodes[at], longest(g, at)
 	if end <= after {
@@ -142,8 +142,8 @@ func longestWaysOf(g *Graph, step int, after int64) (out []map[int32]int64) {
 	return out
 }
 
-// TestAgainstAllWays: on random graphs, Run gives each step the end of the longest of all paths, and a step's critical
-// path is one of the longest, with pieces that add up to it.
+// TestAgainstAllWays: on random graphs, Run ends each step with the longest of all paths, and a step's critical path is
+// one of the longest, with pieces that sum to it.
 func TestAgainstAllWays(t *testing.T) {
 	for seed := range uint64(300) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 1)))
@@ -162,25 +162,25 @@ func TestAgainstAllWays(t *testing.T) {
 			ways[p.Step][int32(max(p.Node.Op, p.Node.Call))] += p.NS
 		}, func(_, rank, before int, ns int64) {
 			if rank == before || ns < 0 {
-				t.Errorf("seed %d: rank %d is the last %d ns after rank %d", seed, rank, ns, before)
+				t.Errorf("seed %d: the critical path gives rank %d as last, %d ns after rank %d", seed, rank, ns, before)
 			}
 		})
 		times := g.Times(g.Recorded())
 		for step := range ends {
 			if ends[step] != want[step] {
-				t.Errorf("seed %d, step %d ends at %d, want %d", seed, step, ends[step], want[step])
+				t.Errorf("seed %d, step %d: got end %d, want %d", seed, step, ends[step], want[step])
 			}
 			if times[step] > 0 && sums[step] != times[step] {
-				t.Errorf("seed %d, step %d takes %d, its path %d", seed, step, times[step], sums[step])
+				t.Errorf("seed %d, step %d takes %d ns, but its critical path sums to %d", seed, step, times[step], sums[step])
 			}
 			if times[step] > 0 && !slices.ContainsFunc(longestWaysOf(g, step, ends[step]-times[step]), func(way map[int32]int64) bool { return maps.Equal(way, ways[step]) }) {
-				t.Errorf("seed %d: the critical path of step %d is none of the longest ways: %v", seed, step, ways[step])
+				t.Errorf("seed %d: the critical path of step %d is not one of the longest paths: %v", seed, step, ways[step])
 			}
 		}
 	}
 }
 
-// TestChanges: time removed from a node delays nothing any more, and two changes of one node multiply.
+// TestChanges: a change has the same effect as a graph with changed durations, and two changes of a node multiply.
 func TestChanges(t *testing.T) {
 	for seed := range uint64(100) {
 		g := randomGraph(rand.New(rand.NewPCG(seed, 2)))
@@ -201,12 +201,12 @@ func TestChanges(t *testing.T) {
 		a, b := g.Run(once), changed.Run(nil)
 		for step := range a {
 			if a[step] != b[step] {
-				t.Fatalf("seed %d: step %d ends at %d with a change, at %d if it had been so", seed, step, a[step], b[step])
+				t.Fatalf("seed %d: step %d ends at %d with a change, want %d as in the changed graph", seed, step, a[step], b[step])
 			}
 		}
 		for _, x := range twice {
 			if n := &g.nodes[x.node]; x.dur > n.dur/4+1 {
-				t.Fatalf("seed %d: half of a half of %d is %d", seed, n.dur, x.dur)
+				t.Fatalf("seed %d: halving %d ns twice gives %d", seed, n.dur, x.dur)
 			}
 		}
 	}

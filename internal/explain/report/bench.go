@@ -107,7 +107,7 @@ func benchTable(out *strings.Builder, b *Bench) {
 	t.row("Successful requests:", s.Completed)
 	t.row("Benchmark duration (s):", float64(s.Duration)/1e9)
 	if s.Window != nil {
-		t.row("Of it without profiling (s):", float64(s.Window.Untouched)/1e9)
+		t.row("Without profiling (s):", float64(s.Window.Untouched)/1e9)
 	}
 	t.row("Total input tokens:", s.InputTokens)
 	t.row("Total input text tokens:", s.TextTokens)

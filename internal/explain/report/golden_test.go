@@ -114,7 +114,7 @@ func TestTextPlain(t *testing.T) {
 		t.Errorf("the answer is not directly below the title: %q", lines[1])
 	}
 	head := strings.Join(lines[:15], "\n")
-	for _, want := range []string{"TP02 is late from step 7 on", "worth 500 µs per step", "201 kernels a step, others 117", "TP04, TP05"} {
+	for _, want := range []string{"TP02 is late from step 7 on", "worth 500 µs a step", "201 kernels a step, others 117", "TP04, TP05"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("the first 15 lines lack %q:\n%s", want, head)
 		}

@@ -56,7 +56,7 @@ func pathTable(r *result.Report, limit int) *table {
 		id: "path", title: "Critical path",
 		lead: "The chain of work that determined the length of each step, followed backwards from its last GPU work; at collectives it continues on the rank that arrived last. ",
 		cols: []column{
-			{name: "rank"}, {name: "what", help: "on the way to the step's end"}, {name: "class", help: "of kernels"},
+			{name: "rank"}, {name: "activity", help: "on the way to the step's end"}, {name: "class", help: "of kernels"},
 			{name: "per step", right: true, help: "mean over the steps"}, {name: "share", right: true},
 			{name: "next after", right: true, help: "gain per step from this rank before another one arrives last at its collectives", drop: 1},
 			{name: "next", help: "that rank, mostly", drop: 2},

@@ -19,10 +19,10 @@ func TestIdle(t *testing.T) {
 	}{
 		{"the launch call came late", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 190, 195) }, result.Idle{Host: 90, Launch: 10}, "host"},
 		{"the call itself is long", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 110, 195) }, result.Idle{Host: 10, Launch: 90}, "launch"},
-		{"the call had begun before", func(y *explaintest.Toy) int64 { return y.Launch("cudaGraphLaunch", 50, 150) }, result.Idle{Launch: 100}, "launch"},
-		{"the call ends after the start", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 180, 230) }, result.Idle{Host: 80, Launch: 20}, "host"},
+		{"the call began before the gap", func(y *explaintest.Toy) int64 { return y.Launch("cudaGraphLaunch", 50, 150) }, result.Idle{Launch: 100}, "launch"},
+		{"the call ends after the kernel starts", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 180, 230) }, result.Idle{Host: 80, Launch: 20}, "host"},
 		{"launched long before", func(y *explaintest.Toy) int64 { return y.Launch("cudaLaunchKernel", 10, 20) }, result.Idle{Device: 100}, "device"},
-		{"a copy that was asked for before, whose call waits for it", func(y *explaintest.Toy) int64 { return y.Launch("hipMemcpyWithStream", 90, 222) }, result.Idle{Device: 100}, "device"},
+		{"a copy requested before, whose call waits for it", func(y *explaintest.Toy) int64 { return y.Launch("hipMemcpyWithStream", 90, 222) }, result.Idle{Device: 100}, "device"},
 		{"a copy whose call waits for it", func(y *explaintest.Toy) int64 { return y.Launch("hipMemcpyWithStream", 110, 222) }, result.Idle{Host: 10, Device: 90}, "device"},
 		{"no launch recorded", func(*explaintest.Toy) int64 { return 0 }, result.Idle{Unknown: 100}, "unknown"},
 		{"blocked in a sync", func(y *explaintest.Toy) int64 {
@@ -50,10 +50,10 @@ func TestIdle(t *testing.T) {
 		pauses := findPauses(a)
 		part, gaps := sweep(a.Ranks[0], &pauses[0])[0], Gaps(a, pauses)
 		if part.IdleBy != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, part.IdleBy, c.want)
+			t.Errorf("%s: got idle time %+v, want %+v", c.name, part.IdleBy, c.want)
 		}
 		if len(gaps) != 1 || gaps[0].Cause != c.cause || gaps[0].Dur != 100 {
-			t.Errorf("%s: gaps %+v, want one of 100 ns by %s", c.name, gaps, c.cause)
+			t.Errorf("%s: got gaps %+v, want one of 100 ns by %s", c.name, gaps, c.cause)
 		}
 	}
 	// Queued work reaches an idle device within a millisecond, or waits for something.
@@ -61,7 +61,7 @@ func TestIdle(t *testing.T) {
 	late.Op(trace.Kernel, "late", late.Launch("hipLaunchKernel", 110, 120), 1, 8_000_100, 8_000_200, 1)
 	b := prepared(late.Done())
 	if got, want := sweep(b.Ranks[0], &findPauses(b)[0])[0].IdleBy, (result.Idle{Host: 10, Launch: 1_000_010, Device: 6_999_980}); got != want {
-		t.Errorf("queued for long: %+v, want %+v", got, want)
+		t.Errorf("queued for long: got idle time %+v, want %+v", got, want)
 	}
 	// Inside a graph replay the host does not cause a gap, however long the call.
 	y := explaintest.New().Step(0, 300)
@@ -69,7 +69,7 @@ func TestIdle(t *testing.T) {
 	y.Op(trace.Kernel, "a", corr, 1, 50, 100, 1).Op(trace.Kernel, "b", corr, 1, 200, 220, 1)
 	a := prepared(y.Done())
 	if got := sweep(a.Ranks[0], &findPauses(a)[0])[0].IdleBy; got != (result.Idle{Device: 100}) {
-		t.Errorf("inside a graph: %+v, want 100 ns of device", got)
+		t.Errorf("inside a graph: got idle time %+v, want 100 ns by the device", got)
 	}
 }
 
@@ -95,12 +95,10 @@ func TestSelfTimes(t *testing.T) {
 		{Name: "other", Count: 1, Total: 10, Self: 10},
 	} {
 		if o := got[want.Name]; o == nil || *o != want {
-			t.Errorf("%s: %+v, want %+v", want.Name, o, want)
+			t.Errorf("op %s: got %+v, want %+v", want.Name, o, want)
 		}
 	}
 	if len(got) != 6 {
-		t.Errorf("%d names, want 6", len(got))
+		t.Errorf("got %d names, want 6", len(got))
 	}
 }
-
-// TestOverlap checks the interval arithmetic against a count.

@@ -67,10 +67,10 @@ func TestSweep(t *testing.T) {
 			by := got.IdleBy
 			got.IdleBy = result.Idle{}
 			if got != want {
-				t.Fatalf("round %d, step %d [%d, %d): %+v, want %+v\n%+v", round, i, bounds[i], bounds[i+1], got, want, r.Ops)
+				t.Fatalf("round %d, step %d [%d, %d): got %+v, want %+v, ops\n%+v", round, i, bounds[i], bounds[i+1], got, want, r.Ops)
 			}
 			if by.Host+by.Sync+by.Peers+by.Launch+by.Device+by.Profiler+by.Unknown+by.Between != got.Idle || min(by.Host, by.Sync, by.Peers, by.Launch, by.Device, by.Profiler, by.Unknown, by.Between) < 0 {
-				t.Fatalf("round %d, step %d: idle %d is divided into %+v\n%+v", round, i, got.Idle, by, r.Ops)
+				t.Fatalf("round %d, step %d: idle time of %d ns does not equal its parts %+v, ops\n%+v", round, i, got.Idle, by, r.Ops)
 			}
 		}
 	}

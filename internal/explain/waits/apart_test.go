@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// moved is a copy of keys and values in a synthetic trace, or a mark; ms.
+// moved is a copy of KV cache in a synthetic trace, or a mark; times in ms.
 type moved struct {
 	from, to int64
 	name     string
@@ -22,7 +22,7 @@ type moved struct {
 	room     int64
 }
 
-// moving adds copies to a trace, as stepscope's prefill and decode servers write them.
+// moving adds copies and marks to a trace, as stepscope's prefill and decode servers write them.
 func moving(t *trace.Trace, copies ...moved) *trace.Trace {
 	for _, m := range copies {
 		t.Moves = append(t.Moves, trace.Move{Requests: t.Strings.Intern([]byte(m.id)), Room: m.room})
@@ -34,9 +34,8 @@ func moving(t *trace.Trace, copies ...moved) *trace.Trace {
 	return t
 }
 
-// prefillServer computes x, then a in two chunks between which it does nothing, and
-// b. a comes at 4 ms, and has a place at 9; b's place was there before the window.
-// before is what the trace tells first.
+// prefillServer runs request x, then a in two chunks with idle time between them, then b. Request a arrives at 4 ms and
+// gets a place at 9 ms; b got its place before the window. before lists moves that come first in the trace.
 func prefillServer(before ...moved) recording {
 	return recording{"prefill-0", api.Prefill, []*trace.Trace{moving(moving(server(-1, 0, 200,
 		at{2, 12, "step[EXTEND bs=1 toks=7]", "x"},
@@ -50,7 +49,7 @@ func prefillServer(before ...moved) recording {
 	)}}
 }
 
-// decodeServer runs y all the time, and a from the step after next on.
+// decodeServer runs request y in all of its steps, and a from the third on.
 func decodeServer() recording {
 	return recording{"decode-0", api.Decode, []*trace.Trace{moving(server(-1, 0, 200,
 		at{30, 45, "step[DECODE bs=1]", "y"},
@@ -62,7 +61,7 @@ func decodeServer() recording {
 	)}}
 }
 
-// silent takes out of a server's traces what SGLang's do not have.
+// silent removes request ids and copies from a server's traces, which those of SGLang lack.
 func silent(s recording) recording {
 	for _, t := range s.Traces {
 		nameless(t)
@@ -77,8 +76,8 @@ func TestApart(t *testing.T) {
 		name    string
 		r       bench.Record
 		servers []recording
-		ttft    Wait // ms; nothing: no case
-		itl     Wait // of the first time between tokens
+		ttft    Wait // ms; zero: no case
+		itl     Wait // of the first gap between tokens, ms
 		decode  string
 		notes   []string
 	}{
@@ -88,14 +87,14 @@ func TestApart(t *testing.T) {
 		{"the first token has no text", firstWithoutText(request("a", 1, 42, 68, 78)), []recording{prefillServer(), decodeServer()},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Join: 17, Decode: 10, Reply: 1},
 			Wait{Decode: 9, Reply: 1}, "decode-0", nil},
-		{"a place before the window; its decode server is not known", request("b", -5, 50), []recording{prefillServer(), decodeServer()},
+		{"a place before the window, unknown decode server", request("b", -5, 50), []recording{prefillServer(), decodeServer()},
 			Wait{NotRecorded: 5, Queue: 36, QueuePrefill: 30, QueueIdle: 6, Prefill: 10, Transfer: 1, Reply: 3}, Wait{}, "", []string{noArrival}},
-		{"the prefill side alone", request("a", 1, 42, 68), []recording{prefillServer()},
+		{"the prefill side only", request("a", 1, 42, 68), []recording{prefillServer()},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4}, Wait{}, "",
 			[]string{noArrival, "waits_no_decode"}},
-		{"the decode side alone", request("a", 1, 42, 68), []recording{decodeServer()},
+		{"the decode side only", request("a", 1, 42, 68), []recording{decodeServer()},
 			Wait{}, Wait{Join: 15, Decode: 10, Reply: 1}, "", []string{"waits_no_prefill"}},
-		{"the decode window opens in its decode", request("a", 1, 42, 78),
+		{"the decode window begins during its decode", request("a", 1, 42, 78),
 			[]recording{prefillServer(), {"decode-0", api.Decode, []*trace.Trace{server(-1, 64, 200, at{67, 77, "step[DECODE bs=2]", "y,a"})}}},
 			Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 2, Reply: 4},
 			Wait{NotRecorded: 22, Stall: 3, Decode: 10, Reply: 1}, "", []string{noArrival}},
@@ -114,7 +113,7 @@ func TestApart(t *testing.T) {
 				case i < 0 && want == Wait{}:
 					return ""
 				case i < 0:
-					t.Errorf("%s: no case", what)
+					t.Errorf("%s: got no case, want %+v", what, wait(want))
 					return ""
 				}
 				if k := tail.Cases[i]; k.Wait != wait(want) || k.Wait.Total() != k.NS {
@@ -123,26 +122,26 @@ func TestApart(t *testing.T) {
 				return tail.Cases[i].Decode
 			}
 			if to := check("TTFT", &r.TTFT, 0, c.ttft); to != c.decode {
-				t.Errorf("it went to %q", to)
+				t.Errorf("got decode server %q, want %q", to, c.decode)
 			}
 			check("ITL", &r.ITL, 1, c.itl)
 			if len(r.Notes) != len(c.notes) {
-				t.Errorf("notes %q", r.Notes)
+				t.Errorf("got notes %q, want %d", r.Notes, len(c.notes))
 			}
 			for _, n := range c.notes {
 				if !strings.Contains(fmt.Sprint(r.Notes), n) {
-					t.Errorf("notes %q, none with %q", r.Notes, n)
+					t.Errorf("got notes %q, want one with %q", r.Notes, n)
 				}
 			}
 		})
 	}
 }
 
-// A request that failed on one pair is explained by the pair that served it.
+// TestSecondPair: a request that failed on one pair of servers is explained by the pair that served it.
 func TestSecondPair(t *testing.T) {
 	before := []moved{{2, 2, "kv_wait", "a", 5}, {3, 3, "kv_open", "", 5}}
 	failed := recording{"prefill-1", api.Prefill, []*trace.Trace{moving(server(-1, 0, 200, at{4, 9, "step[EXTEND bs=1 toks=7]", "a"}), before...)}}
-	// The decode server of the first pair failed: the prefill server has it twice.
+	// The decode server of the first pair failed, so the prefill server saw the request twice.
 	twice, again := prefillServer(before...), prefillServer()
 	moving(again.Traces[0], before...)
 	for _, servers := range [][]recording{{failed, prefillServer(), decodeServer()}, {prefillServer(), failed, decodeServer()}, {twice, decodeServer()}, {again, decodeServer()}} {
@@ -151,12 +150,12 @@ func TestSecondPair(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k := r.TTFT.Cases; len(k) != 1 || k[0].Server != "prefill-0" || k[0].Wait.Place != 5*ms {
-			t.Errorf("%+v", k)
+			t.Errorf("got cases %+v, want one on prefill-0 that waits 5 ms for a place", k)
 		}
 	}
 }
 
-// Servers alike behind a router: each request is in the steps of one.
+// TestAlike: behind a router with equal servers, each request belongs to the steps of one.
 func TestAlike(t *testing.T) {
 	other := func() *trace.Trace {
 		return server(-1, 0, 200, at{0, 5, "step[EXTEND bs=1 toks=3]", "x"}, at{5, 26, "step[DECODE bs=1]", "x"})
@@ -172,16 +171,16 @@ func TestAlike(t *testing.T) {
 		servers := []recording{{"worker-0", "", c.traces[:1]}, {"worker-1", "", c.traces[1:]}}
 		r, err := analyze(load(request("x", 0, 6, 27)), servers, Options{Host: "here", Late: late})
 		if err != nil || len(r.ITL.Cases) != 1 {
-			t.Fatal(c.by, err, r)
+			t.Fatalf("by %s: got error %v, result %+v, want one ITL case", c.by, err, r)
 		}
 		if k := r.ITL.Cases[0]; k.Server != "worker-1" || k.DPFrom != c.how || k.Wait != wait(Wait{Decode: 17, SlowRank: 3, Reply: 1}) || fmt.Sprint(r.Late) != "[its]" {
-			t.Errorf("by %s: %+v, late %q", c.by, k, r.Late)
+			t.Errorf("by %s: got case %+v, late %q, want worker-1 by %s with a slow rank of 3 ms, late its", c.by, k, r.Late, c.how)
 		}
 	}
 }
 
-// Without ids, of several prefill servers the one whose step ends most shortly before
-// the first token; what they do later tells nothing.
+// TestPrefillByTime: without ids, a request belongs to the prefill server whose step ends last before the first token.
+// Later steps do not count.
 func TestPrefillByTime(t *testing.T) {
 	busy := recording{"prefill-1", api.Prefill, []*trace.Trace{server(-1, 0, 200, at{0, 39, "step[EXTEND bs=1 toks=7]", ""}, at{39, 67, "step[EXTEND bs=1 toks=7]", ""}, at{67, 77, "step[EXTEND bs=1 toks=7]", ""})}}
 	right := recording{"prefill-0", api.Prefill, []*trace.Trace{server(-1, 0, 200, at{14, 40, "step[EXTEND bs=1 toks=7]", ""})}}
@@ -191,12 +190,12 @@ func TestPrefillByTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k := r.TTFT.Cases; len(k) != 1 || k[0].Server != "prefill-0" || k[0].DPFrom != ByTime || r.Notes[1].Key != "waits_guessed_server" {
-			t.Errorf("%+v, notes %q", k, r.Notes)
+			t.Errorf("got cases %+v, notes %q, want one on prefill-0 by time, and a note on the guess", k, r.Notes)
 		}
 	}
 }
 
-// Servers on hosts of their own: each clock is compared by itself.
+// TestHosts: the clock of each server's host is compared separately.
 func TestHosts(t *testing.T) {
 	const hour = 3600 * int64(1e9)
 	p, d := prefillServer(), decodeServer()
@@ -207,25 +206,25 @@ func TestHosts(t *testing.T) {
 	late := []Late{{Server: "decode-0", DP: -1, From: start - hour + 57*ms, To: start - hour + 67*ms, Cost: 4 * ms, ID: "first", Title: fact.Name("of a's first step")}}
 	r, err := analyze(load(request("a", 1, 42, 68, 78)), []recording{p, d}, Options{Host: "here", Late: late})
 	if err != nil || len(r.Clocks) != 2 || len(r.TTFT.Cases) != 1 {
-		t.Fatalf("%v %+v", err, r)
+		t.Fatalf("got error %v, result %+v, want two clocks and one TTFT", err, r)
 	}
-	// On d a's keys and values came at 40 ms, between its sending and its first token.
+	// On host d the KV cache of a arrived at 40 ms, between the sending of a and its first token.
 	if p, d := r.Clocks[0], r.Clocks[1]; p.Shift != 0 || p.Host != "p" || !p.Bounded || d.Hi != -hour+39*ms || d.Lo != -hour-2*ms || d.Shift != d.Lo+(d.Hi-d.Lo)/2 {
-		t.Errorf("%+v", r.Clocks)
+		t.Errorf("got clocks %+v, want p bounded and not shifted, d an hour behind", r.Clocks)
 	}
 	if fmt.Sprint(r.Late) != "[of a's first step]" {
-		t.Errorf("late %q", r.Late)
+		t.Errorf("got late %q, want that of the first step of a", r.Late)
 	}
 	notes := fmt.Sprint(r.Notes)
 	if !strings.Contains(notes, "waits_clocks_moved server=waits_server_on host=d ") || !strings.Contains(notes, "waits_clocks_bounded server=waits_server_on host=p ") {
-		t.Errorf("notes %q", r.Notes)
+		t.Errorf("got notes %q, want that the clock of d was shifted and that of p bounded", r.Notes)
 	}
 	if k := r.TTFT.Cases[0]; k.Wait.Total() != k.NS || k.Wait.Place != 5*ms {
-		t.Errorf("%+v", k)
+		t.Errorf("got case %+v, want parts that sum to the TTFT and 5 ms for a place", k)
 	}
 }
 
-// Whatever was recorded, the parts of a TTFT sum up to it.
+// TestApartSums: the parts of a TTFT sum to it, whatever was recorded.
 func TestApartSums(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	explained := 0
@@ -261,11 +260,11 @@ func TestApartSums(t *testing.T) {
 		for _, c := range slices.Concat(got.TTFT.Cases, got.ITL.Cases) {
 			explained++
 			if c.Wait.Total() != c.NS || slices.ContainsFunc(c.Wait.parts(), func(p *int64) bool { return *p < 0 }) || c.Wait.QueueIdle+c.Wait.QueuePrefill > c.Wait.Queue {
-				t.Errorf("%+v of %+v, %v, %v", c, r, marks, gets)
+				t.Errorf("case %+v of request %+v: want parts that sum to the whole, moves %v, %v", c, r, marks, gets)
 			}
 		}
 	}
 	if explained < 200 {
-		t.Errorf("only %d explained", explained)
+		t.Errorf("got %d cases, want at least 200", explained)
 	}
 }

@@ -25,8 +25,8 @@ type at struct {
 	ids      string
 }
 
-// server makes the trace of one rank that recorded from..to. The device works
-// until the end of each step, while the launching thread goes on after 1 ms.
+// server returns the trace of one rank with a window of from to to ms. The device works until the end of each step, while
+// the launching thread continues after 1 ms.
 func server(dp int, from, to int64, steps ...at) *trace.Trace {
 	t := &trace.Trace{Source: trace.Source{Host: "here", Rank: trace.Rank{TP: 0, DP: dp, PP: -1, EP: -1}}, Tracks: make([]trace.Track, 3)}
 	add := func(cat trace.Category, from, to int64, name string, track trace.TrackID, corr int64, detail int32) {
@@ -41,8 +41,7 @@ func server(dp int, from, to int64, steps ...at) *trace.Trace {
 	return t
 }
 
-// one is the server of most tests, TTFTs and gaps of whose requests are plain to
-// see.
+// one returns the server of most tests, with TTFTs and gaps between tokens that are easy to read off.
 func one() *trace.Trace {
 	return server(-1, 0, 200,
 		at{0, 10, "step[DECODE bs=1]", "a"},
@@ -54,7 +53,7 @@ func one() *trace.Trace {
 	)
 }
 
-// request was sent, and got events with text, at these times in ms.
+// request returns a record of a request with the times of its sending and its events with text, in ms.
 func request(id string, sent int64, events ...int64) bench.Record {
 	r := bench.Record{ID: id, Sent: sent * ms, First: events[0] * ms, Done: events[len(events)-1] * ms, DPRank: -1}
 	for _, e := range events {
@@ -63,7 +62,7 @@ func request(id string, sent int64, events ...int64) bench.Record {
 	return r
 }
 
-// firstWithoutText has a first token that is a part of a character.
+// firstWithoutText changes a record so that its first token is part of a character and has no text.
 func firstWithoutText(r bench.Record) bench.Record {
 	r.Chunks[0].Text, r.First = false, r.Chunks[1].At
 	return r
@@ -87,7 +86,7 @@ func analyze(runs []bench.Measured, recorded []recording, o Options) (*Result, e
 	return Analyze(runs, servers, o)
 }
 
-// alone is a server of which the traces are.
+// alone returns a single server with these traces.
 func alone(traces ...*trace.Trace) []recording { return []recording{{Traces: traces}} }
 
 func wait(w Wait) Wait {
@@ -97,7 +96,7 @@ func wait(w Wait) Wait {
 	return w
 }
 
-// nameless takes the request ids out of a trace.
+// nameless removes the request ids from a trace.
 func nameless(t *trace.Trace) *trace.Trace {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == trace.UserAnnotation {
@@ -117,7 +116,7 @@ func TestWaits(t *testing.T) {
 		steps []int
 		want  Wait // ms
 	}{
-		{"TTFT: queue behind a step, its prefill, the way back", request("b", 2, 31), false, nil, []int{1},
+		{"TTFT: queue behind a step, prefill, reply", request("b", 2, 31), false, nil, []int{1},
 			Wait{Queue: 10, QueueIdle: 2, Prefill: 18, Reply: 1}},
 		{"TTFT: sent before the window", request("b", -5, 31), false, nil, []int{1}, Wait{NotRecorded: 5, Queue: 12, QueueIdle: 2, Prefill: 18, Reply: 1}},
 		{"TTFT: the first token has no text", firstWithoutText(request("c", 105, 141, 151)), false, nil, []int{4, 5},
@@ -142,21 +141,21 @@ func TestWaits(t *testing.T) {
 					tail = r.ITL
 				}
 				if r.By != by || len(tail.Cases) != 1 {
-					t.Fatalf("by %s: %+v", r.By, tail)
+					t.Fatalf("got requests by %s, tail %+v, want by %s and one case", r.By, tail, by)
 				}
 				if got := tail.Cases[0]; got.Wait != wait(c.want) || !slices.Equal(got.Steps, c.steps) || got.Wait.Total() != got.NS {
 					t.Errorf("got %+v\nwant %+v in %v", got, wait(c.want), c.steps)
 				}
 				if len(r.Late) != len(c.late) || len(r.Notes) != map[string]int{ByID: 0, ByTime: 1}[by] {
-					t.Errorf("late %q, notes %q", r.Late, r.Notes)
+					t.Errorf("got late %q, notes %q, want %d late, and a note only by time", r.Late, r.Notes, len(c.late))
 				}
 			})
 		}
 	}
 }
 
-// Which data-parallel rank served a request: as the server says, else by id, else
-// the one whose steps fit.
+// TestRanks finds the data-parallel rank that served a request: as the server reports it, else by id, else by the steps
+// that fit.
 func TestRanks(t *testing.T) {
 	other := func() *trace.Trace {
 		return server(1, 0, 200, at{0, 5, "step[EXTEND bs=1 toks=3]", "x"}, at{5, 26, "step[DECODE bs=1]", "x"})
@@ -173,31 +172,31 @@ func TestRanks(t *testing.T) {
 		said   int
 		want   string
 	}{
-		{"the server says it", []*trace.Trace{nameless(first()), nameless(other())}, 1, "server"},
-		{"the ids say it", []*trace.Trace{first(), other()}, -1, ByID},
-		{"the times say it", []*trace.Trace{nameless(first()), nameless(other())}, -1, ByTime},
+		{"the server reports it", []*trace.Trace{nameless(first()), nameless(other())}, 1, "server"},
+		{"by id", []*trace.Trace{first(), other()}, -1, ByID},
+		{"by time", []*trace.Trace{nameless(first()), nameless(other())}, -1, ByTime},
 	} {
 		r.DPRank = c.said
 		got, err := analyze(load(r), alone(c.traces...), Options{Host: "here"})
 		if err != nil || len(got.ITL.Cases) != 1 {
-			t.Fatal(c.name, err, got)
+			t.Fatalf("%s: got error %v, result %+v, want one ITL case", c.name, err, got)
 		}
 		if k := got.ITL.Cases[0]; k.DP != 1 || k.DPFrom != c.want || k.Wait != wait(Wait{Decode: 20, Reply: 1}) {
-			t.Errorf("%s: %+v", c.name, k)
+			t.Errorf("%s: got case %+v, want DP 1 by %s, 20 ms of decode", c.name, k, c.want)
 		}
 		if guessed := strings.Contains(fmt.Sprint(got.Notes), "waits_guessed_"); guessed != (c.want == ByTime) {
-			t.Errorf("%s: notes %q", c.name, got.Notes)
+			t.Errorf("%s: got notes %q, want a note on a guess only by time", c.name, got.Notes)
 		}
 	}
-	// One of which the server says a rank that recorded nothing then is nobody's.
+	// A request on a rank that recorded nothing at the time has no case.
 	r.DPRank, r.ID = 1, ""
 	empty := server(1, 500, 600, at{510, 520, "step[DECODE bs=1]", ""})
 	if got, err := analyze(load(r), alone(nameless(first()), empty), Options{Host: "here"}); err != nil || len(got.ITL.Cases) != 0 {
-		t.Error(err, got)
+		t.Errorf("rank without records: got error %v, result %+v, want no ITL case", err, got)
 	}
 }
 
-// The tail is that of the whole run; where the window has none of it, it is said.
+// TestTail: the tail is that of the whole run. Below reports that the window has no request of the tail.
 func TestTail(t *testing.T) {
 	records := []bench.Record{request("b", 2, 31)}
 	for i := range 150 {
@@ -205,34 +204,34 @@ func TestTail(t *testing.T) {
 	}
 	r, err := analyze(load(records...), alone(one()), Options{})
 	if err != nil || r.TTFT.Below || len(r.TTFT.Cases) != 1 || r.TTFT.Cases[0].Request != "b" {
-		t.Errorf("%v %+v", err, r)
+		t.Errorf("got error %v, result %+v, want request b in the tail", err, r)
 	}
 	for i := range 150 {
 		records = append(records, request("", int64(1000+10*i), int64(2000+10*i)))
 	}
 	r, err = analyze(load(records...), alone(one()), Options{})
 	if err != nil || !r.TTFT.Below || len(r.TTFT.Cases) != 1 || r.TTFT.N != 301 || r.TTFT.P99 < 900*ms {
-		t.Errorf("%v %+v", err, r)
+		t.Errorf("got error %v, result %+v, want one case below the tail of 301 requests", err, r)
 	}
-	// Of repetitions, the one that was recorded; its ids may be those of others.
+	// Of several repetitions, the recorded one counts; ids may repeat.
 	apart := load(request("b", 2, 31))[0]
 	apart.Run = &bench.Run{StartWall: start - 3600e9}
 	r, err = analyze([]bench.Measured{apart, load(request("b", 2, 31))[0]}, alone(one()), Options{})
 	if err != nil || r.Run != 1 || len(r.TTFT.Cases) != 1 {
-		t.Errorf("%v %+v", err, r)
+		t.Errorf("got error %v, result %+v, want run 1 with one case", err, r)
 	}
 }
 
-// An id may have what stands between ids.
+// TestIDs: an id may contain the separator of ids.
 func TestIDs(t *testing.T) {
 	tr := server(-1, 0, 50, at{0, 10, "step[EXTEND bs=2 toks=7]", "100%25%2Csure,b"})
 	r, err := analyze(load(request("100%,sure", 0, 11)), alone(tr), Options{Host: "here"})
 	if err != nil || r.By != ByID || len(r.TTFT.Cases) != 1 {
-		t.Errorf("%v %+v", err, r)
+		t.Errorf("got error %v, result %+v, want one case by id", err, r)
 	}
 }
 
-// A server on another host, an hour ahead: requests say by how much.
+// TestClocks: requests bound the clock difference of a server on another host, an hour ahead.
 func TestClocks(t *testing.T) {
 	const hour = 3600 * int64(1e9)
 	tr := one()
@@ -246,21 +245,21 @@ func TestClocks(t *testing.T) {
 	}
 	// c waited at most 5 ms before its prefill, and got its token 1 ms after.
 	if r.Clock.Lo != hour-ms || r.Clock.Hi != hour+5*ms || r.Clock.Shift != hour+2*ms || len(r.Notes) != 1 || r.Notes[0].Key != "waits_clocks_moved" || r.Notes[0].Get("within") != int64(3*ms) {
-		t.Errorf("%+v, %q", r.Clock, r.Notes)
+		t.Errorf("got clock %+v, notes %q, want a shift of an hour and 2 ± 3 ms", r.Clock, r.Notes)
 	}
 	if k := r.TTFT.Cases; len(k) != 1 || k[0].Request != "c" || k[0].Wait != wait(Wait{Queue: 3, Prefill: 30, Reply: 3}) {
-		t.Errorf("%+v", k)
+		t.Errorf("got cases %+v, want one of c: queue 3, prefill 30, reply 3 ms", k)
 	}
-	// One host has one clock: then nothing is shifted, and nothing joins.
+	// One host has one clock, so nothing is shifted and nothing joins.
 	if _, err := analyze(load(records...), alone(tr), Options{Host: "here"}); !errors.Is(err, ErrApart) {
-		t.Error(err)
+		t.Errorf("the same host, an hour apart: got error %v, want %v", err, ErrApart)
 	}
 	if _, err := analyze(load(records...), alone(server(-1, 0, 100)), Options{}); !errors.Is(err, errNoSteps) {
-		t.Error(err)
+		t.Errorf("no steps: got error %v, want %v", err, errNoSteps)
 	}
 }
 
-// Whatever the steps are, the parts sum up to the whole.
+// TestSums: the parts of a wait sum to the whole, whatever the steps.
 func TestSums(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	explained := 0
@@ -270,7 +269,7 @@ func TestSums(t *testing.T) {
 			n := 1 + rnd.Int64N(40)
 			s := at{now, now + n, []string{"step[EXTEND bs=1 toks=7]", "step[DECODE bs=1]", "step[IDLE bs=0]"}[rnd.IntN(3)], []string{"r", "s", ""}[rnd.IntN(3)]}
 			steps = append(steps, s)
-			now += n + rnd.Int64N(30) - 5 // may begin before the one before has ended
+			now += n + rnd.Int64N(30) - 5 // may begin before the previous one ends
 		}
 		tr := server(-1, rnd.Int64N(100), 300+rnd.Int64N(200), steps...)
 		if rnd.IntN(2) == 0 {
@@ -292,11 +291,11 @@ func TestSums(t *testing.T) {
 			explained++
 			negative := slices.ContainsFunc(c.Wait.parts(), func(p *int64) bool { return *p < 0 })
 			if c.Wait.Total() != c.NS || negative || c.Wait.QueueIdle > c.Wait.Queue {
-				t.Errorf("%+v of %+v", c, steps)
+				t.Errorf("case %+v: want parts of at least 0 that sum to the whole, steps %+v", c, steps)
 			}
 		}
 	}
 	if explained < 200 {
-		t.Errorf("only %d explained", explained)
+		t.Errorf("got %d cases, want at least 200", explained)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// TestLateSteps: in a capture whose second rank does more since step 6, the first
-// waits for it in all steps from there on, by about what the finding says.
+// TestLateSteps: in a capture whose second rank does more work from step 6 on, LateSteps returns each step from there on,
+// with about the cost of the finding.
 func TestLateSteps(t *testing.T) {
 	sets, err := set.Find([]string{filepath.Join("..", "..", "..", "testdata", "traces", "graph_work")})
 	if err != nil {
@@ -29,12 +29,12 @@ func TestLateSteps(t *testing.T) {
 	f := &r.Findings[0]
 	steps := LateSteps(r, traces)
 	if f.Kind != result.Straggler || f.FirstStep == 0 || len(steps) != f.LastStep-f.FirstStep+1 {
-		t.Fatalf("%d late steps by %+v", len(steps), f)
+		t.Fatalf("got %d late steps of finding %+v, want each of its steps", len(steps), f)
 	}
 	for i, l := range steps {
 		start := r.Source.StartNS + r.Steps[f.FirstStep+i].Ranks[1].Start
 		if l.From != start || l.To <= start || l.ID != f.ID || !reflect.DeepEqual(l.Title, f.Title) || l.Cost < f.CostNSPerStep/2 || l.Cost > 2*f.CostNSPerStep {
-			t.Errorf("step %d: %+v, while the finding has %d ns a step", f.FirstStep+i, l, f.CostNSPerStep)
+			t.Errorf("step %d: got %+v, want the step's start and about %d ns as in the finding", f.FirstStep+i, l, f.CostNSPerStep)
 		}
 	}
 }

@@ -10,24 +10,23 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// apartTTFT is the one slow TTFT of request a, sent at 1 ms and answered at 42 ms.
+// apartTTFT returns the one case of slow TTFT: request a, sent at 1 ms and answered at 42 ms.
 func apartTTFT(t *testing.T, servers ...recording) (Case, *Result) {
 	t.Helper()
 	r, err := analyze(load(request("a", 1, 42)), servers, Options{Host: "here"})
 	if err != nil || len(r.TTFT.Cases) != 1 {
-		t.Fatalf("%v %+v", err, r)
+		t.Fatalf("got error %v, result %+v, want one TTFT", err, r)
 	}
 	if c := r.TTFT.Cases[0]; c.Wait.Total() != c.NS {
-		t.Errorf("%+v", c)
+		t.Errorf("got case %+v, want parts that sum to the TTFT", c)
 	}
 	return r.TTFT.Cases[0], r
 }
 
-// What both sides of TestApart know of request a.
+// apartWait is the wait of request a with the servers of TestApart.
 var apartWait = Wait{Way: 3, Place: 5, Queue: 5, QueuePrefill: 3, QueueIdle: 2, Prefill: 20, Stall: 2, Transfer: 4, Reply: 2}
 
-// TestSentAfterToken: a prefill server may see that all is gone when the client has the
-// token already.
+// TestSentAfterToken: the last copy of a prefill server may end after the client received the token.
 func TestSentAfterToken(t *testing.T) {
 	p := prefillServer()
 	for i := range p.Traces[0].Spans {
@@ -36,12 +35,11 @@ func TestSentAfterToken(t *testing.T) {
 		}
 	}
 	if c, _ := apartTTFT(t, p, decodeServer()); c.Wait != wait(apartWait) {
-		t.Errorf("%+v", c)
+		t.Errorf("got case %+v, want %+v", c, wait(apartWait))
 	}
 }
 
-// TestRoomNotSaid: requests are told apart by their ids then. Nobody knows whose a
-// place is that has neither.
+// TestRoomNotSaid: without rooms, ids distinguish requests. A place with neither belongs to no request.
 func TestRoomNotSaid(t *testing.T) {
 	p := prefillServer(moved{3, 3, "kv_wait", "x", 7}, moved{5, 50, "kv_send layer=0", "x", 7})
 	for i := range p.Traces[0].Moves {
@@ -50,12 +48,12 @@ func TestRoomNotSaid(t *testing.T) {
 	want := apartWait
 	want.Queue, want.QueuePrefill, want.Place = 10, 8, 0
 	if c, _ := apartTTFT(t, p, decodeServer()); c.Wait != wait(want) {
-		t.Errorf("%+v", c)
+		t.Errorf("got case %+v, want %+v", c, wait(want))
 	}
 }
 
-// TestSamePrefillServer: the first decode server failed a request after its prefill,
-// and the router gave it to the same prefill server with another decode server.
+// TestSamePrefillServer: the first decode server failed a request after its prefill, and the router retried it on the
+// same prefill server with another decode server.
 func TestSamePrefillServer(t *testing.T) {
 	p := recording{"prefill-0", api.Prefill, []*trace.Trace{moving(server(-1, 0, 200,
 		at{4, 8, "step[EXTEND bs=1 toks=7]", "a"},
@@ -68,24 +66,23 @@ func TestSamePrefillServer(t *testing.T) {
 	c, _ := apartTTFT(t, p, decodeServer())
 	want := Wait{Way: 10, Place: 9, Queue: 6, QueuePrefill: 4, QueueIdle: 2, Prefill: 10, Transfer: 4, Reply: 2}
 	if c.Wait != wait(want) || !slices.Equal(c.Steps, []int{2}) || c.First != "step[EXTEND bs=2 toks=9]" {
-		t.Errorf("%+v", c)
+		t.Errorf("got case %+v, want %+v in step 2", c, wait(want))
 	}
 }
 
-// TestIdleDecode: a decode server that got keys and values, and had no step to make of
-// them, was recorded all the same.
+// TestIdleDecode: a decode server that received KV cache but ran no step counts as recorded.
 func TestIdleDecode(t *testing.T) {
 	got := recording{"decode-0", api.Decode, []*trace.Trace{moving(server(-1, 0, 200), moved{31, 40, "kv_recv layer=0", "a", 7})}}
 	if c, r := apartTTFT(t, prefillServer(), got); c.Wait != wait(apartWait) || c.Decode != "decode-0" || len(r.Notes) > 0 {
-		t.Errorf("%+v, notes %q", c, r.Notes)
+		t.Errorf("got case %+v, notes %q, want %+v on decode-0 and no notes", c, r.Notes, wait(apartWait))
 	}
 	nothing := recording{"decode-0", api.Decode, []*trace.Trace{server(-1, 0, 200)}}
 	if _, r := apartTTFT(t, prefillServer(), nothing); strings.Contains(fmt.Sprint(r.Notes), "waits_no_decode") {
-		t.Errorf("notes %q", r.Notes)
+		t.Errorf("idle decode server: got notes %q, want none of a missing decode side", r.Notes)
 	}
 }
 
-// TestAgain: the servers' clocks are compared afresh each time.
+// TestAgain: each analysis compares the servers' clocks anew.
 func TestAgain(t *testing.T) {
 	p, d := prefillServer(), decodeServer()
 	d.Traces[0].Source.Host = "d"
@@ -97,11 +94,11 @@ func TestAgain(t *testing.T) {
 	for range 2 {
 		r, err := Analyze(load(request("a", 1, 42, 68, 78)), servers, Options{Host: "here"})
 		if err != nil || len(r.Clocks) != 2 {
-			t.Fatal(err, r)
+			t.Fatalf("got error %v, result %+v, want two clocks", err, r)
 		}
 		shifts = append(shifts, r.Clocks[1].Shift)
 	}
 	if shifts[0] == 0 || shifts[0] != shifts[1] {
-		t.Errorf("shifts %v", shifts)
+		t.Errorf("got clock shifts %v, want the same nonzero shift twice", shifts)
 	}
 }

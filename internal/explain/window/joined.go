@@ -95,7 +95,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	for _, p := range parts {
 		// File names without a window id get an id per host.
 		if p.ID != newest.ID && !slices.ContainsFunc(p.Files, func(f *summary.File) bool { return !f.Of.Named || f.Of.Name.Wrote > 0 }) {
-			say.Lack("%s: it has no file of window %s, its newest is %s (choose with --profile-id)", p.From, newest.ID, p.ID)
+			say.Lack("%s: no file of window %s, the newest window is %s (choose with --profile-id)", p.From, newest.ID, p.ID)
 			continue
 		}
 		window.ID = min(window.ID, p.ID)
@@ -149,7 +149,7 @@ func (in *Input) Join(say *progress.Console, window set.Set, files []*summary.Fi
 	}
 	var err error
 	if c.Reference, err = reference(filepath.Dir(c.Ranks[0].Source.Path)); err != nil {
-		say.Warn("%v: what recording cost is not known", err)
+		say.Warn("%v: the overhead of recording is unknown", err)
 	}
 	return c, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/summary"
 )
 
-// said is all that analyze says of a capture.
+// said returns the messages and all reports of a capture.
 func said(t *testing.T, c *Capture, says string) string {
 	t.Helper()
 	r, err := c.Prepare(nil).Analyze(c.Options())
@@ -35,7 +35,7 @@ func said(t *testing.T, c *Capture, says string) string {
 	return says + out.String()
 }
 
-// captures are the sets and reports of the repository, and those of STEPSCOPE_DATA.
+// captures returns the paths of the sets and reports in the repository and in STEPSCOPE_DATA.
 func captures(t *testing.T) (paths []string) {
 	t.Helper()
 	for _, root := range []string{filepath.Join("..", "..", "..", "testdata"), os.Getenv("STEPSCOPE_DATA")} {
@@ -50,12 +50,12 @@ func captures(t *testing.T) (paths []string) {
 		}
 	}
 	if len(paths) < 5 {
-		t.Fatalf("captures: %q", paths)
+		t.Fatalf("got captures %q, want at least 5", paths)
 	}
 	return paths
 }
 
-// TestSummaries: what is said of summaries is what is said of the files, byte for byte.
+// TestSummaries: messages and reports of summaries equal those of the files, byte for byte.
 func TestSummaries(t *testing.T) {
 	for _, path := range captures(t) {
 		t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
@@ -80,25 +80,25 @@ func TestSummaries(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := said(t, joined, saysToo.String()); got != want {
-				t.Errorf("of summaries: %s", difference(got, want))
+				t.Errorf("from summaries: %s", difference(got, want))
 			}
-			t.Logf("%d bytes, of %d", size, c.Set.Bytes())
+			t.Logf("%d bytes of summaries for %d bytes of traces", size, c.Set.Bytes())
 		})
 	}
 }
 
-// difference shows the first line that differs.
+// difference returns the first line that differs.
 func difference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range a {
 		if i >= len(b) || a[i] != b[i] {
-			return a[i] + "\nof files: " + b[min(i, len(b)-1)]
+			return a[i] + "\nfrom files: " + b[min(i, len(b)-1)]
 		}
 	}
-	return "it is shorter"
+	return "the text is shorter"
 }
 
-// TestSummaryFiles: analyze takes files of summaries for the files that they are of.
+// TestSummaryFiles: Open accepts files of summaries in place of traces.
 func TestSummaryFiles(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "testdata", "traces", "graph_work")
 	in := Input{Paths: []string{dir}}
@@ -108,7 +108,7 @@ func TestSummaryFiles(t *testing.T) {
 	}
 	want := said(t, c, "")
 	var paths []string
-	for i, f := range c.Set.Files { // a host each
+	for i, f := range c.Set.Files { // one host per file
 		var stream bytes.Buffer
 		if err := (&Input{Paths: []string{f.Path}}).Summarize(t.Context(), &progress.Console{W: &bytes.Buffer{}}, &stream, nil); err != nil {
 			t.Fatal(err)
@@ -118,19 +118,19 @@ func TestSummaryFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths = append(paths, paths[0]) // two hosts with one directory
+	paths = append(paths, paths[0]) // two hosts share a directory
 	var says bytes.Buffer
 	joined, err := (&Input{Paths: paths}).Open(t.Context(), &progress.Console{W: &says}, "reading")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := said(t, joined, says.String()); got != want {
-		t.Error(difference(got, want))
+		t.Errorf("from files of summaries: %s", difference(got, want))
 	}
-	// One is lost, and one is cut off.
+	// One file is missing, and one is truncated.
 	joined, err = (&Input{Paths: paths[:1]}).Open(t.Context(), &progress.Console{W: &says}, "reading")
 	if err != nil || len(joined.Missing) != 1 || !strings.Contains(says.String(), "missing") {
-		t.Errorf("%v, missing %q: %s", err, joined.Missing, says.String())
+		t.Errorf("one file missing: got error %v, missing %q, messages %q, want one missing rank reported", err, joined.Missing, says.String())
 	}
 	whole, err := os.ReadFile(paths[1])
 	if err != nil {
@@ -142,10 +142,10 @@ func TestSummaryFiles(t *testing.T) {
 	says.Reset()
 	say := &progress.Console{W: &says}
 	if joined, err = (&Input{Paths: paths[:2]}).Open(t.Context(), say, "reading"); err != nil || len(joined.Ranks) != 2 || !strings.Contains(says.String(), "the summaries break off") || !say.Lacks() {
-		t.Errorf("%v: %s", err, says.String())
+		t.Errorf("truncated file: got error %v, messages %q, want 2 ranks and a message", err, says.String())
 	}
 	other := bytes.Replace(whole, []byte("ranks 2 "), []byte("ranks 2 x"), 1)
 	if _, err := ReadPart("x", bytes.NewReader(other)); err != summary.ErrVersion {
-		t.Error(err)
+		t.Errorf("summaries of another version: got error %v, want %v", err, summary.ErrVersion)
 	}
 }

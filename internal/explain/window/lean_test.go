@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// TestLean: a window of which no traces are kept is explained as any other.
+// TestLean: a window read without keeping its traces gives the same report.
 func TestLean(t *testing.T) {
 	for _, dir := range []string{"compute_skew", "graphs"} {
 		said := func(lean bool) (text []byte) {
@@ -20,7 +20,7 @@ func TestLean(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lean != (c.Traces == nil) || lean != (c.Ranks != nil) {
-				t.Errorf("%s: lean %v: %d traces, %d ranks", dir, lean, len(c.Traces), len(c.Ranks))
+				t.Errorf("%s, lean %v: got %d traces, %d ranks, want ranks only if lean, else traces only", dir, lean, len(c.Traces), len(c.Ranks))
 			}
 			r, err := c.Prepare(nil).Analyze(c.Options())
 			if err != nil {
@@ -33,7 +33,7 @@ func TestLean(t *testing.T) {
 			return b.Bytes()
 		}
 		if !bytes.Equal(said(true), said(false)) {
-			t.Errorf("%s: another report", dir)
+			t.Errorf("%s: the lean report differs", dir)
 		}
 	}
 }

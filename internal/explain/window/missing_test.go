@@ -17,12 +17,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/report"
 )
 
-// TestMissingCounted has one file of a larger world: as many ranks are missing as
-// there are others, however they are listed.
+// TestMissingCounted has one file of a larger world: the report counts all other ranks as missing, whether or not the
+// file name gives the rank.
 func TestMissingCounted(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "traces", "graph_work", "*-TP-0.trace.json.gz"))
 	if len(paths) != 1 {
-		t.Fatal("no capture")
+		t.Fatalf("got files %q of rank 0, want one", paths)
 	}
 	text := packedtest.Read(t, paths[0])
 	for _, world := range []int{2, 8, 127} {
@@ -49,12 +49,12 @@ func TestMissingCounted(t *testing.T) {
 				for _, f := range r.Findings {
 					if f.ID == "data-missing" {
 						if title := report.Words(f.Title); !strings.HasPrefix(title, want) {
-							t.Errorf("%q, want %s", title, want)
+							t.Errorf("got title %q, want it to begin with %q", title, want)
 						}
 						return
 					}
 				}
-				t.Error("nothing is said of missing ranks")
+				t.Error("the report lacks the finding data-missing")
 			})
 		}
 	}

@@ -35,7 +35,7 @@ func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writ
 	}
 	ref, err := reference(filepath.Dir(window.Files[0].Path))
 	if err != nil {
-		say.Warn("%v: what recording cost is not known", err)
+		say.Warn("%v: the overhead of recording is unknown", err)
 	}
 	if ref != nil {
 		about.Reference = []trace.Reference{*ref}

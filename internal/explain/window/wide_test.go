@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/kineto"
 )
 
-// writeWide writes files of n ranks: copies of real ones that are not alike, of which the
-// host of one is late from step 4 on.
+// writeWide writes files of n ranks, copies of real ones with different times; the host of rank late is late from step 4
+// on.
 func writeWide(t testing.TB, n, late int) (dir string) {
 	t.Helper()
 	in := Input{Paths: []string{filepath.Join("..", "..", "..", "testdata", "traces", "graphs")}}
@@ -35,8 +35,7 @@ func writeWide(t testing.TB, n, late int) (dir string) {
 	return dir
 }
 
-// TestWide: 64 ranks that were summarised by eight hosts are explained as 64 files are,
-// and the one that is late is found.
+// TestWide: 64 ranks summarised by eight hosts give the same reports as 64 files, with the late rank found.
 func TestWide(t *testing.T) {
 	const n, late, hosts = 64, 37, 8
 	dir := writeWide(t, n, late)
@@ -54,7 +53,7 @@ func TestWide(t *testing.T) {
 		return f.Kind == result.Straggler && slices.Equal(f.Ranks, []int{late}) && f.Cause == result.CauseHost && f.FirstStep == 4
 	})
 	if len(r.Ranks) != n || !found {
-		t.Errorf("%d ranks; rank %d is not found late from step 4 on: %v", len(r.Ranks), late, r.Findings)
+		t.Errorf("got %d ranks, findings without rank %d late by its host from step 4 on: %v", len(r.Ranks), late, r.Findings)
 	}
 	want := said(t, c, says.String())
 	var parts []*Part
@@ -79,6 +78,6 @@ func TestWide(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := said(t, joined, saysToo.String()); got != want {
-		t.Error(difference(got, want))
+		t.Errorf("from summaries of 8 hosts: %s", difference(got, want))
 	}
 }

@@ -38,7 +38,7 @@ type Input struct {
 func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string, err error) {
 	window, missing, err = set.Choose(say, in.Paths, in.ID)
 	if err == nil && in.Read.Nsys != (nsysdb.Options{}) && !window.Reports() {
-		say.Warn("%s: --from and --to are for reports of Nsight Systems: all of it is read; to take a part, use: stepscope trace cut --from --to", window.ID)
+		say.Warn("%s: --from and --to are for reports of Nsight Systems: reading the whole window; to analyse a part of it, use stepscope trace cut --from --to", window.ID)
 	}
 	return window, missing, err
 }
@@ -95,7 +95,7 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 		return nil, err
 	}
 	if c.Reference, err = reference(filepath.Dir(all[0].path)); err != nil {
-		say.Warn("%v: what recording cost is not known", err)
+		say.Warn("%v: the overhead of recording is unknown", err)
 	}
 	return c, nil
 }

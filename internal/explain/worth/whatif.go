@@ -55,7 +55,7 @@ func ParseSetting(text string) (s Setting, err error) {
 		return wrong(fmt.Sprintf("no part %q", s.Part))
 	}
 	if named != (s.Part == "class" || s.Part == "kernel") || named && of == "" {
-		return wrong("class and kernel have a name, other parts none")
+		return wrong("class and kernel take a name, other parts do not")
 	}
 	if _, ok := kernel.ParseClass(of); s.Part == "class" && !ok {
 		return wrong(fmt.Sprintf("no class %q", of))
@@ -64,7 +64,7 @@ func ParseSetting(text string) (s Setting, err error) {
 		return wrong("as the others can be the host, device, work or collective of a rank")
 	}
 	if s.Part == "work" && !s.Peers {
-		return wrong("the work of a rank is what others have less of, so it can be as theirs: " + what + "=peers")
+		return wrong("work takes no factor, only the value of the other ranks: " + what + "=peers")
 	}
 	return s, nil
 }

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// fake puts a program of a name first in PATH, which writes what it was called with and
-// then runs a script.
+// fake puts a program first in PATH that records its arguments and then runs a script.
 func fake(t *testing.T, dir, name, script string) {
 	t.Helper()
 	text := "#!/bin/sh\n" + `printf '%s\n' "$@" >"` + filepath.Join(dir, name+".args") + "\"\n" + script
@@ -44,8 +43,8 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
-// What scontrol of Slurm 22.05 says of an array whose last task waits, and of a job with
-// a strange name that a node's failure ended.
+// Output of Slurm 22.05's scontrol for an array whose last task is pending, and for a job with a strange name that a
+// node failure ended.
 const jobs = `JobId=1 ArrayJobId=1 ArrayTaskId=2-9%2 ArrayTaskThrottle=2 JobName=wrap UserId=root(0) JobState=PENDING Reason=JobArrayTaskLimit Requeue=1 ExitCode=0:0 ReqNodeList=(null) ExcNodeList=(null) NodeList= NumNodes=1
 JobId=3 ArrayJobId=1 ArrayTaskId=1 ArrayTaskThrottle=2 JobName=wrap UserId=root(0) JobState=RUNNING Reason=None ExitCode=0:0 ReqNodeList=(null) NodeList=node1 BatchHost=node1 Comment=JobState=FAILED
 JobId=4 JobName=a JobState=RUNNING Reason=x UserId=root(0) JobState=NODE_FAIL Reason=NodeDown ExitCode=0:15 NodeList=node[1-2]
@@ -70,7 +69,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestForgotten: what the controller forgot, its accounting may know.
+// TestForgotten checks that accounting is asked about jobs that the controller has forgotten.
 func TestForgotten(t *testing.T) {
 	dir := t.TempDir()
 	fake(t, dir, "scontrol", `echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1`)

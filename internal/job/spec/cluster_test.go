@@ -32,14 +32,14 @@ func cluster(t testing.TB) *Cluster {
 	return c
 }
 
-// What the job leaves open the cluster says, and aliases become paths.
+// TestResolve checks that the cluster provides missing values of a job, and that aliases become paths.
 func TestResolve(t *testing.T) {
 	j, _, err := Parse("job.yaml", []byte(changed(t, "  gpus_per_node: 4\n", "", "benchmark:", "slurm: {account: mine}\nbenchmark:")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := cluster(t)
-	for range 2 { // the second time there is nothing left to do
+	for range 2 { // the second time nothing is left to do
 		if err := c.Resolve(j); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// An alias that nobody knows names the file where it should be.
+// TestUnknownAlias checks that the error for an unknown alias names the file that should define it.
 func TestUnknownAlias(t *testing.T) {
 	text := changed(t, `"dsfp8"`, "dsfp4")
 	for _, c := range []struct {
@@ -81,8 +81,7 @@ func TestUnknownAlias(t *testing.T) {
 	}
 }
 
-// How many GPUs a node has may be the cluster's to say; then it sees whether
-// workers fit.
+// TestResolveFits checks that workers are fitted to the GPUs per node of the cluster if the job has none.
 func TestResolveFits(t *testing.T) {
 	text := changed(t, "  gpus_per_node: 4\n", "", "      model-path: \"/model/\"\n", "      tp-size: 8\n")
 	j, _, err := Parse("job.yaml", []byte(text))
@@ -114,14 +113,14 @@ func TestClusterProblems(t *testing.T) {
 	}
 }
 
-// A cluster file may be empty: all of it is optional.
+// TestEmptyCluster checks that all keys of a cluster file are optional.
 func TestEmptyCluster(t *testing.T) {
 	if c, _, err := ParseCluster("c.yaml", []byte("# nothing yet\n")); err != nil || !c.UseGPUsPerNode {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
-// The file is looked for where srtctl looks.
+// TestFindCluster checks that the file is searched in srtctl's places.
 func TestFindCluster(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "a", "b", "c")
@@ -142,7 +141,7 @@ func TestFindCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(dir, clusterFile)) // three above: too far
+	write(filepath.Join(dir, clusterFile)) // three levels above: too far
 	expect("", "")
 	write(filepath.Join(dir, "a", clusterFile))
 	expect("", filepath.Join("..", "..", clusterFile))
@@ -151,6 +150,6 @@ func TestFindCluster(t *testing.T) {
 	expect("", "other.yaml")
 	expect(filepath.Join("..", "..", clusterFile), filepath.Join("..", "..", clusterFile))
 	if _, err := FindCluster("nowhere.yaml"); err == nil {
-		t.Error("a file that is not there was found")
+		t.Error("a missing file was found")
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// docs/formats/job.md has every key, each choice of a value, and an example that is
-// a job.
+// TestDocs checks that docs/formats/job.md has every key, each choice of a value, and a valid example.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/formats/job.md")
 	if err != nil {
@@ -43,7 +42,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// docs/guides/jobs.md begins with a job that can be copied.
+// TestGuide checks that docs/guides/jobs.md begins with a valid job.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/guides/jobs.md")
 	if err != nil {

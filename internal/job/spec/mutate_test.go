@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// mutated changes a text as a hand may: a line lost, doubled, moved in or out, a
-// character lost, doubled or another, two lines swapped, a value of another kind.
+// mutated makes a mistake of a human editor: a line lost, doubled, indented or outdented, a character lost, doubled or
+// replaced, two lines swapped, a value of another kind.
 func mutated(r *rand.Rand, text string) string {
 	lines := strings.Split(text, "\n")
 	for range 1 + r.IntN(3) {
@@ -41,8 +41,8 @@ func mutated(r *rand.Rand, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A hundred and more files with mistakes: each is read or has a problem with a
-// line of the file, and nothing panics.
+// TestMutated checks many files with mistakes: each is either accepted or has a problem with a line of the file, and
+// nothing panics.
 func TestMutated(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	texts := append(right(t), file(t, "torch.yaml"), laid(t, "fragment-nsys.yaml"))
@@ -54,14 +54,14 @@ func TestMutated(t *testing.T) {
 		}
 	}
 	if refused < 300 {
-		t.Errorf("only %d of 1000 were refused", refused)
+		t.Errorf("only %d of 1000 were rejected", refused)
 	}
 }
 
-// check reads a text in all ways; it tells whether it was refused.
+// check parses a text in all ways and reports whether it was rejected.
 func check(t testing.TB, text string) bool {
 	t.Helper()
-	lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 2 // a \r ends one, too
+	lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 2 // \r also ends a line
 	placed := func(notes []Note) {
 		for _, n := range notes {
 			if n.Line < 1 || n.Line > lines || n.Column < 1 || n.Text == "" || n.File != "j.yaml" {
@@ -101,8 +101,8 @@ func check(t testing.TB, text string) bool {
 	return j == nil
 }
 
-// FuzzParse: no input makes the program crash, a job that is taken has what runs
-// need, and every problem has a place.
+// FuzzParse checks that no input causes a panic, that an accepted job has everything that runs need, and that every
+// problem has a position.
 func FuzzParse(f *testing.F) {
 	for _, text := range append(right(f), file(f, "torch.yaml"), file(f, "fragment-nsys.yaml"), clusterText) {
 		f.Add(text)

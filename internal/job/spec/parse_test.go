@@ -19,7 +19,7 @@ func file(t testing.TB, name string) string {
 	return string(text)
 }
 
-// laid is the document's example with a fragment in place of its own profiling.
+// laid returns the document's example with a fragment in place of its profiling section.
 func laid(t testing.TB, fragment string) string {
 	t.Helper()
 	before, rest, _ := strings.Cut(file(t, "torch.yaml"), "profiling:\n")
@@ -42,12 +42,12 @@ func problems(t testing.TB, err error) []Note {
 	t.Helper()
 	var p Problems
 	if err != nil && !errors.As(err, &p) {
-		t.Fatalf("%v is no list of problems", err)
+		t.Fatalf("%v is not a list of problems", err)
 	}
 	return p
 }
 
-// The profiling document's complete example, and its two fragments laid over it.
+// TestDocument parses the profiling document's complete example, and its two fragments in that example.
 func TestDocument(t *testing.T) {
 	flags := []Flag{{"model-path", "/model/"}}
 	want := Job{
@@ -88,7 +88,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// A fragment is no job: every key that is missing is named.
+// TestFragmentAlone checks that a fragment is not a job: every missing key is named.
 func TestFragmentAlone(t *testing.T) {
 	for _, name := range []string{"fragment-torch.yaml", "fragment-nsys.yaml"} {
 		_, _, err := Parse(name, []byte(file(t, name)))
@@ -103,7 +103,7 @@ func TestFragmentAlone(t *testing.T) {
 	}
 }
 
-// changed is the document's example with lines replaced: old, new, old, new…
+// changed returns the document's example with lines replaced: old, new, old, new…
 func changed(t testing.TB, pairs ...string) string {
 	t.Helper()
 	text := file(t, "torch.yaml")
@@ -124,7 +124,7 @@ const (
 	decodeFlags  = "    decode:\n      model-path: \"/model/\"\n      # ... other flags\n"
 )
 
-// Each rule, with its exact text and place. The example is changed by the pairs.
+// rules has each rule with its exact text and position. The pairs are replaced in the example.
 var rules = map[string]struct {
 	pairs []string
 	want  []string
@@ -146,7 +146,7 @@ var rules = map[string]struct {
 		[]string{"decode_workers: 1", "decode_workers: 0"},
 		[]string{"13:19: Profiling mode requires single worker only. Got decode_workers=0"},
 	},
-	"workers not said": {
+	"missing number of workers": {
 		[]string{"  prefill_workers: 1\n", ""},
 		[]string{"8:1: Profiling mode requires single worker only. Got no prefill_workers: resources.prefill_workers is missing"},
 	},
@@ -163,8 +163,8 @@ var rules = map[string]struct {
 		[]string{"24:3: Error: isl and osl must be set for profiling. profiling.decode.isl is missing",
 			"24:3: Error: isl and osl must be set for profiling. profiling.decode.osl is missing", "24:3: profiling.decode.concurrency is missing"},
 	},
-	"a phase of nothing": {[]string{decodePhase, "  decode:\n"}, []string{"24:3: profiling.decode has no value"}},
-	"no phase":           {[]string{prefillPhase + decodePhase, ""}, []string{"17:9: profiling.type is torch, but no phase would run: give profiling.prefill or profiling.decode"}},
+	"a phase without a value": {[]string{decodePhase, "  decode:\n"}, []string{"24:3: profiling.decode has no value"}},
+	"no phase":                {[]string{prefillPhase + decodePhase, ""}, []string{"17:9: profiling.type is torch, but no phase would run: give profiling.prefill or profiling.decode"}},
 	"no phase for aggregated workers": {
 		[]string{apart, "  agg_nodes: 1\n  agg_workers: 1\n", prefillFlags + decodeFlags, "    aggregated: {model-path: /model/}\n", decodePhase, ""},
 		[]string{"15:9: profiling.type is torch, but no phase would run: give profiling.decode"},
@@ -174,11 +174,11 @@ var rules = map[string]struct {
 	"no profiling type":  {[]string{"  type: \"torch\"\n", ""}, []string{"16:1: profiling.type is missing"}},
 	"profiling null":     {[]string{"profiling:\n  type: \"torch\"\n" + prefillPhase + decodePhase, "profiling:\n"}, []string{"16:1: profiling has no value"}},
 	"an unknown profile": {[]string{`type: "torch"`, "type: troch"}, []string{`17:9: profiling.type: "troch" is not one of none, torch and nsys`}},
-	"mount of three": {
+	"a mount of three parts": {
 		[]string{"benchmark:", "extra_mount: [\"/a:/b\", \"a:b:ro\", 3]\nbenchmark:"},
 		[]string{`31:24: extra_mount entries must be in 'host:container' format, got "a:b:ro"`, `31:34: extra_mount entries must be strings, got "3"`},
 	},
-	"mount no list": {[]string{"benchmark:", "extra_mount: /a:/b\nbenchmark:"}, []string{`31:14: extra_mount must be a list of 'host:container' strings, got "/a:/b"`}},
+	"a mount that is not a list": {[]string{"benchmark:", "extra_mount: /a:/b\nbenchmark:"}, []string{`31:14: extra_mount must be a list of 'host:container' strings, got "/a:/b"`}},
 	"underscores": {
 		[]string{"      model-path: \"/model/\"\n", "      served_model_name: x\n"},
 		[]string{"37:7: Invalid key 'served_model_name' in sglang_config.prefill: Keys must use dashes (kebab-case), not underscores. Use 'served-model-name' instead."},
@@ -207,7 +207,7 @@ var rules = map[string]struct {
 		[]string{"      model-path: \"/model/\"\n", "      tensor-parallel-size: 8\n"},
 		[]string{"10:18: Prefill resource mismatch: Workers: 1, TP size: 8, GPUs per worker: 8, Total GPUs needed: 8, Total GPUs available: 4 (1 node × 4 GPUs/node); need 4 GPUs more"},
 	},
-	"too little for each": {
+	"too little for each worker": {
 		[]string{"decode_nodes: 1", "decode_nodes: 3", "decode_workers: 1", "decode_workers: 2", decodeFlags, "    decode: {tp: 6}\n", "type: \"torch\"", "type: none"},
 		[]string{"11:17: Decode resource mismatch: Workers: 2, Nodes per worker: 1, GPUs per worker (from TP): 6, GPUs available per worker: 4 (1 node × 4 GPUs/node); each worker needs 2 GPUs more"},
 	},
@@ -215,32 +215,32 @@ var rules = map[string]struct {
 		[]string{"  gpus_per_node: 4\n", "  agg_nodes: 1\n"},
 		[]string{"14:14: Cannot specify both disaggregated and aggregated mode: found prefill_nodes and agg_nodes"},
 	},
-	"no mode":       {[]string{apart, ""}, []string{"8:1: resources: give prefill_nodes, decode_nodes, prefill_workers and decode_workers, or agg_nodes and agg_workers"}},
-	"half a mode":   {[]string{"  decode_nodes: 1\n", ""}, []string{"8:1: resources.decode_nodes is missing"}},
-	"no nodes":      {[]string{"decode_nodes: 1", "decode_nodes: 0"}, []string{"11:17: resources.decode_nodes: want at least 1, got 0"}},
-	"a fraction":    {[]string{"isl: 1024", "isl: 10.5"}, []string{`19:10: profiling.prefill.isl: want a whole number, got "10.5"`}},
-	"a word":        {[]string{"osl: 128", "osl: many"}, []string{`20:10: profiling.prefill.osl: want a whole number, got "many"`}},
-	"negative":      {[]string{"start_step: 0", "start_step: -1"}, []string{"22:17: profiling.prefill.start_step: want at least 0, got -1"}},
-	"too large":     {[]string{"stop_step: 50", "stop_step: 99999999999"}, []string{"23:16: profiling.prefill.stop_step: want at most 2147483647, got 99999999999"}},
-	"precision":     {[]string{`precision: "fp8"`, "precision: fp9"}, []string{`6:14: model.precision: "fp9" is not one of fp4, fp8, fp16 and bf16`}},
-	"gpu type":      {[]string{`"gb200"`, "a100"}, []string{`9:13: resources.gpu_type: "a100" is not one of gb200, gb300, h100 and cpu`}},
-	"no GPU":        {[]string{`"gb200"`, "cpu"}, []string{"9:13: resources.gpu_type: cpu is only for backend.type stepscope"}},
-	"backend":       {[]string{"backend:\n", "backend:\n  type: vllm\n"}, []string{`35:9: backend.type: "vllm" is not one of sglang and stepscope`}},
-	"no container":  {[]string{"  container: \"0.5.5\"\n", ""}, []string{"3:1: model.container is missing"}},
-	"no name":       {[]string{"name: \"profiling-torch\"\n", ""}, []string{"1:1: name is missing"}},
-	"name null":     {[]string{`name: "profiling-torch"`, "name: ~"}, []string{"1:1: name has no value"}},
-	"name of lines": {[]string{`name: "profiling-torch"`, `name: "a\nb"`}, []string{"1:7: name has a line break or another control character"}},
-	"a list":        {[]string{`path: "dsfp8"`, "path: [a]"}, []string{"4:9: model.path: want a string, got a list"}},
-	"no map":        {[]string{"model:\n  path: \"dsfp8\"\n  container: \"0.5.5\"\n  precision: \"fp8\"\n", "model: dsfp8\n"}, []string{`3:8: model: want path, container and precision, got "dsfp8"`}},
-	"unknown key":   {[]string{"concurrency: 24", "concurency: 24"}, []string{"18:3: profiling.prefill.concurrency is missing", `21:5: unknown key "concurency" in profiling.prefill; did you mean concurrency?`}},
-	"unknown place": {[]string{"benchmark:", "time_limit: 1:00:00\nbenchmark:"}, []string{`31:1: unknown key "time_limit"; did you mean slurm.time_limit?`}},
-	"unknown":       {[]string{"benchmark:\n", "benchmark:\n  frontend: x\n"}, []string{`32:3: unknown key "frontend" in benchmark; the keys are type, isl, osl, concurrencies and req_rate`}},
+	"no mode":             {[]string{apart, ""}, []string{"8:1: resources: give prefill_nodes, decode_nodes, prefill_workers and decode_workers, or agg_nodes and agg_workers"}},
+	"half a mode":         {[]string{"  decode_nodes: 1\n", ""}, []string{"8:1: resources.decode_nodes is missing"}},
+	"no nodes":            {[]string{"decode_nodes: 1", "decode_nodes: 0"}, []string{"11:17: resources.decode_nodes: want at least 1, got 0"}},
+	"a fraction":          {[]string{"isl: 1024", "isl: 10.5"}, []string{`19:10: profiling.prefill.isl: want a whole number, got "10.5"`}},
+	"a word":              {[]string{"osl: 128", "osl: many"}, []string{`20:10: profiling.prefill.osl: want a whole number, got "many"`}},
+	"negative":            {[]string{"start_step: 0", "start_step: -1"}, []string{"22:17: profiling.prefill.start_step: want at least 0, got -1"}},
+	"too large":           {[]string{"stop_step: 50", "stop_step: 99999999999"}, []string{"23:16: profiling.prefill.stop_step: want at most 2147483647, got 99999999999"}},
+	"precision":           {[]string{`precision: "fp8"`, "precision: fp9"}, []string{`6:14: model.precision: "fp9" is not one of fp4, fp8, fp16 and bf16`}},
+	"gpu type":            {[]string{`"gb200"`, "a100"}, []string{`9:13: resources.gpu_type: "a100" is not one of gb200, gb300, h100 and cpu`}},
+	"no GPU":              {[]string{`"gb200"`, "cpu"}, []string{"9:13: resources.gpu_type: cpu is only for backend.type stepscope"}},
+	"backend":             {[]string{"backend:\n", "backend:\n  type: vllm\n"}, []string{`35:9: backend.type: "vllm" is not one of sglang and stepscope`}},
+	"no container":        {[]string{"  container: \"0.5.5\"\n", ""}, []string{"3:1: model.container is missing"}},
+	"no name":             {[]string{"name: \"profiling-torch\"\n", ""}, []string{"1:1: name is missing"}},
+	"name null":           {[]string{`name: "profiling-torch"`, "name: ~"}, []string{"1:1: name has no value"}},
+	"a name of two lines": {[]string{`name: "profiling-torch"`, `name: "a\nb"`}, []string{"1:7: name has a line break or another control character"}},
+	"a list":              {[]string{`path: "dsfp8"`, "path: [a]"}, []string{"4:9: model.path: want a string, got a list"}},
+	"not a map":           {[]string{"model:\n  path: \"dsfp8\"\n  container: \"0.5.5\"\n  precision: \"fp8\"\n", "model: dsfp8\n"}, []string{`3:8: model: want path, container and precision, got "dsfp8"`}},
+	"unknown key":         {[]string{"concurrency: 24", "concurency: 24"}, []string{"18:3: profiling.prefill.concurrency is missing", `21:5: unknown key "concurency" in profiling.prefill; did you mean concurrency?`}},
+	"unknown place":       {[]string{"benchmark:", "time_limit: 1:00:00\nbenchmark:"}, []string{`31:1: unknown key "time_limit"; did you mean slurm.time_limit?`}},
+	"unknown":             {[]string{"benchmark:\n", "benchmark:\n  frontend: x\n"}, []string{`32:3: unknown key "frontend" in benchmark; the keys are type, isl, osl, concurrencies and req_rate`}},
 	"srtctl's later keys": {
 		[]string{"profiling:\n", "schema: 2\nprofiling:\n  aggregated: {isl: 1}\n"},
 		[]string{`16:1: unknown key "schema"; files of srtctl 2 are not supported`, `18:3: unknown key "aggregated" in profiling; aggregated workers are recorded by profiling.decode`},
 	},
 	"twice":         {[]string{"osl: 128", "isl: 128"}, []string{"18:3: Error: isl and osl must be set for profiling. profiling.prefill.osl is missing", "20:5: isl appears twice; the first is in line 19"}},
-	"no YAML":       {[]string{"model:", "model: ["}, []string{"8:1: ',' or ']' must be specified"}},
+	"not YAML":      {[]string{"model:", "model: ["}, []string{"8:1: ',' or ']' must be specified"}},
 	"time limit":    {[]string{"benchmark:", "slurm: {time_limit: 4h}\nbenchmark:"}, []string{`31:21: slurm.time_limit: "4h" is not a time limit: want HH:MM:SS, D-HH:MM:SS or minutes`}},
 	"config dump":   {[]string{"benchmark:", "enable_config_dump: 1\nbenchmark:"}, []string{`31:21: enable_config_dump: want true or false, got "1"`}},
 	"variable":      {[]string{"backend:\n", "backend:\n  prefill_environment: {A-B: x, C: [y]}\n"}, []string{`35:25: backend.prefill_environment: "A-B" is not a variable name`, "35:36: backend.prefill_environment.C: want a string, got a list"}},

@@ -12,8 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// matches holds a value against a schema, with the keywords that Schema uses; it
-// gives the first thing that is wrong.
+// matches validates a value against a schema with Schema's keywords, and returns the first error.
 func matches(s map[string]any, v any, at string) error {
 	for word, arg := range s {
 		if err := keyword(s, word, arg, v, at); err != nil {
@@ -103,7 +102,7 @@ func keyword(s map[string]any, word string, arg, v any, at string) error {
 	return nil
 }
 
-// members holds the members of an object against one of the keywords for them.
+// members validates the members of an object against one of the keywords for members.
 func members(s map[string]any, word string, arg any, object map[string]any, at string) (err error) {
 	properties, _ := s["properties"].(map[string]any)
 	for name, value := range object {
@@ -162,7 +161,7 @@ var theSchema = func() (s map[string]any) {
 
 var definitions = theSchema["$defs"].(map[string]any)
 
-// The schema takes what Parse takes.
+// TestSchemaTakes checks that the schema accepts everything that Parse accepts.
 func TestSchemaTakes(t *testing.T) {
 	for _, text := range append(right(t), file(t, "torch.yaml"), laid(t, "fragment-torch.yaml"), laid(t, "fragment-nsys.yaml")) {
 		if _, _, err := Parse("job.yaml", []byte(text)); err != nil {
@@ -175,12 +174,11 @@ func TestSchemaTakes(t *testing.T) {
 	}
 }
 
-// betweenKeys are the rules that hold keys against each other, or look into
-// texts: those a schema leaves to Parse.
+// betweenKeys matches the problems of rules that compare keys or parse strings, which a schema leaves to Parse.
 var betweenKeys = regexp.MustCompile(`Profiling mode|Cannot |mode \(|resource mismatch|no phase would run|want more than start_step|cpu is only for|` +
 	`resources: give|resources\.\w+ is missing|sa-bench needs|not a time limit|line break|stands here twice|want at least 1, got 0|specified$`)
 
-// The schema refuses what Parse refuses, but for the rules between keys.
+// TestSchemaRefuses checks that the schema rejects everything that Parse rejects, except for the rules between keys.
 func TestSchemaRefuses(t *testing.T) {
 	refused := 0
 	for name, c := range rules {
@@ -193,11 +191,11 @@ func TestSchemaRefuses(t *testing.T) {
 			refused++
 		}
 		if !slices.ContainsFunc(c.want, betweenKeys.MatchString) && wrong == nil && err == nil {
-			t.Errorf("%s: the schema takes it; Parse says %q", name, c.want)
+			t.Errorf("%s: the schema accepts it; Parse returns %q", name, c.want)
 		}
 	}
 	if refused < 30 {
-		t.Errorf("the schema refuses %d of %d", refused, len(rules))
+		t.Errorf("the schema rejects %d of %d", refused, len(rules))
 	}
 	for _, name := range []string{"fragment-torch.yaml", "fragment-nsys.yaml"} {
 		tree, _ := yamltree.Parse([]byte(file(t, name)))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The product of the parameters, in the order of the file; numbers stay numbers.
+// TestExpand checks the product of the parameters, in the order of the file; numbers stay numbers.
 func TestExpand(t *testing.T) {
 	text := aggregated(
 		"sweep:", "  size: [4096, 8192]", "  graph: [true, false]",
@@ -37,7 +37,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// srtctl's own example of a sweep.
+// TestExpandLists expands srtctl's own example of a sweep.
 func TestExpandLists(t *testing.T) {
 	text := aggregated(flagsOfX, "benchmark: {type: sa-bench, isl: 1024, osl: 1024, concurrencies: [{ concurrency }]}", "sweep: {concurrency: [128, 256, 512], model: [[a, b/c]]}")
 	text = strings.Replace(text, "backend: {", "backend: {aggregated_environment: {N: {concurrency}, HOST: \"{node}\"}, ", 1)

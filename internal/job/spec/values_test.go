@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// aggregated is a job of aggregated workers with lines of its own.
+// aggregated returns a job of aggregated workers with additional lines.
 func aggregated(lines ...string) string {
 	return "name: agg\nmodel: {path: /models/x, container: /images/x.sqsh, precision: bf16}\n" +
 		"resources: {gpu_type: h100, agg_nodes: 2, agg_workers: 1, gpus_per_node: 8}\n" + strings.Join(lines, "\n") + "\n"
@@ -15,7 +15,7 @@ func aggregated(lines ...string) string {
 
 const flagsOfX = "backend: {sglang_config: {aggregated: {model-path: /model/}}}"
 
-// right are jobs that Parse takes.
+// right returns jobs that Parse accepts.
 func right(t testing.TB) []string {
 	return []string{
 		aggregated(flagsOfX),
@@ -29,7 +29,7 @@ func right(t testing.TB) []string {
 	}
 }
 
-// Values in another form than the usual are read, and it is said how.
+// TestForms checks that values in unusual forms are accepted with a note.
 func TestForms(t *testing.T) {
 	text := aggregated(
 		"backend:", "  aggregated_environment: {A: 1800, B: \"x y\", C: true, D: 0.50}",
@@ -70,8 +70,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A phase that is left out is not recorded; what stands where no phase reads it is
-// said.
+// TestPhaseLeftOut checks that a phase that is left out is not recorded, and that values which no phase reads are noted.
 func TestPhaseLeftOut(t *testing.T) {
 	j, _, err := Parse("j", []byte(changed(t, prefillPhase, "")))
 	if err != nil || j.Phase(Prefill) != nil || j.Phase(Decode) == nil {

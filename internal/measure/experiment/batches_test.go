@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// TestBatchesFinish: how a run ends, and which batch its numbers are of.
+// TestBatchesFinish checks how a run ends, and which batch its figures are from.
 func TestBatchesFinish(t *testing.T) {
 	at := func(size int, overall float64, profiled bool) bench.Batch {
 		return bench.Batch{BatchSize: size, InputLen: 1, OutputLen: 1, Profiled: profiled, Figures: []bench.BatchFigure{

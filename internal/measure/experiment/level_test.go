@@ -24,7 +24,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// counts sets what a load shows of itself.
+// counts sets the observable counts of a load.
 func counts(released, decoding, done int64) *load.Live {
 	l := &load.Live{}
 	l.Released.Store(released)
@@ -35,7 +35,7 @@ func counts(released, decoding, done int64) *load.Live {
 	return l
 }
 
-// TestLevel: when a load is at its steady part.
+// TestLevel checks when a load is in its steady part.
 func TestLevel(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
@@ -46,11 +46,11 @@ func TestLevel(t *testing.T) {
 		want bool
 	}{
 		{"nothing yet", level{most: 8, rounds: 100, streams: true}, counts(8, 0, 0), 10 * ms, false},
-		{"most still in prefill", level{most: 8, rounds: 100, streams: true}, counts(8, 5, 0), 10 * ms, false},
-		{"all decode", level{most: 8, rounds: 100, streams: true}, counts(8, 8, 0), 10 * ms, true},
-		{"nine tenths do", level{most: 20, rounds: 100, streams: true}, counts(20, 18, 0), 10 * ms, true},
-		{"the server takes fewer", level{most: 100, rounds: 100, streams: true}, counts(100, 16, 1), 10 * ms, true},
-		{"replies come at once", level{most: 8, rounds: 100}, counts(8, 0, 0), 10 * ms, true},
+		{"most are still in prefill", level{most: 8, rounds: 100, streams: true}, counts(8, 5, 0), 10 * ms, false},
+		{"all are decoding", level{most: 8, rounds: 100, streams: true}, counts(8, 8, 0), 10 * ms, true},
+		{"nine tenths are decoding", level{most: 20, rounds: 100, streams: true}, counts(20, 18, 0), 10 * ms, true},
+		{"the server runs fewer", level{most: 100, rounds: 100, streams: true}, counts(100, 16, 1), 10 * ms, true},
+		{"replies arrive at once", level{most: 8, rounds: 100}, counts(8, 0, 0), 10 * ms, true},
 		{"at a rate: none has ended", level{most: 100, rounds: 100, last: time.Minute, streams: true}, counts(8, 8, 0), time.Second, false},
 		{"at a rate: the number still rises", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 900 * ms}, counts(9, 8, 1), time.Second, false},
 		{"at a rate: long enough", level{most: 100, rounds: 100, last: time.Minute, streams: true, ended: 500 * ms}, counts(20, 8, 12), time.Second, true},
@@ -65,7 +65,7 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// TestShortLoad: what has hardly more steps than the window is not waited for.
+// TestShortLoad checks that a load with hardly more steps than the window is not waited for.
 func TestShortLoad(t *testing.T) {
 	for _, tt := range []struct {
 		l     level
@@ -81,7 +81,7 @@ func TestShortLoad(t *testing.T) {
 	}
 }
 
-// TestFitSteps: a window holds a whole request, if that is of a bearable size.
+// TestFitSteps checks that a window covers a whole request, within limits.
 func TestFitSteps(t *testing.T) {
 	for _, tt := range []struct {
 		tokens       int
@@ -90,7 +90,7 @@ func TestFitSteps(t *testing.T) {
 		why          string
 	}{
 		{48, 0, 0, 48, "as many as the median request takes"}, {256, 100, 100, mostSteps, "about 256"}, {4, 0, 0, fewestSteps, "about 4"}, {0, 0, 0, fewestSteps, "the default"},
-		{120, 100, 300, 40, "as many as the median request takes"}, // three tokens a step
+		{120, 100, 300, 40, "as many as the median request takes"}, // three tokens per step
 	} {
 		l := level{tokens: tt.tokens, live: &load.Live{}}
 		l.live.Chunks.Store(tt.chunks)
@@ -101,8 +101,8 @@ func TestFitSteps(t *testing.T) {
 	}
 }
 
-// recorded is a load of so many requests, four at once with 24 tokens each, with a window of 10 steps in it, and what was
-// said meanwhile.
+// recorded runs a load with a window of 10 steps, four requests at a time with 24 tokens each, and returns the outcome
+// and the log.
 func recorded(t *testing.T, url string, requests int, p Profile) (*Outcome, string) {
 	t.Helper()
 	spec := workload.Default()
@@ -129,7 +129,8 @@ func recorded(t *testing.T, url string, requests int, p Profile) (*Outcome, stri
 	return out, strings.Join(lines, "\n")
 }
 
-// TestAfterSteps: a window begins after so many forward steps of the load, whether the server counts them or the load does.
+// TestAfterSteps checks that a window begins after a number of forward steps of the load, counted by the server or by
+// the load.
 func TestAfterSteps(t *testing.T) {
 	a := launch.DefaultArgs("builtin:llama-tiny")
 	a.MaxTotalTokens = 8192
@@ -152,7 +153,7 @@ func TestAfterSteps(t *testing.T) {
 	}}
 	silent := httptest.NewServer(proxy)
 	defer silent.Close()
-	for _, c := range []struct{ url, says string }{{srv.URL, "the window begins with step "}, {silent.URL, "have had 20 tokens each"}} {
+	for _, c := range []struct{ url, says string }{{srv.URL, "the window begins with step "}, {silent.URL, "have received 20 tokens each"}} {
 		after := int64(20)
 		out, log := recorded(t, c.url, 60, Profile{After: &after})
 		if out.Capture == nil || out.Capture.Result == nil || !strings.Contains(log, c.says) {
@@ -169,7 +170,7 @@ func TestAfterSteps(t *testing.T) {
 	}
 }
 
-// TestYoung: a server in its first seconds, or before its first requests, is told as such.
+// TestYoung checks the warning about a server in its first seconds or before its first requests.
 func TestYoung(t *testing.T) {
 	for _, tt := range []struct{ metrics, want string }{
 		{"", ""}, {"sglang:num_requests_total{} 97.0\n", ""}, {"sglang:num_requests_total{} 2.0\n", "has served 2 request(s)"},
@@ -182,8 +183,8 @@ func TestYoung(t *testing.T) {
 	}
 }
 
-// TestWindowInLoad: of a real server the window opens in the load, its end is seen while
-// the load goes on, and nothing that it touched is in the headline.
+// TestWindowInLoad checks, with a real server, that the window opens during the load, that its end is noticed while the
+// load continues, and that affected requests are excluded from the headline.
 func TestWindowInLoad(t *testing.T) {
 	a := launch.DefaultArgs("builtin:llama-tiny")
 	a.MaxTotalTokens = 8192
@@ -213,11 +214,11 @@ func TestWindowInLoad(t *testing.T) {
 			untouched++
 		}
 	}
-	// It opens when nine tenths decode, or when one has ended: requests that begin together may have ended together.
+	// It opens when nine tenths decode or when one has ended: requests that begin together may end together.
 	if span.To >= m.Run.Duration || decoding+ended == 0 {
 		t.Errorf("touched %+v of %d ns, opened with %d requests in decode and %d at their end\n%s", span, m.Run.Duration, decoding, ended, log)
 	}
 	if s := m.Summary; s.Window.Touched != len(m.Records)-untouched || !s.Lacks("e2e") && s.E2E.N != int64(untouched) {
-		t.Errorf("%d of %d requests were not touched, %d are in the headline", untouched, len(m.Records), s.E2E.N)
+		t.Errorf("%d of %d requests were unaffected, %d are in the headline", untouched, len(m.Records), s.E2E.N)
 	}
 }

@@ -34,18 +34,18 @@ sglang:gen_throughput nothing
 		t.Errorf("got %v", got)
 	}
 	line := Standing([]runs.Sample{{Values: got}, {Values: map[string]float64{"vllm:num_requests_waiting": 0, "sglang:token_usage{}": 0.25}}})
-	if want := "4.0 requests running on average, 8 at most; 1.0 queued, 2 at most; KV cache 25 % full at most (2 samples of /metrics)"; line != want {
+	if want := "4.0 requests running on average, at most 8; 1.0 queued, at most 2; KV cache at most 25 % full (2 samples of /metrics)"; line != want {
 		t.Errorf("got %q", line)
 	}
 }
 
-// TestStanding: how a server stands for who looks on, by its metrics, or where it has none by
-// its loads, of either age. Without anybody who looks on it is asked for metrics alone.
+// TestStanding checks the displayed state of a server, from its metrics or else from its loads in either format.
+// Without a display only metrics are requested.
 func TestStanding(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		replies map[string]string
-		want    *runs.ServerState // nil: it is not known
+		want    *runs.ServerState // nil: unknown
 	}{
 		{"SGLang with metrics", map[string]string{"/metrics": "sglang:num_running_reqs{dp_rank=\"0\"} 3\nsglang:num_running_reqs{dp_rank=\"1\"} 4\nsglang:num_queue_reqs 5\nsglang:token_usage 0.25\n"},
 			&runs.ServerState{Running: 7, Queued: 5, KV: 0.25}},
@@ -56,7 +56,7 @@ func TestStanding(t *testing.T) {
 		{"an older SGLang without", map[string]string{"/get_load": `[{"dp_rank":0,"num_reqs":5,"num_waiting_reqs":2}]`},
 			&runs.ServerState{Running: 3, Queued: 2, KV: -1}},
 		{"metrics of something else", map[string]string{"/metrics": "up 1\n", "/get_load": `{"loads":"many"}`}, nil},
-		{"none of it", nil, nil},
+		{"nothing", nil, nil},
 	} {
 		for _, asks := range []bool{true, false} {
 			var mu sync.Mutex
@@ -79,7 +79,7 @@ func TestStanding(t *testing.T) {
 				runtime.Gosched()
 				got, known = s.now()
 			}
-			if !expected && asks { // then it has asked for all that there is
+			if !expected && asks { // then it has requested everything available
 				<-s.done
 				s.done <- nil
 			}
@@ -91,7 +91,7 @@ func TestStanding(t *testing.T) {
 				t.Errorf("%s: got %+v, %v; want %+v", c.what, got, known, c.want)
 			}
 			if !asks && slices.ContainsFunc(asked, func(path string) bool { return path != "/metrics" }) {
-				t.Errorf("%s: nobody looks on, and it was asked for %v", c.what, asked)
+				t.Errorf("%s: without a display it was asked for %v", c.what, asked)
 			}
 		}
 	}

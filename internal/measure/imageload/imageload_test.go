@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// options are those of the command line without flags.
+// options returns the options of a command line without flags.
 func options(t *testing.T, url string) *Options {
 	t.Helper()
 	s, err := client.New(url, nil)
@@ -39,7 +39,7 @@ func options(t *testing.T, url string) *Options {
 	}
 }
 
-// TestServed: a load on a server in process.
+// TestServed runs a load on a server in this process.
 func TestServed(t *testing.T) {
 	p, err := launch.OpenPipeline(launch.PipelineArgs{ModelPath: "builtin:z-image-tiny", DType: "auto", TP: 1, Sigmas: "sglang"}, func(string) {})
 	if err == nil {
@@ -78,7 +78,7 @@ func TestServed(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// Requests that fail are counted, and why is told once.
+	// Failed requests are counted, and the reason is reported once.
 	o.RandomConfig, o.SLO, o.Warmups = `[{"weight": 1, "width": 30, "height": 30}]`, false, 0
 	r, err = Run(context.Background(), o)
 	if err != nil || r.Completed != 0 || r.Failed != 4 || len(r.Failures) != 1 || !strings.Contains(r.Failures[0], "multiples of 8") {
@@ -90,7 +90,7 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// TestTimeout: a request has failed when it takes longer than it may, whether nothing comes or something without end.
+// TestTimeout checks that a request fails after its timeout, both without a reply and with an endless one.
 func TestTimeout(t *testing.T) {
 	for name, reply := range map[string]func(w http.ResponseWriter){
 		"silent": func(http.ResponseWriter) {},
@@ -126,7 +126,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestFlow: what is sent to which route in which order, and what is refused.
+// TestFlow checks the order of requests and routes, and which options are rejected.
 func TestFlow(t *testing.T) {
 	card := `{"id": "m", "task_type": "T2I", "pipeline_class": "QwenImagePipeline"}`
 	var inFlight, most atomic.Int32
@@ -166,8 +166,8 @@ func TestFlow(t *testing.T) {
 		}
 	}
 	for c, want := range map[string]string{
-		`{"id": "m", "task_type": "T2V"}`: "task text-to-video: only text-to-image is measured here",
-		`{"id": "llama"}`:                 "is no diffusion server",
+		`{"id": "m", "task_type": "T2V"}`: "task text-to-video: only text-to-image is supported here",
+		`{"id": "llama"}`:                 "is not a diffusion server",
 	} {
 		card = c
 		if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
@@ -193,7 +193,7 @@ func TestMix(t *testing.T) {
 	}
 }
 
-// TestExpected: what a request may take grows with its pixels and steps, from what the warm-up took of them.
+// TestExpected checks that the expected latency of a request grows with its pixels and steps, based on the warm-up.
 func TestExpected(t *testing.T) {
 	o := options(t, "http://localhost")
 	o.SLOScale = 3
@@ -204,7 +204,7 @@ func TestExpected(t *testing.T) {
 		{request{width: 32, height: 32, steps: 2}, 8},
 		{request{width: 64, height: 32}, 8}, // the model's own steps: one
 		{request{width: 24, height: 16, steps: 4}, 6},
-		{request{width: 8, height: 8, steps: 5}, 5}, // a square at least
+		{request{width: 8, height: 8, steps: 5}, 5}, // at least a square
 		{request{height: 8, steps: 5}, 0},
 	} {
 		all := []request{tt.request}
@@ -213,7 +213,7 @@ func TestExpected(t *testing.T) {
 		}
 	}
 
-	// Each takes 100 ms, a large one in the warm-up, too: small ones are expected to take a thousandth of that.
+	// Each takes 100 ms, including a large one in the warm-up: small ones are expected to take a thousandth of that.
 	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/images/generations" {
 			time.Sleep(100 * time.Millisecond)
@@ -241,24 +241,24 @@ func TestExpected(t *testing.T) {
 		}
 	}
 	if large == 10 {
-		t.Error("all are large")
+		t.Error("all requests are large")
 	}
 }
 
-// TestCheck: wrong values are told before the server is asked.
+// TestCheck checks that invalid values are reported before the server is asked.
 func TestCheck(t *testing.T) {
 	for want, change := range map[string]func(*Options){
-		"--task video-to-video: only":            func(o *Options) { o.Task = "video-to-video" },
-		"--task poetry: give one of":             func(o *Options) { o.Task = "poetry" },
-		"give both or none":                      func(o *Options) { o.Width = 3 },
-		"--slo-scale NaN":                        func(o *Options) { o.SLOScale = math.NaN() },
-		"give --width and --height":              func(o *Options) { o.SLO = true },
-		"give --warmup-requests":                 func(o *Options) { o.SLO, o.Warmups, o.Width, o.Height = true, 0, 8, 8 },
-		"20}]': the JSON object that ends at byte 1 has the wrong type":       func(o *Options) { o.RandomConfig = `{}` },
+		"--task video-to-video: only": func(o *Options) { o.Task = "video-to-video" },
+		"--task poetry: give one of":  func(o *Options) { o.Task = "poetry" },
+		"give both or none":           func(o *Options) { o.Width = 3 },
+		"--slo-scale NaN":             func(o *Options) { o.SLOScale = math.NaN() },
+		"give --width and --height":   func(o *Options) { o.SLO = true },
+		"give --warmup-requests":      func(o *Options) { o.SLO, o.Warmups, o.Width, o.Height = true, 0, 8, 8 },
+		"20}]': the JSON object that ends at byte 1 has the wrong type": func(o *Options) { o.RandomConfig = `{}` },
 		"needs a weight":                         func(o *Options) { o.RandomConfig = `[{"width": 8}]` },
 		"no profile has a weight above 0":        func(o *Options) { o.RandomConfig = `[]` },
 		"unknown field":                          func(o *Options) { o.RandomConfig = `[{"weight": 1, "hight": 8}]` },
-		"8 frames: videos are not measured":      func(o *Options) { o.RandomConfig = `[{"weight": 1, "num_frames": 8}]` },
+		"8 frames: videos are not supported":     func(o *Options) { o.RandomConfig = `[{"weight": 1, "num_frames": 8}]` },
 		"-1; sizes, steps and outputs":           func(o *Options) { o.RandomConfig = `[{"weight": 1, "width": -1}]` },
 		"--dataset-path goes with":               func(o *Options) { o.DatasetPath = "x" },
 		"--random-request-config goes with":      func(o *Options) { o.Dataset, o.RandomConfig = "vbench", `[]` },
@@ -273,7 +273,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestPrompts: a file's prompts are used again when there are too few.
+// TestPrompts checks that a file's prompts are repeated if there are too few.
 func TestPrompts(t *testing.T) {
 	path := t.TempDir() + "/p.txt"
 	if err := os.WriteFile(path, []byte("one\n\n  two \n"), 0o666); err != nil {
@@ -294,7 +294,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestPrint: the figures of known outcomes, on the console and in the file.
+// TestPrint checks the figures of known outcomes, on the console and in the file.
 func TestPrint(t *testing.T) {
 	o := options(t, "http://localhost")
 	o.SLO, o.Outputs = true, 2

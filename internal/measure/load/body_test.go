@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// made gives what is sent of a request: header fields and body.
+// made returns the header fields and body sent for a request.
 func made(t *testing.T, opt Options, q workload.Request) (head, body string) {
 	t.Helper()
 	opt.BaseURL = "http://127.0.0.1:1"
@@ -29,7 +29,7 @@ func made(t *testing.T, opt Options, q workload.Request) (head, body string) {
 	return head, body
 }
 
-// TestBodies holds the bodies to those of SGLang's bench_serving.
+// TestBodies compares the bodies with those of SGLang's bench_serving.
 func TestBodies(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	plain := Options{Model: "m", Stream: true, IgnoreEOS: true, LogprobStartLen: -1}
@@ -52,27 +52,27 @@ func TestBodies(t *testing.T) {
 		}), ids, `{"input_ids":[5,6],"sampling_params":{"temperature":0.7,"max_new_tokens":7,"ignore_eos":true,"top_p":0.9},"stream":false,"lora_path":null,"return_logprob":true,"return_routed_experts":false,"logprob_start_len":-1,"top_logprobs_num":2,"token_ids_logprob":[9]}`},
 		{"native, images, adapter, id", "sglang", with(func(o *Options) { o.RequestID = func(int, int) string { return "r1" } }),
 			workload.Request{Prompt: "p", Images: []string{"data:a"}, LoRA: "ad", OutputLen: 7}, `{"rid":"r1","text":"p","sampling_params":{"temperature":0.0,"max_new_tokens":7,"ignore_eos":true},"stream":true,"lora_path":"ad","return_logprob":false,"return_routed_experts":false,"logprob_start_len":-1,"image_data":["data:a"]}`},
-		{"native, extras over what is there", "sglang", with(func(o *Options) {
+		{"native, extras override fields", "sglang", with(func(o *Options) {
 			o.ExtraBody = map[string]json.RawMessage{"sampling_params": raw(`{"n":2}`), "a": raw("0"), "b": raw("2")}
 		}), extra, `{"text":"hi","sampling_params":{"n":2},"stream":true,"lora_path":null,"return_logprob":false,"return_routed_experts":false,"logprob_start_len":-1,"a":1,"b":2,"temperature":0.5}`},
 		{"completions", "sglang-oai", plain, hi, `{"model":"m","prompt":"hi \"you\"","best_of":1,"max_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true}`},
 		{"completions, ids, logprobs, cache", "sglang-oai", with(func(o *Options) { o.ReturnLogprob, o.TopLogprobs, o.CacheReport = true, 3, true }), ids,
 			`{"model":"m","prompt":[5,6],"best_of":1,"max_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true,"logprobs":3,"return_cached_tokens_details":true}`},
 		{"completions, images", "lmdeploy", plain, picture, `{"model":"m","prompt":"what?","best_of":1,"max_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true,"image_data":["data:a","data:b"]}`},
-		{"completions, adapter over extras", "vllm", with(func(o *Options) { o.ExtraBody = map[string]json.RawMessage{"model": raw(`"x"`)} }), adapter,
+		{"completions, adapter overrides extras", "vllm", with(func(o *Options) { o.ExtraBody = map[string]json.RawMessage{"model": raw(`"x"`)} }), adapter,
 			`{"model":"ad","lora_path":"ad","prompt":"hi","best_of":1,"max_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true}`},
-		{"completions, extras in place of defaults", "vllm", with(func(o *Options) { o.ExtraBody = map[string]json.RawMessage{"ignore_eos": raw("null")} }), extra,
+		{"completions, extras replace defaults", "vllm", with(func(o *Options) { o.ExtraBody = map[string]json.RawMessage{"ignore_eos": raw("null")} }), extra,
 			`{"model":"m","prompt":"hi","best_of":1,"max_tokens":7,"stream":true,"temperature":0.5,"ignore_eos":null,"a":1}`},
-		{"completions, the server's counts", "vllm", with(func(o *Options) {
+		{"completions, server counts", "vllm", with(func(o *Options) {
 			o.ContinuousUsage, o.ExtraBody = true, map[string]json.RawMessage{"stream_options": raw(`{"include_usage":false}`)}
 		}), hi, `{"model":"m","prompt":"hi \"you\"","best_of":1,"max_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true,"stream_options":{"include_usage":false,"continuous_usage_stats":true}}`},
 		{"chat", "vllm-chat", plain, hi, `{"model":"m","messages":[{"role":"user","content":"hi \"you\""}],"max_completion_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true}`},
 		{"chat, images before text", "sglang-oai-chat", plain, picture, `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:a"}},{"type":"image_url","image_url":{"url":"data:b"}},{"type":"text","text":"what?"}]}],"max_completion_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true}`},
-		{"chat, messages as they are", "lmdeploy-chat", plain, workload.Request{Messages: raw(`[{"role":"system","content":"s"}]`), OutputLen: 7},
+		{"chat, messages unchanged", "lmdeploy-chat", plain, workload.Request{Messages: raw(`[{"role":"system","content":"s"}]`), OutputLen: 7},
 			`{"model":"m","messages":[{"role":"system","content":"s"}],"max_completion_tokens":7,"stream":true,"temperature":0.0,"ignore_eos":true}`},
 		{"embeddings", "sglang-embedding", plain, adapter, `{"input":"hi","model":"ad","lora_path":"ad"}`},
 		{"trt", "trt", plain, hi, `{"accumulate_tokens":true,"text_input":"hi \"you\"","temperature":0.000001,"top_p":1.0,"max_tokens":7,"stream":true,"min_length":7,"end_id":1048576}`},
-		{"trt, EOS counts", "trt", with(func(o *Options) { o.IgnoreEOS = false }), hi, `{"accumulate_tokens":true,"text_input":"hi \"you\"","temperature":0.000001,"top_p":1.0,"max_tokens":7,"stream":true}`},
+		{"trt, EOS ends", "trt", with(func(o *Options) { o.IgnoreEOS = false }), hi, `{"accumulate_tokens":true,"text_input":"hi \"you\"","temperature":0.000001,"top_p":1.0,"max_tokens":7,"stream":true}`},
 		{"truss has no adapters and no logprobs", "truss", with(func(o *Options) { o.ReturnLogprob, o.TopLogprobs = true, 3 }), adapter,
 			`{"model":"m","prompt":"hi","temperature":0.0,"best_of":1,"max_tokens":7,"stream":true,"ignore_eos":true}`},
 	} {
@@ -116,12 +116,12 @@ func TestHeaders(t *testing.T) {
 		want map[string]string
 	}{
 		{"none", Options{Backend: "sglang"}, "", nil},
-		{"OpenAI's key before the other", Options{Backend: "sglang", Getenv: env("OPENAI_API_KEY", "K", "API_KEY", "L")}, "", map[string]string{"Authorization": "Bearer K"}},
-		{"the other as it is", Options{Backend: "sglang", Getenv: env("API_KEY", "L")}, "", map[string]string{"Authorization": "L"}},
-		{"the user's own wins", Options{Backend: "sglang", Getenv: env("API_KEY", "L"), Header: map[string]string{"authorization": "mine", "X-A": "1"}}, "", map[string]string{"authorization": "mine", "X-A": "1"}},
+		{"OpenAI's key first", Options{Backend: "sglang", Getenv: env("OPENAI_API_KEY", "K", "API_KEY", "L")}, "", map[string]string{"Authorization": "Bearer K"}},
+		{"the other key unchanged", Options{Backend: "sglang", Getenv: env("API_KEY", "L")}, "", map[string]string{"Authorization": "L"}},
+		{"the user's own header wins", Options{Backend: "sglang", Getenv: env("API_KEY", "L"), Header: map[string]string{"authorization": "mine", "X-A": "1"}}, "", map[string]string{"authorization": "mine", "X-A": "1"}},
 		{"routing key", Options{Backend: "sglang"}, "g1", map[string]string{"X-SMG-Routing-Key": "g1"}},
-		{"request id of vLLM", Options{Backend: "vllm", RequestID: id}, "", map[string]string{"X-Request-Id": "r1"}},
-		{"a connection for each", Options{Backend: "vllm", NewConnPerRequest: true}, "", map[string]string{"Connection": "close"}},
+		{"vLLM request id", Options{Backend: "vllm", RequestID: id}, "", map[string]string{"X-Request-Id": "r1"}},
+		{"one connection per request", Options{Backend: "vllm", NewConnPerRequest: true}, "", map[string]string{"Connection": "close"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			head, body := made(t, c.opt, workload.Request{Prompt: "p", RoutingKey: c.key})
@@ -140,7 +140,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestRefused are plans and options that make no sense: the error says why.
+// TestRefused checks that invalid plans and options are rejected with a reason.
 func TestRefused(t *testing.T) {
 	one := []workload.Request{{Prompt: "p"}}
 	for _, c := range []struct {
@@ -149,16 +149,16 @@ func TestRefused(t *testing.T) {
 		reqs []workload.Request
 		want string
 	}{
-		{"backend", Options{Backend: "gserver", BaseURL: "http://h:1"}, one, `load: no backend "gserver": there are lmdeploy, lmdeploy-chat, sglang`},
+		{"backend", Options{Backend: "gserver", BaseURL: "http://h:1"}, one, `load: no backend "gserver": the backends are lmdeploy, lmdeploy-chat, sglang`},
 		{"address", Options{Backend: "vllm", BaseURL: "localhost:8000"}, one, `load: base URL "localhost:8000" is not http://host:port`},
 		{"host", Options{Backend: "vllm", BaseURL: "http://no.such.host.invalid:1"}, one, "load: lookup no.such.host.invalid"},
 		{"two requests in a header", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"A": "b\r\nC: d"}}, one, `load: header "A": "b\r\nC: d" cannot be sent`},
-		{"a length that is not the body's", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"content-length": "1"}}, one, "load: header content-length cannot be set by users"},
+		{"a wrong body length", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Header: map[string]string{"content-length": "1"}}, one, "load: header content-length cannot be set by users"},
 		{"no requests", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, nil, "load: the plan has no requests"},
-		{"conversation without a chat", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Rounds: make([]workload.Round, 2)}}, "load: request 0: backend vllm does not support conversations: use a chat backend"},
-		{"ids for a chat", Options{Backend: "vllm-chat", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Tokens: []int32{1}}}, "load: request 0: a chat backend takes text, not token ids"},
+		{"conversation without a chat backend", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Rounds: make([]workload.Round, 2)}}, "load: request 0: backend vllm does not support conversations: use a chat backend"},
+		{"ids for a chat backend", Options{Backend: "vllm-chat", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Tokens: []int32{1}}}, "load: request 0: a chat backend takes text, not token ids"},
 		{"messages for completions", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1"}, []workload.Request{{Messages: json.RawMessage("[]")}}, "load: request 0: backend vllm does not accept chat messages: use a chat backend"},
-		{"options that are none", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Stream: true, IncludeUsage: true, ExtraBody: map[string]json.RawMessage{"stream_options": json.RawMessage("3")}}, one, "load: request 0: stream_options is 3, not an object"},
+		{"invalid options", Options{Backend: "vllm", BaseURL: "http://127.0.0.1:1", Stream: true, IncludeUsage: true, ExtraBody: map[string]json.RawMessage{"stream_options": json.RawMessage("3")}}, one, "load: request 0: stream_options is 3, not an object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Run(t.Context(), c.reqs, c.opt); err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -14,8 +14,8 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// scripted is a server of one behaviour for each connection: talk gets the
-// connection after the request was read. It gives the requests it saw.
+// scripted is a server with one behaviour per connection: talk gets the connection after the request was read. It
+// returns the requests.
 func scripted(t *testing.T, talk func(n int, c net.Conn)) (url string, seen func() []string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,12 +53,12 @@ func scripted(t *testing.T, talk func(n int, c net.Conn)) (url string, seen func
 	}
 }
 
-// says is a talk that writes text and closes.
+// says returns a talk that writes text and closes.
 func says(text string) func(int, net.Conn) {
 	return func(_ int, c net.Conn) { io.WriteString(c, text) }
 }
 
-// stream is a whole reply of events, chunked.
+// stream returns a complete chunked reply of events.
 func stream(events ...string) string {
 	var b strings.Builder
 	b.WriteString("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -69,7 +69,7 @@ func stream(events ...string) string {
 	return b.String()
 }
 
-// chatEvent is an event of a chat with a piece of text.
+// chatEvent returns a chat event with a piece of text.
 func chatEvent(text, finish string) string {
 	if finish != "" {
 		finish = `"` + finish + `"`
@@ -79,7 +79,7 @@ func chatEvent(text, finish string) string {
 	return `{"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"` + text + `"},"finish_reason":` + finish + `}],"usage":null}`
 }
 
-// one sends one request to url and gives its record.
+// one sends one request to url and returns its record.
 func one(t *testing.T, url string, opt Options) bench.Record {
 	t.Helper()
 	if opt.Backend == "" {

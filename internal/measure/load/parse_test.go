@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// landed feeds a whole reply, cut into pieces that come at 1, 2, 3…, to a request
-// and gives its record as it stands at the end of the connection.
+// landed feeds a complete reply, cut into pieces that arrive at 1, 2, 3…, to a request and returns its record at the
+// end of the connection.
 func landed(be string, opt Options, pieces ...string) bench.Record {
 	opt.Backend, opt.Stream, opt.KeepText = be, true, true
 	opt.defaults()
@@ -34,7 +34,7 @@ func landed(be string, opt Options, pieces ...string) bench.Record {
 	return *f.rec
 }
 
-// said shows what a record says, but for times.
+// said formats a record without its times.
 func said(r bench.Record) string {
 	var tokens []string
 	for _, c := range r.Chunks {
@@ -48,7 +48,7 @@ func said(r bench.Record) string {
 		r.Text, r.Finish, r.OutputLen, r.OutputFrom, r.PromptLen, r.CachedTokens, r.DPRank, strings.Join(tokens, ","), r.Failure, r.Error))
 }
 
-// The replies are of the shapes that the servers named send.
+// The replies have the forms that the named servers send.
 var replies = []struct {
 	name, backend, reply, want string
 }{
@@ -63,7 +63,7 @@ var replies = []struct {
 		`{"text":" wor","meta_info":{"finish_reason":null,"completion_tokens":3}}`,
 		`{"text":"ld","meta_info":{"finish_reason":{"type":"stop","matched":2},"completion_tokens":4}}`,
 		"[DONE]"), `"Hello world" finish=stop out=4/server in=0 cached=-1 dp=-1 chunks=1,2,1`},
-	{"SGLang native, incremental, beginning with the same piece twice", "sglang", stream(
+	{"SGLang native, incremental, with the same first piece twice", "sglang", stream(
 		`{"text":"ha","meta_info":{"finish_reason":null,"completion_tokens":1}}`,
 		`{"text":"ha","meta_info":{"finish_reason":null,"completion_tokens":2}}`,
 		`{"text":"!","meta_info":{"finish_reason":{"type":"length"},"completion_tokens":3}}`,
@@ -72,7 +72,7 @@ var replies = []struct {
 		`{"text":"","output_ids":[1],"meta_info":{"finish_reason":null,"completion_tokens":1}}`,
 		`{"text":"日","output_ids":[1,2],"meta_info":{"finish_reason":{"type":"stop"},"completion_tokens":2}}`,
 		"[DONE]"), `"日" finish=stop out=2/server in=0 cached=-1 dp=-1 chunks=1-,1`},
-	{"SGLang native without tokenizer: ids are all there is", "sglang", stream(
+	{"SGLang native without tokenizer: ids only", "sglang", stream(
 		`{"output_ids":[1],"meta_info":{"finish_reason":null,"completion_tokens":1}}`,
 		`{"output_ids":[1,2],"meta_info":{"finish_reason":{"type":"length"},"completion_tokens":2}}`,
 		"[DONE]"), `"" finish=length out=2/server in=0 cached=-1 dp=-1 chunks=1,1`},
@@ -112,10 +112,10 @@ var replies = []struct {
 			chunk(";x=\"y\"", ": a comment\r\n") + chunk("", "\r\nevent: token\ndata") + chunk(" ", ": {\"choices\":[{\"delta\":\r\ndata:{\"content\":\"a\"},\"fini") +
 			chunk("", "sh_reason\":\"stop\"}]}\r\n\r\nid: 7\n\nda") + chunk("", "ta: [DONE]\n\n") + "0\r\nX-Trailer: 1\r\n\r\n",
 		`"a" finish=stop out=1/chunks in=0 cached=-1 dp=-1 chunks=-1`},
-	{"no stream after all: SGLang native", "sglang",
+	{"a reply without a stream: SGLang native", "sglang",
 		plain("application/json", `{"text":"\u00e9\ud83d\ude00","output_ids":[1,2,3],"meta_info":{"finish_reason":{"type":"length"},"prompt_tokens":4,"completion_tokens":3} }`+"\n"),
 		`"é😀" finish=length out=3/server in=4 cached=-1 dp=-1 chunks=3`},
-	{"no stream after all: chat", "vllm-chat",
+	{"a reply without a stream: chat", "vllm-chat",
 		plain("application/json", `{"choices":[{"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":4,"completion_tokens":2}}`),
 		`"ok" finish=stop out=2/server in=4 cached=-1 dp=-1 chunks=2`},
 	{"embeddings", "vllm-embedding",
@@ -123,14 +123,14 @@ var replies = []struct {
 		`"" finish= out=0/server in=6 cached=-1 dp=-1 chunks=`},
 }
 
-// plain is a reply with a length; chunk is a chunk of a body, ext behind its size.
+// plain returns a reply with a length; chunk returns a chunk of a body, with ext after its size.
 func plain(kind, body string) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
 }
 
 func chunk(ext, body string) string { return fmt.Sprintf("%X%s\r\n%s\r\n", len(body), ext, body) }
 
-// TestReplies reads each reply whole, cut in two at every place, and byte by byte.
+// TestReplies parses each reply whole, cut in two at every position, and byte by byte.
 func TestReplies(t *testing.T) {
 	for _, c := range replies {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,8 +149,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestMoments: reads come at 1, 2, 3…; each moment is that of its read, and
-// events that share one are merged.
+// TestMoments checks that each event has the time of its read (1, 2, 3…), and that events of one read are merged.
 func TestMoments(t *testing.T) {
 	head, body, _ := strings.Cut(stream(
 		`{"choices":[{"delta":{"role":"assistant","content":""}}]}`,
@@ -171,7 +170,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// TestUnseenTokens: a reply whose tokens have no text has not failed, and has a TTFT.
+// TestUnseenTokens checks that a reply whose tokens have no text has not failed, and has a TTFT.
 func TestUnseenTokens(t *testing.T) {
 	for _, c := range []struct {
 		name, backend string
@@ -181,7 +180,7 @@ func TestUnseenTokens(t *testing.T) {
 		{"special tokens, each in an event", "sglang", []string{
 			`{"text":"","output_ids":[2],"meta_info":{"finish_reason":null,"completion_tokens":1}}`,
 			`{"text":"","output_ids":[2,2],"meta_info":{"finish_reason":{"type":"length"},"completion_tokens":2}}`}, 2, 3},
-		{"only the usage counts them", "sglang-oai", []string{
+		{"counted only by the usage", "sglang-oai", []string{
 			`{"choices":[{"index":0,"text":"","finish_reason":"length"}],"usage":null}`,
 			`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}`}, 5, 5},
 	} {
@@ -196,7 +195,7 @@ func TestUnseenTokens(t *testing.T) {
 	}
 }
 
-// TestNoAllocations: an event costs none.
+// TestNoAllocations checks that an event causes no allocation.
 func TestNoAllocations(t *testing.T) {
 	for _, c := range []struct{ backend, event string }{
 		{"sglang", `{"text":"Hello","output_ids":[1,2],"meta_info":{"id":"a","finish_reason":null,"prompt_tokens":5,"completion_tokens":%d}}`},
@@ -228,8 +227,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// FuzzReply: no bytes of a server make the client panic, and where they are cut
-// makes no difference.
+// FuzzReply checks that no bytes from a server cause a panic, and that the positions of cuts make no difference.
 func FuzzReply(f *testing.F) {
 	for _, c := range replies {
 		f.Add(c.reply, len(c.reply)/2)
@@ -245,8 +243,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// FuzzScanner holds the scanner to encoding/json: what that accepts is read
-// alike. Keys that come twice, or are written with escapes, are not compared.
+// FuzzScanner compares the scanner with encoding/json: input accepted by both gives the same result. Duplicate keys and
+// keys with escapes are not compared.
 func FuzzScanner(f *testing.F) {
 	for _, s := range []string{
 		`{"text":"a\"b\\","meta_info":{"completion_tokens":12,"finish_reason":{"type":"stop"}}}`, `{"text":null,"x":[1,[2,{"y":"]"}],true],"meta_info":{}}`,

@@ -16,14 +16,13 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/frames.txt again")
 
-// TestFrames draws loads from fixed counts at the widths of terminals; testdata/frames.txt
-// shows what people see.
+// TestFrames draws loads from fixed counts at the widths of terminals; testdata/frames.txt shows the result.
 func TestFrames(t *testing.T) {
 	full := func() (*plot, *Live) {
 		live := &Live{}
 		server := runs.ServerState{}
 		p := newPlot(&Shown{Live: live, Title: "Llama-3.1-8B at http://127.0.0.1:30000", Total: 1000, Server: func() (runs.ServerState, bool) { return server, true }})
-		for second := range 40 { // a server that has more to do from the twentieth second on
+		for second := range 40 { // a server with more load from second twenty on
 			late := int64(max(second-20, 0))
 			live.Released.Add(12)
 			live.Done.Add(10)
@@ -86,7 +85,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestReasons: the most frequent failure first, and of each what the last one said.
+// TestReasons checks that the most frequent failure is first, with the last message of each.
 func TestReasons(t *testing.T) {
 	live := &Live{}
 	live.fail(bench.Reset, "a")
@@ -98,7 +97,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestQueue: the column of a second is the longest queue that was seen in it, not the last.
+// TestQueue checks that the column of a second is the longest queue in it, not the last one.
 func TestQueue(t *testing.T) {
 	queue := 0.0
 	p := newPlot(&Shown{Live: &Live{}, Total: 1, Server: func() (runs.ServerState, bool) { return runs.ServerState{Queued: queue, KV: -1}, true }})

@@ -18,8 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// fake is this project's server over an engine without a model, whose tokens are
-// the bytes of its reply.
+// fake is this project's server over an engine without a model, whose tokens are the bytes of its reply.
 func fake(t *testing.T, o fakeengine.Options) string {
 	t.Helper()
 	if o.Reply == nil {
@@ -32,7 +31,7 @@ func fake(t *testing.T, o fakeengine.Options) string {
 	return hs.URL
 }
 
-// TestServer sends to the project's own server by each kind of API.
+// TestServer sends requests to the project's own server with each kind of API.
 func TestServer(t *testing.T) {
 	url := fake(t, fakeengine.Options{})
 	for _, c := range []struct {
@@ -77,8 +76,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestConversation: each round has what was said before, the server's own words
-// among it, and asks for its counts.
+// TestConversation checks that each round includes the earlier messages, including the server's, and requests its token
+// counts.
 func TestConversation(t *testing.T) {
 	round := 0
 	url, seen := scripted(t, func(_ int, c net.Conn) {
@@ -124,7 +123,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestConversationBreaks: rounds after one that failed are not sent.
+// TestConversationBreaks checks that rounds after a failed one are not sent.
 func TestConversationBreaks(t *testing.T) {
 	url, seen := scripted(t, says("HTTP/1.1 500 No\r\n\r\n"))
 	res, err := Run(t.Context(), []workload.Request{{Rounds: make([]workload.Round, 2)}}, Options{Backend: "vllm-chat", BaseURL: url})
@@ -136,8 +135,8 @@ func TestConversationBreaks(t *testing.T) {
 	}
 }
 
-// TestConcurrency: no more requests than allowed are in the air, in order, and
-// each knows how long it was held back.
+// TestConcurrency checks that no more requests run than allowed, in order, and that each records how long it was held
+// back.
 func TestConcurrency(t *testing.T) {
 	url := fake(t, fakeengine.Options{Pace: time.Millisecond})
 	reqs := make([]workload.Request, 6)
@@ -157,14 +156,14 @@ func TestConcurrency(t *testing.T) {
 			t.Errorf("request %d waited until %d", i, r.Released)
 		}
 		if i >= 2 && r.Released < done[i-2] {
-			t.Errorf("request %d was let go at %d, when two others flew until %d", i, r.Released, done[i-2])
+			t.Errorf("request %d was sent at %d, while two others were in flight until %d", i, r.Released, done[i-2])
 		}
 		done = append(done, r.Done)
 		slices.Sort(done)
 	}
 }
 
-// TestOpenLoop: requests go at their times though the server answers none.
+// TestOpenLoop checks that requests are sent at their times even if the server answers none.
 func TestOpenLoop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	url, seen := scripted(t, func(n int, c net.Conn) {
@@ -187,7 +186,7 @@ func TestOpenLoop(t *testing.T) {
 		}
 	}
 	if len(seen()) != 10 {
-		t.Errorf("%d requests came, want 10", len(seen()))
+		t.Errorf("%d requests received, want 10", len(seen()))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// TestHist: a quantile is at most a sixteenth too high, never too low.
+// TestHist checks that a quantile is at most a sixteenth too high and never too low.
 func TestHist(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -35,7 +35,7 @@ func TestHist(t *testing.T) {
 	}
 }
 
-// TestClock: when somebody sets the wall clock, stamps follow.
+// TestClock checks that timestamps follow when the wall clock is set.
 func TestClock(t *testing.T) {
 	c := newClock()
 	before := c.now()
@@ -44,7 +44,7 @@ func TestClock(t *testing.T) {
 	if slack := int64(time.Millisecond); at < before-slack || at > after+slack {
 		t.Errorf("a wall time between %d and %d became %d", before, after, at)
 	}
-	c.offset.Add(int64(time.Hour)) // as if the wall clock had stood an hour ahead when it was looked at
+	c.offset.Add(int64(time.Hour)) // as if the wall clock had been an hour ahead when it was read
 	c.watch()
 	if d := c.moved.Load(); d < int64(59*time.Minute) || d > int64(61*time.Minute) {
 		t.Errorf("the offset moved by %v, want an hour", time.Duration(d))
@@ -54,7 +54,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestVerdict: what a client's errors mean depends on what it measures.
+// TestVerdict checks that the verdict on a client's errors depends on the measured times.
 func TestVerdict(t *testing.T) {
 	const ms = int64(1e6)
 	type facts struct {
@@ -71,16 +71,16 @@ func TestVerdict(t *testing.T) {
 		f    facts
 		want string
 	}{
-		{"all well", facts{late: ms / 10, ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: ms / 10}, "clean"},
-		{"late, but little of a long TTFT", facts{late: 20 * ms, ttft: 1000 * ms, gap: 20 * ms, kernel: true}, "clean"},
+		{"all good", facts{late: ms / 10, ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: ms / 10}, "clean"},
+		{"late, but by little of a long TTFT", facts{late: 20 * ms, ttft: 1000 * ms, gap: 20 * ms, kernel: true}, "clean"},
 		{"late by a fifteenth of the TTFT", facts{late: 20 * ms, ttft: 300 * ms, gap: 20 * ms, kernel: true}, "suspect"},
-		{"late by half of it", facts{late: 20 * ms, ttft: 40 * ms, gap: 20 * ms, kernel: true}, "invalid"},
-		{"a late reader with the kernel's stamps", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: 15 * ms, tick: 15 * ms}, "clean"},
-		{"a late reader without", facts{ttft: 100 * ms, gap: 20 * ms, tick: 4 * ms}, "suspect"},
-		{"a very late one", facts{ttft: 100 * ms, gap: 20 * ms, tick: 15 * ms}, "invalid"},
-		{"stamps that are missing", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, unstamped: 50, tick: 15 * ms}, "invalid"},
+		{"late by half of the TTFT", facts{late: 20 * ms, ttft: 40 * ms, gap: 20 * ms, kernel: true}, "invalid"},
+		{"a late reader with kernel timestamps", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: 15 * ms, tick: 15 * ms}, "clean"},
+		{"a late reader without timestamps", facts{ttft: 100 * ms, gap: 20 * ms, tick: 4 * ms}, "suspect"},
+		{"a very late reader", facts{ttft: 100 * ms, gap: 20 * ms, tick: 15 * ms}, "invalid"},
+		{"missing timestamps", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, unstamped: 50, tick: 15 * ms}, "invalid"},
 		{"merged by the server", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: ms / 10, merged: 50, reads: 100}, "clean"},
-		{"merged since the client was late", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: 25 * ms, merged: 50, reads: 100}, "suspect"},
+		{"merged because the client was late", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, lag: 25 * ms, merged: 50, reads: 100}, "suspect"},
 		{"the wall clock was set", facts{ttft: 100 * ms, gap: 20 * ms, kernel: true, drift: 2 * ms}, "suspect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -29,14 +29,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stepscope is a command line, as this process runs it.
+// stepscope returns a command line that runs this program as stepscope.
 func stepscope(args ...string) (status int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	status = cli.Main(args, strings.NewReader(""), &stdout, &stderr)
 	return status, stdout.String(), stderr.String()
 }
 
-// wide writes the files of 64 ranks, of which one is late.
+// wide writes the files of 64 ranks, one of them late.
 func wide(t *testing.T, dir string, late int) {
 	t.Helper()
 	in := window.Input{Paths: []string{filepath.Join("..", "..", "..", "testdata", "traces", "graphs")}}
@@ -55,8 +55,7 @@ func wide(t *testing.T, dir string, late int) {
 	}
 }
 
-// TestOnSlurm: what is explained on a cluster is what is explained on one machine, byte
-// for byte, wherever the files lie.
+// TestOnSlurm checks that the results on a cluster are those on one machine, byte for byte, wherever the files are.
 func TestOnSlurm(t *testing.T) {
 	disk := t.TempDir()
 	dir := filepath.Join(disk, "profile")
@@ -72,7 +71,7 @@ func TestOnSlurm(t *testing.T) {
 		t.Helper()
 		_, want, wantErrs := stepscope("analyze", dir, "--json")
 		if dir != shared {
-			if err := os.RemoveAll(dir); err != nil { // this host needs it no more
+			if err := os.RemoveAll(dir); err != nil { // no longer needed on this host
 				t.Fatal(err)
 			}
 		}
@@ -143,7 +142,7 @@ func TestOnSlurm(t *testing.T) {
 			}
 		})
 	}
-	// What was released ends by itself.
+	// A released job ends by itself.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		left, err := c.Command("squeue", "--noheader").Output()
 		if err == nil && len(left) == 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadReference: a time, and a file of SGLang's bench_serving, of which steps count
-// once and not for each of their requests.
+// TestReadReference reads a time, and a file of SGLang's bench_serving, whose steps count once and not once per
+// request.
 func TestReadReference(t *testing.T) {
 	dir := t.TempDir()
 	gaps := "[" + strings.Repeat("0.002, ", 9) + "0.020]"
@@ -30,8 +30,8 @@ func TestReadReference(t *testing.T) {
 		{"0s", "give the time of a step", 0, 0},
 		{write("few.jsonl", `{"itls": [[0.002]], "concurrency": 1}`), "too few", 0, 0},
 		{write("spec.jsonl", `{"itls": [[0.002]], "accept_length": 3.1}`), "speculated", 0, 0},
-		{write("other.txt", "no JSON"), "is no file of bench serving", 0, 0},
-		{filepath.Join(dir, "absent"), "give a time, as 2.55ms, a run", 0, 0},
+		{write("other.txt", "no JSON"), "was not written by bench serving", 0, 0},
+		{filepath.Join(dir, "absent"), "give a time such as 2.55ms, a run", 0, 0},
 	} {
 		ref, err := ReadReference(filepath.Join(dir, "runs"), c.given, nil)
 		if c.fails != "" {

@@ -13,8 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// seconds are the gaps of a schedule, on the clock that shows how many requests
-// are expected.
+// seconds returns the gaps of a schedule, on the clock of expected requests.
 func gapsOf(times []time.Duration, expected func(t float64) float64) []float64 {
 	gaps := make([]float64, len(times)-1)
 	for i := range gaps {
@@ -23,8 +22,8 @@ func gapsOf(times []time.Duration, expected func(t float64) float64) []float64 {
 	return gaps
 }
 
-// kolmogorov is how far a sample is from a distribution, times the square root
-// of its size; 1.95 is exceeded once in a thousand samples.
+// kolmogorov returns the distance of a sample from a distribution, times the square root of its size; 1.95 is exceeded
+// once in a thousand samples.
 func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 	sample = slices.Sorted(slices.Values(sample))
 	d, n := 0.0, float64(len(sample))
@@ -34,8 +33,8 @@ func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 	return d * math.Sqrt(n)
 }
 
-// The gaps have the distribution, mean and variance that they should; those of
-// ramps too, on the clock of expected requests, which is the exact process.
+// TestArrivals checks distribution, mean and variance of the gaps; those of ramps on the clock of expected requests,
+// which is the exact process.
 func TestArrivals(t *testing.T) {
 	steady := func(rate float64) func(float64) float64 { return func(t float64) float64 { return rate * t } }
 	linear := func(from, to, over float64) func(float64) float64 {
@@ -63,7 +62,7 @@ func TestArrivals(t *testing.T) {
 		{"bursty", Arrivals{Rate: 10, Process: Gamma, Burstiness: 0.3}, steady(10), 0.3},
 		{"smooth", Arrivals{Rate: 10, Process: Gamma, Burstiness: 4}, steady(10), 4},
 		{"constant", Arrivals{Rate: 8, Process: Constant}, steady(8), 0},
-		{"gamma without end", Arrivals{Rate: 8, Process: Gamma, Burstiness: math.Inf(1)}, steady(8), 0},
+		{"gamma, endless", Arrivals{Rate: 8, Process: Gamma, Burstiness: math.Inf(1)}, steady(8), 0},
 		{"linear ramp", Arrivals{Ramp: &Ramp{From: 2, To: 100, Over: 300 * time.Second}}, linear(2, 100, 300), 1},
 		{"linear ramp from 0", Arrivals{Ramp: &Ramp{To: 100, Over: 300 * time.Second}}, linear(0, 100, 300), 1},
 		{"linear ramp down", Arrivals{Ramp: &Ramp{From: 100, To: 1, Over: 300 * time.Second}}, linear(100, 1, 300), 1},
@@ -73,7 +72,7 @@ func TestArrivals(t *testing.T) {
 			exponential(64, 1, 3000*math.Log(64)/63), 1},
 		{"bursty ramp", Arrivals{Process: Gamma, Burstiness: 0.5, Ramp: &Ramp{From: 5, To: 50, Over: 100 * time.Second}}, linear(5, 50, 100), 0.5},
 		{"constant ramp", Arrivals{Process: Constant, Ramp: &Ramp{From: 5, To: 50, Over: 100 * time.Second}}, linear(5, 50, 100), 0},
-		{"a ramp that is flat", Arrivals{Ramp: &Ramp{From: 5, To: 5, Exponential: true, Over: time.Second}}, steady(5), 1},
+		{"a flat ramp", Arrivals{Ramp: &Ramp{From: 5, To: 5, Exponential: true, Over: time.Second}}, steady(5), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seeded := func(seed uint32) *pyrand.State { return pyrand.NewState(seed + uint32(k)) }
@@ -94,8 +93,8 @@ func TestArrivals(t *testing.T) {
 				return
 			}
 			mean, variance := stat.MeanVariance(gaps, nil)
-			// gaps have mean 1 and variance 1/shape; the variance of their variance
-			// needs the fourth moment of the gamma, 3+6/shape times variance²
+			// gaps have mean 1 and variance 1/shape; the variance of their variance needs the fourth moment of the
+			// gamma, 3+6/shape times variance²
 			if z := (mean - 1) / math.Sqrt(1/c.shape/n); math.Abs(z) > 4 {
 				t.Errorf("mean %g is %.1f standard errors off", mean, z)
 			}
@@ -116,7 +115,7 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// A longer plan begins as the shorter one does.
+// A longer plan begins like the shorter one.
 func TestSchedulePrefix(t *testing.T) {
 	a := Arrivals{Rate: 3}
 	short, _ := Schedule(10, a, pyrand.NewState(42))
@@ -147,17 +146,17 @@ func TestScheduleTable(t *testing.T) {
 		{"a trace", 3, Arrivals{Process: Trace, Trace: ms(0, 500, 3535)}, ms(0, 500, 3535), ""},
 		{"a trace at half speed", 3, Arrivals{Process: Trace, Trace: ms(0, 500, 3535), Slowdown: 2}, ms(0, 1000, 7070), ""},
 		{"no rate", 2, Arrivals{}, nil, "--request-rate 0 must be greater than 0 (inf sends all at once)"},
-		{"no number", 2, Arrivals{Rate: math.NaN()}, nil, "--request-rate NaN must be greater than 0"},
+		{"not a number", 2, Arrivals{Rate: math.NaN()}, nil, "--request-rate NaN must be greater than 0"},
 		{"negative", 2, Arrivals{Rate: -1}, nil, "--request-rate -1 must be greater than 0"},
 		{"centuries", 5, Arrivals{Rate: 1e-10, Process: Constant}, nil, "request 2 of 5: it would be sent only after 1e+10 s"},
 		{"burstiness", 2, Arrivals{Rate: 1, Process: Gamma}, nil, "--burstiness 0 must be greater than 0"},
-		{"a process", 2, Arrivals{Rate: 1, Process: "pareto"}, nil, `arrivals "pareto" are not known`},
-		{"a ramp to nothing", 2, Arrivals{Ramp: &Ramp{From: 1}}, nil, "a ramp from 1 to 0 requests/s"},
-		{"an exponential ramp from nothing", 2, Arrivals{Ramp: &Ramp{To: 1, Exponential: true, Requests: 1}}, nil, "a ramp from 0 to 1 requests/s"},
-		{"a ramp without end", 2, Arrivals{Ramp: &Ramp{From: 1, To: 2}}, nil, "a ramp needs a duration or a number of requests"},
+		{"an unknown process", 2, Arrivals{Rate: 1, Process: "pareto"}, nil, `unknown arrivals "pareto"`},
+		{"a ramp to 0", 2, Arrivals{Ramp: &Ramp{From: 1}}, nil, "a ramp from 1 to 0 requests/s"},
+		{"an exponential ramp from 0", 2, Arrivals{Ramp: &Ramp{To: 1, Exponential: true, Requests: 1}}, nil, "a ramp from 0 to 1 requests/s"},
+		{"an endless ramp", 2, Arrivals{Ramp: &Ramp{From: 1, To: 2}}, nil, "a ramp needs a duration or a number of requests"},
 		{"a trace of another length", 2, Arrivals{Process: Trace}, nil, "the trace has 0 times for 2 requests"},
 		{"a trace out of order", 2, Arrivals{Process: Trace, Trace: ms(5, 4)}, nil, "request 2 of 2: the times of the trace are not in order"},
-		{"a slowdown", 1, Arrivals{Process: Trace, Trace: ms(0), Slowdown: -1}, nil, "--mooncake-slowdown-factor -1 must be greater than 0"},
+		{"an invalid slowdown", 1, Arrivals{Process: Trace, Trace: ms(0), Slowdown: -1}, nil, "--mooncake-slowdown-factor -1 must be greater than 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Schedule(c.n, c.arrivals, pyrand.NewState(1))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHubShareGPT: without a file, the default data set is read from the cache of the hub, wherever its variables say
-// that is, and what main names is taken.
+// TestHubShareGPT checks that the default data set, without a file, is read from the cache of the hub, at the location
+// of its variables, in the revision of main.
 func TestHubShareGPT(t *testing.T) {
 	put := func(path, text string) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -21,7 +21,7 @@ func TestHubShareGPT(t *testing.T) {
 	const row = `[{"conversations":[{"value":"What is the capital of NAME, and since when?"},{"value":"It has been the same for long."}]}]`
 	for _, c := range []struct{ name, variable, hub string }{
 		{"hub cache", "HF_HUB_CACHE", ""},
-		{"home of Hugging Face", "HF_HOME", "hub"},
+		{"Hugging Face home", "HF_HOME", "hub"},
 		{"cache", "XDG_CACHE_HOME", "huggingface/hub"},
 		{"home", "HOME", ".cache/huggingface/hub"},
 	} {

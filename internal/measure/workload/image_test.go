@@ -59,7 +59,7 @@ func TestImages(t *testing.T) {
 				t.Errorf("sizes %v only", sizes)
 			}
 			if spec.N == 12 && (len(counts) != 3 || counts[0]) {
-				t.Errorf("1 to 3 images were asked for: %v", counts)
+				t.Errorf("want 1 to 3 images: %v", counts)
 			}
 			sameSet(t, notes, []string{"the plan does not count the tokens of images: use the server's count (prompt_tokens)"})
 		})
@@ -71,15 +71,15 @@ func TestImageRefusals(t *testing.T) {
 		change func(*Spec)
 		want   string
 	}{
-		{func(s *Spec) { s.Image.Resolution = "8k" }, `--image-resolution "8k" is not known`},
-		{func(s *Spec) { s.Image.Resolution = "0x5" }, `"0x5" is not known`},
-		{func(s *Spec) { s.Image.Resolution = "5x5x5" }, `"5x5x5" is not known`},
-		{func(s *Spec) { s.Image.Resolution = "99999x2" }, `"99999x2" is not known`},
-		{func(s *Spec) { s.Image.Resolution = "random:5x5" }, `"random:5x5" is not known`},
-		{func(s *Spec) { s.Image.Resolution = "random:5x5-4x9" }, `"random:5x5-4x9" is not known`},
-		{func(s *Spec) { s.Image.Format = "webp" }, `--image-format "webp" is not known`},
-		{func(s *Spec) { s.Image.Content = "cats" }, `--image-content "cats" is not known`},
-		{func(s *Spec) { s.Backend = "vllm" }, "backend vllm takes no images"},
+		{func(s *Spec) { s.Image.Resolution = "8k" }, `unknown --image-resolution "8k"`},
+		{func(s *Spec) { s.Image.Resolution = "0x5" }, `unknown --image-resolution "0x5"`},
+		{func(s *Spec) { s.Image.Resolution = "5x5x5" }, `unknown --image-resolution "5x5x5"`},
+		{func(s *Spec) { s.Image.Resolution = "99999x2" }, `unknown --image-resolution "99999x2"`},
+		{func(s *Spec) { s.Image.Resolution = "random:5x5" }, `unknown --image-resolution "random:5x5"`},
+		{func(s *Spec) { s.Image.Resolution = "random:5x5-4x9" }, `unknown --image-resolution "random:5x5-4x9"`},
+		{func(s *Spec) { s.Image.Format = "webp" }, `unknown --image-format "webp"`},
+		{func(s *Spec) { s.Image.Content = "cats" }, `unknown --image-content "cats"`},
+		{func(s *Spec) { s.Backend = "vllm" }, "backend vllm does not accept images"},
 	} {
 		_, _, err := tryBuild(of("image", "", func(s *Spec) { s.N = 1; c.change(s) }), bytesOnly(t))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// A file of SGLang's own rows is read in all shapes that its prompts have.
+// A file with SGLang's own rows is parsed with all forms of their prompts.
 func TestPlanOfSGLang(t *testing.T) {
 	requests, notes := build(t, of("plan", "plan.jsonl", nil), bytesOnly(t))
 	var got []string
@@ -43,7 +43,7 @@ func TestPlanOfSGLang(t *testing.T) {
 	sameSet(t, notes, nil)
 }
 
-// What every data set makes is what its plan makes.
+// Each data set matches its own plan.
 func TestPlanThereAndBack(t *testing.T) {
 	tok := bytesOnly(t)
 	for _, spec := range []Spec{
@@ -75,7 +75,7 @@ func TestPlanThereAndBack(t *testing.T) {
 				t.Errorf("first\n%s\nthen\n%s", first, second)
 			}
 			if Hash(requests, times) != Hash(back, nil) {
-				t.Error("the hash is another")
+				t.Error("the hash differs")
 			}
 			for i := range requests {
 				requests[i].At = times[i]
@@ -99,7 +99,7 @@ func save(t *testing.T, path string, requests []Request, times []time.Duration) 
 	return b.Bytes()
 }
 
-// The hash sees whatever is sent, but not the time of day in routing keys.
+// The hash covers everything that is sent except the time of day in routing keys.
 func TestHash(t *testing.T) {
 	base := func() ([]Request, []time.Duration) {
 		requests, _ := build(t, of("plan", "plan.jsonl", nil), bytesOnly(t))

@@ -13,12 +13,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/tokenizer"
 )
 
-// tokenizers are real ones, cut down, and the built-in one with and without words.
+// tokenizers returns real ones, shortened, and the built-in one with and without words.
 func tokenizers(t testing.TB) map[string]*Local {
 	t.Helper()
 	out := map[string]*Local{"bytes": bytesOnly(t), "built-in": builtin(t, 4000)}
 	for _, name := range []string{"llama3", "qwen3"} {
-		tok, err := OpenLocal("../../engine/tokenizer/testdata/" + name)
+		tok, err := OpenLocal("../../base/tokenizer/testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func tokenizers(t testing.TB) map[string]*Local {
 	return out
 }
 
-// unlisted is a tokenizer that does not say what tokens it has, such as a server's.
+// unlisted is a tokenizer that does not list its tokens, such as a server's.
 type unlisted struct{ *Local }
 
 func (u unlisted) Vocabulary(ctx context.Context) (*Vocabulary, error) {
@@ -35,8 +35,7 @@ func (u unlisted) Vocabulary(ctx context.Context) (*Vocabulary, error) {
 	return &Vocabulary{Text: v.Text, Words: v.Words}, err
 }
 
-// A prompt made up here of n tokens is n tokens to whoever encodes its text, as it
-// is to a server: BOS included.
+// A generated prompt of n tokens encodes to n tokens, here and in a server, including BOS.
 func TestExactLengths(t *testing.T) {
 	t.Setenv("HF_HUB_CACHE", t.TempDir())
 	for name, tok := range tokenizers(t) {
@@ -46,11 +45,11 @@ func TestExactLengths(t *testing.T) {
 					requests, notes := build(t, of(dataset, "", func(s *Spec) { s.N, s.InputLen, s.RangeRatio = 40, n, 1 }), unlisted{tok})
 					for i, r := range requests {
 						if got := len(tok.tok.Encode(r.Prompt, true)); got != n || r.PromptLen != n {
-							t.Errorf("request %d: %d tokens, said to be %d: %.80q", i, got, r.PromptLen, r.Prompt)
+							t.Errorf("request %d: %d tokens, reported as %d: %.80q", i, got, r.PromptLen, r.Prompt)
 						}
 					}
 					for _, note := range notes {
-						if strings.Contains(note, "another length") {
+						if strings.Contains(note, "do not have the length") {
 							t.Error(note)
 						}
 					}
@@ -69,19 +68,19 @@ func TestTooShortToBeExact(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if !strings.Contains(strings.Join(notes, "\n"), "3 of 3 prompts have another length than was drawn for them") {
-		t.Errorf("nobody is told: %q", notes)
+	if !strings.Contains(strings.Join(notes, "\n"), "3 of 3 prompts do not have the length that was drawn for them") {
+		t.Errorf("no note: %q", notes)
 	}
 }
 
-// The tokens of ShareGPT's prompts, BOS among them, are cut or repeated, as by SGLang's client.
+// The tokens of ShareGPT's prompts, including BOS, are cut or repeated as by SGLang's client.
 func TestRandomFromShareGPT(t *testing.T) {
 	tok := bytesOnly(t)
 	requests, notes := build(t, of("random", "sharegpt.json", func(s *Spec) { s.N, s.InputLen, s.RangeRatio = 9, 101, 1 }), tok)
 	var got, want []string
 	for _, r := range requests {
 		got = append(got, r.Prompt)
-		if r.PromptLen != 100 { // the server puts another BOS in front
+		if r.PromptLen != 100 { // the server prepends another BOS
 			t.Errorf("%d tokens: %q", r.PromptLen, r.Prompt)
 		}
 	}
@@ -100,7 +99,7 @@ func TestRandomIDs(t *testing.T) {
 	requests, _ := build(t, of("random-ids", "", func(s *Spec) { s.N, s.InputLen, s.RangeRatio, s.TokenIDs = 5, 700, 1, true }), builtin(t, 300))
 	for i, r := range requests {
 		if len(r.Tokens) != 700 || r.PromptLen != 700 || r.Prompt != "" {
-			t.Fatalf("request %d: %d ids, %d said", i, len(r.Tokens), r.PromptLen)
+			t.Fatalf("request %d: %d ids, %d reported", i, len(r.Tokens), r.PromptLen)
 		}
 		for j, id := range r.Tokens {
 			if id != (r.Tokens[0]+int32(j))%300 {
@@ -110,10 +109,10 @@ func TestRandomIDs(t *testing.T) {
 	}
 }
 
-// seeded has generators alone.
+// seeded returns a builder with only generators.
 func seeded() *builder { return &builder{py: pyrand.New(1), np: pyrand.NewState(1)} }
 
-// Lengths are uniform from full*ratio to full, both ends included.
+// Lengths are uniform from full*ratio to full, inclusive.
 func TestLengths(t *testing.T) {
 	for _, c := range []struct {
 		full  int
@@ -137,11 +136,11 @@ func TestLengths(t *testing.T) {
 		}
 	}
 	if got := seeded().lengths(0, 0.5, 2); !slices.Equal(got, []int{0, 0}) {
-		t.Errorf("no output asked for: %v", got)
+		t.Errorf("an output length of 0: %v", got)
 	}
 }
 
-// chiSquare is the statistic of counts against probabilities.
+// chiSquare returns the statistic of counts against probabilities.
 func chiSquare(counts []int, p func(i int) float64) float64 {
 	n, sum, norm := 0, 0.0, 0.0
 	for i, c := range counts {
@@ -239,7 +238,7 @@ func TestSharedPrefix(t *testing.T) {
 	}
 }
 
-// zipf draws the group only: questions and system prompts are those of uniform.
+// zipf draws only the group: questions and system prompts are the same as with uniform.
 func TestSharedPrefixZipf(t *testing.T) {
 	spec := of("generated-shared-prefix", "", func(s *Spec) {
 		s.Prefix = PrefixSpec{Groups: 5, PerGroup: 400, SystemLen: 3, QuestionLen: 2, OutputLen: 1, RangeRatio: 1, Turns: 1, Ordered: true, Distribution: "uniform"}
@@ -251,7 +250,7 @@ func TestSharedPrefixZipf(t *testing.T) {
 	counts := make([]int, 5)
 	for i := range skewed {
 		if skewed[i].Prompt[3:] != uniform[i].Prompt[3:] {
-			t.Fatalf("question %d is another", i)
+			t.Fatalf("question %d differs", i)
 		}
 		counts[slices.IndexFunc(uniform, func(r Request) bool { return r.Prompt[:3] == skewed[i].Prompt[:3] })/400]++
 	}
@@ -260,7 +259,7 @@ func TestSharedPrefixZipf(t *testing.T) {
 	}
 }
 
-// The same seed makes the same plan, another one another plan.
+// The same seed gives the same plan, another seed another plan.
 func TestSeeds(t *testing.T) {
 	tok := tokenizers(t)["llama3"]
 	for _, spec := range []Spec{
@@ -294,7 +293,7 @@ func TestEstimate(t *testing.T) {
 			t.Errorf("%d tokens: %q", r.PromptLen, r.Prompt)
 		}
 	}
-	if !strings.Contains(strings.Join(notes, "\n"), "lengths are estimates, one token for 4 characters") {
+	if !strings.Contains(strings.Join(notes, "\n"), "lengths are estimates of one token per 4 characters") {
 		t.Errorf("%q", notes)
 	}
 	if _, _, err := tryBuild(of("random", "", func(s *Spec) { s.N, s.TokenIDs = 1, true }), nil); err == nil || !strings.Contains(err.Error(), "--tokenize-prompt needs a tokenizer") {

@@ -47,11 +47,11 @@ func TestRecords(t *testing.T) {
 	}{
 		{"a list", "[1, \"a,]\\\"\",\n[2,[3]],{\"b\":[{}]}\n, null]", "", `[1,"a,]\"",[2,[3]],{"b":[{}]},null]`, []int{1, 1, 2, 2, 3}},
 		{"an empty list", " [ ] ", "", `[]`, nil},
-		{"a comma too many", "[1,,2,]", "", `[1,2]`, []int{1, 1}},
+		{"an extra comma", "[1,,2,]", "", `[1,2]`, []int{1, 1}},
 		{"lines", "{\"a\":1}\n\n  \r\n{\"a\":\n{\"a\":3}", "", `[{"a":1},"BAD not JSON: byte 5: unexpected end of JSON input",{"a":3}]`, []int{1, 4, 5}},
 		{"a byte order mark", "\uFEFF{\"a\":1}\r\n{}\r\n", "", `[{"a":1},{}]`, []int{1, 2}},
 		{"a list in an object", "{\"x\":[[0]],\n\"list\":\n[1,\n2],\"list\":[3]}", "list", `[1,2]`, []int{3, 4}},
-		{"an item that is none", "[a, {b}]", "", `["BAD not JSON: byte 1: invalid character 'a' looking for beginning of value","BAD not JSON: byte 1: invalid character 'a' looking for beginning of value"]`, []int{1, 1}},
+		{"an invalid item", "[a, {b}]", "", `["BAD not JSON: byte 1: invalid character 'a' looking for beginning of value","BAD not JSON: byte 1: invalid character 'a' looking for beginning of value"]`, []int{1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, lines, err := rows(t, c.text, c.key)
@@ -74,7 +74,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A file's size is not in the memory that its sample takes.
+// The memory for a sample does not depend on the file's size.
 func TestLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.json")
 	f, err := os.Create(path)
@@ -100,7 +100,7 @@ func TestLargeFile(t *testing.T) {
 		t.Fatal(len(requests), err)
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > size/20 {
-		t.Errorf("%d bytes were allocated to take 3 rows from %d", used, size)
+		t.Errorf("%d bytes were allocated for 3 rows of %d", used, size)
 	}
 }
 
@@ -111,8 +111,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Whatever is in a file, it is requests or one line of error, and the rows are
-// those that encoding/json finds.
+// Any file gives requests or one line of error, and the rows are those that encoding/json finds.
 func FuzzFiles(f *testing.F) {
 	for _, name := range []string{"sharegpt.json", "custom.jsonl", "openai.jsonl", "agentic.json", "mooncake.jsonl", "longbench.json", "speedbench.jsonl", "plan.jsonl"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -159,7 +158,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// A plan that is read is the same when it is written and read again.
+// A plan stays the same when it is written and read again.
 func FuzzPlan(f *testing.F) {
 	data, err := os.ReadFile("testdata/plan.jsonl")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// ours is our own server, whose fake engine has bytes for tokens.
+// ours is our own server, whose fake engine uses bytes as tokens.
 func ours(t *testing.T) string {
 	engine := fakeengine.New(fakeengine.Options{})
 	s := httptest.NewServer(server.New(engine, server.Options{}).Handler())
@@ -29,8 +29,8 @@ func ours(t *testing.T) string {
 	return s.URL
 }
 
-// vllm answers as vLLM does: the text of a reply is "prompt", lists of texts are
-// refused, the model's name is needed. It counts calls.
+// vllm imitates vLLM: the text of a reply is "prompt", lists of texts are rejected, and the model's name is required.
+// It counts calls.
 func vllm(t *testing.T, tok *tokenizer.Tokenizer) (url string, calls *atomic.Int64) {
 	calls = new(atomic.Int64)
 	mux := http.NewServeMux()
@@ -73,7 +73,7 @@ func vllm(t *testing.T, tok *tokenizer.Tokenizer) (url string, calls *atomic.Int
 	return s.URL, calls
 }
 
-// at is a server that is sent these headers.
+// at returns a server to which these headers are sent.
 func at(url string, header http.Header) *client.Server {
 	return &client.Server{URL: url, Header: header}
 }
@@ -96,7 +96,7 @@ func TestServedByOurServer(t *testing.T) {
 	for _, r := range requests {
 		again, err := tok.Encode(t.Context(), []string{r.Prompt}, true)
 		if err != nil || len(again[0]) != 90 || r.PromptLen != 90 {
-			t.Errorf("%d tokens, said to be %d, %v: %q", len(again[0]), r.PromptLen, err, r.Prompt)
+			t.Errorf("%d tokens, reported as %d, %v: %q", len(again[0]), r.PromptLen, err, r.Prompt)
 		}
 	}
 	chats, _ := build(t, of("openai", "openai.jsonl", nil), tok)
@@ -105,7 +105,7 @@ func TestServedByOurServer(t *testing.T) {
 	}
 }
 
-// A local tokenizer and the same one behind a server make the same lengths.
+// A local tokenizer and the same one behind a server give the same lengths.
 func TestServedByVLLM(t *testing.T) {
 	local := tokenizers(t)["llama3"]
 	url, calls := vllm(t, local.tok)
@@ -119,7 +119,7 @@ func TestServedByVLLM(t *testing.T) {
 	} {
 		want, _ := build(t, spec, local)
 		got, _ := build(t, spec, tok)
-		if spec.Dataset == "openai" { // a role that only the server renders
+		if spec.Dataset == "openai" { // a role that only the server can render
 			want, got = want[:2], got[:2]
 		}
 		if Hash(want, nil) != Hash(got, nil) {
@@ -134,12 +134,12 @@ func TestServedByVLLM(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := calls.Load() - before; n > 2 {
-		t.Errorf("one text was asked for %d times", n)
+		t.Errorf("one text was requested %d times", n)
 	}
 	requests, notes := build(t, of("random", "", func(s *Spec) { s.N, s.InputLen, s.RangeRatio = 10, 300, 1 }), tok)
 	for _, r := range requests {
 		if n := len(local.tok.Encode(r.Prompt, true)); n != 300 || r.PromptLen != 300 {
-			t.Errorf("%d tokens, said to be %d", n, r.PromptLen)
+			t.Errorf("%d tokens, reported as %d", n, r.PromptLen)
 		}
 	}
 	if len(notes) != 1 {
@@ -163,8 +163,8 @@ func TestServedErrors(t *testing.T) {
 	}{
 		{"no such model", NewServed(at(url, key), "x"), "/tokenize: 404 Not Found: no such model"},
 		{"no key", NewServed(at(url, nil), "m"), "/tokenize: 401 Unauthorized: Unauthorized (give --api-key)"},
-		{"nobody there", NewServed(at(gone.URL, nil), ""), "connection refused"},
-		{"no JSON", NewServed(at(reply("<html>"), nil), ""), "/tokenize: this is a web server, not an LLM server, or it does not forward this route to one (200 OK): correct the URL"},
+		{"no server", NewServed(at(gone.URL, nil), ""), "connection refused"},
+		{"not JSON", NewServed(at(reply("<html>"), nil), ""), "/tokenize: this is a web server, not an LLM server, or it does not forward this route to one (200 OK): correct the URL"},
 		{"no tokens", NewServed(at(reply("{}"), nil), ""), "/tokenize: the reply has no list of tokens"},
 		{"other tokens", NewServed(at(reply(`{"tokens":["a"]}`), nil), ""), "tokens: got string, want a number that fits"},
 	} {
@@ -185,12 +185,12 @@ func TestServedErrors(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	const llama = "../../engine/tokenizer/testdata/llama3"
+	const llama = "../../base/tokenizer/testdata/llama3"
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "tokenizer.json"), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// naming says where its tokenizer is, as SGLang does, and has /tokenize or not
+	// naming returns a server that reports the location of its tokenizer as SGLang does, with or without /tokenize
 	naming := func(route, path string, tokenize bool) string {
 		tok := bytesOnly(t)
 		url, _ := vllm(t, tok.tok)
@@ -225,15 +225,15 @@ func TestResolve(t *testing.T) {
 		err  string
 	}{
 		{"the flag comes first", Sources{Flag: llama, Server: at(naming("/model_info", broken, true), nil)}, "*workload.Local", "the tokenizer in " + llama, ""},
-		{"a name at Hugging Face is no directory", Sources{Flag: "meta-llama/Llama-3.1-8B"}, "", "", "--tokenizer meta-llama/Llama-3.1-8B: no such directory or no tokenizer.json in it: give a directory on this machine (nothing is downloaded)"},
-		{"a tokenizer that is none", Sources{Flag: broken}, "", "", "--tokenizer " + broken + ": tokenizer: "},
-		{"what /model_info names", Sources{Server: at(naming("/model_info", llama, true), nil)}, "*workload.Local", llama + ", as reported by the server", ""},
+		{"a Hugging Face name is not a directory", Sources{Flag: "meta-llama/Llama-3.1-8B"}, "", "", "--tokenizer meta-llama/Llama-3.1-8B: no such directory or no tokenizer.json in it: give a directory on this machine (nothing is downloaded)"},
+		{"an invalid tokenizer", Sources{Flag: broken}, "", "", "--tokenizer " + broken + ": tokenizer: "},
+		{"named by /model_info", Sources{Server: at(naming("/model_info", llama, true), nil)}, "*workload.Local", llama + ", as reported by the server", ""},
 		{"the route's old name", Sources{Server: at(naming("/get_model_info", llama, true), nil)}, "*workload.Local", llama + ", as reported by the server", ""},
 		{"named, but on another machine", Sources{Server: at(naming("/model_info", "/no/such/dir", true), key), Model: "m"}, "*workload.Served", "the tokenizer of http://", ""},
 		{"named, but not readable", Sources{Server: at(naming("/model_info", broken, true), key), Model: "m"}, "*workload.Served", broken, ""},
 		{"the server has no /tokenize", Sources{Server: at(naming("/model_info", "", false), nil)}, "workload.Estimate", "/tokenize: 40", ""},
-		{"and lengths must be right", Sources{Server: at(naming("/model_info", "", false), nil), Need: true}, "", "", "no tokenizer: no --tokenizer; POST http://"},
-		{"nothing at all", Sources{}, "workload.Estimate", "an estimate of one token per 4 characters (no --tokenizer)", ""},
+		{"lengths must be exact", Sources{Server: at(naming("/model_info", "", false), nil), Need: true}, "", "", "no tokenizer: no --tokenizer; POST http://"},
+		{"no source", Sources{}, "workload.Estimate", "an estimate of one token per 4 characters (no --tokenizer)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tok, why, err := Resolve(t.Context(), c.from)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// recorded is what SGLang's own client asked for, by scripts/fixtures/load.py.
+// recorded is a request of SGLang's own client, from scripts/fixtures/load.py.
 type recorded struct {
 	Name, Tokenizer string
 	Args            []string
@@ -34,7 +34,7 @@ type recorded struct {
 	}
 }
 
-// spec reads the flags of a recording.
+// spec parses the flags of a recording.
 func (r *recorded) spec(t *testing.T) (Spec, Arrivals) {
 	s, a := Default(), Arrivals{Rate: math.Inf(1)}
 	f := flag.NewFlagSet(r.Name, flag.ContinueOnError)
@@ -72,7 +72,7 @@ func (r *recorded) spec(t *testing.T) (Spec, Arrivals) {
 	f.Float64Var(&a.Rate, "request-rate", a.Rate, "")
 	f.Func("lora-name", "", func(name string) error { s.LoRANames = append(s.LoRANames, name); return nil })
 	var args []string
-	for i, arg := range r.Args { // Python's takes several names behind one flag
+	for i, arg := range r.Args { // Python's flag takes several names
 		if !strings.HasPrefix(arg, "--") && i > 1 && !strings.HasPrefix(r.Args[i-1], "--") {
 			args = append(args, "--lora-name")
 		}
@@ -85,8 +85,8 @@ func (r *recorded) spec(t *testing.T) (Spec, Arrivals) {
 	return s, a
 }
 
-// TestSameLoad: a seed asks the same here as in SGLang's client: prompts token by token, lengths, order, adapters,
-// images, and when.
+// TestSameLoad checks that a seed gives the same requests as SGLang's client: prompts token by token, lengths, order,
+// adapters, images, and times.
 func TestSameLoad(t *testing.T) {
 	text, err := os.ReadFile("testdata/sglang/requests.json")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestSameLoad(t *testing.T) {
 	}
 	for _, c := range all.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			tok, err := OpenLocal(filepath.Join("../../engine/tokenizer/testdata", c.Tokenizer))
+			tok, err := OpenLocal(filepath.Join("../../base/tokenizer/testdata", c.Tokenizer))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestSameLoad(t *testing.T) {
 					images = append(images, made)
 				}
 				about := fmt.Sprintf("seed %d (%s): ", want.Seed, want.Begins)
-				if c.Name != "image" && c.Name != "image, one size" { // whose tokens a model's processor counts
+				if c.Name != "image" && c.Name != "image, one size" { // whose tokens are counted by a model's processor
 					same(about+"tokens", ins, want.PromptLens)
 				} else {
 					same(about+"images", images, want.Images)
@@ -144,7 +144,7 @@ func TestSameLoad(t *testing.T) {
 					same(about+"adapters", adapters, want.LoRA)
 				}
 				at, due := 0.0, make([]time.Duration, len(times))
-				for i, gap := range want.Gaps { // one more is drawn behind the last
+				for i, gap := range want.Gaps { // one more is drawn after the last
 					if at += gap; i+1 < len(due) {
 						due[i+1] = time.Duration(math.Round(at * 1e9))
 					}
@@ -158,7 +158,7 @@ func TestSameLoad(t *testing.T) {
 	}
 }
 
-// digestOf is the recording's hash of what a request asks.
+// digestOf returns the recorded hash of a request.
 func digestOf(r Request) string {
 	text := r.Prompt
 	if r.Tokens != nil {
@@ -183,7 +183,7 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// pixels is the recording's hash of an image.
+// pixels returns the recorded hash of an image.
 func pixels(t *testing.T, uri string) string {
 	_, data, _ := strings.Cut(uri, ",")
 	raw, err := base64.StdEncoding.DecodeString(data)

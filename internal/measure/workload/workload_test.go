@@ -12,11 +12,11 @@ import (
 	"github.com/stepscope/stepscope/internal/base/tokenizer"
 )
 
-// bytesOnly is the smallest built-in tokenizer: a token for each byte and for
-// each special one, and BOS in front, so lengths can be counted by hand.
+// bytesOnly returns the smallest built-in tokenizer: a token for each byte and each special token, with BOS in front,
+// so that lengths can be counted by hand.
 func bytesOnly(t testing.TB) *Local { return builtin(t, 261) }
 
-// builtin has made-up words behind the bytes.
+// builtin has made-up words after the bytes.
 func builtin(t testing.TB, vocab int) *Local {
 	t.Helper()
 	tok, err := tokenizer.ByteLevel(vocab)
@@ -26,7 +26,7 @@ func builtin(t testing.TB, vocab int) *Local {
 	return NewLocal(tok, "built-in")
 }
 
-// of is the Spec of a data set in testdata, with the defaults of the flags.
+// of returns the Spec of a data set in testdata, with the defaults of the flags.
 func of(dataset, file string, change func(*Spec)) Spec {
 	s := Default()
 	s.Dataset, s.N = dataset, 0
@@ -55,7 +55,7 @@ func tryBuild(s Spec, tok Tokenizer) (requests []Request, notes []string, err er
 	return requests, notes, err
 }
 
-// show is a request in one line, for tables.
+// show formats a request in one line, for tables.
 func show(r *Request) string {
 	text := r.Prompt
 	if r.Messages != nil {
@@ -75,7 +75,7 @@ func show(r *Request) string {
 	return line
 }
 
-// sameSet compares lines without their order.
+// sameSet compares lines regardless of their order.
 func sameSet(t *testing.T, got, want []string) {
 	t.Helper()
 	left := map[string]int{}
@@ -247,7 +247,7 @@ func TestFilesOfRequests(t *testing.T) {
 	}
 }
 
-// compact is a list of messages without white space and brackets.
+// compact returns a list of messages without white space and brackets.
 func compact(t *testing.T, raw json.RawMessage) string {
 	var list []struct {
 		Role    string `json:"role"`
@@ -286,20 +286,20 @@ func TestRefusals(t *testing.T) {
 		{"all rows bad", set("openai", file("bad", "{\n\"messages\": 1}\n{\"messages\": 2}\n")), "bad: no row can be used: line 1: not JSON: byte 1: unexpected end of JSON input"},
 		{"no rows that fit", set("sharegpt", file("few", `[{"conversations":[]}]`)), "no request is left"},
 		{"no conversations", set("agentic-trace", file("none", `{"a":[1],"b":{}}`)), `none: has no "conversations"`},
-		{"conversations that are no list", set("agentic-trace", file("nolist", `{"conversations":1}`)), `nolist: "conversations" is not a list`},
+		{"conversations that are not a list", set("agentic-trace", file("nolist", `{"conversations":1}`)), `nolist: "conversations" is not a list`},
 		{"a bad plan is not sent", set("plan", file("plan", "{\"prompt\":\"a\"}\n{\"prompt\":1}\n")), "plan: line 2: prompt is neither a text nor a list of token ids, messages or turns"},
 		{"mmmu", set("mmmu", ""), "data set mmmu: not supported: MMMU is published as Parquet"},
-		{"a name", set("sharegtp", ""), `unknown --dataset-name "sharegtp": give one of sharegpt, custom, openai,`},
+		{"an unknown name", set("sharegtp", ""), `unknown --dataset-name "sharegtp": give one of sharegpt, custom, openai,`},
 		{"too short outputs", of("sharegpt", "sharegpt.json", func(s *Spec) { s.FixedOutputLen = 3 }), "--sharegpt-output-len 3 is too small"},
-		{"a ratio", of("random", "", func(s *Spec) { s.N, s.RangeRatio = 1, 1.5 }), "--random-range-ratio 1.5 must be from 0 to 1"},
+		{"an invalid ratio", of("random", "", func(s *Spec) { s.N, s.RangeRatio = 1, 1.5 }), "--random-range-ratio 1.5 must be from 0 to 1"},
 		{"no prompts", of("random", "", nil), "--num-prompts 0 must be from 1 to"},
-		{"a slip of the hand", of("random", "", func(s *Spec) { s.N, s.InputLen = 1, 1<<40 }), "--random-input-len 1099511627776 must be from 1 to 16777216"},
+		{"a typing error", of("random", "", func(s *Spec) { s.N, s.InputLen = 1, 1<<40 }), "--random-input-len 1099511627776 must be from 1 to 16777216"},
 		{"zipf without alpha", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.Distribution = "zipf" }), "zipf needs --gsp-zipf-alpha"},
 		{"alpha without zipf", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.ZipfAlpha = 1 }), "--gsp-zipf-alpha works only with"},
-		{"turns without a chat", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.Turns, s.Prefix.Groups, s.Backend = 2, 1, "sglang" }), "conversations of several turns need a chat backend, not sglang"},
-		{"messages without a chat", of("openai", "openai.jsonl", func(s *Spec) { s.Backend = "vllm" }), "messages need a chat backend, not vllm"},
+		{"turns without a chat backend", of("generated-shared-prefix", "", func(s *Spec) { s.Prefix.Turns, s.Prefix.Groups, s.Backend = 2, 1, "sglang" }), "conversations of several turns need a chat backend, not sglang"},
+		{"messages without a chat backend", of("openai", "openai.jsonl", func(s *Spec) { s.Backend = "vllm" }), "messages need a chat backend, not vllm"},
 		{"ids of texts", of("sharegpt", "sharegpt.json", func(s *Spec) { s.TokenIDs = true }), "--tokenize-prompt does not work with data set sharegpt"},
-		{"a seed that numpy does not take", of("sharegpt", "sharegpt.json", func(s *Spec) { s.Seed = -1 }), "--seed -1 must be from 0 to 4294967295"},
+		{"a seed that numpy rejects", of("sharegpt", "sharegpt.json", func(s *Spec) { s.Seed = -1 }), "--seed -1 must be from 0 to 4294967295"},
 		{"ids of turns", of("generated-shared-prefix", "", func(s *Spec) { s.TokenIDs, s.Prefix.Turns = true, 2 }), "--tokenize-prompt works only with --gsp-num-turns 1"},
 		{"one adapter", of("sharegpt", "sharegpt.json", func(s *Spec) { s.LoRADistribution, s.LoRANames = "skewed", []string{"a"} }), "needs two or more adapters"},
 	} {
@@ -316,7 +316,7 @@ func TestRefusals(t *testing.T) {
 
 func TestTemplateWithoutTokenizer(t *testing.T) {
 	_, _, err := tryBuild(of("sharegpt", "sharegpt.json", func(s *Spec) { s.ChatTemplate = true }), nil)
-	if err == nil || !strings.Contains(err.Error(), "there is no chat template: give --tokenizer") {
+	if err == nil || !strings.Contains(err.Error(), "there is no chat template: give a model directory as --tokenizer") {
 		t.Error(err)
 	}
 }

@@ -61,7 +61,7 @@ func (d *Demo) Do(ctx context.Context) error {
 		}[cmp.Or(d.Cause, "work")]
 		a.Faults = []string{fmt.Sprintf("rank=%d,from=%d,to=%d,%s", d.SlowRank, start-1+fault, start+steps, how)}
 	}
-	d.Say.Line(fmt.Sprintf("Serving %s on 4 ranks (TP 2, DP 2); all of it mostly takes ten to thirty seconds …", a.ModelPath))
+	d.Say.Line(fmt.Sprintf("Serving %s on 4 ranks (TP 2, DP 2); the whole demo usually takes ten to thirty seconds …", a.ModelPath))
 	logFile, err := os.Create(d.Run.Path("server.log"))
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (d *Demo) Do(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if out.Capture == nil || out.Capture.Result == nil || len(out.Capture.Servers) == 0 {
-		return fmt.Errorf("the load is over, but no window came: see %s", d.Run.Path("server.log"))
+		return fmt.Errorf("the load has finished, but no profiler window was captured: see %s", d.Run.Path("server.log"))
 	}
 	if err := d.explain(ctx, out); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Out
 	if d.Say.Terminal {
 		x.Show, x.Follow = func(run *load.Shown) func() { return run.Show(d.Say) }, true
 	}
-	d.Say.Line(fmt.Sprintf("Sending %d requests, and recording %d forward steps of all ranks meanwhile …", spec.N, steps))
+	d.Say.Line(fmt.Sprintf("Sending %d requests and recording %d forward steps of all ranks …", spec.N, steps))
 	return x.Do(ctx)
 }
 
@@ -147,9 +147,9 @@ func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 	s, how := m.Summary, ""
 	switch w := s.Window; {
 	case s.Lacks(bench.Rates) || s.Lacks("ttft") || s.Lacks("tpot"):
-		s, how = w.Whole, "; the profiler slowed most of it down"
+		s, how = w.Whole, "; the profiler slowed most of the run"
 	case w != nil:
-		how = "; without the " + metric.Duration(s.Duration-w.Untouched) + " that the profiler touched"
+		how = "; excluding the " + metric.Duration(s.Duration-w.Untouched) + " that the profiler affected"
 	}
 	fmt.Fprintf(d.Out, "%d requests in %s: %.0f tok/s, TTFT p50 %s p99 %s, TPOT p50 %s p99 %s (client timing %s%s)\n\n", s.Completed, metric.Duration(s.Duration),
 		s.OutputRate, metric.Duration(s.TTFT.Median), metric.Duration(s.TTFT.P99), metric.Duration(s.TPOT.Median), metric.Duration(s.TPOT.P99), s.Health.Verdict, how)
@@ -157,7 +157,7 @@ func (d *Demo) explain(ctx context.Context, out *experiment.Outcome) error {
 		return err
 	}
 	if d.Gone {
-		_, err := fmt.Fprintf(d.Out, "\nNothing was kept. Without --no-store there are pages with plots, the traces and the run.\n")
+		_, err := fmt.Fprintf(d.Out, "\nNothing was stored. Without --no-store, the demo keeps the run, its traces and pages with plots.\n")
 		return err
 	}
 	fmt.Fprintf(d.Out, `
@@ -166,12 +166,12 @@ Look at it:
   findings, with plots             %[1]s
   the load, with plots             %[2]s
   one merged trace                 %[3]s trace open %[4]s
-  all tables in text               %[3]s analyze %[5]s --full
+  all tables as text                %[3]s analyze %[5]s --full
   what slow requests waited for    %[3]s analyze %[6]s
 `, d.Run.Path("derived/findings.html"), d.Run.Path("derived/load.html"), d.Program, runs.CommandLine([]string{sr.Merged}),
 		runs.CommandLine([]string{filepath.Dir(sr.Merged)}), runs.CommandLine([]string{d.Run.Dir()}))
 	if d.SlowRank < 0 {
-		fmt.Fprintf(d.Out, "  a rank that is late              %s demo --slow-rank 1\n", d.Program)
+		fmt.Fprintf(d.Out, "  the demo with a late rank         %s demo --slow-rank 1\n", d.Program)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// More tokens than the cache can hold are asked for: the request ends early.
+// A request for more tokens than the cache can hold ends early.
 func TestOutputIsCutToTheCache(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
 	events, err := r.Submit(t.Context(), &api.Request{Input: make([]int32, 1000), Params: api.Sampling{MaxNewTokens: 900}, LogprobStart: -1, DPRank: -1})
@@ -111,7 +111,7 @@ func TestLeavingClient(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing holds nobody up.
+// A slow reader does not delay the others.
 func TestSlowReader(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
 	slow, err := r.Submit(t.Context(), &api.Request{Input: []int32{1}, Params: api.Sampling{MaxNewTokens: 100}, LogprobStart: -1, DPRank: -1})
@@ -177,7 +177,7 @@ func TestFlushCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	drain(events)
-	r.ranks[1].Do(func() {}) // the last event goes out before the step that made it is over
+	r.ranks[1].Do(func() {}) // the last event is sent before its step has ended
 	if err := r.FlushCache(soon(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +237,8 @@ func TestDrainAndClose(t *testing.T) {
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
-		drain(unread) // given up after the grace
-	}) // no goroutine may be left
+		drain(unread) // given up after the grace period
+	}) // no goroutine may remain
 }
 
 func TestHealthy(t *testing.T) {

@@ -87,7 +87,7 @@ func (s *session) export(files []rankFile) {
 				s.writeMemory(f)
 			}
 			if n := f.rec.Lost(); n > 0 {
-				s.problem(fmt.Sprintf("%s: %d records found no room, record fewer steps", s.place(f.rank), n))
+				s.problem(fmt.Sprintf("%s: %d records did not fit; record fewer steps", s.place(f.rank), n))
 			}
 		}
 	})
@@ -194,7 +194,7 @@ func (s *session) merge() (path, message string) {
 	if _, err := os.Lstat(path); err == nil {
 		path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))
 		if _, err := os.Lstat(path); err == nil {
-			return "", "Merge failed: " + path + " is there already, and not replaced"
+			return "", "Merge failed: " + path + " already exists and was not replaced"
 		}
 	}
 	// Closing the engine waits for the merge: it must not be lost.

@@ -19,8 +19,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestExportBesideServing holds the writing of files up for good: requests are
-// served meanwhile, and another window can be opened.
+// TestExportBesideServing blocks the writing of files for good: requests are served meanwhile, and another window can
+// be opened.
 func TestExportBesideServing(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
 	gate := make(chan struct{})
@@ -32,7 +32,7 @@ func TestExportBesideServing(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := r.session.Load()
-	r.generate(t, 0, 20) // ends, though the window closed in the middle of it
+	r.generate(t, 0, 20) // ends, although the window closed in the middle of it
 	if r.Profiling() {
 		t.Fatal("the window is open")
 	}
@@ -66,7 +66,7 @@ func TestExportBesideServing(t *testing.T) {
 
 func TestDataParallelProfile(t *testing.T) {
 	r := newRig(t, 2, 2, Options{})
-	r.generate(t, 0, 3) // rank 0 is ahead: each counts for itself
+	r.generate(t, 0, 3) // rank 0 is ahead: each rank counts its own steps
 	dir := t.TempDir()
 	req := profileIn(dir)
 	req.Prefix, req.StartStep, req.NumSteps, req.Merge = "my-run", 4, 2, true
@@ -105,9 +105,8 @@ func TestDataParallelProfile(t *testing.T) {
 	}
 }
 
-// One merged trace comes of each window: of all its ranks, of the last pipeline
-// stage too, and of both its stages, which do not lie over each other. Files of an
-// earlier window in the same directory are left out.
+// Each window yields one merged trace of all its ranks, including the last pipeline stage, and of both its stages,
+// which do not overlap. Files of an earlier window in the same directory are left out.
 func TestMerge(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -162,7 +161,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// labels are the ranks that a merged trace has events of.
+// labels are the ranks that have events in a merged trace.
 func labels(t *testing.T, path string) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -185,7 +184,7 @@ func TestExportProblems(t *testing.T) {
 		return r.StopProfile(soon(t))
 	}
 	r.groups[0].lost = 12
-	if res, err := run(); err != nil || !strings.Contains(res.Message, "12 records found no room") || len(res.Files) != 1 {
+	if res, err := run(); err != nil || !strings.Contains(res.Message, "12 records did not fit") || len(res.Files) != 1 {
 		t.Errorf("%v, %+v", err, res)
 	}
 	full := errors.New("disk full")
@@ -195,8 +194,7 @@ func TestExportProblems(t *testing.T) {
 	}
 }
 
-// A window whose traffic stops is closed after a while; one that has seen no step
-// yet waits for it.
+// A window closes some time after its traffic stops; a window that has not seen a step yet waits for one.
 func TestIdleWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2, 1, Options{ProfileIdle: time.Minute})
@@ -227,7 +225,7 @@ func TestIdleWindow(t *testing.T) {
 	})
 }
 
-// A stage that does not come does not keep the window open either.
+// A missing stage does not keep the window open either.
 func TestIdleStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1, 1, Options{})
@@ -251,7 +249,7 @@ func TestIdleStage(t *testing.T) {
 	})
 }
 
-// Close writes what was recorded.
+// Close writes the recorded events.
 func TestCloseWhileProfiling(t *testing.T) {
 	r := newRig(t, 2, 1, Options{})
 	dir := t.TempDir()
@@ -270,8 +268,7 @@ func TestCloseWhileProfiling(t *testing.T) {
 	}
 }
 
-// Starts and stops from many sides while requests run: every session ends, and
-// no recorder is left on.
+// Sessions are started and stopped concurrently while requests run: every session ends, and no recorder is left on.
 func TestProfileRaces(t *testing.T) {
 	r := newRig(t, 2, 2, Options{})
 	dir := t.TempDir()

@@ -22,8 +22,8 @@ import (
 
 const fakeVocab = 50
 
-// fakeGroup is a data-parallel rank whose next token is a function of the last one
-// and its place, and whose recorders keep the names of steps.
+// fakeGroup is a data-parallel rank whose next token is a function of the last one and its position, and whose
+// recorders keep the names of steps.
 type fakeGroup struct {
 	ranks  []Rank
 	hold   func(sched.Step)
@@ -81,7 +81,7 @@ func (g *fakeGroup) Forward(s sched.Step) ([][]float32, error) {
 	return rows, nil
 }
 
-// fakeTokens is what a request gets.
+// fakeTokens returns the tokens that a request gets.
 func fakeTokens(input []int32, n int) []int32 {
 	last := input[len(input)-1]
 	var out []int32
@@ -101,7 +101,7 @@ type fakeRecorder struct {
 
 func (r *fakeRecorder) StartRecording(opt device.RecordOptions) error {
 	if r.rec != nil {
-		return errors.New("records already")
+		return errors.New("already recording")
 	}
 	if r.g.fail != nil {
 		return r.g.fail
@@ -128,7 +128,7 @@ type fakeRecording struct {
 
 func (r *fakeRecording) Lost() int64 { return r.g.lost }
 
-// DeviceMemory has one block, freed after as long as it was held.
+// DeviceMemory reports one block, freed after being held for as long.
 func (r *fakeRecording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) error {
 	f(1e9, 512, 16)
 	f(2e9, 512, -16)
@@ -227,7 +227,7 @@ func (r *rig) generate(t *testing.T, dp, n int) {
 		t.Fatal(err)
 	}
 	drain(events)
-	// The final event is sent before the scheduler is done with the step.
+	// The final event is sent before the scheduler has finished the step.
 	if err := r.ranks[max(dp, 0)].Idle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func drain(events <-chan api.Event) (out []api.Event) {
 	return out
 }
 
-// window is a request to profile with defaults of tests.
+// window is a profile request with test defaults.
 func profileIn(dir string) api.ProfileRequest {
 	return api.ProfileRequest{ID: "1700000000.5", OutputDir: dir, Activities: api.ActivityCPU | api.ActivityGPU}
 }
@@ -259,7 +259,7 @@ func files(t *testing.T, dir string) []string {
 	return list
 }
 
-// soon is a context that ends a test that hangs.
+// soon returns a context that ends a hanging test.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)

@@ -14,8 +14,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// TestMemoryFiles: snapshots have SGLang's names, with the time in place of the
-// profile id, and stand beside the traces, if those are asked for too.
+// TestMemoryFiles checks that snapshots have SGLang's names, with the time in place of the profile id, and are written
+// beside the traces if those are requested too.
 func TestMemoryFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -50,7 +50,7 @@ func TestMemoryFiles(t *testing.T) {
 			}
 			res := waitOver(t, s)
 			if got := files(t, req.OutputDir); !slices.Equal(got, res.Files) {
-				t.Errorf("files %v, told %v", got, res.Files)
+				t.Errorf("files %v, reported %v", got, res.Files)
 			}
 			if res.Merged != "" || res.Message != "" {
 				t.Errorf("%+v", res)
@@ -70,7 +70,7 @@ func TestMemoryFiles(t *testing.T) {
 	}
 }
 
-// TestMemEntries: the history is as deep as asked for.
+// TestMemEntries checks that the history has the requested depth.
 func TestMemEntries(t *testing.T) {
 	for _, tt := range []struct {
 		entries int
@@ -103,7 +103,7 @@ func TestMemEntries(t *testing.T) {
 	}
 }
 
-// TestReserved: each rank holds its weights and its cache, side by side.
+// TestReserved checks that each rank holds its weights and its cache, side by side.
 func TestReserved(t *testing.T) {
 	for _, z := range []Sizes{{}, {TP: 2}, {PP: 2}} {
 		e := serve(t, "llama-tiny", z, true, sched.Options{})

@@ -33,7 +33,7 @@ func (s *session) over(r *dpRank) {
 	}
 	s.mu.Unlock()
 	if left > 0 {
-		s.e.opt.Log(fmt.Sprintf("The profiling window waits for %d more data-parallel ranks to make their steps; /stop_profile ends it", left))
+		s.e.opt.Log(fmt.Sprintf("The profiling window waits for %d more data-parallel ranks to finish their steps; /stop_profile ends it", left))
 		return
 	}
 	s.e.closed.Store(s)
@@ -71,7 +71,7 @@ func (s *session) lonely() {
 			case w.count > 0:
 				steps = fmt.Sprintf("after %d of %d steps", w.count, s.req.NumSteps)
 			}
-			text := fmt.Sprintf("DP%d was idle while others made their steps: its part is closed %s", s.e.index(r), steps)
+			text := fmt.Sprintf("DP%d was idle while the others ran their steps: its part of the window closed %s", s.e.index(r), steps)
 			s.e.opt.Log(text)
 			s.problem(text)
 			w.finish()

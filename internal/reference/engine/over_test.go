@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// TestIdleReplica: a replica without requests holds the window of the others for moments,
-// one that has some for as long as it takes.
+// TestIdleReplica checks how long a replica without requests holds the window of the others open: only moments. A
+// replica with requests holds it for as long as it takes.
 func TestIdleReplica(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps   int // of replica 1, before the others have theirs
@@ -20,9 +20,9 @@ func TestIdleReplica(t *testing.T) {
 		message string
 		files   int
 	}{
-		"no step":   {0, false, "DP1 was idle while others made their steps: its part is closed without a step", 2},
-		"some":      {2, false, "DP1 was idle while others made their steps: its part is closed after 2 of 3 steps", 2},
-		"by stage":  {0, true, "DP1 was idle while others made their steps: its part is closed before its last stage", 2},
+		"no step":   {0, false, "DP1 was idle while the others ran their steps: its part of the window closed without a step", 2},
+		"some":      {2, false, "DP1 was idle while the others ran their steps: its part of the window closed after 2 of 3 steps", 2},
+		"by stage":  {0, true, "DP1 was idle while the others ran their steps: its part of the window closed before its last stage", 2},
 		"no longer": {3, false, "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {

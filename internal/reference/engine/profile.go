@@ -68,14 +68,14 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 		}
 		set.Salvage(req.OutputDir, e.opt.Log)
 		if name := taken(&req); name != "" {
-			return fmt.Errorf("%w: output_dir has traces of profile_id %s already, such as %s: give another profile_id or output_dir", api.ErrInvalid, req.ID, name)
+			return fmt.Errorf("%w: output_dir already has traces of profile_id %s, such as %s: use another profile_id or output_dir", api.ErrInvalid, req.ID, name)
 		}
 	}
 	if !e.session.CompareAndSwap(nil, s) {
 		return api.ErrProfileRunning
 	}
 	if req.Activities&api.ActivityCUDAProfiler != 0 && e.opt.CUDAProfiler == nil {
-		s.problem("CUDA_PROFILER: this server runs under no profiler that it could switch; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
+		s.problem("CUDA_PROFILER: no external profiler is attached to this server; start it under nsys profile -c nvtx -p cudaProfilerApi@stepscope")
 	}
 	armed := make(chan error, len(e.ranks))
 	for _, r := range e.ranks {
@@ -154,14 +154,14 @@ func checkProfile(r *api.ProfileRequest) error {
 	case r.ID == "":
 		return fmt.Errorf("%w: a profile needs an id", api.ErrInvalid)
 	case r.Activities == 0:
-		return fmt.Errorf("%w: no known activity to record: choose of CPU, GPU, MEM and CUDA_PROFILER", api.ErrInvalid)
+		return fmt.Errorf("%w: no known activity to record: choose from CPU, GPU, MEM and CUDA_PROFILER", api.ErrInvalid)
 	case r.NumSteps < 0 || r.StartStep < 0 || r.MemEntries < 0:
-		return fmt.Errorf("%w: num_steps %d, start_step %d and the depth of the memory's history %d must not be negative",
+		return fmt.Errorf("%w: num_steps %d, start_step %d and memory history depth %d must not be negative",
 			api.ErrInvalid, r.NumSteps, r.StartStep, r.MemEntries)
 	case r.ByStage && r.NumSteps == 0:
-		return fmt.Errorf("%w: profile_by_stage needs num_steps: each stage ends after so many of its steps", api.ErrInvalid)
+		return fmt.Errorf("%w: profile_by_stage needs num_steps, the number of steps per stage", api.ErrInvalid)
 	case r.ByStage && !r.Prefill && !r.Decode:
-		return fmt.Errorf("%w: profile_by_stage without a stage: choose of prefill and decode", api.ErrInvalid)
+		return fmt.Errorf("%w: profile_by_stage without a stage: choose from prefill and decode", api.ErrInvalid)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (s *session) timeout() {
 		return
 	}
 	s.mu.Unlock()
-	s.e.opt.Log(fmt.Sprintf("no step for %v: the profiling window is closed before its last", s.e.opt.ProfileIdle))
+	s.e.opt.Log(fmt.Sprintf("no step for %v: the profiling window closed before its last step", s.e.opt.ProfileIdle))
 	s.problem(fmt.Sprintf("closed after %v without a step", s.e.opt.ProfileIdle))
 	s.end()
 }

@@ -25,8 +25,8 @@ func waitOver(t *testing.T, s *session) api.ProfileResult {
 	return api.ProfileResult{}
 }
 
-// TestWindows runs traffic, asks for a window, and runs more traffic: a request
-// of n tokens is one prefill step and n-1 decode steps. Steps count from 1.
+// TestWindows runs traffic, opens a window, and runs more traffic. A request for n tokens is one prefill step and n-1
+// decode steps. Steps count from 1.
 func TestWindows(t *testing.T) {
 	stages := func(r api.ProfileRequest) api.ProfileRequest {
 		r.ByStage, r.Prefill, r.Decode = true, true, true
@@ -92,7 +92,7 @@ func TestWindows(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if _, err := r.StopProfile(soon(t)); !errors.Is(err, api.ErrProfileIdle) {
-				t.Errorf("stop of a window that is over: %v", err)
+				t.Errorf("stop of a window that has ended: %v", err)
 			}
 			res := waitOver(t, s)
 			var names []string
@@ -111,7 +111,7 @@ func TestWindows(t *testing.T) {
 			}
 			slices.Sort(names)
 			if got := files(t, dir); !slices.Equal(got, names) || !slices.Equal(res.Files, names) {
-				t.Errorf("files %v, told %v, want %v", got, res.Files, names)
+				t.Errorf("files %v, reported %v, want %v", got, res.Files, names)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestProfileRefusals(t *testing.T) {
 		{"without a stage", func(p *api.ProfileRequest) { p.ByStage, p.NumSteps = true, 3 }},
 		{"output_dir: mkdir profile_test.go", func(p *api.ProfileRequest) { p.OutputDir = "profile_test.go/x" }},
 		{"output_dir: open " + readOnly(t), func(p *api.ProfileRequest) { p.OutputDir = readOnly(t) }},
-		{"depth of the memory's history -1", func(p *api.ProfileRequest) { p.MemEntries = -1 }},
+		{"memory history depth -1", func(p *api.ProfileRequest) { p.MemEntries = -1 }},
 	} {
 		req := profileIn(dir)
 		tt.bend(&req)
@@ -162,8 +162,8 @@ func TestProfileRefusals(t *testing.T) {
 	}
 	again := profileIn(dir)
 	again.ID = "w0"
-	if err := r.StartProfile(t.Context(), again); !errors.Is(err, api.ErrInvalid) || !strings.Contains(err.Error(), "output_dir has traces of profile_id w0 already, such as w0-TP-0.trace.json.gz") {
-		t.Errorf("a name that another window had: %v", err)
+	if err := r.StartProfile(t.Context(), again); !errors.Is(err, api.ErrInvalid) || !strings.Contains(err.Error(), "output_dir already has traces of profile_id w0, such as w0-TP-0.trace.json.gz") {
+		t.Errorf("a name that another window used: %v", err)
 	}
 	r.groups[0].fail = errors.New("no memory")
 	if err := r.StartProfile(t.Context(), profileIn(dir)); err == nil || !strings.Contains(err.Error(), "start recording on TP-0: no memory") {
@@ -171,18 +171,18 @@ func TestProfileRefusals(t *testing.T) {
 	}
 	r.groups[0].fail = nil
 	if err := r.StartProfile(t.Context(), profileIn(dir)); err != nil {
-		t.Errorf("after one that failed: %v", err)
+		t.Errorf("after a failed one: %v", err)
 	}
 }
 
-// readOnly is a directory in which nobody can write, not even root.
+// readOnly returns a directory in which nobody can write, not even root.
 func readOnly(t *testing.T) string {
 	t.Helper()
 	const dir = "/proc/self/task"
 	if _, err := os.Stat(dir); err == nil {
 		return dir
 	}
-	if os.Getuid() <= 0 { // no such user, or one for whom permissions do not count
+	if os.Getuid() <= 0 { // no such user, or one to whom permissions do not apply
 		t.Skip("no directory is read-only here")
 	}
 	ro := t.TempDir()
@@ -192,7 +192,7 @@ func readOnly(t *testing.T) string {
 	return ro
 }
 
-// A window that cannot start when its step comes ends, and says why.
+// A window that cannot start at its step ends with an error.
 func TestRecorderFailsLate(t *testing.T) {
 	r := newRig(t, 1, 1, Options{})
 	req := profileIn(t.TempDir())

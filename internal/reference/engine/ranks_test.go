@@ -54,7 +54,7 @@ func serve(t *testing.T, name string, z Sizes, noGraphs bool, so sched.Options) 
 	return e
 }
 
-// ask submits prompts together and returns what each generates.
+// ask submits prompts together and returns the tokens that each generates.
 func ask(t *testing.T, e *Engine, prompts [][]int32, n int) [][]int32 {
 	t.Helper()
 	var streams []<-chan api.Event
@@ -91,8 +91,7 @@ func prompts() [][]int32 {
 	return out
 }
 
-// The tokens of a model do not depend on how it is cut, batched, cached or
-// replayed.
+// The tokens of a model do not depend on its layout, batching, caching or replaying.
 func TestSameTokensInEveryLayout(t *testing.T) {
 	for _, name := range []string{"llama-tiny", "qwen3-moe-tiny"} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +116,7 @@ func TestSameTokensInEveryLayout(t *testing.T) {
 	}
 }
 
-// Eight rank files and a merged one, each with the steps asked for, that this
-// program's own reader and checker take.
+// Eight rank files and a merged one, each with the requested steps, which this program's own reader and checker accept.
 func TestProfileOfRealRanks(t *testing.T) {
 	e := serve(t, "llama-tiny", Sizes{TP: 2, DP: 2, PP: 2}, false, sched.Options{})
 	dir := t.TempDir()

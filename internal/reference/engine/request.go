@@ -119,7 +119,7 @@ func (e *Engine) check(r *api.Request) error {
 		}
 		maps.DeleteFunc(stops, func(_ int32, known bool) bool { return !known })
 		if len(stops) == vocab {
-			return fmt.Errorf("%w: min_new_tokens is %d, but each token of the vocabulary is a stop token", api.ErrInvalid, r.Params.MinNewTokens)
+			return fmt.Errorf("%w: min_new_tokens is %d, but every token of the vocabulary is a stop token", api.ErrInvalid, r.Params.MinNewTokens)
 		}
 	}
 	return nil

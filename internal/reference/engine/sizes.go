@@ -46,6 +46,6 @@ func KVBlocks(memory, weights, perBlock int64, fraction float64) (int, error) {
 	if n := room / perBlock; n > 0 {
 		return int(n), nil
 	}
-	return 0, fmt.Errorf("no memory for the KV cache: %.2f of %d MiB hold weights of %d MiB and no block of %d KiB, raise --mem-fraction-static",
+	return 0, fmt.Errorf("no memory for the KV cache: %.2f of %d MiB holds the weights (%d MiB) but no block of %d KiB, raise --mem-fraction-static",
 		fraction, memory>>20, weights>>20, perBlock>>10)
 }

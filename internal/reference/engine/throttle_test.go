@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// What is written beside serving rests four times as long as it works, however many
-// goroutines do it; with nothing to serve it does not.
+// Writing beside serving rests four times as long as it works, however many goroutines write; without requests it does
+// not rest.
 func TestPace(t *testing.T) {
 	const piece, pieces = 100 * time.Microsecond, 300
 	for _, tt := range []struct {
@@ -48,8 +48,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A piece that took long because its goroutine had no core is not rested for as if
-// it had worked.
+// A piece that took long because its goroutine had no core causes no extra rest.
 func TestPaceOfWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := throttle{busy: func() bool { return true }}
@@ -61,8 +60,7 @@ func TestPaceOfWaiting(t *testing.T) {
 	})
 }
 
-// Files are written at full speed when the last request has ended, or the engine
-// ends.
+// Files are written at full speed once the last request has ended, or the engine ends.
 func TestServing(t *testing.T) {
 	r := newRig(t, 2, 1, Options{})
 	var during atomic.Bool

@@ -131,7 +131,7 @@ func (w *window) start() error {
 	if w.s.opts.Memory && w.reserved == nil {
 		var err error
 		if w.reserved, err = reserved(w.r.group, w.s.e.opt.Sched.Blocks); err != nil {
-			return fmt.Errorf("ask for the memory in use: %w", err)
+			return fmt.Errorf("query the memory in use: %w", err)
 		}
 	}
 	if w.s.records() {

@@ -63,7 +63,7 @@ func (s *Server) generations(w http.ResponseWriter, r *http.Request) {
 	s.metrics.finished(outcome, time.Since(came))
 	switch {
 	case r.Context().Err() != nil: // the client has gone
-		s.o.Log.Info("the client is gone", "id", t.id)
+		s.o.Log.Info("the client disconnected", "id", t.id)
 	case err != nil:
 		s.refuse(w, err)
 	default:
@@ -91,9 +91,9 @@ func (s *Server) task(req *wire.ImageRequest) (*task, error) {
 	case format != "b64_json":
 		return nil, wire.Refuse("", "response_format=%s is not supported", req.ResponseFormat)
 	case req.OutputFormat != "" && req.OutputFormat != "png":
-		return nil, wire.Refuse("output_format", "%q: this server writes png", req.OutputFormat)
+		return nil, wire.Refuse("output_format", "%q: this server writes only png", req.OutputFormat)
 	case req.Background == "transparent":
-		return nil, wire.Refuse("background", "this server has no transparent pictures")
+		return nil, wire.Refuse("background", "transparent images are not supported")
 	}
 	for i := range n {
 		job := &diffusion.Job{Request: *q, ID: t.id, Step: func(int, int) { s.steps.Add(1) }}
@@ -163,7 +163,7 @@ func (s *Server) request(req *wire.ImageRequest) (*diffusion.Request, error) {
 func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 	if !req.Profile {
 		if req.ProfileAllStages {
-			return nil, wire.Refuse("profile_all_stages", "goes with profile")
+			return nil, wire.Refuse("profile_all_stages", "requires profile")
 		}
 		return nil, nil
 	}
@@ -175,7 +175,7 @@ func (s *Server) profile(req *wire.ImageRequest) (*diffusion.Profile, error) {
 		return nil, wire.Refuse("num_profiled_timesteps", "%d; give 1 or more, or -1 for all", steps)
 	}
 	if err := atomicfile.TryDir(s.o.TraceDir); err != nil {
-		return nil, wire.Refuse("profile", "nothing can be written to the directory of traces: %v", err)
+		return nil, wire.Refuse("profile", "nothing can be written to the trace directory: %v", err)
 	}
 	return &diffusion.Profile{
 		Steps: steps, AllStages: req.ProfileAllStages, Dir: s.o.TraceDir,
@@ -254,7 +254,7 @@ func (s *Server) picture(t *task, job *diffusion.Job, res *diffusion.Result) (*w
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write the picture: %w", err)
+		return nil, fmt.Errorf("write the image: %w", err)
 	}
 	out.FilePath = &path
 	s.o.Line("Output saved to " + path)

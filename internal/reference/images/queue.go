@@ -32,7 +32,7 @@ func (q *queue) enter(ctx context.Context) (leave func(), err error) {
 	case q.closed:
 		err = errShutdown
 	case q.waiting >= q.most && q.waiting+q.running > 0:
-		err = &httpguard.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("the queue is full: %d requests wait", q.waiting)}
+		err = &httpguard.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("the queue is full: %d requests are waiting", q.waiting)}
 	default:
 		q.waiting++
 	}

@@ -44,13 +44,13 @@ func (r *recorder) StartProfile(_ context.Context, req api.ProfileRequest) error
 	both := api.ActivityCPU | api.ActivityGPU
 	switch {
 	case req.ByStage:
-		return bad("profile_by_stage: a pipeline has no prefill and no decode; a request with profile_all_stages records its stages")
+		return bad("profile_by_stage: a diffusion pipeline has no prefill or decode; use profile_all_stages in a request to record its stages")
 	case req.StartStep > 0:
-		return bad("start_step: windows of a pipeline begin with the next step")
+		return bad("start_step: windows of a pipeline always start with the next step")
 	case req.Merge:
-		return bad("merge_profiles: this server does not merge; stepscope trace merge does")
+		return bad("merge_profiles: this server does not merge traces; use stepscope trace merge")
 	case req.Activities&^both != 0:
-		return bad("activities: a pipeline records CPU and GPU")
+		return bad("activities: a pipeline records only CPU and GPU")
 	}
 	if err := atomicfile.TryDir(req.OutputDir); err != nil {
 		return bad("output_dir: nothing can be written there: %v", err)

@@ -192,8 +192,8 @@ func (s *Server) table() []httpguard.Route {
 		httpguard.At("GET", "/metrics", httpguard.Open, s.scrape),
 
 		httpguard.At("POST", "/v1/images/generations", httpguard.Key, s.generations),
-		httpguard.At("POST", "/v1/images/edits", httpguard.Key, s.missing("image edits: this server has text-to-image pipelines alone")),
-		httpguard.At("POST", "/v1/videos", httpguard.Key, s.missing("videos: this server has text-to-image pipelines alone")),
+		httpguard.At("POST", "/v1/images/edits", httpguard.Key, s.missing("image edits: this server runs only text-to-image pipelines")),
+		httpguard.At("POST", "/v1/videos", httpguard.Key, s.missing("videos: this server runs only text-to-image pipelines")),
 
 		httpguard.At("GET", "/v1/models", httpguard.Key, s.models),
 		httpguard.At("GET", "/v1/models/{model...}", httpguard.Key, s.model),

@@ -188,16 +188,16 @@ func TestWrong(t *testing.T) {
 		{generations, `{"prompt":"x","size":"60x64"}`, 400, "multiples of 8"},
 		{generations, `{"prompt":"x","size":"big"}`, 400, "size: \\\"big\\\" is not a size"},
 		{generations, `{"prompt":"x","size":"64x64","width":32}`, 400, "width: 32 contradicts the size 64x64"},
-		{generations, `{"prompt":"x","size":"auto","width":60}`, 400, "size 60×128: width and height must be multiples of 8"},
-		{generations, `{"prompt":"x","guidance_scale":2,"negative_prompt":"` + strings.Repeat("x", 600) + `"}`, 400, "negative prompt of 512 tokens; want 1 to 480"},
+		{generations, `{"prompt":"x","size":"auto","width":60}`, 400, "size 60×128: width and height must be positive multiples of 8"},
+		{generations, `{"prompt":"x","guidance_scale":2,"negative_prompt":"` + strings.Repeat("x", 600) + `"}`, 400, "negative prompt has 512 tokens; want 1 to 480"},
 		{generations, `{"prompt":"x","size":"80000x80000"}`, 400, "too large"},
 		{generations, `{"prompt":"x","num_inference_steps":0}`, 400, "0 inference steps"},
 		{generations, `{"prompt":"x","guidance_scale":-1}`, 400, "guidance scale -1"},
 		{generations, `{"prompt":"x","response_format":"url"}`, 400, "response_format='url' requires cloud storage to be configured."},
 		{generations, `{"prompt":"x","response_format":"gif"}`, 400, "response_format=gif is not supported"},
-		{generations, `{"prompt":"x","output_format":"webp"}`, 400, "this server writes png"},
+		{generations, `{"prompt":"x","output_format":"webp"}`, 400, "this server writes only png"},
 		{generations, `{"prompt":"x","profile":true,"num_profiled_timesteps":0}`, 400, "num_profiled_timesteps: 0"},
-		{generations, `{"prompt":"x","profile_all_stages":true}`, 400, "goes with profile"},
+		{generations, `{"prompt":"x","profile_all_stages":true}`, 400, "requires profile"},
 		{generations, `{"prompt":"x","perf_dump_path":"/dev/null/x"}`, 400, "perf_dump_path: nothing can be written there"},
 		{generations, `{"prompt":"x","perf_dump_path":"/tmp"}`, 400, "is a directory"},
 		{generations, `{"prompt":"` + strings.Repeat("x", 1000) + `"}`, 413, "larger than 1000 bytes"},
@@ -378,7 +378,7 @@ func TestQueue(t *testing.T) {
 	case id := <-s.began:
 		t.Fatalf("%s began beside another", id)
 	}
-	if refused.status != 503 || !strings.Contains(refused.text, "the queue is full: 1 requests wait") {
+	if refused.status != 503 || !strings.Contains(refused.text, "the queue is full: 1 requests are waiting") {
 		t.Errorf("%d %s", refused.status, refused.text)
 	}
 	s.let <- struct{}{}

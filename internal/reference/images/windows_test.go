@@ -77,10 +77,10 @@ func TestWindow(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	for body, want := range map[string]string{
-		`,"profile_by_stage":true,"num_steps":1`: "no prefill and no decode",
-		`,"start_step":7`:                        "begin with the next step",
+		`,"profile_by_stage":true,"num_steps":1`: "no prefill or decode",
+		`,"start_step":7`:                        "start with the next step",
 		`,"merge_profiles":true`:                 "stepscope trace merge",
-		`,"activities":["CPU","MEM"]`:            "records CPU and GPU",
+		`,"activities":["CPU","MEM"]`:            "records only CPU and GPU",
 		`,"profile_prefix":"a/b"`:                "cannot be part of a file name",
 	} {
 		call("POST /start_profile", start("five", body), 400, want)
@@ -112,7 +112,7 @@ func TestWindowKeys(t *testing.T) {
 type torn struct{ images.Engine }
 
 func (torn) WriteSpan(*diffusion.Span, func(engine.Rank) string) (paths, notes []string, err error) {
-	return []string{"one-TP-0.trace.json.gz"}, []string{"rank 0: 7 records found no room"}, errors.New("rank 1:\nno space left")
+	return []string{"one-TP-0.trace.json.gz"}, []string{"rank 0: 7 records did not fit"}, errors.New("rank 1:\nno space left")
 }
 
 // TestWindowTorn: whoever stops a window is told that files are missing, and the log what the others lack.
@@ -127,7 +127,7 @@ func TestWindowTorn(t *testing.T) {
 	if status, text := r.call("POST /stop_profile", ""); status != 500 || text != "rank 1: no space left\n" {
 		t.Errorf("%d %s", status, text)
 	}
-	want := "Profiling done. Traces are saved to: " + dir + " rank 0: 7 records found no room; rank 1: no space left"
+	want := "Profiling done. Traces are saved to: " + dir + " rank 0: 7 records did not fit; rank 1: no space left"
 	if line := <-lines; line != want {
 		t.Errorf("logged %q; want %q", line, want)
 	}

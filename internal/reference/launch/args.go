@@ -85,7 +85,7 @@ func (a *ModelArgs) Check() error {
 	case !(a.Conservativeness > 0) || math.IsInf(a.Conservativeness, 0):
 		return fmt.Errorf("--schedule-conservativeness %v: give a number above 0", a.Conservativeness)
 	case !json.Valid([]byte(a.Overrides)):
-		return errors.New("--json-model-override-args: no JSON; give an object such as '{\"num_hidden_layers\": 4}'")
+		return errors.New("--json-model-override-args: not JSON; give an object such as '{\"num_hidden_layers\": 4}'")
 	case slices.ContainsFunc(a.GraphBS, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cuda-graph-bs %v: batch sizes are 1 or more", a.GraphBS)
 	}

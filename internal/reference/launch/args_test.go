@@ -12,14 +12,14 @@ import (
 // name before it takes memory.
 func TestArgsOutOfRange(t *testing.T) {
 	for want, change := range map[string]func(*launch.ModelArgs){
-		"--max-queued-requests 0: give 1 or more":                   func(a *launch.ModelArgs) { a.MaxQueuedRequests = 0 },
-		"--chunked-prefill-size -2: give -1 or more":                func(a *launch.ModelArgs) { a.ChunkedPrefill = -2 },
-		"--dp-size 4611686018427387904":                             func(a *launch.ModelArgs) { a.TP, a.DP = 4, 1<<62 },
-		"give at most 1024 ranks in all":                            func(a *launch.ModelArgs) { a.DP, a.PP = 512, 4 },
-		"--device-cores 1000000: give at most 1024":                 func(a *launch.ModelArgs) { a.Cores = 1e6 },
-		"--schedule-conservativeness +Inf":                          func(a *launch.ModelArgs) { a.Conservativeness = math.Inf(1) },
-		"--mem-fraction-static NaN":                                 func(a *launch.ModelArgs) { a.MemFraction = math.NaN() },
-		"--max-total-tokens 9223372036854775807: beside weights of": func(a *launch.ModelArgs) { a.MaxTotalTokens = math.MaxInt },
+		"--max-queued-requests 0: give 1 or more":                    func(a *launch.ModelArgs) { a.MaxQueuedRequests = 0 },
+		"--chunked-prefill-size -2: give -1 or more":                 func(a *launch.ModelArgs) { a.ChunkedPrefill = -2 },
+		"--dp-size 4611686018427387904":                              func(a *launch.ModelArgs) { a.TP, a.DP = 4, 1<<62 },
+		"give at most 1024 ranks in all":                             func(a *launch.ModelArgs) { a.DP, a.PP = 512, 4 },
+		"--device-cores 1000000: give at most 1024":                  func(a *launch.ModelArgs) { a.Cores = 1e6 },
+		"--schedule-conservativeness +Inf":                           func(a *launch.ModelArgs) { a.Conservativeness = math.Inf(1) },
+		"--mem-fraction-static NaN":                                  func(a *launch.ModelArgs) { a.MemFraction = math.NaN() },
+		"--max-total-tokens 9223372036854775807: besides weights of": func(a *launch.ModelArgs) { a.MaxTotalTokens = math.MaxInt },
 	} {
 		if e, err := launch.Load(t.Context(), args(change), launch.Options{}); err == nil {
 			e.Close()

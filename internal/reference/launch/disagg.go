@@ -77,13 +77,13 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	}
 	ln, err := httpguard.Listen(host, d.Port, key, false)
 	if errors.Is(err, httpguard.ErrNeedKey) {
-		return out, fmt.Errorf("%s: the bootstrap port beyond loopback needs --api-key, the same on both servers, also with --insecure", host)
+		return out, fmt.Errorf("%s: a bootstrap port beyond loopback needs --api-key, the same on both servers, even with --insecure", host)
 	}
 	if err != nil {
 		return out, fmt.Errorf("the bootstrap port: %w", err)
 	}
 	out.Listener = ln
-	log(fmt.Sprintf("KV transfer: decode servers may come to %s", ln.Addr()))
+	log(fmt.Sprintf("KV transfer: decode servers connect to %s", ln.Addr()))
 	return out, nil
 }
 

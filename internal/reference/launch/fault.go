@@ -33,7 +33,7 @@ func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Fa
 				if len(stages) == 0 {
 					err = errors.New("only diffusion pipelines have stages")
 				} else if !slices.Contains(stages, value) {
-					err = fmt.Errorf("no such stage, there are %s", strings.Join(stages, ", "))
+					err = fmt.Errorf("unknown stage, choose from %s", strings.Join(stages, ", "))
 				}
 			case "pace":
 				f.Pace, err = time.ParseDuration(value)
@@ -50,14 +50,14 @@ func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Fa
 			case "extra_time":
 				f.ExtraTime, err = time.ParseDuration(value)
 			default:
-				err = fmt.Errorf("unknown, there are rank, from, to, stage, pace, kernel_sleep, kernel_factor, link_sleep, host_stall, extra_kernels, extra_time")
+				err = fmt.Errorf("unknown key, choose from rank, from, to, stage, pace, kernel_sleep, kernel_factor, link_sleep, host_stall, extra_kernels, extra_time")
 			}
 			if err != nil {
 				return nil, fmt.Errorf("--device-fault %s: %s: %w", text, part, err)
 			}
 		}
 		if rank < 0 || rank >= ranks {
-			return nil, fmt.Errorf("--device-fault %s: rank=N with N from 0 to %d is needed", text, ranks-1)
+			return nil, fmt.Errorf("--device-fault %s: give rank=N with N from 0 to %d", text, ranks-1)
 		}
 		out[rank] = f
 	}

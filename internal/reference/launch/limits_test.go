@@ -47,7 +47,7 @@ func TestSlowNode(t *testing.T) {
 	if err := nodes.NewSetup(meshes[1]).Tell(0, offer{Blocks: 7}); err != nil {
 		t.Fatal(err)
 	}
-	want := "not all nodes have told how much memory they have within 1s (--dist-timeout): node 2 (rank 2 at host2) has not"
+	want := "not all nodes reported their memory within 1s (--dist-timeout); missing: node 2 (rank 2 at host2)"
 	if err := j.agree(t.Context()); err == nil || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}

@@ -58,7 +58,7 @@ func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) 
 	if a.MaxTotalTokens > 0 {
 		n := (a.MaxTotalTokens-1)/model.BlockLen + 1
 		if most := (memory - weights) / perBlock; int64(n) > most {
-			return 0, fmt.Errorf("--max-total-tokens %d: beside weights of %d MiB, the %d MiB of a rank hold at most %d tokens",
+			return 0, fmt.Errorf("--max-total-tokens %d: besides weights of %d MiB, the %d MiB of a rank hold at most %d tokens",
 				a.MaxTotalTokens, weights>>20, memory>>20, max(most, 0)*model.BlockLen)
 		}
 		return n, nil

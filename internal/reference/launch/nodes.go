@@ -42,7 +42,7 @@ func (n *NodeArgs) Check(a *ModelArgs) error {
 	case n.NNodes < 1:
 		return fmt.Errorf("--nnodes %d: give 1 or more", n.NNodes)
 	case n.NodeRank < 0 || n.NodeRank >= n.NNodes:
-		return fmt.Errorf("--node-rank %d: with --nnodes %d it is 0 to %d", n.NodeRank, n.NNodes, n.NNodes-1)
+		return fmt.Errorf("--node-rank %d: with --nnodes %d, give 0 to %d", n.NodeRank, n.NNodes, n.NNodes-1)
 	case n.Timeout < 1:
 		return fmt.Errorf("--dist-timeout %d: give seconds, 1 or more", n.Timeout)
 	case !n.Several():
@@ -103,7 +103,7 @@ func (m *Model) join(ctx context.Context, log func(string)) (*job, error) {
 		Now: func() int64 { return device.Now() + m.ahead.Load() },
 		Terms: map[string]string{
 			"--tp-size": strconv.Itoa(a.TP), "--dp-size": strconv.Itoa(a.DP), "--pp-size": strconv.Itoa(a.PP), "--ep-size": strconv.Itoa(a.EP),
-			"the model is": hash, "weights are kept as": m.format.String(), "the protocol is": protocol,
+			"model": hash, "weight format": m.format.String(), "protocol version": protocol,
 		},
 	}
 	for node := range n.NNodes {
@@ -156,7 +156,7 @@ func (m *Model) fingerprint() (string, error) {
 
 // agree applies the smallest offer to all nodes: each gets the same number of cache blocks.
 func (j *job) agree(ctx context.Context) error {
-	return hearAll(ctx, j, "told how much memory they have", func(_ int, o offer) error {
+	return hearAll(ctx, j, "reported their memory", func(_ int, o offer) error {
 		if o.Blocks < 1 {
 			return errors.New("a node offers no memory for the KV cache")
 		}
@@ -182,7 +182,7 @@ func hearAll[T any](ctx context.Context, j *job, what string, take func(node int
 					missing = append(missing, fmt.Sprintf("node %d (%s at %s)", n, j.layout.Name(n), j.mesh.Host(n)))
 				}
 			}
-			return fmt.Errorf("not all nodes have %s within %v (--dist-timeout): %s has not", what, limit, strings.Join(missing, ", "))
+			return fmt.Errorf("not all nodes %s within %v (--dist-timeout); missing: %s", what, limit, strings.Join(missing, ", "))
 		}
 		if err == nil {
 			heard[node], err = true, take(node, v)
@@ -316,18 +316,18 @@ func Follow(ctx context.Context, a ModelArgs, n NodeArgs, opt FollowOptions) (er
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() {
-		log(fmt.Sprintf("Told to end: the node stays up to %v until node 0 has ended the job", opt.Grace))
+		log(fmt.Sprintf("Shutting down: waiting up to %v for node 0 to end the job", opt.Grace))
 		time.AfterFunc(opt.Grace, func() { cancel(context.Cause(ctx)) })
 	})
 	defer stop()
 	if err = nodes.Follow(late, j.mesh, local); err != nil {
 		left = err.Error()
 		if ctx.Err() != nil && j.mesh.Err() == nil {
-			left = "it was told to end"
+			left = "it was asked to stop"
 		}
 		return err
 	}
-	log("The job is over")
+	log("The job has ended")
 	return nil
 }
 

@@ -26,12 +26,12 @@ func logMarks(markers, graphs bool, log func(string)) {
 		log(fmt.Sprintf("No NVTX ranges: %v", err))
 	case !markers:
 	case !there:
-		log("NVTX markers: no tool listens (" + nvtx.EnvPath + " is not set), so they show in this server's own traces alone; start it under nsys profile or nsys launch")
+		log("NVTX markers: no tool is listening (" + nvtx.EnvPath + " is not set), so they appear only in this server's own traces; start it under nsys profile or nsys launch")
 	default:
-		log("NVTX markers: a tool listens")
+		log("NVTX markers: a tool is listening")
 	}
 	if markers && graphs {
-		log("NVTX markers: replayed graphs have none of their layers; --disable-cuda-graph shows decode steps layer by layer")
+		log("NVTX markers: replayed graphs have no per-layer ranges; --disable-cuda-graph shows decode steps layer by layer")
 	}
 }
 

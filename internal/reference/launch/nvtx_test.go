@@ -15,8 +15,8 @@ func TestMarkersLog(t *testing.T) {
 		want             []string // begins of lines
 	}{
 		{"off", false, false, nil},
-		{"on", true, true, []string{"NVTX markers: no tool listens"}},
-		{"with graphs", true, false, []string{"NVTX markers: no tool listens", "NVTX markers: replayed graphs have none"}},
+		{"on", true, true, []string{"NVTX markers: no tool is listening"}},
+		{"with graphs", true, false, []string{"NVTX markers: no tool is listening", "NVTX markers: replayed graphs have no per-layer ranges"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var lines []string

@@ -52,12 +52,12 @@ func CheckServed(path string) error {
 	names := append(model.Builtins(), diffusion.Builtins()...)
 	if name, ok := strings.CutPrefix(path, model.BuiltinPrefix); ok {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("no built-in model %q; there are %s", path, strings.Join(names, ", "))
+			return fmt.Errorf("no built-in model %q; choose from %s", path, strings.Join(names, ", "))
 		}
 		return nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return fmt.Errorf("model path %q is no directory; want a local directory of a Hugging Face model or of a Diffusers pipeline, or %s with one of %s",
+		return fmt.Errorf("model path %q is not a directory; give a local directory of a Hugging Face model or a Diffusers pipeline, or %s with one of %s",
 			path, model.BuiltinPrefix, strings.Join(names, ", "))
 	}
 	return nil
@@ -130,7 +130,7 @@ func (p *Pipeline) Load() error {
 	var err error
 	p.Pipeline, err = diffusion.NewPipeline(p.Config, p.src, team, diffusion.Options{Format: formatOf(p.DType), Markers: a.Markers}, p.log)
 	if err == nil {
-		p.log(fmt.Sprintf("Loaded %s: %.1f million parameters, %s, ranks: %d, cores of each: %d", p.Config.Pipeline, float64(p.Config.Params())/1e6, accelerator(), a.TP, cores))
+		p.log(fmt.Sprintf("Loaded %s: %.1f million parameters, %s, ranks: %d, cores per rank: %d", p.Config.Pipeline, float64(p.Config.Params())/1e6, accelerator(), a.TP, cores))
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func TestPipelineCheck(t *testing.T) {
 func TestFaultStages(t *testing.T) {
 	for fault, want := range map[string]string{
 		"rank=0,stage=denoising_stage,kernel_factor=2": "",
-		"rank=0,stage=denoise,kernel_factor=2":         "stage=denoise: no such stage, there are InputValidationStage, TextEncodingStage, LatentPreparationStage, TimestepPreparationStage, denoising_stage, decoding_stage",
+		"rank=0,stage=denoise,kernel_factor=2":         "stage=denoise: unknown stage, choose from InputValidationStage, TextEncodingStage, LatentPreparationStage, TimestepPreparationStage, denoising_stage, decoding_stage",
 	} {
 		_, err := parseFaults([]string{fault}, 1, diffusion.Stages())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -29,7 +29,7 @@ func (a *ModelArgs) openTokenizer(vocab int, log func(string)) (_ server.Tokeniz
 	if dir != "" {
 		t, err = tokenizer.Load(dir)
 		if err == nil && t.Size() > vocab {
-			err = fmt.Errorf("tokenizer %s has ids up to %d, the model's vocabulary is %d: they do not belong together", dir, t.Size()-1, vocab)
+			err = fmt.Errorf("tokenizer %s has ids up to %d, the model's vocabulary is %d: they do not match", dir, t.Size()-1, vocab)
 		}
 	} else if t, err = tokenizer.ByteLevel(vocab); err != nil {
 		err = fmt.Errorf("model %s has no tokenizer.json (give --tokenizer-path or --skip-tokenizer-init), and %w", a.ModelPath, err)
@@ -53,7 +53,7 @@ func publish(t *tokenizer.Tokenizer, vocab int, log func(string)) (dir string) {
 	}
 	dir = filepath.Join(cache, "stepscope", fmt.Sprintf("bytes-%d", vocab))
 	if err := t.WriteDir(dir); err != nil {
-		log(fmt.Sprintf("the tokenizer could not be written for clients, which must bring their own: %v", err))
+		log(fmt.Sprintf("cannot write the tokenizer for clients, which must supply their own: %v", err))
 		return ""
 	}
 	return dir

@@ -139,7 +139,7 @@ func (b *Benchmark) request(r *workload.Request, i int) (*api.Request, error) {
 		return nil, fmt.Errorf("--extra-request-body: %w", err)
 	}
 	if len(p.Stop)+len(p.StopRegex) > 0 || p.JSONSchema+p.Regex+p.EBNF+p.StructuralTag != "" || p.N != nil && *p.N > 1 {
-		return nil, errors.New("--extra-request-body: stop texts, constrained output and n are the server's: give --backend runtime")
+		return nil, errors.New("--extra-request-body: stop texts, constrained output and n need a server: use --backend runtime")
 	}
 	out.Params = p.Sampling(0)
 	return out, nil

@@ -152,7 +152,7 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	res, runErr := b.run(ctx, requests)
 	if b.ProfileDir != "" {
 		err = b.stopProfile(id, keep)
-		b.Say.Line("All of it was recorded, which makes it slower: for figures run it without --profile")
+		b.Say.Line("The whole run was recorded, which slows it down: for benchmark figures, run without --profile")
 	}
 	if res == nil {
 		return errors.Join(runErr, err)
@@ -181,7 +181,7 @@ func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Reque
 	}
 	defer m.Close()
 	if m.PlainTokenizer() == nil {
-		return nil, nil, errors.New("data sets need a tokenizer: leave out --skip-tokenizer-init")
+		return nil, nil, errors.New("data sets need a tokenizer: omit --skip-tokenizer-init")
 	}
 	tok := workload.NewLocal(m.PlainTokenizer(), "the tokenizer of "+b.Model.ModelPath)
 	b.Spec.Note = b.Say.Line
@@ -190,7 +190,7 @@ func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Reque
 	}
 	for i := range requests {
 		if r := &requests[i]; r.Messages != nil || len(r.Images) > 0 || len(r.Rounds) > 1 {
-			return nil, nil, fmt.Errorf("data set %s: it has more than prompts, and the engine takes nothing else", b.Spec.Dataset)
+			return nil, nil, fmt.Errorf("data set %s has more than prompts, and the engine accepts nothing else", b.Spec.Dataset)
 		}
 	}
 	if b.SkipWarmup {

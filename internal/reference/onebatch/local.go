@@ -35,7 +35,7 @@ func (l *Local) open() (m *launch.Model, prompts [][]int32, err error) {
 	}
 	tok := m.PlainTokenizer()
 	if tok == nil && len(l.Texts) > 0 {
-		return nil, nil, errors.Join(errors.New("prompts need a tokenizer: leave out --skip-tokenizer-init"), m.Close())
+		return nil, nil, errors.Join(errors.New("prompts need a tokenizer: omit --skip-tokenizer-init"), m.Close())
 	}
 	for _, t := range l.Texts {
 		prompts = append(prompts, tok.Encode(t, true))
@@ -69,7 +69,7 @@ func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 		seqs, tokens = max(seqs, c.Batch), max(tokens, c.Batch*c.Input)
 	}
 	if len(cases) == 0 {
-		return errors.New("no batch fits: give shorter ones, or --max-total-tokens")
+		return errors.New("no batch fits: give shorter prompts, or raise --max-total-tokens")
 	}
 	ranks, err := m.Ranks(seqs, tokens)
 	if err != nil {

@@ -32,7 +32,7 @@ type Profile struct {
 // Check creates the directory and tests that it is writable, before anything is loaded.
 func (p *Profile) Check() error {
 	if err := atomicfile.TryDir(p.Dir); err != nil {
-		return fmt.Errorf("no trace can be written: %w", err)
+		return fmt.Errorf("cannot write traces: %w", err)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (w *window) end(err error) error {
 		return fmt.Errorf("write the trace of the %s: %w", w.stage, err)
 	}
 	if n := rec.Lost(); n > 0 {
-		w.b.Warn("%s: %d records found no room, record fewer steps", path, n)
+		w.b.Warn("%s: %d records did not fit; record fewer steps", path, n)
 	}
 	traces, err := read.ReadFile(w.ctx, set.File{Path: path}, read.Options{})
 	if err != nil {

@@ -32,7 +32,7 @@ func (r Room) Skip(c batch.Case) string {
 	what := fmt.Sprintf("skipping (%d, %d, %d) due to ", c.Batch, c.Input, c.Output)
 	switch n := c.Input + c.Output; {
 	case n > r.ContextLen:
-		return what + fmt.Sprintf("the context length: %d tokens are more than %d", n, r.ContextLen)
+		return what + fmt.Sprintf("the context length: %d tokens exceed %d", n, r.ContextLen)
 	case c.Batch > r.Capacity/n:
 		return what + "max batch size limit"
 	case c.Batch > r.Capacity/model.BlockLen/blocks(c):
@@ -224,7 +224,7 @@ func (u *running) decodes(ctx context.Context) (latencies []float64, err error) 
 	steps := u.Output - 1
 	from, to := u.Profile.steps(u.Case)
 	if u.Profile.has(api.Decode) && to > steps {
-		u.Warn("decode steps %d to %d are to be profiled: the batch of output length %d has %d, counted from 0", from, to-1, u.Output, steps)
+		u.Warn("cannot profile decode steps %d to %d: the batch of output length %d has %d, counted from 0", from, to-1, u.Output, steps)
 	}
 	var w *window
 	defer func() { err = w.end(err) }() // the batch may end before the window

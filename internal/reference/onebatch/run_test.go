@@ -100,7 +100,7 @@ func TestSkip(t *testing.T) {
 		{batch.Case{Batch: 4, Input: 1000, Output: 24}, ""},
 		{batch.Case{Batch: 5, Input: 1000, Output: 24}, "skipping (5, 1000, 24) due to max batch size limit"},
 		{batch.Case{Batch: 2, Input: 2000, Output: 48}, ""},
-		{batch.Case{Batch: 1, Input: 2000, Output: 49}, "due to the context length: 2049 tokens are more than 2048"},
+		{batch.Case{Batch: 1, Input: 2000, Output: 49}, "due to the context length: 2049 tokens exceed 2048"},
 		{batch.Case{Batch: 64, Input: 1, Output: 1}, ""},
 		{batch.Case{Batch: 65, Input: 1, Output: 1}, "whole blocks of 64 tokens"},
 		// The last token is never computed, so 65 tokens are in one block.

@@ -174,7 +174,7 @@ func one(ctx context.Context, job *Job, p *launch.Pipeline, pic *planned, i int,
 	if job.Dir != "" {
 		pic.Path = filepath.Join(job.Dir, fileName(job, pic, i))
 		if err := atomicfile.Write(pic.Path, func(w io.Writer) error { return res.Picture.PNG(w) }); err != nil {
-			return fmt.Errorf("write the picture: %w", err)
+			return fmt.Errorf("write the image: %w", err)
 		}
 		show.Log("Output saved to " + pic.Path)
 	}
@@ -216,7 +216,7 @@ func writable(job *Job, all []planned) error {
 	}
 	if job.Profile != nil {
 		if err := atomicfile.TryDir(job.Profile.Dir); err != nil {
-			return fmt.Errorf("the directory of traces: nothing can be written there: %w", err)
+			return fmt.Errorf("the trace directory: nothing can be written there: %w", err)
 		}
 	}
 	return nil

@@ -37,14 +37,14 @@ func printOne(w io.Writer, p *Picture) error {
 	first, rest := r.Steps[0], r.Steps[1:]
 	text := "A denoising step took " + metric.Duration(first)
 	if len(rest) > 0 {
-		text = fmt.Sprintf("Denoising steps took %s in the middle (median); the first one, which warms up, %s", metric.Duration(median(rest)), metric.Duration(first))
+		text = fmt.Sprintf("Denoising steps took %s (median); the first, a warm-up, took %s", metric.Duration(median(rest)), metric.Duration(first))
 	}
 	fmt.Fprintf(w, "%s.\n", text)
 	if p.Path != "" {
 		fmt.Fprintf(w, "Picture: %s\n", p.Path)
 	}
 	if p.Dump != "" {
-		fmt.Fprintf(w, "Report of times: %s\n", p.Dump)
+		fmt.Fprintf(w, "Timing report: %s\n", p.Dump)
 	}
 	if len(r.Traces) > 0 {
 		fmt.Fprintf(w, "Traces: stepscope analyze %s\n", strings.Join(r.Traces, " "))

@@ -15,8 +15,8 @@ func TestPrint(t *testing.T) {
 		Prompt: "a cat", Size: Size{64, 32}, Steps: 2, Path: "out/cat.png", Dump: "cat.json",
 		Result: &diffusion.Result{Total: 4 * time.Second, Steps: []time.Duration{2 * time.Second, time.Second}, Traces: []string{"a.json", "b.json"}},
 	}
-	const want = "Denoising steps took 1.00 s in the middle (median); the first one, which warms up, 2.00 s.\n" +
-		"Picture: out/cat.png\nReport of times: cat.json\nTraces: stepscope analyze a.json b.json\n"
+	const want = "Denoising steps took 1.00 s (median); the first, a warm-up, took 2.00 s.\n" +
+		"Picture: out/cat.png\nTiming report: cat.json\nTraces: stepscope analyze a.json b.json\n"
 	for range 20 {
 		var out strings.Builder
 		if err := Print(&out, []Picture{p}); err != nil || !strings.HasSuffix(out.String(), want) {

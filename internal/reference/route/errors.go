@@ -50,7 +50,7 @@ func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
 func writeJSON(rw http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // an unexpected value from a worker
-		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be passed on"}`)
+		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be forwarded"}`)
 	}
 	httpguard.WriteJSON(rw, status, text)
 }

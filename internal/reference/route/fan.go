@@ -63,7 +63,7 @@ func (rt *Router) chosen(r *http.Request) ([]*worker, *failure) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, &failure{http.StatusNotFound, "no worker is of the role and the name that were asked for: GET /workers lists them"}
+		return nil, &failure{http.StatusNotFound, "no worker has the requested role and name: GET /workers lists them"}
 	}
 	return out, nil
 }
@@ -195,7 +195,7 @@ func (rt *Router) abortRequest(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	all := rt.fan(r.Context(), to, q, nil, startPatience)
-	writeJSON(rw, status(all), sum(all, "were told"))
+	writeJSON(rw, status(all), sum(all, "received the abort"))
 }
 
 // healthGenerate makes each worker generate a token. Status 200 means that requests can be served.

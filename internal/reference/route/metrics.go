@@ -30,18 +30,18 @@ func (rt *Router) Metrics(rw http.ResponseWriter, _ *http.Request) {
 			}
 		}
 	}
-	family("requests_total", "counter", "Requests to the routes that generate.", one(rt.metrics.requests.Load()))
-	family("retries_total", "counter", "Requests sent to a further worker.", one(rt.metrics.retries.Load()))
-	family("refused_total", "counter", "Requests that got an error of the router's own.", one(rt.metrics.refused.Load()))
-	family("worker_health", "gauge", "1: the worker is up.", each(func(w *worker) int64 {
+	family("requests_total", "counter", "Requests to generation routes.", one(rt.metrics.requests.Load()))
+	family("retries_total", "counter", "Requests retried on another worker.", one(rt.metrics.retries.Load()))
+	family("refused_total", "counter", "Requests that failed with an error of the router itself.", one(rt.metrics.refused.Load()))
+	family("worker_health", "gauge", "1 if the worker is up.", each(func(w *worker) int64 {
 		if w.up.Load() {
 			return 1
 		}
 		return 0
 	}))
-	family("running_requests", "gauge", "Requests that the worker has.", each(func(w *worker) int64 { return w.running.Load() }))
-	family("processed_requests_total", "counter", "Requests that the worker answered to the end.", each(func(w *worker) int64 { return w.served.Load() }))
-	family("worker_failures_total", "counter", "Requests that the worker did not answer, or not to the end.", each(func(w *worker) int64 { return w.failed.Load() }))
+	family("running_requests", "gauge", "Requests in flight on the worker.", each(func(w *worker) int64 { return w.running.Load() }))
+	family("processed_requests_total", "counter", "Requests that the worker completed.", each(func(w *worker) int64 { return w.served.Load() }))
+	family("worker_failures_total", "counter", "Requests that the worker did not complete.", each(func(w *worker) int64 { return w.failed.Load() }))
 	rw.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	rw.Write([]byte(b.String()))
 }

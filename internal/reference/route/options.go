@@ -102,7 +102,7 @@ func (o *Options) check() error {
 		b := &o.Workers[i]
 		u, err := url.Parse(b.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("worker %q is no URL of a server: give one as http://localhost:30001", wire.WithoutUser(b.URL))
+			return fmt.Errorf("worker %q is not a server URL: give one such as http://localhost:30001", wire.WithoutUser(b.URL))
 		}
 		if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return fmt.Errorf("the URL of worker %s has more than a host and a path", u.Host)
@@ -120,9 +120,9 @@ func (o *Options) check() error {
 	case roles[""] > 0 && len(roles) > 1:
 		return fmt.Errorf("workers with and without a role cannot be mixed")
 	case roles[""] == 0 && (roles[api.Prefill] == 0 || roles[api.Decode] == 0):
-		return fmt.Errorf("prefill-decode disaggregation needs a worker of each: there are %d prefill and %d decode", roles[api.Prefill], roles[api.Decode])
+		return fmt.Errorf("prefill-decode disaggregation needs a worker of each role: there are %d prefill and %d decode", roles[api.Prefill], roles[api.Decode])
 	case o.Cache.Threshold < 0 || o.Cache.Threshold > 1:
-		return fmt.Errorf("cache threshold %v: give a part of the prompt, from 0 to 1", o.Cache.Threshold)
+		return fmt.Errorf("cache threshold %v: give a fraction of the prompt, from 0 to 1", o.Cache.Threshold)
 	case o.Cache.BalanceAbs < 0 || o.Cache.BalanceRel < 0 || o.Cache.MaxTreeSize < 0:
 		return fmt.Errorf("balance thresholds %d and %v, tree size %d: they cannot be negative", o.Cache.BalanceAbs, o.Cache.BalanceRel, o.Cache.MaxTreeSize)
 	}

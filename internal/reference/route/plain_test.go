@@ -86,7 +86,7 @@ func TestInfo(t *testing.T) {
 		{"DELETE /generate", 405, []string{`Method Not Allowed`}},
 		{"GET /profile_files?worker=C", 404, []string{`no worker \"C\"`}},
 		{"POST /start_profile?role=both", 400, []string{`give prefill or decode`}},
-		{"POST /start_profile?role=decode", 404, []string{`no worker is of the role`}},
+		{"POST /start_profile?role=decode", 404, []string{`no worker has the requested role`}},
 	} {
 		got := r.call(c.what, "")
 		text := strings.NewReplacer(a, "A", b, "B").Replace(got.body)
@@ -233,7 +233,7 @@ func TestStartTimeout(t *testing.T) {
 	if got := call(t, url, "POST /generate", "{}"); got.status != 503 || !strings.Contains(got.body, "no worker is up") || got.header.Get("Retry-After") == "" {
 		t.Errorf("/generate: %d %s", got.status, got.body)
 	}
-	if err := <-result; err == nil || !strings.Contains(err.Error(), "there is no answer from "+dead) {
+	if err := <-result; err == nil || !strings.Contains(err.Error(), "no answer from "+dead) {
 		t.Errorf("Serve: %v", err)
 	}
 }
@@ -288,14 +288,14 @@ func TestDrain(t *testing.T) {
 func TestOptions(t *testing.T) {
 	p, d := Backend{URL: "http://p:1", Role: api.Prefill}, Backend{URL: "http://d:1", Role: api.Decode}
 	for want, o := range map[string]Options{
-		"no worker":       {},
-		"no URL":          {Workers: plain("localhost:1")},
-		"more than a":     {Workers: plain("http://me:secret@a:1")},
-		"given twice":     {Workers: plain("http://a:1", "http://a:1/")},
-		"1 prefill and 0": {Workers: []Backend{p}},
-		"cannot be mixed": {Workers: append(plain("http://a:1"), p, d)},
-		`policy "best"`:   {Workers: plain("http://a:1"), Policy: "best"},
-		"from 0 to 1":     {Workers: plain("http://a:1"), Cache: CacheOptions{Threshold: 2}},
+		"no worker":        {},
+		"not a server URL": {Workers: plain("localhost:1")},
+		"more than a":      {Workers: plain("http://me:secret@a:1")},
+		"given twice":      {Workers: plain("http://a:1", "http://a:1/")},
+		"1 prefill and 0":  {Workers: []Backend{p}},
+		"cannot be mixed":  {Workers: append(plain("http://a:1"), p, d)},
+		`policy "best"`:    {Workers: plain("http://a:1"), Policy: "best"},
+		"from 0 to 1":      {Workers: plain("http://a:1"), Cache: CacheOptions{Threshold: 2}},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var errSlow = errors.New("no byte of the reply came in time (--request-timeout-secs)")
+var errSlow = errors.New("the reply did not start in time (--request-timeout-secs)")
 
 var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
@@ -196,7 +196,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 	return err
 }
 
-var errClientGone = errors.New("the client has gone")
+var errClientGone = errors.New("the client disconnected")
 
 func isEvents(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")

@@ -204,7 +204,7 @@ func (rt *Router) Start() (stop func()) {
 					missing = append(missing, w.url)
 				}
 			}
-			rt.fail(fmt.Errorf("no request can be served after %v: there is no answer from %s", rt.o.StartTimeout, strings.Join(missing, ", ")))
+			rt.fail(fmt.Errorf("no request can be served after %v: no answer from %s", rt.o.StartTimeout, strings.Join(missing, ", ")))
 		}
 	})
 	return func() {

@@ -38,7 +38,7 @@ func (rt *Router) table() []httpguard.Route {
 // routes builds the handler of the table.
 func (rt *Router) routes() http.Handler {
 	mux := rt.front.Mux(rt.table(), func(r *http.Request) string {
-		return "Not Found: the router has no such route; one of a worker is at /workers/ID" + r.URL.Path
+		return "Not Found: the router has no such route; routes of a worker are at /workers/ID" + r.URL.Path
 	})
 	known := map[string]httpguard.Route{}
 	for _, e := range rt.table() {

@@ -84,7 +84,7 @@ func (l *BatchLog) Add(st api.Step) {
 		line = l.decode(r, &st)
 	}
 	if l.dropped > 0 {
-		line = fmt.Appendf(line, "%s%d batch lines left out: the log is written too slowly\n", head(&st), l.dropped)
+		line = fmt.Appendf(line, "%s%d batch lines omitted: the log is written too slowly\n", head(&st), l.dropped)
 	}
 	select {
 	case l.lines <- line:

@@ -48,7 +48,7 @@ func (b *meetings) at(i int) (*api.Bootstrap, error) {
 	}
 	out := &api.Bootstrap{Host: b.Host.At(i, ""), Port: b.Port.At(i, 0), Room: uint64(room)}
 	if out.Host == "" && b.role == api.Decode {
-		return nil, wire.Refuse("bootstrap_host", "is needed: the address of the prefill server")
+		return nil, wire.Refuse("bootstrap_host", "is required: the address of the prefill server")
 	}
 	if out.Port == 0 {
 		out.Port = wire.DefaultBootstrapPort

@@ -12,11 +12,11 @@ import (
 func TestForeignRoutes(t *testing.T) {
 	r := newRig(t, "abc", fakeengine.Options{}, server.Options{})
 	for route, want := range map[string]string{
-		"POST /slow_down":                      "/slow_down, of SGLang's server, is not served here: steps cannot be slowed down",
-		"GET /dump_expert_distribution_record": "/dump_expert_distribution_record, of SGLang's server, is not served here: loads of experts are not recorded",
-		"POST /pause_generation":               "generation is not paused",
-		"POST /v1/responses/r1/cancel":         "/v1/responses/r1/cancel, of SGLang's server",
-		"PUT /hicache/storage-backend":         "the KV cache is in a rank's memory alone",
+		"POST /slow_down":                      "/slow_down is an SGLang route that this server does not support: steps cannot be slowed down",
+		"GET /dump_expert_distribution_record": "/dump_expert_distribution_record is an SGLang route that this server does not support: expert load is not recorded",
+		"POST /pause_generation":               "generation cannot be paused",
+		"POST /v1/responses/r1/cancel":         "/v1/responses/r1/cancel is an SGLang route",
+		"PUT /hicache/storage-backend":         "the KV cache is kept in rank memory only",
 		"GET /set_trace_level?level=2":         "no OpenTelemetry spans are sent",
 		"POST /configure_logging":              "--log-level",
 	} {

@@ -184,7 +184,7 @@ func TestManyTexts(t *testing.T) {
 		{"/tokenize", `{"prompt":"` + strings.Repeat("y", 5<<20) + `"}`},
 		{"/v1/detokenize", `{"tokens":[` + strings.Repeat("1,", 3<<20) + `1]}`},
 	} {
-		if a := r.call("POST "+call.path, call.body); a.status != 413 || !strings.Contains(a.body, "larger than 4194304 bytes, which is all that this route takes") {
+		if a := r.call("POST "+call.path, call.body); a.status != 413 || !strings.Contains(a.body, "larger than 4194304 bytes, the limit of this route") {
 			t.Errorf("%s: got %d %.200s", call.path, a.status, a.body)
 		}
 	}

@@ -158,8 +158,8 @@ func TestProfileFields(t *testing.T) {
 		{`{"NUM_STEPS":5}`, 400, "NUM_STEPS: unknown field; did you mean num_steps?"},
 		{`{"output-dir":"/tmp","num_steps":5}`, 400, "output-dir: unknown field; did you mean output_dir?"},
 		{`{"merge_profile":true}`, 400, "merge_profile: unknown field; did you mean merge_profiles?"},
-		{`{"num_steps":5,"duration":2}`, 400, "duration: unknown field; there are output_dir, start_step, num_steps, activities,"},
-		{`{"num_steps":5,"b":1,"a":2}`, 400, "a: unknown field; there are"},
+		{`{"num_steps":5,"duration":2}`, 400, "duration: unknown field; choose from output_dir, start_step, num_steps, activities,"},
+		{`{"num_steps":5,"b":1,"a":2}`, 400, "a: unknown field; choose from"},
 		{`{"num_steps":5,"rid":null,"http_worker_ipc":null,"req_type":1,"new":null}`, 200, ""},
 		{`{"output_dir":"/d","start_step":"1","num_steps":"5","activities":["CPU"],"profile_by_stage":false,"profile_stages":null,"with_stack":null,
 			"record_shapes":true,"merge_profiles":false,"profile_prefix":"p","detailed_annotations":false,"profile_id":"1"}`, 200, ""},
@@ -179,7 +179,7 @@ func TestProfileWindow(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{}, server.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	dir := t.TempDir()
 	r.call("POST /start_profile", `{"output_dir":"`+dir+`","num_steps":"3"}`)
-	if !strings.Contains(log.String(), "profile armed while there is no request: nothing is recorded until load comes") {
+	if !strings.Contains(log.String(), "profile armed while no request is running: nothing is recorded until load arrives") {
 		t.Errorf("an idle server is armed, and the log says %q", &log)
 	}
 	r.call("POST /generate", `{"text":"a","sampling_params":{"max_new_tokens":8,"ignore_eos":true}}`)

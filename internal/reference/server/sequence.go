@@ -15,7 +15,7 @@ var (
 	errStopString = errors.New("a stop string was found") // a normal end
 	errClientGone = errors.New("the client disconnected")
 	errAborted    = errors.New("aborted by /abort_request")
-	errSlowReader = errors.New("the client reads too slowly: its unread events are over the limit")
+	errSlowReader = errors.New("the client reads too slowly: its unread events exceed the limit")
 	errShutdown   = errors.New("the server is shutting down")
 	errLost       = errors.New("the engine ended the request without a reason")
 )

@@ -17,7 +17,7 @@ const maxTexts = 4 << 20
 func (s *Server) textRequest(w http.ResponseWriter, r *http.Request, dst json.Unmarshaler) (done func()) {
 	body, err := s.front.BodyUpTo(w, r, maxTexts)
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		err = &apiError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body is larger than %d bytes, which is all that this route takes: send the texts one by one", big.Limit)}
+		err = &apiError{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the body is larger than %d bytes, the limit of this route: send the texts one at a time", big.Limit)}
 	}
 	if err == nil {
 		done, err = s.front.Turn(r, len(body))

@@ -164,7 +164,7 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 	defer f.Close()
 	done, ok := ws.list.download()
 	if !ok {
-		ws.o.Refuse(w, &httpguard.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("%d files are being downloaded already", maxDownloads)})
+		ws.o.Refuse(w, &httpguard.Error{Status: http.StatusServiceUnavailable, Message: fmt.Sprintf("%d files are already being downloaded", maxDownloads)})
 		return
 	}
 	defer done()
@@ -176,7 +176,7 @@ func (ws *Windows) file(w http.ResponseWriter, r *http.Request) {
 // open opens a file that a window wrote. Neither a name with a directory nor a symbolic link can leave the window's
 // directory.
 func (ws *Windows) open(id, name string) (*os.File, fs.FileInfo, error) {
-	missing := &httpguard.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q of a profile window %q: GET /profile_files lists them", name, id)}
+	missing := &httpguard.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no file %q in profile window %q: GET /profile_files lists them", name, id)}
 	for _, win := range ws.list.newest() {
 		if win.id != id {
 			continue

@@ -101,7 +101,7 @@ func (ws *Windows) start(w http.ResponseWriter, r *http.Request) {
 	ws.o.Log.Debug("profile armed", "dir", p.OutputDir, "id", p.ID, "start_step", p.StartStep, "num_steps", p.NumSteps, "by_stage", p.ByStage)
 	// SGLang's guide arms first and sends load afterwards, so this is not an error.
 	if p.StartStep == 0 && !p.ByStage && ws.o.Idle() {
-		ws.o.Log.Warn("profile armed while there is no request: nothing is recorded until load comes", "id", p.ID)
+		ws.o.Log.Warn("profile armed while no request is running: nothing is recorded until load arrives", "id", p.ID)
 	}
 	httpguard.WriteText(w, http.StatusOK, wire.ProfileStarted)
 }
@@ -115,7 +115,7 @@ func known(unknown []string) error {
 	if near != "" {
 		return wire.Refuse(unknown[0], "unknown field; did you mean %s?", near)
 	}
-	return wire.Refuse(unknown[0], "unknown field; there are %s", strings.Join(wire.ProfileFields, ", "))
+	return wire.Refuse(unknown[0], "unknown field; choose from %s", strings.Join(wire.ProfileFields, ", "))
 }
 
 // stop is /stop_profile and /end_profile. The files are written when it answers.
@@ -221,7 +221,7 @@ func (ws *Windows) activities(names []string) (api.Activity, error) {
 		}
 	}
 	if out == 0 {
-		return 0, wire.Refuse("activities", "nothing to record in %q: this server knows CPU, GPU, MEM and CUDA_PROFILER", strings.Join(names, " "))
+		return 0, wire.Refuse("activities", "nothing to record in %q: this server supports CPU, GPU, MEM and CUDA_PROFILER", strings.Join(names, " "))
 	}
 	return out, nil
 }

@@ -87,7 +87,7 @@ func (e *Engine) StartProfile(_ context.Context, r api.ProfileRequest) error {
 		return api.ErrProfileRunning
 	}
 	if slices.ContainsFunc(e.results, func(p api.ProfileResult) bool { return p.Dir == r.OutputDir && slices.Contains(p.Files, file(&r)) }) {
-		return fmt.Errorf("%w: output_dir has traces of profile_id %s already", api.ErrInvalid, r.ID)
+		return fmt.Errorf("%w: output_dir already has traces of profile_id %s", api.ErrInvalid, r.ID)
 	}
 	e.requests = append(e.requests, r)
 	e.profile = &window{r: r, open: r.StartStep == 0 && !r.ByStage, start: max(r.StartStep, e.forward+1)}

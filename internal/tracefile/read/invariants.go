@@ -1,6 +1,10 @@
 package read
 
-import "github.com/stepscope/stepscope/trace"
+import (
+	"strings"
+
+	"github.com/stepscope/stepscope/trace"
+)
 
 // Invariants of recordings. None is violated in captures of SGLang 0.5.11 and 0.5.17 and vLLM 0.26 on H100 and H200, with
 // and without injected faults.
@@ -8,9 +12,11 @@ import "github.com/stepscope/stepscope/trace"
 //   - A GPU op ends before a later op of its stream ends. Ops may overlap (programmatic dependent launch), but a stream
 //     completes them in order. ROCm has been seen to report kernels that run on for 25 ms.
 //   - Correlation ids of a thread's API calls rise with time. They fall where the clock was set back.
+//   - Each launch has a GPU op, except launches into a graph under capture.
 const (
 	runsOnLeast  = 1_000   // ns by which an op must end too late
 	setBackLeast = 100_000 // ns by which a clock must go back
+	lostLeast    = 0.01    // share of the launches without a GPU op
 )
 
 // checkInvariants notes violations in t, whose spans are in order of time, and cuts GPU ops that run on at the start of
@@ -47,5 +53,68 @@ func checkInvariants(t *trace.Trace) {
 	for _, n := range odd.Notes(t.Source.Path) {
 		n.End = back
 		t.Notes = append(t.Notes, n)
+	}
+	noteLost(t)
+}
+
+// launchKinds classifies API calls for noteLost.
+const (
+	otherCall = iota + 1
+	launchCall
+	captureBegins
+	captureEnds
+)
+
+func launchKind(name string) uint8 {
+	switch {
+	case strings.Contains(name, "StreamBeginCapture"):
+		return captureBegins
+	case strings.Contains(name, "StreamEndCapture"):
+		return captureEnds
+	case strings.Contains(name, "LaunchKernel"), strings.HasPrefix(name, "cudaGraphLaunch"), strings.HasPrefix(name, "cuGraphLaunch"):
+		return launchCall
+	}
+	return otherCall
+}
+
+// noteLost notes launches without a GPU op: the profiler dropped records. A trace in which no launch has an op, such as
+// one without GPU activity, gets no note.
+func noteLost(t *trace.Trace) {
+	done := map[int64]bool{}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Corr > 0 && (s.Cat == trace.Kernel || s.Cat == trace.Memcpy || s.Cat == trace.Memset) {
+			done[s.Corr] = true
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	kinds := make([]uint8, t.Strings.Len())
+	capturing := make([]bool, len(t.Tracks))
+	launches, lost := int64(0), int64(0)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.Cat != trace.Runtime && s.Cat != trace.Driver {
+			continue
+		}
+		if kinds[s.Name] == 0 {
+			kinds[s.Name] = launchKind(t.Strings.Get(s.Name))
+		}
+		switch kinds[s.Name] {
+		case captureBegins:
+			capturing[s.Track] = true
+		case captureEnds:
+			capturing[s.Track] = false
+		case launchCall:
+			if s.Corr > 0 && !capturing[s.Track] {
+				launches++
+				if !done[s.Corr] {
+					lost++
+				}
+			}
+		}
+	}
+	if lost < launches && float64(lost) > lostLeast*float64(launches) {
+		t.Notes = append(t.Notes, trace.Note{Kind: trace.NoteLostOps, Source: t.Source.Path, Count: lost, Lost: launches})
 	}
 }

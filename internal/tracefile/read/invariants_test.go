@@ -43,6 +43,13 @@ func TestInvariants(t *testing.T) {
 			}
 			slices.SortStableFunc(tr.Spans, func(a, b trace.Span) int { return cmp.Compare(a.Start, b.Start) })
 		}, map[trace.NoteKind]int64{trace.NoteSetBack: 1}},
+		{"40 % of the kernels were not recorded", func(tr *trace.Trace) {
+			n := 0
+			tr.Spans = slices.DeleteFunc(tr.Spans, func(s trace.Span) bool {
+				n++
+				return s.Cat == trace.Kernel && n%5 < 2
+			})
+		}, map[trace.NoteKind]int64{trace.NoteLostOps: 100}},
 	} {
 		traces, err := ReadFile(context.Background(), set.File{Path: files[0]}, Options{})
 		if err != nil || len(traces) != 1 {

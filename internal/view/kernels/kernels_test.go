@@ -28,7 +28,7 @@ func workOf(t *testing.T, name string) *Work {
 	return New(w.Aligned(), read.Traces)
 }
 
-// TestSums: however work is grouped, all of it is there, once, and ranks and kinds of steps sum up to it.
+// TestSums: every grouping contains all work exactly once, and ranks and kinds of steps add up to it.
 func TestSums(t *testing.T) {
 	for _, name := range []string{"stacks", "compute_skew", "graphs"} {
 		w := workOf(t, name)
@@ -50,7 +50,7 @@ func TestSums(t *testing.T) {
 			below := make([]int64, len(f.Total))
 			for n := 1; n < len(f.Parent); n++ {
 				if int(f.Parent[n]) >= n {
-					t.Fatalf("%s by %s: node %d stands before its parent", name, by, n)
+					t.Fatalf("%s by %s: node %d precedes its parent", name, by, n)
 				}
 				below[f.Parent[n]] += f.Total[n]
 			}
@@ -72,7 +72,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestOnly: a kernel that one rank alone runs says so, unless no other rank is asked for.
+// TestOnly: a kernel run by one rank alone is marked, unless only that rank is selected.
 func TestOnly(t *testing.T) {
 	w := workOf(t, "graph_work")
 	only := func(rank int, kind string) (names []string) {
@@ -89,11 +89,11 @@ func TestOnly(t *testing.T) {
 		}
 	}
 	if got := append(only(1, ""), only(-1, "prefill")...); len(got) != 0 {
-		t.Errorf("of one rank, or where all run the same: %q", got)
+		t.Errorf("for one rank, or if all run it: %q", got)
 	}
 }
 
-// TestGroups: a capture with stacks has frames and layers, one without has neither, and says why.
+// TestGroups: a capture with stacks has frames and layers; one without has neither, and reports why.
 func TestGroups(t *testing.T) {
 	w := workOf(t, "stacks")
 	if got := w.Groups(); !slices.Contains(got, Frame) || !slices.Contains(got, Op) {
@@ -103,7 +103,7 @@ func TestGroups(t *testing.T) {
 	if !slices.ContainsFunc(rows, func(r Row) bool {
 		return r.Name == "make_traces.py(42): mlp" && 0 < r.Self && r.Self < r.Total
 	}) {
-		t.Errorf("mlp is no frame that launches some itself and some by what it calls: %+v", rows)
+		t.Errorf("mlp does not launch both directly and through its callees: %+v", rows)
 	}
 	if err := workOf(t, "compute_skew").Check(Query{By: Frame, Rank: -1}); err == nil || !strings.Contains(err.Error(), "without Python stacks") {
 		t.Error(err)
@@ -113,7 +113,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestAgainst: beside itself nothing differs; beside another capture rows and nodes of both are there.
+// TestAgainst: a capture compared with itself has no differences; compared with another, it shows rows and nodes of
+// both.
 func TestAgainst(t *testing.T) {
 	skew, balanced := workOf(t, "compute_skew"), workOf(t, "balanced")
 	for _, by := range []Group{Class, Kernel, Op} {

@@ -68,11 +68,11 @@ type Query struct {
 func (w *Work) Check(q Query) error {
 	if !slices.Contains(w.Groups(), q.By) {
 		why := map[Group]string{
-			Op:    "its ranks were summarised elsewhere, without what the hosts did",
-			Layer: "no layer-wise markers name any; see stepscope analyze --layers",
+			Op:    "its ranks were summarised elsewhere, without host activity",
+			Layer: "it has no markers of layers; see stepscope analyze --layers",
 			Frame: "it was recorded without Python stacks",
 		}[q.By]
-		return fmt.Errorf("this capture cannot be shown by %q: %s", q.By, why)
+		return fmt.Errorf("this capture cannot be grouped by %q: %s", q.By, why)
 	}
 	if q.Rank >= len(w.a.Ranks) {
 		return fmt.Errorf("there is no rank %d", q.Rank)

@@ -77,19 +77,19 @@ func (l *Live) begin(w http.ResponseWriter, r *http.Request) {
 	var asked struct{ Steps int }
 	switch err := json.NewDecoder(io.LimitReader(r.Body, 4096)).Decode(&asked); {
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") || err != nil:
-		refuse(w, http.StatusBadRequest, `send JSON, as {"steps": 10}`)
+		refuse(w, http.StatusBadRequest, `send JSON such as {"steps": 10}`)
 		return
 	case asked.Steps < 1 || asked.Steps > mostSteps:
 		refuse(w, http.StatusBadRequest, "steps: give 1 to 10000")
 		return
 	case l.record == nil:
-		refuse(w, http.StatusNotFound, "there is no place to keep what is recorded: give --run-dir")
+		refuse(w, http.StatusNotFound, "there is no directory for recordings: give --run-dir")
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ctx == nil || l.ctx.Err() != nil {
-		refuse(w, http.StatusServiceUnavailable, "the viewer is ending")
+		refuse(w, http.StatusServiceUnavailable, "the viewer is shutting down")
 		return
 	}
 	n := 1

@@ -10,8 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// TestFeed: what somebody else tells of servers and of what was found there reaches pages, also those that come later,
-// and is bounded.
+// TestFeed: external reports on servers and findings reach pages, also later ones, and are bounded.
 func TestFeed(t *testing.T) {
 	l := New(Options{Watched: 2 * time.Second})
 	page, first := l.enter()
@@ -43,8 +42,8 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestFeedOften: however often a server is looked at, a page that comes later is shown ten minutes of it and how it
-// stands, and one that is there all of it.
+// TestFeedOften: at any polling rate, a new page receives ten minutes of history and the current state, and an existing
+// page everything.
 func TestFeedOften(t *testing.T) {
 	for _, every := range []time.Duration{50 * time.Millisecond, 400 * time.Millisecond, time.Second, 5 * time.Second} {
 		l := New(Options{Watched: every})
@@ -53,7 +52,7 @@ func TestFeedOften(t *testing.T) {
 		for at := time.Duration(0); at <= end; at += every {
 			l.Sees("a", time.UnixMilli(at.Milliseconds()), &signals.Live{}, nil)
 			if at == 0 {
-				<-page // there is a new server
+				<-page // a new server appears
 			}
 			if e := <-page; e.data.(*Sample).At != at.Milliseconds() {
 				t.Fatalf("every %v: at %v the page is told of %+v", every, at, e)

@@ -21,7 +21,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/torch"
 )
 
-// fake is a server that generates 100 tokens a second, of which it does not tell the rank, and tells of no cache.
+// fake is a server that generates 100 tokens a second and reports neither their rank nor its cache.
 type fake struct {
 	reads   atomic.Int32
 	broken  atomic.Bool
@@ -43,7 +43,7 @@ func (f *fake) Read(context.Context) (*signals.Sample, error) {
 
 func (f *fake) Forget() { f.forgets.Add(1) }
 
-// over is a Live of one fake server.
+// over returns a Live over one fake server.
 func over(record func(context.Context, int, *progress.Console, *torch.Progress) (string, error)) (*Live, *fake) {
 	l := New(Options{Targets: []torch.Target{{URL: "http://gpu1:30000", Role: "decode"}}, Record: record})
 	f := &fake{}
@@ -51,7 +51,7 @@ func over(record func(context.Context, int, *progress.Console, *torch.Progress) 
 	return l, f
 }
 
-// shown is a sample as pages get it.
+// shown returns a sample as pages receive it.
 func shown(t *testing.T, e event) string {
 	t.Helper()
 	s, ok := e.data.(*Sample)
@@ -66,7 +66,7 @@ func shown(t *testing.T, e event) string {
 	return string(text)
 }
 
-// TestFollow: servers are asked while a page looks on, once for all pages, and a page that comes later is told what was.
+// TestFollow: servers are polled while a page is connected, once for all pages, and a new page receives the history.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, server := over(nil)
@@ -75,13 +75,13 @@ func TestFollow(t *testing.T) {
 		go func() { l.Run(ctx); close(ended) }()
 		time.Sleep(time.Minute)
 		if n := server.reads.Load(); n != 0 {
-			t.Fatalf("asked %d times while nobody looked on", n)
+			t.Fatalf("polled %d times without a page", n)
 		}
 		page, first := l.enter()
 		if len(first.Samples) != 0 || first.Records || first.Capture != nil || first.Every != 1000 || len(first.Servers) != 1 || first.Servers[0].Role != "decode" {
 			t.Errorf("%+v", first)
 		}
-		// Of the first sample nothing but gauges is known.
+		// The first sample has only gauges.
 		if got, want := shown(t, <-page), `{"server":0,"at_ms":0,"error":"","restarted":false,"ranks":[{"dp":0,"running":3,"queued":1,"tokens":null,"prefill":null,"usage":null}],"tokens":null,"ttft":null,"itl":null}`; got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
@@ -90,11 +90,11 @@ func TestFollow(t *testing.T) {
 		}
 		other, later := l.enter()
 		if len(later.Samples) != 2 {
-			t.Errorf("a page that came later was told of %d samples", len(later.Samples))
+			t.Errorf("a later page received %d samples", len(later.Samples))
 		}
 		time.Sleep(10*time.Second + 500*time.Millisecond)
 		if n, here := server.reads.Load(), len(page); n != 12 || here != 10 || len(other) != 10 {
-			t.Errorf("asked %d times, %d and %d samples waited", n, here, len(other))
+			t.Errorf("polled %d times, %d and %d samples pending", n, here, len(other))
 		}
 		server.broken.Store(true)
 		for range 10 {
@@ -103,7 +103,7 @@ func TestFollow(t *testing.T) {
 		if got := shown(t, <-page); !strings.Contains(got, `"error":"no `) || strings.Contains(got, "\\u001b") || server.forgets.Load() != 1 {
 			t.Errorf("%s", got)
 		}
-		// A page that takes nothing any more is let go.
+		// A page that stops reading is dropped.
 		time.Sleep(2 * time.Minute)
 		for range other {
 		}
@@ -111,14 +111,14 @@ func TestFollow(t *testing.T) {
 		n := server.reads.Load()
 		time.Sleep(time.Minute)
 		if got := server.reads.Load(); got > n+1 {
-			t.Errorf("asked %d times more after all had left", got-n)
+			t.Errorf("polled %d more times after all pages left", got-n)
 		}
 		end()
 		<-ended
 	})
 }
 
-// TestKept: what a later page is told is bounded, and so are the pages.
+// TestKept: the history for new pages is bounded, and so is the number of pages.
 func TestKept(t *testing.T) {
 	l, _ := over(nil)
 	for i := range kept + 50 {
@@ -132,11 +132,11 @@ func TestKept(t *testing.T) {
 		l.enter()
 	}
 	if page, _ := l.enter(); page != nil {
-		t.Error("as many pages as want to look on")
+		t.Error("unlimited pages accepted")
 	}
 }
 
-// post sends a request of a page.
+// post sends a request as a page does.
 func post(l *Live, path, kind, body string) (status int, reply string) {
 	f := &httpguard.Front{Refuse: func(w http.ResponseWriter, _ *http.Request, status int, message string) { refuse(w, status, message) }}
 	r := httptest.NewRequest("POST", path, strings.NewReader(body))
@@ -148,7 +148,7 @@ func post(l *Live, path, kind, body string) (status int, reply string) {
 
 const js = "application/json"
 
-// TestCapture: one window at a time; pages see how far it is, and what came of it.
+// TestCapture: one window at a time; pages see its progress and its result.
 func TestCapture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := make(chan error)
@@ -158,7 +158,7 @@ func TestCapture(t *testing.T) {
 			case err := <-next:
 				return "20261125-profile-1", err
 			case <-ctx.Done():
-				time.Sleep(3 * time.Second) // the servers write what they have
+				time.Sleep(3 * time.Second) // the servers write their data
 				return "", ctx.Err()
 			}
 		})
@@ -181,7 +181,7 @@ func TestCapture(t *testing.T) {
 			}
 		}
 		if status, _ := post(l, "/api/live/stop", js, "{}"); status != http.StatusConflict {
-			t.Errorf("stopped what was not there: %d", status)
+			t.Errorf("stopped a missing capture: %d", status)
 		}
 		for _, c := range []struct{ kind, body string }{{js, `{"steps": 0}`}, {js, `{"steps": 100000}`}, {js, `{`}, {"text/plain", `{"steps": 5}`}} {
 			if status, reply := post(l, "/api/live/capture", c.kind, c.body); status != http.StatusBadRequest {
@@ -213,7 +213,7 @@ func TestCapture(t *testing.T) {
 		if got := states(); got[len(got)-1] != `3 stopped ["Waiting for 7 steps"]  stopped before it was complete` {
 			t.Errorf("%q", got)
 		}
-		// The viewer ends: not before the servers have written what they have.
+		// Shutdown waits until the servers have written their data.
 		post(l, "/api/live/capture", js, `{"steps": 7}`)
 		synctest.Wait()
 		began := time.Now()
@@ -228,7 +228,7 @@ func TestCapture(t *testing.T) {
 	})
 }
 
-// TestNoPlace: without a place for runs nothing is recorded.
+// TestNoPlace: without a directory for runs nothing is recorded.
 func TestNoPlace(t *testing.T) {
 	l, _ := over(nil)
 	if status, reply := post(l, "/api/live/capture", js, `{"steps": 7}`); status != http.StatusNotFound || !strings.Contains(reply, "--run-dir") {
@@ -236,7 +236,7 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// TestStream: what goes on is server-sent events, each whole in a line of data whatever it says.
+// TestStream: events are server-sent events, each whole in one line of data, whatever its text.
 func TestStream(t *testing.T) {
 	l, _ := over(nil)
 	l.servers[0].Name = "a\nb"

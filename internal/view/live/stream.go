@@ -18,7 +18,7 @@ const (
 func (l *Live) stream(w http.ResponseWriter, r *http.Request) {
 	page, first := l.enter()
 	if page == nil {
-		refuse(w, http.StatusServiceUnavailable, "too many pages look on already")
+		refuse(w, http.StatusServiceUnavailable, "too many pages are connected already")
 		return
 	}
 	defer l.leave(page)

@@ -98,7 +98,7 @@ func (v *Views) open(r *http.Request, name string) (*opened, error) {
 		return nil, &httpguard.Error{Status: http.StatusForbidden, Message: err.Error()}
 	}
 	if !run.Loaded() {
-		return nil, &httpguard.Error{Status: http.StatusNotFound, Message: "run " + run.ID() + " has no requests of a load: nothing was benchmarked in it"}
+		return nil, &httpguard.Error{Status: http.StatusNotFound, Message: "run " + run.ID() + " has no requests: nothing was benchmarked in it"}
 	}
 	o := &opened{run: run, summaries: map[int]*bench.Summary{}, rows: map[int]*rows{}}
 	if o.load, err = run.Load(v.Say); err != nil {
@@ -119,7 +119,7 @@ func (v *Views) find(id string) (dir string, err error) {
 	case v.Given != nil && id == v.Given.ID():
 		return v.Given.Dir(), nil
 	case id == "" || v.Root == "":
-		return "", &httpguard.Error{Status: http.StatusNotFound, Message: "which run? give the id of one"}
+		return "", &httpguard.Error{Status: http.StatusNotFound, Message: "give the id of a run"}
 	}
 	return runs.Find(v.Root, id)
 }
@@ -206,7 +206,7 @@ func (v *Views) join(ctx context.Context, o *opened) (*joined, error) {
 		return o.joined, o.joinErr
 	}
 	if len(o.run.Traces()) == 0 || v.Recorded == nil {
-		o.joinErr = &httpguard.Error{Status: http.StatusNotFound, Message: "no steps were recorded while this load ran: bench serving --profile records some"}
+		o.joinErr = &httpguard.Error{Status: http.StatusNotFound, Message: "no steps were recorded during this load: bench serving --profile records some"}
 		return nil, o.joinErr
 	}
 	j := &joined{captures: map[string]captured{}}

@@ -25,14 +25,14 @@ import (
 
 const ms = int64(1_000_000)
 
-// views are those of a directory, whose runs have the window of loadtest's trace.
+// views returns the views of a directory whose runs have the window of loadtest's trace.
 func views(root string) *Views {
 	return &Views{Root: root, Say: &progress.Console{W: io.Discard}, Recorded: func(context.Context, *runs.Run) iter.Seq2[Recorded, error] {
 		return func(yield func(Recorded, error) bool) { yield(Recorded{Traces: []*trace.Trace{loadtest.Trace()}}, nil) }
 	}}
 }
 
-// ask gives the answer to what is asked as the page gets it.
+// ask returns an answer as the page receives it.
 func ask[T any](t *testing.T, v *Views, path string, params ...string) (out T, err error) {
 	t.Helper()
 	q := url.Values{}
@@ -82,7 +82,7 @@ func TestPage(t *testing.T) {
 	if want := []Standing{{100 * ms, 3, 4, 0.25}}; !reflect.DeepEqual(got.Server, want) {
 		t.Errorf("the server stood as %+v", got.Server)
 	}
-	// a had its first token before the window, and its last within; d has nothing of it; e failed.
+	// a had its first token before the window and its last inside; d lies outside; e failed.
 	p := got.Plots
 	if fmt.Sprint(p.Index) != "[0 1 2 3 4]" || fmt.Sprint(p.Touched) != "[2 2 3 0 0]" || fmt.Sprint(p.TTFT) != "[11000000 29000000 36000000 50000000 -1]" || p.Limits["ttft"] != 40*ms {
 		t.Errorf("%+v", p)
@@ -94,7 +94,7 @@ func TestRequests(t *testing.T) {
 	run := loadtest.Keep(t, root, loadtest.Sample(), true)
 	v := views(root)
 	for _, c := range []struct{ from, to, index, row string }{
-		{"", "", "[0 1 2 3 4]", "[0 1 2 0 1]"}, // d has the row of a again
+		{"", "", "[0 1 2 3 4]", "[0 1 2 0 1]"}, // d reuses the row of a
 		{"145000000", "299000000", "[0 2]", "[0 2]"},
 		{"500000000", "600000000", "[]", "[]"},
 	} {
@@ -112,8 +112,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestPackMany: rows are as many as requests were under way at once, and no two share one at a time. What an answer leaves
-// out it counts.
+// TestPackMany: there are as many rows as concurrent requests, and no two bars overlap in one. The answer counts the
+// requests it omits.
 func TestPackMany(t *testing.T) {
 	var records []bench.Record
 	for i := range int64(8000) {
@@ -123,7 +123,7 @@ func TestPackMany(t *testing.T) {
 	until := map[int]int64{}
 	for k, i := range p.order {
 		if until[p.row[k]] > records[i].Sent {
-			t.Fatalf("request %d is in row %d, which is taken until %d", i, p.row[k], until[p.row[k]])
+			t.Fatalf("request %d is in row %d, which is occupied until %d", i, p.row[k], until[p.row[k]])
 		}
 		until[p.row[k]] = records[i].Done
 	}
@@ -145,7 +145,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestRequest: from a dot to the steps that its request was in, who was in them beside it, and what it waited for.
+// TestRequest: a dot leads to the steps of its request, the other requests in them, and the waits.
 func TestRequest(t *testing.T) {
 	root := t.TempDir()
 	run := loadtest.Keep(t, root, loadtest.Sample(), true)
@@ -165,7 +165,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	far, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "3")
-	if err != nil || far.TTFT != nil || far.Why != "none of its steps was recorded: it was served outside of the captured window" || len(far.Moments) != 8 {
+	if err != nil || far.TTFT != nil || far.Why != "none of its steps was recorded: it was served outside the captured window" || len(far.Moments) != 8 {
 		t.Errorf("%v %+v", err, far)
 	}
 	failed, err := ask[Request](t, v, "load/request", "run", run.ID(), "index", "4")
@@ -189,7 +189,7 @@ func TestSteps(t *testing.T) {
 	if got.By != "request ids" || fmt.Sprint(got.Kinds) != "[decode prefill]" || fmt.Sprint(l.Kind) != "[0 1 0 0 1 0]" || fmt.Sprint(l.Batch) != "[1 1 2 2 1 2]" || l.From[1] != 12*ms || l.To[1] != 30*ms {
 		t.Errorf("%+v", got)
 	}
-	// The slowest first token that was recorded, and the slowest gaps: the third tokens of a and b.
+	// The slowest recorded first token and the slowest gaps: the third tokens of a and b.
 	if fmt.Sprint(got.TTFT.Cases, got.ITL.Cases) != "[2] [0 1]" || !got.TTFT.Below || len(got.TTFT.Parts) == 0 {
 		t.Errorf("%+v", got)
 	}
@@ -198,15 +198,15 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%v %+v", err, got)
 	}
 	if _, err := ask[Step](t, v, "load/step", "run", run, "lane", "0", "step", "6"); err == nil {
-		t.Error("there are six steps")
+		t.Error("step 6 of six accepted")
 	}
-	if _, err := ask[Steps](t, v, "load/steps", "run", loadtest.Keep(t, root, loadtest.Sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded while this load ran") {
+	if _, err := ask[Steps](t, v, "load/steps", "run", loadtest.Keep(t, root, loadtest.Sample(), false).ID()); err == nil || !strings.HasPrefix(err.Error(), "no steps were recorded during this load") {
 		t.Error(err)
 	}
 }
 
-// TestServers: of several servers each has its lanes, which lead to its own capture; one that cannot be read is named, and
-// the others have theirs.
+// TestServers: each of several servers has its lanes, which lead to its own capture; an unreadable server is named, and
+// the others keep their lanes.
 func TestServers(t *testing.T) {
 	root := t.TempDir()
 	v := views(root)
@@ -241,7 +241,7 @@ func TestServers(t *testing.T) {
 	}
 	recorded = recorded[1:2]
 	if _, err = steps(); err == nil || err.Error() != "it is broken" {
-		t.Errorf("of servers that all are broken: %v", err)
+		t.Errorf("with only broken servers: %v", err)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestRefused: what is no run of the directory, and numbers that are none.
+// TestRefused: unknown runs and invalid numbers.
 func TestRefused(t *testing.T) {
 	root := t.TempDir()
 	run := loadtest.Keep(t, root, loadtest.Sample(), true)

@@ -250,24 +250,24 @@ func (q *Request) wait(j *joined, i int, records []bench.Record) {
 	slices.SortFunc(q.With, func(a, b Other) int { return cmp.Or(cmp.Compare(b.Steps, a.Steps), cmp.Compare(a.Index, b.Index)) })
 	q.With = q.With[:min(len(q.With), mostOthers)]
 	if len(served.In) == 0 {
-		q.Why = "none of its steps was recorded: it was served outside of the captured window"
+		q.Why = "none of its steps was recorded: it was served outside the captured window"
 	}
 }
 
 // facts returns the properties of a request other than its times.
 func facts(r *bench.Record) [][2]string {
-	out := [][2]string{{"prompt", tokens(r.PromptLen)}, {"output", tokens(r.OutputLen) + ", of " + tokens(r.AskedLen) + " at most"}}
+	out := [][2]string{{"prompt", tokens(r.PromptLen)}, {"output", tokens(r.OutputLen) + ", at most " + tokens(r.AskedLen)}}
 	add := func(there bool, name, text string) {
 		if there {
 			out = append(out, [2]string{name, columns.Clean(text)})
 		}
 	}
 	add(r.OutputFrom != bench.FromServer, "output counted by", string(r.OutputFrom))
-	add(r.CachedTokens >= 0, "found in the cache", tokens(r.CachedTokens))
+	add(r.CachedTokens >= 0, "from the cache", tokens(r.CachedTokens))
 	add(r.DPRank >= 0, "data-parallel rank", strconv.Itoa(r.DPRank))
 	add(r.Turn > 0, "turn", strconv.Itoa(r.Turn+1))
 	add(r.Status != 0 && r.Status != http.StatusOK, "HTTP status", strconv.Itoa(r.Status))
-	add(r.Finish != "", "finished by", r.Finish)
+	add(r.Finish != "", "finish reason", r.Finish)
 	return out
 }
 

@@ -51,7 +51,7 @@ func (t *Timeline) Align(by string, step int, at int64) (*Alignment, error) {
 	case ByCollective:
 		t.alignCollective(at, a)
 	default:
-		return nil, fmt.Errorf("align=%s: there are %s", by, strings.Join([]string{ByWall, ByStep, ByCollective, ByStretch}, ", "))
+		return nil, fmt.Errorf("align=%s: want one of %s", by, strings.Join([]string{ByWall, ByStep, ByCollective, ByStretch}, ", "))
 	}
 	return a, nil
 }

@@ -161,7 +161,7 @@ func (q *question) number(name string, least, most int64) int64 {
 func (q *question) times() (from, to int64) {
 	from, to = q.number("from", -farthest, farthest), q.number("to", -farthest, farthest)
 	if to <= from && q.err == nil {
-		q.err = fmt.Errorf("from=%d to=%d: give from before to", from, to)
+		q.err = fmt.Errorf("from=%d to=%d: from must be before to", from, to)
 	}
 	return from, to
 }

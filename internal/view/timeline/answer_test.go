@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzAnswer: whatever is asked, nothing panics, and no answer to a question of tiles is longer than what a view may be.
+// FuzzAnswer: no query panics, and no answer to a tile query exceeds the limit of a view.
 func FuzzAnswer(f *testing.F) {
 	for _, q := range []string{
 		"tiles?level=12&tiles=0-3@-1_4;5-5@0_0", "tiles?level=0&axis=stretched&tiles=1-1@2147483646_2147483647",
@@ -28,7 +28,7 @@ func FuzzAnswer(f *testing.F) {
 		got, err := tl.Answer(what, v)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n") && !strings.Contains(query, "%0") {
-				t.Errorf("the error is no line: %q", err)
+				t.Errorf("the error is not one line: %q", err)
 			}
 			return
 		}
@@ -48,14 +48,14 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestQueries: what is wrong with a question is said in a line.
+// TestQueries: an invalid query gets an error of one line.
 func TestQueries(t *testing.T) {
 	for _, c := range []struct{ query, says string }{
 		{"level=3&tiles=0-0@0_0", ""},
 		{"level=3&tiles=0-1@0_2;2-2@-5_-5&axis=stretched", ""},
 		{"tiles=0-0@0_0", "level=: give a power of two from 0 to 40"},
 		{"level=41&tiles=0-0@0_0", "level=41: give a power of two from 0 to 40"},
-		{"level=3&axis=mars&tiles=0-0@0_0", "axis=mars: there are wall and stretched"},
+		{"level=3&axis=mars&tiles=0-0@0_0", "axis=mars: want wall or stretched"},
 		{"level=3", `tiles: "": give FIRST-LAST@FROM_TO, lanes and tiles`},
 		{"level=3&tiles=0@0_0", `tiles: "0@0_0": give FIRST-LAST@FROM_TO, lanes and tiles`},
 		{"level=3&tiles=2-1@0_0", `tiles: "2-1@0_0": give FIRST-LAST@FROM_TO, lanes and tiles`},
@@ -63,7 +63,7 @@ func TestQueries(t *testing.T) {
 		{"level=3&tiles=0-10@0_0", `tiles: "0-10@0_0": there are 10 lanes`},
 		{"level=3&tiles=0-9@0_43;0-9@0_0", "tiles: more than 448 at once"},
 		{"level=3&tiles=0-0@-2147483647_2147483647", `tiles: "0-0@-2147483647_2147483647": give FIRST-LAST@FROM_TO, lanes and tiles`},
-		{"level=40&tiles=0-0@8191_8192", `tiles: "0-0@8191_8192": beyond all time`},
+		{"level=40&tiles=0-0@8191_8192", `tiles: "0-0@8191_8192": time out of range`},
 		{"level=40&tiles=0-0@8190_8190", ""},
 	} {
 		v, err := url.ParseQuery(strings.ReplaceAll(c.query, ";", "%3B"))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// packed is a pack that counts answers as they are.
+// packed is a pack that counts answers uncompressed.
 type packed struct {
 	left    int
 	answers map[string]any
@@ -42,8 +42,8 @@ func text(v any) string {
 	return string(b)
 }
 
-// TestExport: what a page without a server has is what a server answers, and the more room there is the more it has; at any
-// place and zoom its tiles show what the server's do, down to the finest level.
+// TestExport: an exported page gives the same answers as a server, and more room gives more of them; at any place and
+// zoom its tiles match the server's, down to the finest level.
 func TestExport(t *testing.T) {
 	tl := open(t, "graphs")
 	least, told := math.MaxInt, -1
@@ -55,7 +55,7 @@ func TestExport(t *testing.T) {
 		}
 		t.Logf("%d bytes: %+v, %d left", room, *e, p.left)
 		if p.left < 0 || e.Finest > least || e.Told <= told || e.Drawn > e.All || e.Told > e.Drawn {
-			t.Errorf("in %d bytes are %+v", room, *e)
+			t.Errorf("%d bytes contain %+v", room, *e)
 		}
 		least, told = e.Finest, e.Told
 		tiles := map[Place]*Tile{}
@@ -97,15 +97,15 @@ func TestExport(t *testing.T) {
 			}
 		}
 		if head := p.answers["head"].(*Head); len(head.Levels) != len(levels) || head.Levels[len(levels)-1] != e.Finest || spans != e.Told {
-			t.Errorf("the head has levels %v, there are %v; %d spans, of %d", head.Levels, levels, spans, e.Told)
+			t.Errorf("the head has levels %v, want %v; %d spans, of %d", head.Levels, levels, spans, e.Told)
 		}
 		if all := room == 30_000_000; summed != e.Summed || (met > 0) != e.Met || all && (summed != len(tl.report.Steps) || met < 100) {
-			t.Errorf("in %d bytes are sums of %d steps of %d, and %d collectives", room, summed, len(tl.report.Steps), met)
+			t.Errorf("%d bytes contain sums of %d steps of %d, and %d collectives", room, summed, len(tl.report.Steps), met)
 		}
 		for level := e.Finest; level <= slices.Max(levels) && level < e.Finest+8; level += 3 {
 			n := 0
 			tl.whole(level).Each(func(at Place) {
-				if n++; n%13 != 0 { // all of them would take seconds
+				if n++; n%13 != 0 { // all would take seconds
 					return
 				}
 				want := tl.Tile(at)
@@ -130,7 +130,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// shownOf is how many pieces of a tile have a part in a finer one.
+// shownOf counts the pieces of a tile that overlap a finer one.
 func shownOf(t *Tile, finer Place) (n int) {
 	base := int64(t.Index) * Columns << t.Level
 	from, to := int64(finer.Index)*Columns<<finer.Level, int64(finer.Index+1)*Columns<<finer.Level

@@ -51,7 +51,7 @@ func (t *Timeline) Heat(measure string) ([]byte, error) {
 		for _, m := range Measures {
 			ids = append(ids, m.ID)
 		}
-		return nil, fmt.Errorf("measure=%s: there are %s", measure, strings.Join(ids, ", "))
+		return nil, fmt.Errorf("measure=%s: want one of %s", measure, strings.Join(ids, ", "))
 	}
 	m := &Measures[at]
 	ranks, steps := len(t.ranks), len(t.report.Steps)

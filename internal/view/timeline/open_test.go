@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// captures are those in testdata, of real GPUs.
+// captures are the captures in testdata, from real GPUs.
 const captures = "../../../testdata/traces"
 
 var (
@@ -21,7 +21,7 @@ var (
 	openedMu sync.Mutex
 )
 
-// open is the timeline of a capture in testdata, made once for all tests.
+// open returns the timeline of a capture in testdata, built once for all tests.
 func open(t testing.TB, name string) *Timeline {
 	t.Helper()
 	openedMu.Lock()
@@ -32,7 +32,7 @@ func open(t testing.TB, name string) *Timeline {
 	return opened[name]
 }
 
-// large is the timeline of the large capture, where a machine has it.
+// large returns the timeline of the large capture, if the machine has it.
 func large(t testing.TB) *Timeline {
 	t.Helper()
 	data := os.Getenv("STEPSCOPE_DATA")
@@ -55,7 +55,7 @@ func tracesIn(t testing.TB, dir string) []*trace.Trace {
 	return traces
 }
 
-// of makes a timeline of traces.
+// of builds a timeline from traces.
 func of(t testing.TB, traces []*trace.Trace) *Timeline {
 	t.Helper()
 	w := explain.Prepare(traces, nil)

@@ -51,7 +51,7 @@ var Classes = func() []string {
 	for _, g := range kernel.Groups() {
 		list = append(list, string(g))
 	}
-	return append(list, "step", "range", "CPU op", "API call", "launch", "waits for the GPU", "Python", "profiler", "no core", "other on the host")
+	return append(list, "step", "range", "CPU op", "API call", "launch", "waits for the GPU", "Python", "profiler", "no core", "other host work")
 }()
 
 // Classes of everything that is not GPU work, as indices in Classes.

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// stepping is ranks that each make steps of 100 µs, the k-th one 40 µs later than the one before it.
+// stepping returns ranks that each run steps of 100 µs, the k-th starting 40 µs after the previous one.
 func stepping(ranks ...trace.Rank) (ts []*trace.Trace) {
 	for k, at := range ranks {
 		y := explaintest.New()
@@ -22,7 +22,7 @@ func stepping(ranks ...trace.Rank) (ts []*trace.Trace) {
 	return ts
 }
 
-// TestReplicas: ranks that share no collectives have steps of their own; the stages of a pipeline have not.
+// TestReplicas: ranks without common collectives have steps of their own; the stages of a pipeline do not.
 func TestReplicas(t *testing.T) {
 	at := func(tp, dp, pp int) trace.Rank { return trace.Rank{TP: tp, DP: dp, PP: pp, EP: -1} }
 	for _, c := range []struct {

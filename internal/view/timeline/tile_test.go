@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// brute computes a tile from the spans of the trace alone, all of them for each column.
+// brute computes a tile directly from the spans of the trace, all of them for each column.
 func brute(t *Timeline, p Place) *Tile {
 	l := t.lanes[p.Lane]
 	r := t.ranks[l.rank]
@@ -91,7 +91,7 @@ func brute(t *Timeline, p Place) *Tile {
 	return out
 }
 
-// TestTilesBrute holds a thousand random tiles, at all zooms and on both axes, against all spans looked at one by one.
+// TestTilesBrute compares a thousand random tiles, at all zooms and on both axes, with a brute-force computation.
 func TestTilesBrute(t *testing.T) {
 	rng := rand.New(rand.NewPCG(18, 0))
 	timelines := []*Timeline{open(t, "compute_skew"), open(t, "graphs"), open(t, "stacks"), of(t, []*trace.Trace{crowded(rng), crowded(rng)})}
@@ -99,7 +99,7 @@ func TestTilesBrute(t *testing.T) {
 	for n := range 1000 {
 		tl := timelines[n%len(timelines)]
 		p := Place{Lane: rng.IntN(len(tl.lanes)), Level: rng.IntN(30), Stretched: rng.IntN(2) == 0}
-		// Somewhere a lane has something, or a little beside it.
+		// At or near a place where a lane has a span.
 		l := tl.lanes[p.Lane]
 		at := l.start[rng.IntN(len(l.start))] + int64(rng.IntN(3)-1)*Columns<<p.Level
 		p.Index = int32(at >> p.Level / Columns)
@@ -123,7 +123,7 @@ func TestTilesBrute(t *testing.T) {
 	}
 }
 
-// differences says where two tiles differ.
+// differences describes where two tiles differ.
 func differences(got, want *Tile) string {
 	s := fmt.Sprintf("empty %v, want %v; whole %v, want %v; %d pieces, want %d", got.Empty, want.Empty, got.Whole, want.Whole, len(got.Spans), len(want.Spans))
 	shown := 0
@@ -142,7 +142,7 @@ func differences(got, want *Tile) string {
 	return s
 }
 
-// crowded is a trace with spans of all lengths: none at all, some that overlap, some that touch.
+// crowded returns a trace with spans of all lengths: empty, overlapping and touching.
 func crowded(rng *rand.Rand) *trace.Trace {
 	t := &trace.Trace{}
 	t.Source.Complete = true
@@ -179,8 +179,8 @@ func crowded(rng *rand.Rand) *trace.Trace {
 	return t
 }
 
-// BenchmarkTile computes tiles of a large capture at a zoom at which a column holds a thousand spans, and at one at which
-// it holds one.
+// BenchmarkTile computes tiles of a large capture at a zoom with a thousand spans per column, and at one with a single
+// span.
 func BenchmarkTile(b *testing.B) {
 	tl := large(b)
 	for _, stretched := range []bool{false, true} {

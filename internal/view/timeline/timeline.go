@@ -58,7 +58,7 @@ type rank struct {
 type spanAt struct{ span, at int32 }
 
 // ErrNoTraces means that a capture has only summaries of its ranks, which contain no spans.
-var ErrNoTraces = errors.New("the capture was summarised beside its files, and has no spans to show: give the trace files themselves")
+var ErrNoTraces = errors.New("the capture was read from summaries and has no spans to show: give the trace files themselves")
 
 // New builds the timeline of a capture from its traces and the result of Analyze. A rank whose trace was given twice
 // appears once.

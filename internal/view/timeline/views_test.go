@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// TestRows: the stream that computes and the thread that launches are what is pinned of each rank, and every span of the
-// capture is on some row.
+// TestRows: the computing stream and the launching thread of each rank are pinned, and every span of the capture is on
+// some row.
 func TestRows(t *testing.T) {
 	for _, c := range []struct {
 		capture string
@@ -49,7 +49,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAlign: a step begins, and a collective is come to, at the same moment on all ranks; the median rank does not move.
+// TestAlign: a step begins, or a collective is entered, at the same moment on all ranks; the median rank does not move.
 func TestAlign(t *testing.T) {
 	tl := open(t, "compute_skew")
 	a, err := tl.Align(ByStep, 9, 0)
@@ -79,8 +79,8 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// TestStretch: on the stretched axis all ranks come to a collective when its last one does, and leave it together; nothing
-// turns around; and there and back is where it was, within a ns of each side's width.
+// TestStretch: on the stretched axis all ranks enter a collective when the last one does, and leave it together; time
+// never runs backwards; and converting there and back is exact within a ns of each side's width.
 func TestStretch(t *testing.T) {
 	tl := open(t, "compute_skew")
 	at, apart := 0, int64(0)
@@ -99,7 +99,7 @@ func TestStretch(t *testing.T) {
 		t.Errorf("%d of %d arrivals are where the last one is", at, all)
 	}
 	if apart < 1e6 {
-		t.Errorf("nothing was moved by more than %d ns: there is nothing to see", apart)
+		t.Errorf("nothing was moved by more than %d ns: the test proves nothing", apart)
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, r := range tl.ranks {
@@ -126,7 +126,7 @@ func TestStretch(t *testing.T) {
 			}
 		}
 	}
-	// What is said to have been taken out is at least what it was at any moment.
+	// The reported cut is at least the shift at any moment.
 	moved := tl.Moved([]int{0, 1, 2, 3}, tl.from, tl.to, 50)
 	for rank, of := range moved {
 		x := axis{knots: tl.ranks[rank].knots}
@@ -139,7 +139,7 @@ func TestStretch(t *testing.T) {
 	}
 }
 
-// TestRibbons: those of an interval are all collectives that have a part in it, and the late rank is the one that comes last.
+// TestRibbons: the ribbons of an interval are all collectives that overlap it, and the late rank is the last to arrive.
 func TestRibbons(t *testing.T) {
 	tl := open(t, "compute_skew")
 	d := tl.a.Domains[0]
@@ -178,12 +178,12 @@ func TestRibbons(t *testing.T) {
 			late++
 		}
 	}
-	if late < len(all)*2/5 { // of 14 steps seven are slow
+	if late < len(all)*2/5 { // seven of 14 steps are slow
 		t.Errorf("at %d of %d collectives the slow rank comes last", late, len(all))
 	}
 }
 
-// TestRange: what a range holds is what all spans have in it, added up one by one; self times are without what is nested.
+// TestRange: a range contains the sum over all spans in it, added one by one; self times exclude nested spans.
 func TestRange(t *testing.T) {
 	tl := open(t, "stacks")
 	var rows []int
@@ -252,7 +252,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestSearch finds all spans of a name, in any case, forward and back.
+// TestSearch finds all spans with a name, in any case, forward and backward.
 func TestSearch(t *testing.T) {
 	tl := open(t, "compute_skew")
 	var rows []int
@@ -285,12 +285,12 @@ func TestSearch(t *testing.T) {
 		at = want
 	}
 	if got := tl.Search("no such kernel", rows, 0, false); got.All != 0 || got.Next != nil || got.IDs == nil {
-		t.Errorf("nothing is found: %+v", got)
+		t.Errorf("found %+v", got)
 	}
 }
 
-// TestSelect: a kernel leads to its launch and back, to what is around it, and to its counterparts, whose differences are
-// those of their own times.
+// TestSelect: a kernel leads to its launch and back, to its enclosing spans, and to its counterparts, with the right
+// differences.
 func TestSelect(t *testing.T) {
 	tl := open(t, "compute_skew")
 	r := tl.ranks[0]
@@ -343,7 +343,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestBeside goes along each lane from its first span to its last, and back; and finds each by where it is.
+// TestBeside goes along each lane from its first span to its last and back, and finds each by its position.
 func TestBeside(t *testing.T) {
 	tl := open(t, "graphs")
 	for at, l := range tl.lanes {
@@ -363,8 +363,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestHeat: the measures are those of the report, the medians of the ranks that have the step, and from step 7 on nobody
-// has more work than the slow rank.
+// TestHeat: the measures match the report, the medians are over the ranks that have the step, and from step 7 on no
+// rank has more work than the slow one.
 func TestHeat(t *testing.T) {
 	tl := open(t, "compute_skew")
 	ranks, steps := len(tl.ranks), len(tl.report.Steps)
@@ -396,12 +396,12 @@ func TestHeat(t *testing.T) {
 			}
 		}
 	}
-	if _, err := tl.Heat("beauty"); err == nil || err.Error() != "measure=beauty: there are work, host, wait, tokens, length" {
-		t.Errorf("another measure: %v", err)
+	if _, err := tl.Heat("beauty"); err == nil || err.Error() != "measure=beauty: want one of work, host, wait, tokens, length" {
+		t.Errorf("unknown measure: %v", err)
 	}
 }
 
-// TestTelling: a map begins with the measure in which the late rank stands out.
+// TestTelling: the map begins with the measure in which the late rank stands out.
 func TestTelling(t *testing.T) {
 	for capture, want := range map[string]string{"compute_skew": "work", "graphs": "work", "balanced": "host"} {
 		if got := open(t, capture).Head().Measure; got != want {
@@ -410,10 +410,10 @@ func TestTelling(t *testing.T) {
 	}
 }
 
-// TestSummarised: a capture without its traces has no timeline, and says what to do.
+// TestSummarised: a capture without its traces has no timeline, and says how to get one.
 func TestSummarised(t *testing.T) {
 	tl := open(t, "graphs")
 	if _, err := New(nil, tl.a, tl.report); err != ErrNoTraces {
-		t.Errorf("it says %v", err)
+		t.Errorf("error %v", err)
 	}
 }

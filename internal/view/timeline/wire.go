@@ -36,7 +36,7 @@ func ParseQuery(v url.Values, lanes int) (q Query, err error) {
 	case "stretched":
 		q.Stretched = true
 	default:
-		return q, fmt.Errorf("axis=%s: there are wall and stretched", axis)
+		return q, fmt.Errorf("axis=%s: want wall or stretched", axis)
 	}
 	for text := range strings.SplitSeq(v.Get("tiles"), ";") {
 		p, err := parsePart(text)
@@ -85,7 +85,7 @@ func (p *Part) check(level, lanes int) error {
 	case p.Last < p.First || p.To < p.From || p.Last-p.First >= MostTiles || int64(p.To)-int64(p.From) >= MostTiles:
 		return errPart
 	case max(int64(p.To)+1, -int64(p.From)) > most>>level:
-		return errors.New("beyond all time")
+		return errors.New("time out of range")
 	}
 	return nil
 }

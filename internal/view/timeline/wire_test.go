@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// decode reads an answer as the page does: each column where it lies, as a view of numbers of its width.
+// decode reads an answer as the page does: each column in place, as a typed array.
 func decode(t *testing.T, b []byte) (tiles []*Tile) {
 	t.Helper()
 	le := binary.LittleEndian
@@ -39,7 +39,7 @@ func decode(t *testing.T, b []byte) (tiles []*Tile) {
 	return tiles
 }
 
-// TestWire: what is read is what was drawn, empty tiles too.
+// TestWire: tiles read back as drawn, empty ones included.
 func TestWire(t *testing.T) {
 	tl := open(t, "graphs")
 	for _, level := range []int{6, 12, 16, 20} {
@@ -53,7 +53,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestMostBytes: the largest answer that there can be stays below 2.1 MB.
+// TestMostBytes: the largest possible answer stays below 2.1 MB.
 func TestMostBytes(t *testing.T) {
 	if MostBytes > 2_100_000 {
 		t.Errorf("a view has up to %d bytes", MostBytes)

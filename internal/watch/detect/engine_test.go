@@ -12,10 +12,10 @@ import (
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// second gives the time of a second of a series.
+// second returns the time of a second of a series.
 func second(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 
-// sample is a second of a server whose ranks run so many requests and make so many tokens a second each.
+// sample returns a second of a server whose ranks have these numbers of requests and tokens per second.
 func sample(at float64, running, tokens []float64) *signals.Live {
 	l := &signals.Live{At: second(at), Over: time.Second}
 	for dp := range running {
@@ -29,7 +29,7 @@ func sample(at float64, running, tokens []float64) *signals.Live {
 	return l
 }
 
-// say writes events: which rule, who, and when in seconds.
+// say formats events: the rule, the rank, and the times in seconds.
 func say(events []Event) string {
 	var out []string
 	for _, e := range events {
@@ -48,7 +48,7 @@ func say(events []Event) string {
 	return strings.Join(out, "; ")
 }
 
-// play holds a series against rules. gives is nil where there is no sample.
+// play applies rules to a series. gives returns nil for a missing sample.
 func play(rules []Rule, seconds int, gives func(second int) *signals.Live) string {
 	e := &Engine{Rules: rules, Every: time.Second}
 	var events []Event
@@ -71,7 +71,7 @@ func only(name string) []Rule {
 
 var even, fast = []float64{8, 8, 8, 8}, []float64{100, 100, 100, 100}
 
-// TestImbalance: one rank gets more requests, or takes longer for as many.
+// TestImbalance checks a rank that gets more requests or takes longer for the same number.
 func TestImbalance(t *testing.T) {
 	busy, busier := []float64{8, 32, 8, 8}, []float64{100, 400, 100, 100}
 	after := func(n int, before, since *signals.Live) func(int) *signals.Live {
@@ -91,16 +91,16 @@ func TestImbalance(t *testing.T) {
 		want  string
 	}{
 		{"more requests", UnevenLoad, after(60, sample(0, even, fast), sample(0, busy, busier)), "uneven load DP1 onset 59–60 at 64"},
-		{"and no more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, fast)), "uneven pace DP1 onset 59–60 at 66"},
-		{"and half as many more tokens, for its steps are longer", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, []float64{100, 200, 100, 100})), ""},
-		{"and as many more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, busier)), ""},
+		{"more requests, no more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, fast)), "uneven pace DP1 onset 59–60 at 66"},
+		{"more requests, half as many more tokens because of longer steps", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, []float64{100, 200, 100, 100})), ""},
+		{"more requests, as many more tokens", UnevenPace, after(60, sample(0, even, fast), sample(0, busy, busier)), ""},
 		{"a burst of three seconds", UnevenLoad, func(s int) *signals.Live {
 			if s/3 == 20 {
 				return sample(float64(s), busy, busier)
 			}
 			return sample(float64(s), even, fast)
 		}, ""},
-		{"and over again", UnevenLoad, func(s int) *signals.Live {
+		{"more requests, then even again", UnevenLoad, func(s int) *signals.Live {
 			if s >= 60 && s < 100 {
 				return sample(float64(s), busy, busier)
 			}
@@ -112,7 +112,7 @@ func TestImbalance(t *testing.T) {
 			}
 			return after(60, sample(0, even, fast), sample(0, busy, busier))(s)
 		}, "uneven load DP1 onset 58–60 at 64"},
-		{"a minute is missing, and all is even again", UnevenLoad, func(s int) *signals.Live {
+		{"a minute is missing, then all is even again", UnevenLoad, func(s int) *signals.Live {
 			switch {
 			case s == 60:
 				return sample(60, busy, busier)
@@ -121,9 +121,9 @@ func TestImbalance(t *testing.T) {
 			}
 			return sample(float64(s), even, fast)
 		}, ""},
-		{"few requests, as chance deals them out", UnevenLoad, after(60, sample(0, []float64{2, 2, 2, 2}, fast), sample(0, []float64{1, 6, 2, 1}, fast)), ""},
-		{"a rank that has nothing to do", UnevenLoad, after(60, sample(0, even, fast), sample(0, []float64{8, 8, 0, 8}, fast)), ""},
-		{"nobody has anything to do", UnevenLoad, after(60, sample(0, even, fast), sample(0, []float64{0, 0, 0, 0}, []float64{0, 0, 0, 0})), ""},
+		{"few requests, distributed by chance", UnevenLoad, after(60, sample(0, []float64{2, 2, 2, 2}, fast), sample(0, []float64{1, 6, 2, 1}, fast)), ""},
+		{"an idle rank", UnevenLoad, after(60, sample(0, even, fast), sample(0, []float64{8, 8, 0, 8}, fast)), ""},
+		{"all ranks idle", UnevenLoad, after(60, sample(0, even, fast), sample(0, []float64{0, 0, 0, 0}, []float64{0, 0, 0, 0})), ""},
 		{"one rank", UnevenLoad, after(60, sample(0, even[:1], fast[:1]), sample(0, busy[1:2], fast[:1])), ""},
 	} {
 		if got := play(only(c.rule), 200, c.gives); got != c.want {
@@ -132,9 +132,9 @@ func TestImbalance(t *testing.T) {
 	}
 }
 
-// TestChanged: where a change lies, whatever its form; and that too few samples do not tell.
+// TestChanged checks the dating of changes of any form, and that too few samples give no date.
 func TestChanged(t *testing.T) {
-	noise := []float64{0.3, -0.2, 0.1, -0.4, 0.2, 0, -0.1} // of a rank, over and over again
+	noise := []float64{0.3, -0.2, 0.1, -0.4, 0.2, 0, -0.1} // of a rank, repeated
 	for _, c := range []struct {
 		name  string
 		after func(since float64) float64 // requests of rank 1
@@ -145,7 +145,7 @@ func TestChanged(t *testing.T) {
 		{"requests gather", func(s float64) float64 { return 8 + 8*(1-math.Exp(-s/6)) }, 40, "39–40"},
 		{"a slope", func(s float64) float64 { return 8 + s/2 }, 40, "41–42"},
 		{"a step soon after the first samples", func(float64) float64 { return 16 }, 6, "5–6"},
-		{"no more than four samples before it", func(float64) float64 { return 16 }, 2, "4–5"},
+		{"at most four samples before it", func(float64) float64 { return 16 }, 2, "4–5"},
 		{"fewer than usual", func(float64) float64 { return 2 }, 40, "none"},
 	} {
 		var past []*signals.Live
@@ -166,7 +166,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestOnsetOfLongRules: a change that takes longer than a minute to be certain lies where it began.
+// TestOnsetOfLongRules checks that a change that takes longer than a minute to be certain is dated to its beginning.
 func TestOnsetOfLongRules(t *testing.T) {
 	for _, c := range []struct {
 		hold time.Duration
@@ -190,14 +190,14 @@ func TestOnsetOfLongRules(t *testing.T) {
 	}
 }
 
-// requests gives a sample with requests of one latency, s.
+// requests returns a sample with requests of one latency, in s.
 func requests(at, ttft, n float64) *signals.Live {
 	l := sample(at, even, fast)
 	l.TTFT = signals.Histogram{Bounds: []float64{ttft / 2, ttft, math.Inf(1)}, Counts: []float64{0, n, n}, Sum: n * ttft, Count: n}
 	return l
 }
 
-// TestLatency: against a bound, and against what was normal.
+// TestLatency checks latencies against a bound and against the baseline.
 func TestLatency(t *testing.T) {
 	bound := []Rule{{Name: "bound", Kind: Latency, Signal: "ttft.mean", Above: 1, Least: 10, For: 10 * time.Second}}
 	for _, c := range []struct {
@@ -212,20 +212,20 @@ func TestLatency(t *testing.T) {
 			}
 			return 0.2, 10
 		}, "bound onset 99–100 at 109"},
-		{"few requests make a point together", bound, func(s int) (float64, float64) {
+		{"few requests combined into one point", bound, func(s int) (float64, float64) {
 			if s >= 100 {
 				return 1.5, 3
 			}
 			return 0.2, 3
 		}, "bound onset 99–103 at 111"},
-		{"too few requests to say anything", bound, func(s int) (float64, float64) { return 1.5, 0.5 }, ""},
-		{"twice what it was", only(SlowFirst), func(s int) (float64, float64) {
+		{"too few requests to judge", bound, func(s int) (float64, float64) { return 1.5, 0.5 }, ""},
+		{"twice the baseline", only(SlowFirst), func(s int) (float64, float64) {
 			if s >= 400 {
 				return 0.5, 20
 			}
 			return 0.2, 20
 		}, "slow first tokens onset 399–400 at 409; slow first tokens over at 980"},
-		{"half as much again", only(SlowFirst), func(s int) (float64, float64) {
+		{"1.5 times the baseline", only(SlowFirst), func(s int) (float64, float64) {
 			if s >= 400 {
 				return 0.3, 20
 			}
@@ -239,8 +239,8 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestOnsetWhileLearning: a change in the first half minute of a watch, in which the baseline is learned, is dated to
-// the moment it happened.
+// TestOnsetWhileLearning checks that a change in the first half minute of a watch, while the baseline is learned, is
+// dated correctly.
 func TestOnsetWhileLearning(t *testing.T) {
 	noise := []float64{1.05, 0.98, 1.01, 0.96, 1.02, 1, 0.99}
 	for _, c := range []struct {
@@ -279,7 +279,7 @@ func slowdown(s int, slower float64) *signals.Live {
 	return sample(float64(s), even, []float64{t, t, t, t})
 }
 
-// TestQueue, TestThroughput and TestSilent: the other rules.
+// TestQueue, TestThroughput and TestSilent check the other rules.
 func TestQueue(t *testing.T) {
 	got := play(only(GrowingQueue), 200, func(s int) *signals.Live {
 		l := sample(float64(s), even, fast)
@@ -300,7 +300,7 @@ func TestThroughput(t *testing.T) {
 	}{
 		"half the tokens of as many requests": {8, 50, "lost throughput onset 99–100 at 109"},
 		"half the tokens of half of them":     {4, 50, ""},
-		"a fifth is lost":                     {8, 80, ""},
+		"a loss of a fifth":                   {8, 80, ""},
 	} {
 		got := play(only(LostThroughput), 200, func(s int) *signals.Live {
 			if s < 100 {
@@ -319,9 +319,9 @@ func TestSilent(t *testing.T) {
 		since func(l *signals.Live)
 		want  string
 	}{
-		"a rank is missing":        {func(l *signals.Live) { l.Ranks = l.Ranks[:3] }, "silent rank DP3 onset 99–100 at 109"},
-		"a rank makes no token":    {func(l *signals.Live) { l.Ranks[2].Tokens = 0 }, "silent rank DP2 onset 99–100 at 109"},
-		"a rank has nothing to do": {func(l *signals.Live) { l.Ranks[2].Tokens, l.Ranks[2].Running = 0, 0 }, ""},
+		"a rank is missing":         {func(l *signals.Live) { l.Ranks = l.Ranks[:3] }, "silent rank DP3 onset 99–100 at 109"},
+		"a rank produces no tokens": {func(l *signals.Live) { l.Ranks[2].Tokens = 0 }, "silent rank DP2 onset 99–100 at 109"},
+		"a rank is idle":            {func(l *signals.Live) { l.Ranks[2].Tokens, l.Ranks[2].Running = 0, 0 }, ""},
 	} {
 		got := play(only(SilentRank), 200, func(s int) *signals.Live {
 			l := sample(float64(s), even, fast)
@@ -336,8 +336,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// TestRestart: what a server says after it has started again is judged only when it has warmed up, and without what
-// was normal before.
+// TestRestart checks that a server is judged after a restart only when it has warmed up, and against a new baseline.
 func TestRestart(t *testing.T) {
 	got := play(only(UnevenLoad), 200, func(s int) *signals.Live {
 		l := sample(float64(s), even, fast)
@@ -352,7 +351,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestPause: of a server that is captured nothing is judged until that is over, of others it is.
+// TestPause checks that a server is not judged during its capture, while others are.
 func TestPause(t *testing.T) {
 	e := &Engine{Rules: only(UnevenLoad), Every: time.Second}
 	e.Pause("server")
@@ -367,7 +366,7 @@ func TestPause(t *testing.T) {
 		}
 	}
 	if len(other) != 1 {
-		t.Errorf("of the other: %q", say(other))
+		t.Errorf("the other server: %q", say(other))
 	}
 	e.Resume(second(60))
 	var events []Event
@@ -379,7 +378,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestRestartInPause: a server that starts again while it is captured warms up, too, and what was on is over at once.
+// TestRestartInPause checks that a server that restarts during its capture also warms up, and that its active alarms
+// end at once.
 func TestRestartInPause(t *testing.T) {
 	e := &Engine{Rules: only(UnevenLoad), Every: time.Second}
 	var events []Event
@@ -403,7 +403,7 @@ func TestRestartInPause(t *testing.T) {
 	}
 }
 
-// TestRules: what is wrong with a rule is said.
+// TestRules checks the errors for invalid rules.
 func TestRules(t *testing.T) {
 	for _, r := range Defaults() {
 		if err := r.Check(); err != nil {
@@ -411,13 +411,13 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]Rule{
-		`rule "x": kind "y": give one of imbalance, latency, queue, throughput, silent`: {Kind: "y"},
-		`rule "x": signal "z": give one of load, running,`:                              {Kind: Imbalance, Signal: "z"},
-		`rule "x": above 1: max/mean is 1 if all ranks are equal`:                          {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
+		`rule "x": kind "y": give one of imbalance, latency, queue, throughput, silent`:      {Kind: "y"},
+		`rule "x": signal "z": give one of load, running,`:                                   {Kind: Imbalance, Signal: "z"},
+		`rule "x": above 1: max/mean is 1 if all ranks are equal`:                            {Kind: Imbalance, Signal: "load", Measure: MaxOverMean, Above: 1},
 		`rule "x": signal "itl": give its mean or a percentile, such as itl.mean or itl.p95`: {Kind: Latency, Signal: "itl", Above: 1},
-		`rule "x": signal "itl.p0": give its mean or a percentile`:                      {Kind: Latency, Signal: "itl.p0", Above: 1},
-		`rule "x": above and factor: give only one of them`:                             {Kind: Latency, Signal: "itl.p50", Above: 1, Factor: 2},
-		`rule "x": above 1: give the lost share of throughput`:                  {Kind: Throughput, Above: 1},
+		`rule "x": signal "itl.p0": give its mean or a percentile`:                           {Kind: Latency, Signal: "itl.p0", Above: 1},
+		`rule "x": above and factor: give only one of them`:                                  {Kind: Latency, Signal: "itl.p50", Above: 1, Factor: 2},
+		`rule "x": above 1: give the lost share of throughput`:                               {Kind: Throughput, Above: 1},
 	} {
 		r.Name, r.For = "x", time.Second
 		if err := r.Check(); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -9,9 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// TestFleet: ten minutes in which nothing goes wrong have no alarm, however requests are dealt out; and what
-// goes wrong after them is found within seconds, with its rank and its beginning. scripts/truth/watch.sh
-// plays more of it.
+// TestFleet checks that ten minutes without faults give no alarm, however requests are distributed, and that a fault
+// after them is found within seconds, with its rank and its onset. scripts/truth/watch.sh simulates more of it.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	type fleet = detecttest.Fleet
@@ -23,9 +22,9 @@ func TestFleet(t *testing.T) {
 		within float64
 	}{
 		{"nothing", func(*fleet) {}, "", 0},
-		{"nothing, at random", func(f *fleet) { f.Routing = detecttest.Random }, "", 0},
-		{"nothing, with bursts, a hole and missing samples", func(f *fleet) { f.Bursts, f.Hole, f.Missing = true, 300, 0.1 }, "", 0},
-		{"nothing, a restart", func(f *fleet) { f.Restart = 300 }, "", 0},
+		{"no fault, at random", func(f *fleet) { f.Routing = detecttest.Random }, "", 0},
+		{"no fault, with bursts, a gap and missing samples", func(f *fleet) { f.Bursts, f.Hole, f.Missing = true, 300, 0.1 }, "", 0},
+		{"no fault, with a restart", func(f *fleet) { f.Restart = 300 }, "", 0},
 		{"more requests to one rank", func(f *fleet) { f.Skew, f.From = 4, from }, detect.UnevenLoad, 15},
 		{"one rank is slow", func(f *fleet) { f.Slow, f.From = 2, from }, detect.UnevenPace, 8},
 		{"one rank is slow and has few requests", func(f *fleet) { f.Slow, f.From, f.Load = 3, from, 4 }, detect.UnevenPace, 12},
@@ -54,7 +53,7 @@ func TestFleet(t *testing.T) {
 							t.Errorf("found after %.0f s", since)
 						}
 						if off := l.At.Sub(ev.Onset).Seconds() - since; f.From > 1 && (off < -8 || off > 3) {
-							t.Errorf("the onset is said to be %.0f s before it", off)
+							t.Errorf("the onset is dated %.0f s before it", off)
 						}
 						if c.rule != detect.SlowTokens && ev.Who != 1 {
 							t.Errorf("rank %d", ev.Who)

@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// TestMain makes the test binary a part of the self test when one starts it so.
+// TestMain makes the test binary a part of the self test if it is started as one.
 func TestMain(m *testing.M) {
 	if os.Getenv("STEPSCOPE_LOAD_PART") != "" {
 		os.Exit(Main(os.Args[1:]))
@@ -21,8 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSelfTest runs small shapes with all their processes. It looks at no times:
-// those belong to the machine.
+// TestSelfTest runs small shapes with all their processes. It checks no times, which depend on the machine.
 func TestSelfTest(t *testing.T) {
 	shapes := []Shape{
 		{Name: "spread", Streams: 8, Tokens: 80, Period: 5 * time.Millisecond, StartRate: 400},
@@ -42,7 +41,7 @@ func TestSelfTest(t *testing.T) {
 		if s.UserStamps {
 			want = "user"
 		}
-		// A kernel without stamps is no fault of ours.
+		// A kernel without timestamps is not a fault of ours.
 		if row.Client.Stamps != want && row.Client.Stamps != "user" {
 			t.Errorf("%s: %s stamps, want %s", s.Name, row.Client.Stamps, want)
 		}
@@ -52,8 +51,7 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-// TestMockEvents: what the mock sends is a stream for the client, and its stamps are
-// read from it, in both shapes.
+// TestMockEvents checks that the client can read the output of the mock and its timestamps, in both shapes.
 func TestMockEvents(t *testing.T) {
 	for _, c := range []struct {
 		native  bool

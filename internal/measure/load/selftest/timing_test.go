@@ -2,8 +2,8 @@ package selftest
 
 import "testing"
 
-// TestMeasureTimes: a server that sends every 20 ms, a kernel that stamps 2 µs
-// later, a client that reads 10 µs later, but 110 µs for every other event.
+// TestMeasureTimes checks a server that sends every 20 ms, a kernel that stamps 2 µs later, and a client that reads 10
+// µs later, but 110 µs for every other event.
 func TestMeasureTimes(t *testing.T) {
 	const ms, us = int64(1e6), int64(1e3)
 	var times []eventTimes
@@ -20,7 +20,7 @@ func TestMeasureTimes(t *testing.T) {
 	}); got != want || got.Rate < 99 || got.Rate > 102 {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	// A pause touches the pairs that it or the 15 ms after it are a part of.
+	// A pause affects the pairs that overlap it or the 15 ms after it.
 	from := 1000*ms + 5*ms
 	got = measureTimes(times, []pause{{from, from + 3*ms}})
 	if left := int(got.LeftOut*188 + 0.5); left != 4 || got.Events != 184 {

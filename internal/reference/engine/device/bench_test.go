@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// spin is a kernel's work: n rounds of arithmetic, somewhat less than 1 ns each.
+// spin is the work of a kernel: n rounds of arithmetic, each slightly less than 1 ns.
 func spin(n int) (sum float32) {
 	x := float32(1.0001)
 	for range n {
@@ -19,8 +19,8 @@ func spin(n int) (sum float32) {
 
 var sink float32
 
-// BenchmarkStep is a decode step of 60 kernels of some 20 µs, launched one by
-// one or as a graph, without and with a recorder: what recording costs.
+// BenchmarkStep measures a decode step of 60 kernels of about 20 µs, launched one by one or as a graph, with and
+// without a recorder: the cost of recording.
 func BenchmarkStep(b *testing.B) {
 	const kernels, work = 60, 20_000
 	for _, graph := range []bool{false, true} {
@@ -62,8 +62,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkLaunch is the host's side of one launch: an operation around it, or
-// not, without and with a recorder. Kernels do nothing.
+// BenchmarkLaunch measures the host side of one launch, with or without an operation around it, and with or without a
+// recorder. The kernels do nothing.
 func BenchmarkLaunch(b *testing.B) {
 	for _, rec := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recording=%v", rec), func(b *testing.B) {
@@ -85,7 +85,7 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkHost is one operation of the host with no recorder attached.
+// BenchmarkHost measures one host operation with no recorder attached.
 func BenchmarkHost(b *testing.B) {
 	d := device.New(device.Options{})
 	defer d.Close()
@@ -96,7 +96,7 @@ func BenchmarkHost(b *testing.B) {
 	}
 }
 
-// BenchmarkChunks is a kernel of 16 chunks of 5 µs on 1 and 2 workers.
+// BenchmarkChunks measures a kernel of 16 chunks of 5 µs on 1 and 2 workers.
 func BenchmarkChunks(b *testing.B) {
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprint("workers=", workers), func(b *testing.B) {
@@ -112,8 +112,8 @@ func BenchmarkChunks(b *testing.B) {
 	}
 }
 
-// BenchmarkRanks is an all-reduce of 4 KiB behind a kernel of 20 µs, per rank
-// count; ranks beyond the cores share them.
+// BenchmarkRanks measures an all-reduce of 4 KiB after a kernel of 20 µs, by number of ranks. Ranks beyond the number
+// of cores share cores.
 func BenchmarkRanks(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprint("ranks=", n), func(b *testing.B) {

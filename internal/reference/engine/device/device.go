@@ -202,7 +202,7 @@ func (d *Device) StartRecording(opt RecordOptions) error {
 		return ErrClosed
 	}
 	if d.rec.Load() != nil || d.paused != nil {
-		return errors.New("a recording is under way: stop it first")
+		return errors.New("a recording is in progress: stop it first")
 	}
 	d.windows++
 	d.rec.Store(record.New(d.windows, opt))

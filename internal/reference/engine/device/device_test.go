@@ -73,7 +73,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestAsynchronous: launching does not wait, until the queue is full.
+// TestAsynchronous checks that launching does not wait until the queue is full.
 func TestAsynchronous(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{Queue: 8})
@@ -105,7 +105,7 @@ func TestAsynchronous(t *testing.T) {
 	}
 }
 
-// TestNotify: the host is called when what was launched before is done.
+// TestNotify checks that the host is called when all earlier launches are done.
 func TestNotify(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
@@ -144,8 +144,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestChunksSideBySide: helpers take part, and two streams do not wait for
-// each other's helpers.
+// TestChunksSideBySide checks that helpers take part, and that two streams do not wait for each other's helpers.
 func TestChunksSideBySide(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{Workers: 3})
@@ -205,7 +204,7 @@ func TestGraph(t *testing.T) {
 	}
 	g.Launch(s)
 	mustSync(t, d)
-	step = 10 // replays see what they captured as it is then
+	step = 10 // replays see the current values of captured memory
 	g.Launch(s)
 	mustSync(t, d)
 	if !slices.Equal(x, []float32{0, 11, 11, 11}) || !slices.Equal(y, []float32{10, 11, 11, 11}) {
@@ -218,7 +217,7 @@ func TestCaptureRefuses(t *testing.T) {
 	d := open(t, device.Options{})
 	s := d.Stream()
 	if _, err := s.EndCapture(); err == nil {
-		t.Error("ended a capture that was not begun")
+		t.Error("ended a capture that had not begun")
 	}
 	s.BeginCapture()
 	g, _ := s.EndCapture()
@@ -234,7 +233,7 @@ func TestCaptureRefuses(t *testing.T) {
 	}
 }
 
-// TestPanic: a kernel that panics stops its device, with the kernel's name.
+// TestPanic checks that a kernel that panics stops its device, with the kernel's name in the error.
 func TestPanic(t *testing.T) {
 	for name, k := range map[string]device.Kernel{
 		"alone":  {Name: "bad_kernel", Run: func(int) { panic("index 7") }},
@@ -251,13 +250,13 @@ func TestPanic(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			if ran || d.Err() == nil {
-				t.Error("work went on after the failure")
+				t.Error("work continued after the failure")
 			}
 		})
 	}
 }
 
-// ranks runs f for each rank of a group, a device and a goroutine each.
+// ranks runs f for each rank of a group, with one device and one goroutine each.
 func ranks(t *testing.T, n int, opt device.Options, f func(rank int, d *device.Device, c device.Comm)) {
 	t.Helper()
 	ids := make([]int, n)
@@ -294,7 +293,7 @@ func TestCollectives(t *testing.T) {
 		if rank < 2 {
 			s.Send(c, rank+1, msg)
 		}
-		s.AllReduce(c, nil) // none leaves before all are here
+		s.AllReduce(c, nil) // none leaves before all have arrived
 		if err := s.Synchronize(); err != nil {
 			t.Error(err)
 			return
@@ -307,7 +306,7 @@ func TestCollectives(t *testing.T) {
 	})
 }
 
-// TestCollectiveInGraph: all ranks replay, each with its own graph.
+// TestCollectiveInGraph checks that all ranks can replay, each with its own graph.
 func TestCollectiveInGraph(t *testing.T) {
 	noLeaks(t)
 	ranks(t, 4, device.Options{}, func(rank int, d *device.Device, c device.Comm) {
@@ -335,7 +334,7 @@ func TestCollectiveInGraph(t *testing.T) {
 	})
 }
 
-// TestLostPeer: a rank that fails or leaves ends the waits of the others.
+// TestLostPeer checks that a rank that fails or leaves ends the waits of the others.
 func TestLostPeer(t *testing.T) {
 	noLeaks(t)
 	ranks(t, 3, device.Options{}, func(rank int, d *device.Device, c device.Comm) {
@@ -372,7 +371,7 @@ func TestClose(t *testing.T) {
 	host := make(chan error)
 	go func() {
 		for range 10 {
-			d.Stream().AllReduce(group[0], make([]float32, 1)) // rank 1 never comes
+			d.Stream().AllReduce(group[0], make([]float32, 1)) // rank 1 never arrives
 		}
 		host <- d.Stream().Synchronize()
 	}()

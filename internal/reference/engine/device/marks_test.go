@@ -7,15 +7,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// marks notes what a device tells of its annotations.
+// marks records the annotations that a device reports.
 type marks []string
 
 func (m *marks) Bind(thread string) { *m = append(*m, "thread "+thread) }
 func (m *marks) Push(text string)   { *m = append(*m, text) }
 func (m *marks) Pop()               { *m = append(*m, "end") }
 
-// TestMarks: Options.Marks is told of annotations and of nothing else, whether a window is open or not, and also when it
-// closes inside of them.
+// TestMarks checks that Options.Marks receives annotations and nothing else, whether or not a window is open, and also
+// when it closes inside them.
 func TestMarks(t *testing.T) {
 	var m marks
 	d := device.New(device.Options{Marks: &m})
@@ -39,6 +39,6 @@ func TestMarks(t *testing.T) {
 	h.End()
 	want := marks{"thread scheduler TP0", "step[DECODE bs=1]", "layer", "end", "last", "end", "end"}
 	if !slices.Equal(m, want) {
-		t.Errorf("told of %q, want %q", m, want)
+		t.Errorf("received %q, want %q", m, want)
 	}
 }

@@ -20,9 +20,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// fakeModel is a tensor-parallel model whose kernels sleep: a few layers of a
-// matrix product and an all-reduce, a sampling kernel and a copy to the host.
-// Sleeping kernels take no core, so there can be more ranks than cores.
+// fakeModel is a tensor-parallel model whose kernels sleep: a few layers of a matrix product and an all-reduce, a
+// sampling kernel and a copy to the host. Sleeping kernels need no core, so there can be more ranks than cores.
 type fakeModel struct {
 	layers, steps int
 	graphs        bool
@@ -42,8 +41,7 @@ func (m *fakeModel) layer(d *device.Device, c device.Comm, n int, hidden []float
 	s.Launch(device.Kernel{
 		Name: gemmName, Op: "aten::linear", Grid: [3]int32{16, 1, 1}, Block: [3]int32{384, 1, 1},
 		Args: []device.Arg{device.Tensor(device.BFloat16, 4, len(hidden)), device.Tensor(device.BFloat16, len(hidden), len(hidden))},
-		// In two chunks: only of a kernel in one piece is it asked whether a core
-		// ran it, and while this one sleeps none does.
+		// Two chunks: core occupancy is checked only for kernels in one piece, and a sleeping kernel has no core.
 		Chunks: 2,
 		Run: func(chunk int) {
 			if chunk == 0 {
@@ -171,7 +169,7 @@ func (m *fakeModel) analyze(t *testing.T, n int) ([]*trace.Trace, *result.Report
 
 var everything = device.RecordOptions{CPU: true, GPU: true, Memory: true, Stack: true, Shapes: true}
 
-// TestTotals: what the files say is what ran.
+// TestTotals checks that the files record the work that ran.
 func TestTotals(t *testing.T) {
 	for _, graphs := range []bool{false, true} {
 		t.Run(fmt.Sprintf("graphs=%v", graphs), func(t *testing.T) {
@@ -214,8 +212,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// checkTrace holds one rank's file against the model, and its times against
-// what is possible.
+// checkTrace compares one rank's file with the model, and its times with the physically possible.
 func (m *fakeModel) checkTrace(t *testing.T, tr *trace.Trace) {
 	t.Helper()
 	count := map[string]int{}
@@ -255,15 +252,14 @@ func (m *fakeModel) checkTrace(t *testing.T, tr *trace.Trace) {
 		}
 	}
 	for key, c := range count {
-		if want[key] != c && key[:4] != "pyth" && !strings.HasPrefix(key, "no_core") { // the machine's affair
+		if want[key] != c && key[:4] != "pyth" && !strings.HasPrefix(key, "no_core") { // depends on the machine
 			t.Errorf("%s: %d of %q; want %d", tr.Source.Rank, c, key, want[key])
 		}
 	}
 	if len(tr.Memory) != 2 || tr.Memory[0].Allocated != 1<<20 || tr.Memory[1].Allocated != 0 || !tr.Memory[0].GPU {
 		t.Errorf("memory %+v", tr.Memory)
 	}
-	// Work follows its launch, lies in the window, and one stream does one
-	// thing at a time.
+	// Work follows its launch and is inside the window, and a stream does one thing at a time.
 	var last int64
 	for i := range tr.Spans {
 		s := &tr.Spans[i]
@@ -291,7 +287,7 @@ func (m *fakeModel) checkTrace(t *testing.T, tr *trace.Trace) {
 	}
 }
 
-// TestFaults: the analysis names the rank that misbehaves, since when and why.
+// TestFaults checks that the analysis names the misbehaving rank, the first step and the cause.
 func TestFaults(t *testing.T) {
 	const rank, from = 2, 6
 	for _, c := range []struct {
@@ -316,8 +312,8 @@ func TestFaults(t *testing.T) {
 						return nil
 					},
 				}
-				// A step in which a busy machine keeps the rank waiting just before the
-				// fault begins belongs to the lateness that is found: then again.
+				// If a busy machine delays the rank just before the fault begins, that step counts as part of the
+				// lateness found: retry.
 				var r *result.Report
 				at := -1
 				for tries := 0; tries < 3 && at < 0; tries++ {
@@ -330,8 +326,8 @@ func TestFaults(t *testing.T) {
 					if i == at {
 						continue
 					}
-					// Others may be late for a while on a busy machine, but
-					// not with a device or work of their own.
+					// Others may be late for a while on a busy machine, but not because of their device or their own
+					// work.
 					if f.Kind == result.Straggler && (f.Cause == result.CauseWork || f.Cause == result.CauseDevice) && !f.Passing {
 						t.Errorf("also %s", report.Words(f.Title))
 					}

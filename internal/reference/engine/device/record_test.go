@@ -66,14 +66,14 @@ func launch(s *device.Stream, name string) {
 	s.Launch(device.Kernel{Name: name, Op: "aten::" + name, Run: func(int) {}})
 }
 
-// TestWindow: the window holds what was launched in it, whatever runs or is
-// open at its edges, and the next window nothing of it.
+// TestWindow checks that the window holds the work launched in it, whatever runs or is open at its edges, and that the
+// next window holds none of it.
 func TestWindow(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
 	h, s := d.Host(), d.Stream()
 	if d.StopRecording() != nil {
-		t.Error("a window is open that nobody opened")
+		t.Error("a window is open although nobody opened one")
 	}
 	gate := make(chan struct{})
 	s.Launch(device.Kernel{Name: "before", Run: func(int) { <-gate }})
@@ -129,7 +129,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestCPUOnly: without GPU activities there is no device work and no call.
+// TestCPUOnly checks that without GPU activities there is no device work and no runtime call.
 func TestCPUOnly(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
@@ -145,7 +145,7 @@ func TestCPUOnly(t *testing.T) {
 	}
 }
 
-// TestCalls: every runtime call of the window is there, once.
+// TestCalls checks that every runtime call of the window appears exactly once.
 func TestCalls(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
@@ -188,7 +188,7 @@ func outer(d *device.Device) { inner(d); launch(d.Stream(), "in_outer") }
 //go:noinline
 func inner(d *device.Device) { launch(d.Stream(), "in_inner") }
 
-// TestStack: operations lie in the frames of the functions that launched them.
+// TestStack checks that operations lie in the frames of the functions that launched them.
 func TestStack(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
@@ -222,8 +222,8 @@ func TestStack(t *testing.T) {
 	}
 }
 
-// TestBeside opens, closes and writes windows from other goroutines while two
-// ranks run: for the race detector, and every window must be readable.
+// TestBeside opens, closes and writes windows from other goroutines while two ranks run: for the race detector. Every
+// window must be readable.
 func TestBeside(t *testing.T) {
 	noLeaks(t)
 	ranks(t, 2, device.Options{Workers: 2}, func(rank int, d *device.Device, c device.Comm) {
@@ -277,7 +277,7 @@ func TestBeside(t *testing.T) {
 	})
 }
 
-// TestSendArgs: kernels of messages carry their sizes.
+// TestSendArgs checks that kernels of messages carry their sizes.
 func TestSendArgs(t *testing.T) {
 	noLeaks(t)
 	ranks(t, 2, device.Options{}, func(rank int, d *device.Device, c device.Comm) {
@@ -303,8 +303,7 @@ func TestSendArgs(t *testing.T) {
 	})
 }
 
-// TestAnnotateStep: a step names its requests, and they are asked for only while
-// a window is open.
+// TestAnnotateStep checks that a step names its requests, and that they are queried only while a window is open.
 func TestAnnotateStep(t *testing.T) {
 	noLeaks(t)
 	d := open(t, device.Options{})
@@ -315,7 +314,7 @@ func TestAnnotateStep(t *testing.T) {
 		h.End()
 	}
 	if n := testing.AllocsPerRun(100, step); n != 0 || asked != 0 {
-		t.Errorf("%v allocations and %d questions a step without a window", n, asked)
+		t.Errorf("%v allocations and %d queries per step without a window", n, asked)
 	}
 	for _, opt := range []device.RecordOptions{{GPU: true}, {CPU: true}} {
 		if err := d.StartRecording(opt); err != nil {

@@ -208,7 +208,7 @@ func (s *Stream) Synchronize() error {
 // failure f is not called.
 func (s *Stream) Notify(f func()) {
 	if s.capture != nil {
-		s.capture.refuse("a call of the host")
+		s.capture.refuse("a host call")
 		return
 	}
 	r, start := s.d.recorder(), int64(0)

@@ -48,7 +48,7 @@ func isBuiltin(path string) bool {
 func builtin(name string) (*Config, error) {
 	parts := builtins[strings.TrimPrefix(name, model.BuiltinPrefix)]
 	if parts == nil {
-		return nil, fmt.Errorf("no built-in pipeline %q; there are %s", name, strings.Join(Builtins(), ", "))
+		return nil, fmt.Errorf("no built-in pipeline %q; choose from %s", name, strings.Join(Builtins(), ", "))
 	}
 	files := map[string][]byte{}
 	for part, text := range parts {

@@ -115,7 +115,7 @@ func loadConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, "model_index.json")
 	index, err := hf.ReadSmall(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no model_index.json: not the directory of a Diffusers pipeline", dir)
+		return nil, fmt.Errorf("%s: no model_index.json: not a Diffusers pipeline directory", dir)
 	}
 	if err != nil {
 		return nil, err
@@ -207,13 +207,13 @@ func (t *Transformer) parse(k *hf.Keys) {
 		t.Patch = int(patches[0])
 	}
 	if len(patches) > 1 || len(frames) > 1 || len(frames) == 1 && frames[0] != 1 {
-		k.Fail("all_patch_size %v and all_f_patch_size %v: this engine knows one size, of one frame", patches, frames)
+		k.Fail("all_patch_size %v and all_f_patch_size %v: this engine supports one size, of one frame", patches, frames)
 	}
 	t.Channels = k.Int("in_channels", 16)
 	t.Dim, t.Layers, t.Refiners = k.Int("dim", 3840), k.Int("n_layers", 30), k.Int("n_refiner_layers", 2)
 	t.Heads = k.Int("n_heads", 30)
 	if kv := k.Int("n_kv_heads", t.Heads); kv != t.Heads {
-		k.Fail("n_kv_heads is %d and n_heads %d; want the same", kv, t.Heads)
+		k.Fail("n_kv_heads is %d, but n_heads is %d; they must be equal", kv, t.Heads)
 	}
 	t.CapDim = k.Int("cap_feat_dim", 2560)
 	t.NormEps, t.QKNorm = k.Float("norm_eps", 1e-5), k.Bool("qk_norm", true)
@@ -222,7 +222,7 @@ func (t *Transformer) parse(k *hf.Keys) {
 	k.Get("axes_dims", &t.AxesDims, "a list of integers")
 	k.Get("axes_lens", &t.AxesLens, "a list of integers")
 	if k.Int("siglip_feat_dim", 0) != 0 {
-		k.Fail("siglip_feat_dim: pictures as input are not supported")
+		k.Fail("siglip_feat_dim: image input is not supported")
 	}
 }
 
@@ -233,11 +233,11 @@ func (v *VAE) parse(k *hf.Keys) {
 	v.Scale, v.Shift = k.Float("scaling_factor", 0.18215), k.Float("shift_factor", 0)
 	v.PostQuant, v.MidAttention = k.Bool("use_post_quant_conv", true), k.Bool("mid_block_add_attention", true)
 	if act := k.Str("act_fn", "silu"); act != "silu" {
-		k.Fail("act_fn %q is not supported; this engine has silu", act)
+		k.Fail("act_fn %q is not supported; this engine supports silu", act)
 	}
 	for i, kind := range k.Strings("up_block_types") {
 		if kind != "UpDecoderBlock2D" {
-			k.Fail("up_block_types: block %d is %q; this engine has UpDecoderBlock2D", i, kind)
+			k.Fail("up_block_types: block %d is %q; this engine supports UpDecoderBlock2D", i, kind)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (s *Scheduler) parse(k *hf.Keys) {
 		k.Fail("shift_terminal is not supported")
 	}
 	if kind := k.Str("time_shift_type", "exponential"); kind != "exponential" {
-		k.Fail("time_shift_type %q is not supported; this engine has exponential", kind)
+		k.Fail("time_shift_type %q is not supported; this engine supports exponential", kind)
 	}
 }
 
@@ -291,24 +291,24 @@ func (c *Config) check() error {
 	}
 	switch {
 	case t.Dim%t.Heads != 0 || sum != t.headDim():
-		return fmt.Errorf("transformer: axes_dims %v add up to %d, not to dim %d by n_heads %d", t.AxesDims, sum, t.Dim, t.Heads)
+		return fmt.Errorf("transformer: axes_dims %v add up to %d; want dim / n_heads = %d / %d", t.AxesDims, sum, t.Dim, t.Heads)
 	case t.CapDim != c.Text.Hidden:
-		return fmt.Errorf("transformer: cap_feat_dim is %d, and hidden_size of text_encoder %d; want the same", t.CapDim, c.Text.Hidden)
+		return fmt.Errorf("transformer: cap_feat_dim is %d, but hidden_size of text_encoder is %d; they must be equal", t.CapDim, c.Text.Hidden)
 	case t.Channels != v.Latent:
-		return fmt.Errorf("transformer: in_channels is %d, and latent_channels of vae %d; want the same", t.Channels, v.Latent)
+		return fmt.Errorf("transformer: in_channels is %d, but latent_channels of vae is %d; they must be equal", t.Channels, v.Latent)
 	case v.Out != 3:
 		return fmt.Errorf("vae: out_channels is %d; want 3, for red, green and blue", v.Out)
 	case c.Text.Layers < 2 || c.Text.Experts > 0:
 		return fmt.Errorf("text_encoder: want at least two layers and no experts")
 	case !(v.Scale != 0) || !(c.Scheduler.Shift > 0):
-		return fmt.Errorf("scaling_factor %g of vae and shift %g of scheduler: want a number other than 0, and a positive one", v.Scale, c.Scheduler.Shift)
+		return fmt.Errorf("scaling_factor of vae is %g and shift of scheduler %g; they must be nonzero and positive, respectively", v.Scale, c.Scheduler.Shift)
 	}
 	if s := &c.Scheduler; s.Dynamic && s.BaseTokens == s.MaxTokens {
 		return fmt.Errorf("scheduler: base_image_seq_len and max_image_seq_len are both %d; with use_dynamic_shifting they must differ", s.MaxTokens)
 	}
 	for _, n := range v.Channels {
 		if n < 1 || n > most || n%v.Groups != 0 {
-			return fmt.Errorf("vae: a block of %d channels cannot be cut into %d groups", n, v.Groups)
+			return fmt.Errorf("vae: a block of %d channels cannot be split into %d groups", n, v.Groups)
 		}
 	}
 	return nil

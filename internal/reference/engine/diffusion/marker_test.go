@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// ranges are what a tool is told of a rank: each as deep as it lies.
+// ranges are the ranges that a tool receives from a rank, indented by depth.
 type ranges struct {
 	depth int
 	texts []string
@@ -25,7 +25,7 @@ func (r *ranges) Push(text string) {
 	r.depth++
 }
 
-// marked is a pipeline on so many ranks, each of which tells its ranges.
+// marked is a pipeline on the given number of ranks, each of which reports its ranges.
 func marked(t *testing.T, tp int) (*Pipeline, Request, []*ranges) {
 	t.Helper()
 	told := make([]*ranges, tp)
@@ -36,7 +36,8 @@ func marked(t *testing.T, tp int) (*Pipeline, Request, []*ranges) {
 	return p, q, told
 }
 
-// TestMarkers: stages, steps and modules have the texts of SGLang 0.5.23, with the sizes of the rank's share.
+// TestMarkers checks that stages, steps and modules have the texts of SGLang 0.5.23, with the sizes of the rank's
+// share.
 func TestMarkers(t *testing.T) {
 	p, q, told := marked(t, 2)
 	q.Steps = 2
@@ -47,7 +48,7 @@ func TestMarkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of layers and blocks the first, of resnets the first: the others are alike.
+	// Only the first layer, block and resnet: the others are alike.
 	alike := regexp.MustCompile(`layers\.1|up_blocks\.[12]|resnets\.1|noise_refiner|denoising_step_1`)
 	for rank, r := range told {
 		if r.depth != 0 {
@@ -68,7 +69,7 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestMarkersClose: an error in the loop leaves no range open, and a warm-up has none.
+// TestMarkersClose checks that an error in the loop leaves no range open, and that a warm-up has none.
 func TestMarkersClose(t *testing.T) {
 	p, q, told := marked(t, 1)
 	if _, err := p.Generate(context.Background(), &Job{Request: q, Quiet: true}); err != nil {

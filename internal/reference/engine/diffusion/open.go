@@ -62,7 +62,7 @@ func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, err
 		return c, c.dummy(), t, err
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return fail(fmt.Errorf("model path %q is no directory; want a local directory of Diffusers' layout of the class %s, or %s with one of %s",
+		return fail(fmt.Errorf("model path %q is not a directory; give a local Diffusers directory of class %s, or %s with one of %s",
 			path, strings.Join(pipelines, ", "), model.BuiltinPrefix, strings.Join(Builtins(), ", ")))
 	}
 	c, err := loadConfig(path)

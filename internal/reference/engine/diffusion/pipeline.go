@@ -223,7 +223,7 @@ func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []st
 	meta.Name = path
 	err = atomicfile.New(path, func(out io.Writer) error { return engine.WriteTrace(out, rec, meta) })
 	if n := rec.Lost(); n > 0 {
-		notes = []string{fmt.Sprintf("rank %d: %d records found no room, record fewer steps", meta.Rank, n)}
+		notes = []string{fmt.Sprintf("rank %d: %d records did not fit; record fewer steps", meta.Rank, n)}
 	}
 	return notes, err
 }

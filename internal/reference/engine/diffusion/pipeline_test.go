@@ -20,7 +20,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// tiny is the smallest built-in pipeline on so many ranks, and a request for it.
+// tiny returns the smallest built-in pipeline on the given number of ranks, and a request for it.
 func tiny(t *testing.T, tp int, device func(int) device.Options) (*Pipeline, Request) {
 	t.Helper()
 	return tinyWith(t, tp, device, Options{})
@@ -44,7 +44,7 @@ func tinyWith(t *testing.T, tp int, device func(int) device.Options, opt Options
 	return p, Request{Prompt: prompt, Width: 64, Height: 64, Steps: 7, Seed: 1, Schedule: SGLang}
 }
 
-// spans are those of one name pattern in a trace, in order.
+// spans are the spans in a trace that match one name pattern, in order.
 func spans(tr *trace.Trace, pattern string) (names []string, lengths []float64) {
 	re := regexp.MustCompile("^(?:" + pattern + ")$")
 	for i := range tr.Spans {
@@ -69,7 +69,7 @@ func readTrace(t *testing.T, path string) *trace.Trace {
 	return traces[0]
 }
 
-// TestWindows: each window has the steps that were asked for, on every rank, and no others.
+// TestWindows checks that each window has exactly the requested steps, on every rank.
 func TestWindows(t *testing.T) {
 	stages := []string{"InputValidationStage", "TextEncodingStage", "LatentPreparationStage", "TimestepPreparationStage", "denoising_stage", "decoding_stage"}
 	for _, tp := range []int{1, 2} {
@@ -135,11 +135,11 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestTimes: the stages add up to the whole, and agree with the spans of the trace of the same run. The machine may take
-// the processor away between two looks at the clock, but not in every run.
+// TestTimes checks that the stages add up to the total and agree with the spans in the trace of the same run. The
+// machine may take the processor away between two clock readings, but not in every run.
 func TestTimes(t *testing.T) {
 	p, q := tiny(t, 1, nil)
-	p.log = func(string) { time.Sleep(2 * time.Millisecond) } // what shows the lines is none of it
+	p.log = func(string) { time.Sleep(2 * time.Millisecond) } // excluding the overhead of printing log lines
 	var wrong []string
 	for range 5 {
 		if wrong = disagree(t, p, q); len(wrong) == 0 {
@@ -149,7 +149,7 @@ func TestTimes(t *testing.T) {
 	t.Error(wrong)
 }
 
-// disagree are the times of a run that do not fit together.
+// disagree lists the inconsistent times of a run.
 func disagree(t *testing.T, p *Pipeline, q Request) (wrong []string) {
 	t.Helper()
 	job := &Job{Request: q, ID: "x", Profile: &Profile{AllStages: true, Dir: t.TempDir(), Record: device.RecordOptions{CPU: true, GPU: true}}}
@@ -167,7 +167,7 @@ func disagree(t *testing.T, p *Pipeline, q Request) (wrong []string) {
 	}
 	tr := readTrace(t, res.Traces[0])
 	compare := func(what string, ms, ns float64) {
-		// Two clocks are read one after the other.
+		// Two clocks are read in succession.
 		if math.Abs(ms*1e6-ns) > max(0.02*ns, 50e3) {
 			wrong = append(wrong, fmt.Sprintf("%s: %.3f ms in the report, %.3f ms in the trace", what, ms, ns/1e6))
 		}
@@ -183,7 +183,7 @@ func disagree(t *testing.T, p *Pipeline, q Request) (wrong []string) {
 	return wrong
 }
 
-// TestSeeds: a seed decides the picture, whatever the number of workers.
+// TestSeeds checks that a seed determines the image, whatever the number of workers.
 func TestSeeds(t *testing.T) {
 	picture := func(p *Pipeline, q Request) []byte {
 		res, err := p.Generate(context.Background(), &Job{Request: q})
@@ -195,32 +195,32 @@ func TestSeeds(t *testing.T) {
 	p, q := tiny(t, 1, nil)
 	one := picture(p, q)
 	if !slices.Equal(one, picture(p, q)) {
-		t.Error("the same seed gave two pictures")
+		t.Error("the same seed gave two images")
 	}
 	many, _ := tiny(t, 1, func(int) device.Options { return device.Options{Workers: 3} })
 	if !slices.Equal(one, picture(many, q)) {
-		t.Error("another number of workers gave another picture")
+		t.Error("a different number of workers gave a different image")
 	}
 	q.Seed++
 	if slices.Equal(one, picture(p, q)) {
-		t.Error("two seeds gave the same picture")
+		t.Error("two seeds gave the same image")
 	}
 }
 
-// TestCheck: what cannot be made is told before any work.
+// TestCheck checks that impossible requests are refused before any work.
 func TestCheck(t *testing.T) {
 	p, ok := tiny(t, 1, nil)
 	for want, change := range map[string]func(*Request){
-		"0 inference steps":                   func(q *Request) { q.Steps = 0 },
-		"multiples of 8":                      func(q *Request) { q.Width = 60 },
-		"size 64×0":                           func(q *Request) { q.Height = 0 },
-		"too large":                           func(q *Request) { q.Width = 1 << 20 },
-		"guidance scale -1":                   func(q *Request) { q.Guidance = -1 },
-		"without a negative prompt":           func(q *Request) { q.Guidance = 2 },
-		"prompt of 0 tokens":                  func(q *Request) { q.Prompt = nil },
-		"prompt of 481 tokens; want 1 to 480": func(q *Request) { q.Prompt = make([]int32, 481) },
-		"negative prompt of 481 tokens":       func(q *Request) { q.Negative, q.Guidance = make([]int32, 481), 2 },
-		"noise of 3 values":                   func(q *Request) { q.Noise = make([]float32, 3) },
+		"0 inference steps":                    func(q *Request) { q.Steps = 0 },
+		"multiples of 8":                       func(q *Request) { q.Width = 60 },
+		"size 64×0":                            func(q *Request) { q.Height = 0 },
+		"too large":                            func(q *Request) { q.Width = 1 << 20 },
+		"guidance scale -1":                    func(q *Request) { q.Guidance = -1 },
+		"without a negative prompt":            func(q *Request) { q.Guidance = 2 },
+		"prompt has 0 tokens":                  func(q *Request) { q.Prompt = nil },
+		"prompt has 481 tokens; want 1 to 480": func(q *Request) { q.Prompt = make([]int32, 481) },
+		"negative prompt has 481 tokens":       func(q *Request) { q.Negative, q.Guidance = make([]int32, 481), 2 },
+		"noise of 3 values":                    func(q *Request) { q.Noise = make([]float32, 3) },
 	} {
 		q := ok
 		change(&q)
@@ -245,23 +245,23 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestMemory: a picture that does not fit into a rank's memory is refused before any work.
+// TestMemory checks that an image that does not fit into a rank's memory is refused before any work.
 func TestMemory(t *testing.T) {
 	p, q := tiny(t, 1, func(int) device.Options { return device.Options{Memory: 1 << 20} })
-	if _, err := p.Generate(context.Background(), &Job{Request: q}); err == nil || !strings.Contains(err.Error(), "size 64×64 takes about") {
+	if _, err := p.Generate(context.Background(), &Job{Request: q}); err == nil || !strings.Contains(err.Error(), "size 64×64 needs about") {
 		t.Errorf("%v", err)
 	}
-	q.Width, q.Height = 256, 256 // the passes count, not the decoder
+	q.Width, q.Height = 256, 256 // the forward passes determine the size, not the decoder
 	alone := p.cfg.memory(&q)
 	q.Negative = q.Prompt
 	unguided := p.cfg.memory(&q)
 	q.Guidance = 2
 	if both := p.cfg.memory(&q); unguided != alone || both < alone*5/4 {
-		t.Errorf("a picture takes %d bytes, with guidance %d, with a negative prompt but no guidance %d", alone, both, unguided)
+		t.Errorf("an image takes %d bytes, with guidance %d, with a negative prompt but no guidance %d", alone, both, unguided)
 	}
 }
 
-// TestStopped: an interrupt ends a run between two steps, on all ranks, which then do the next one.
+// TestStopped checks that an interrupt ends a run between two steps on all ranks, which can then run the next job.
 func TestStopped(t *testing.T) {
 	p, q := tiny(t, 2, nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -273,7 +273,7 @@ func TestStopped(t *testing.T) {
 			cancel()
 		}
 	}}
-	// Another rank may have begun the next step before it was told.
+	// Another rank may have begun the next step before it saw the interrupt.
 	if _, err := p.Generate(ctx, job); !errors.Is(err, context.Canceled) || steps > 3 {
 		t.Errorf("%d steps were done, %v", steps, err)
 	}
@@ -282,7 +282,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestScheduler: a shift that goes by the tokens needs two numbers of them.
+// TestScheduler checks that a shift that depends on the number of tokens needs two different token counts.
 func TestScheduler(t *testing.T) {
 	for scheduler, want := range map[string]string{
 		`{"base_image_seq_len": 256, "max_image_seq_len": 256, "base_shift": 0.5, "max_shift": 1.15}`:                            "",

@@ -17,11 +17,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// tolerance is how far a value may be from the reference's, as a part of the largest one there.
+// tolerance is the allowed difference from the reference, as a fraction of the largest value there.
 const tolerance = 1e-3
 
-// fixture is the tiny pipeline of testdata, which scripts/fixtures/diffusion.py makes, and what Diffusers and
-// transformers make of it.
+// fixture is the tiny pipeline of testdata, made by scripts/fixtures/diffusion.py, with the results of Diffusers and
+// transformers.
 type fixture struct {
 	cfg *Config
 	src *Sources
@@ -31,7 +31,7 @@ type fixture struct {
 	Prompt, Negative string
 	PromptIDs        []int32 `json:"prompt_ids"`
 	NegativeIDs      []int32 `json:"negative_ids"`
-	// By the number of steps; those of a dynamic shift are for a picture of so many tokens.
+	// By the number of steps; those of a dynamic shift are for an image of the given number of tokens.
 	Sigmas        map[string]map[Schedule][]float64
 	DynamicSigmas map[string]map[Schedule][]float64 `json:"dynamic_sigmas"`
 	DynamicTokens int                               `json:"dynamic_tokens"`
@@ -58,7 +58,7 @@ func load(t *testing.T) *fixture {
 	return f
 }
 
-// values are a tensor of the reference.
+// values returns a tensor of the reference.
 func (f *fixture) values(t *testing.T, name string) []float32 {
 	t.Helper()
 	shape, ok := f.ref.Shape(name)
@@ -76,7 +76,7 @@ func (f *fixture) values(t *testing.T, name string) []float32 {
 	return v
 }
 
-// near wants got to be the reference.
+// near checks that got equals the reference within tolerance.
 func (f *fixture) near(t *testing.T, name string, got []float32) {
 	t.Helper()
 	want := f.values(t, name)
@@ -127,7 +127,7 @@ func ranks(t *testing.T, f *fixture, tp int, do func(rank int, r *runner)) {
 	wg.Wait()
 }
 
-// TestReferencePrompt: the template's text has the reference's tokens.
+// TestReferencePrompt checks that the template's text has the reference's tokens.
 func TestReferencePrompt(t *testing.T) {
 	f := load(t)
 	for prompt, want := range map[string][]int32{f.Prompt: f.PromptIDs, f.Negative: f.NegativeIDs} {
@@ -177,7 +177,7 @@ func hwc(v []float32, h, w int) op.Plane {
 	return x
 }
 
-// TestReferenceTransformer: one block alone, and the whole network.
+// TestReferenceTransformer checks one block alone, and the whole network.
 func TestReferenceTransformer(t *testing.T) {
 	f := load(t)
 	for _, tp := range []int{1, 2} {
@@ -218,7 +218,8 @@ func TestReferenceDecoder(t *testing.T) {
 	})
 }
 
-// TestReferenceSchedule: the noise levels of each schedule, with a fixed shift and with one that goes by the tokens.
+// TestReferenceSchedule checks the noise levels of each schedule, with a fixed shift and with a shift that depends on
+// the number of tokens.
 func TestReferenceSchedule(t *testing.T) {
 	f := load(t)
 	dynamic := f.cfg.Scheduler
@@ -249,7 +250,7 @@ func TestReferenceNoise(t *testing.T) {
 	}
 }
 
-// TestReferenceGeneration: a whole run, with guidance and without, on one rank and on two.
+// TestReferenceGeneration checks a whole run, with and without guidance, on one rank and on two.
 func TestReferenceGeneration(t *testing.T) {
 	f := load(t)
 	for _, tp := range []int{1, 2} {

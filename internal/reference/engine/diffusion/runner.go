@@ -124,11 +124,11 @@ func (c *Config) Check(q *Request, memory int64) error {
 	case q.Steps < 1 || q.Steps > c.Scheduler.Train:
 		return fmt.Errorf("%d inference steps; want 1 to %d", q.Steps, c.Scheduler.Train)
 	case q.Width < m || q.Height < m || q.Width%m != 0 || q.Height%m != 0:
-		return fmt.Errorf("size %d×%d: width and height must be multiples of %d, %[3]d or more", q.Width, q.Height, m)
+		return fmt.Errorf("size %d×%d: width and height must be positive multiples of %d", q.Width, q.Height, m)
 	case q.Width > w || q.Height > h:
 		return fmt.Errorf("size %d×%d is too large: this model has positions for %d×%d", q.Width, q.Height, w, h)
 	case q.Guidance < 0 || math.IsNaN(q.Guidance) || math.IsInf(q.Guidance, 0):
-		return fmt.Errorf("guidance scale %g; want a number from 0 on", q.Guidance)
+		return fmt.Errorf("guidance scale %g; want 0 or more", q.Guidance)
 	case q.Guidance > 0 && len(q.Negative) == 0:
 		return fmt.Errorf("guidance scale %g without a negative prompt", q.Guidance)
 	case q.Noise != nil && len(q.Noise) != tokens*t.patchDim():
@@ -137,11 +137,11 @@ func (c *Config) Check(q *Request, memory int64) error {
 	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // captions begin at position 1; the picture has the next
 	for i, p := range q.prompts() {
 		if len(p) < 1 || len(p) > most {
-			return fmt.Errorf("%s of %d tokens; want 1 to %d", []string{"prompt", "negative prompt"}[i], len(p), most)
+			return fmt.Errorf("%s has %d tokens; want 1 to %d", []string{"prompt", "negative prompt"}[i], len(p), most)
 		}
 	}
 	if need := c.memory(q); memory > 0 && need > memory {
-		return fmt.Errorf("size %d×%d takes about %.1f GB of memory on each rank, which has %.1f: ask for a smaller picture", q.Width, q.Height, float64(need)/1e9, float64(memory)/1e9)
+		return fmt.Errorf("size %d×%d needs about %.1f GB of memory on each rank, which has %.1f: request a smaller image", q.Width, q.Height, float64(need)/1e9, float64(memory)/1e9)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func ParseSchedule(name string) (Schedule, error) {
 	for i, s := range schedules {
 		names[i] = string(s)
 	}
-	return "", fmt.Errorf("no schedule %q; there are %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("no schedule %q; choose from %s", name, strings.Join(names, ", "))
 }
 
 // sigmas returns the n+1 noise levels of n steps, the last being 0, for a picture of the given number of tokens.

@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// recorded are the denoising steps of each rank's trace of a span.
+// recorded returns the denoising steps in each rank's trace of a span.
 func recorded(t *testing.T, p *Pipeline, s *Span) (steps [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func numbered(of ...int) (out []string) {
 	return out
 }
 
-// TestSpans: a window over several jobs has the same steps of all ranks, whenever it was opened and closed.
+// TestSpans checks that a window over several jobs has the same steps on all ranks, whenever it was opened and closed.
 func TestSpans(t *testing.T) {
 	for _, tp := range []int{1, 2} {
 		p, q := tiny(t, tp, nil)
@@ -124,7 +124,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSpanThenProfile: a job with a profile of its own has it whole, though a span was over only a moment before.
+// TestSpanThenProfile checks that a job with a profile of its own is recorded completely even if a span ended just
+// before.
 func TestSpanThenProfile(t *testing.T) {
 	p, q := tiny(t, 2, nil)
 	s := &Span{Record: device.RecordOptions{CPU: true}}
@@ -135,7 +136,7 @@ func TestSpanThenProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.spans.mu.Lock()
-	p.spans.wanted = nil // as Shut has done before it waits for its turn
+	p.spans.wanted = nil // as Shut does before it waits for its turn
 	p.spans.mu.Unlock()
 	res, err := p.Generate(context.Background(), &Job{Request: q, ID: "x", Profile: &Profile{AllStages: true, Dir: t.TempDir(), Record: s.Record}})
 	if err != nil {
@@ -154,7 +155,8 @@ func TestSpanThenProfile(t *testing.T) {
 	}
 }
 
-// TestNotRecorded: records without room and a recorder that does not start are told, of a job's profile and of a span.
+// TestNotRecorded checks that lost records and a recorder that does not start are reported, for a job's profile and for
+// a span.
 func TestNotRecorded(t *testing.T) {
 	p, q := tiny(t, 2, nil)
 	dir := t.TempDir()
@@ -174,7 +176,7 @@ func TestNotRecorded(t *testing.T) {
 		_, notes, err = p.WriteSpan(s, path)
 		return notes, err
 	}
-	lost := regexp.MustCompile(`^rank 0: \d+ records found no room, record fewer steps rank 1: \d+ records`)
+	lost := regexp.MustCompile(`^rank 0: \d+ records did not fit; record fewer steps rank 1: \d+ records`)
 	small := device.RecordOptions{CPU: true, GPU: true, MaxBytes: 1}
 	if notes, err := span(small); err != nil || !lost.MatchString(strings.Join(notes, " ")) {
 		t.Errorf("span: %q, %v", notes, err)

@@ -55,9 +55,9 @@ func (j *Job) lacks() []string {
 		return nil
 	}
 	if to <= from {
-		return []string{fmt.Sprintf("No step was recorded: the first of %d warms up. Use more inference steps, or profile all with -1.", j.Steps)}
+		return []string{fmt.Sprintf("No step was recorded: the first of %d is a warm-up. Use more inference steps, or profile all of them with -1.", j.Steps)}
 	}
-	return []string{fmt.Sprintf("The traces hold %d of %d denoising steps: the first of %d inference steps warms up.", to-from, j.Profile.Steps, j.Steps)}
+	return []string{fmt.Sprintf("The traces hold %d of %d denoising steps: the first of %d inference steps is a warm-up.", to-from, j.Profile.Steps, j.Steps)}
 }
 
 // around runs a job, recording all of it with AllStages, and closes a window that a failure left open. A rank that

@@ -41,7 +41,7 @@ func OpenCheckpoint(dir, base string) (*Checkpoint, error) {
 		for t := range f.tensors {
 			if c.where[t] != nil {
 				c.Close()
-				return nil, fmt.Errorf("tensor %q is in %s and in %s", t, c.where[t].path, f.path)
+				return nil, fmt.Errorf("tensor %q is in both %s and %s", t, c.where[t].path, f.path)
 			}
 			c.where[t] = f
 		}
@@ -49,7 +49,7 @@ func OpenCheckpoint(dir, base string) (*Checkpoint, error) {
 	for t, name := range index {
 		if f := c.where[t]; f == nil || filepath.Base(f.path) != name {
 			c.Close()
-			return nil, fmt.Errorf("%s: %s has no tensor %q, which the index says", dir, name, t)
+			return nil, fmt.Errorf("%s: %s has no tensor %q, although the index lists it", dir, name, t)
 		}
 	}
 	return c, nil
@@ -82,7 +82,7 @@ func checkpointFiles(dir, base string) (names []string, index map[string]string,
 	for _, name := range index {
 		// A name with a path would let a downloaded index open any file of this machine.
 		if name != filepath.Base(name) || !strings.HasSuffix(name, ".safetensors") {
-			return nil, nil, fmt.Errorf("%s: %q is no plain name of a safetensors file", path, name)
+			return nil, nil, fmt.Errorf("%s: %q is not a plain safetensors file name", path, name)
 		}
 		names = append(names, name)
 	}

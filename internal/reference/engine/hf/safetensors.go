@@ -130,12 +130,12 @@ func parseView(text []byte, data int64) (view, error) {
 		return view{}, fmt.Errorf("type %q is not supported; this engine reads F32, BF16 and F16", t.DType)
 	}
 	if len(t.Offsets) != 2 || t.Offsets[0] < 0 || t.Offsets[1] < t.Offsets[0] || t.Offsets[1] > data {
-		return view{}, fmt.Errorf("data_offsets %v do not lie in the %d bytes of data", t.Offsets, data)
+		return view{}, fmt.Errorf("data_offsets %v are outside the %d bytes of data", t.Offsets, data)
 	}
 	v := view{dtype: t.DType, begin: t.Offsets[0], count: 1, size: size}
 	for _, d := range t.Shape {
 		if d < 0 || d > math.MaxInt32 || d > 0 && int64(v.count) > math.MaxInt64/8/d {
-			return view{}, fmt.Errorf("shape %v is impossible", t.Shape)
+			return view{}, fmt.Errorf("shape %v is invalid", t.Shape)
 		}
 		v.shape = append(v.shape, int(d))
 		v.count *= int(d)

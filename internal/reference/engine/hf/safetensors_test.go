@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pack makes a safetensors file of a header and n bytes of data that count up.
+// pack makes a safetensors file from a header and n bytes of ascending data.
 func pack(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	b = append(b, header...)
@@ -59,7 +59,7 @@ func TestSafetensorsTypes(t *testing.T) {
 		}
 	}
 	if err := f.Read("x", 0, part); err == nil {
-		t.Error("a tensor that is not there was read")
+		t.Error("a tensor that does not exist was read")
 	}
 }
 
@@ -72,13 +72,13 @@ func TestSafetensorsBroken(t *testing.T) {
 		data         int
 		want         string
 	}{
-		{"truncated", `{` + tensor("F32", "[4]", "[0,16]") + `}`, 15, "do not lie in the 15 bytes"},
+		{"truncated", `{` + tensor("F32", "[4]", "[0,16]") + `}`, 15, "outside the 15 bytes"},
 		{"trailing", `{` + tensor("F32", "[4]", "[0,16]") + `}`, 17, "tensors end at byte"},
 		{"shape of another size", `{` + tensor("F32", "[5]", "[0,16]") + `}`, 16, "takes 20 bytes, data_offsets hold 16"},
-		{"product overflows", `{` + tensor("F32", "[2147483647,2147483647,2147483647,4]", "[0,16]") + `}`, 16, "impossible"},
-		{"negative size", `{` + tensor("F32", "[-2,-2]", "[0,16]") + `}`, 16, "impossible"},
-		{"offsets fall", `{` + tensor("F32", "[0]", "[16,0]") + `}`, 16, "do not lie"},
-		{"one offset", `{` + tensor("F32", "[4]", "[0]") + `}`, 16, "do not lie"},
+		{"product overflows", `{` + tensor("F32", "[2147483647,2147483647,2147483647,4]", "[0,16]") + `}`, 16, "is invalid"},
+		{"negative size", `{` + tensor("F32", "[-2,-2]", "[0,16]") + `}`, 16, "is invalid"},
+		{"offsets fall", `{` + tensor("F32", "[0]", "[16,0]") + `}`, 16, "outside the 16 bytes"},
+		{"one offset", `{` + tensor("F32", "[4]", "[0]") + `}`, 16, "outside the 16 bytes"},
 		{"unknown type", `{` + tensor("I8", "[16]", "[0,16]") + `}`, 16, `type "I8" is not supported`},
 		{"overlap", `{` + tensor("F32", "[4]", "[0,16]") + `,"u":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}`, 16, "begins at byte"},
 		{"gap", `{` + tensor("F32", "[2]", "[0,8]") + `,"u":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}`, 16, "begins at byte"},
@@ -114,7 +114,7 @@ func TestCheckpointIndex(t *testing.T) {
 			"model.safetensors.index.json": []byte(`{"weight_map":{"b":"1.safetensors"}}`)}, `has no tensor "b"`},
 		{"twice", map[string][]byte{"1.safetensors": one, "2.safetensors": one,
 			"model.safetensors.index.json": []byte(`{"weight_map":{"a":"1.safetensors","c":"2.safetensors"}}`)}, `tensor "a" is in`},
-		{"outside", map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../1.safetensors"}}`)}, "no plain name"},
+		{"outside", map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../1.safetensors"}}`)}, "not a plain safetensors file name"},
 		{"no map", map[string][]byte{"model.safetensors.index.json": []byte(`{}`)}, "weight_map names no tensor"},
 	}
 	for _, c := range cases {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// run of n tokens that start at from.
+// run returns n tokens counting up from from.
 func run(from, n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
@@ -66,7 +66,7 @@ func TestOneTokenIsAlwaysLeftToCompute(t *testing.T) {
 	if hit := compute(t, c, &b, tokens); hit != 64 {
 		t.Errorf("hit %d of 128 positions with a limit of 127, want 64", hit)
 	}
-	// b computed the second block anew; on publishing it got the first one's.
+	// b computed the second block anew; on publishing, it got the first sequence's block.
 	if !slices.Equal(a.Blocks, b.Blocks) {
 		t.Errorf("blocks %v and %v, want the same", a.Blocks, b.Blocks)
 	}
@@ -85,12 +85,12 @@ func TestOldestLeavesGoFirst(t *testing.T) {
 	compute(t, c, &b, second)
 	c.Release(&b)
 	check(t, c)
-	// Tree: block of 0…63, below it that of first (older) and of second.
+	// Tree: the block of 0…63, with those of first (older) and second below it.
 	if u := c.Usage(); u.Evictable != 3 || u.Free != 2 {
 		t.Fatalf("usage %+v", u)
 	}
 	if !c.Grow(&d, 3*BlockSize) {
-		t.Fatal("no room, though prefixes could go")
+		t.Fatal("no room, although prefixes could be evicted")
 	}
 	check(t, c, &d)
 	c.Release(&d)
@@ -118,7 +118,7 @@ func TestHeldPrefixesStay(t *testing.T) {
 	check(t, c, &a, &b)
 	c.Release(&a)
 	if !c.Grow(&b, 3*BlockSize) {
-		t.Error("no room after all was released")
+		t.Error("no room after everything was released")
 	}
 	check(t, c, &b)
 }

@@ -48,11 +48,11 @@ func (c *Cache) checkTree(n *node, holds []int32) (int, error) {
 	for k, child := range n.children {
 		switch {
 		case child.up != n || child.key != k:
-			return 0, fmt.Errorf("the node of block %d stands in the wrong place", child.block)
+			return 0, fmt.Errorf("the node of block %d is in the wrong place", child.block)
 		case holds[child.block] != 0:
 			return 0, fmt.Errorf("block %d is in the tree and free, or twice in the tree", child.block)
 		case n != &c.tree && c.holds[n.block] < c.holds[child.block]:
-			return 0, fmt.Errorf("block %d is held and block %d above it is not", child.block, n.block)
+			return 0, fmt.Errorf("block %d is held, but block %d above it is not", child.block, n.block)
 		}
 		holds[child.block] = 1
 		below, err := c.checkTree(child, holds)
@@ -69,19 +69,19 @@ func (c *Cache) checkTable(t *Table, holds, inTree []int32) error {
 	at := t.leaf
 	for i := t.shared - 1; i >= 0; i-- {
 		if at == nil || at.block != t.Blocks[i] || inTree[at.block] != 1 {
-			return fmt.Errorf("block %d at %d is not on its way in the tree", t.Blocks[i], i)
+			return fmt.Errorf("block %d at %d is not on its path in the tree", t.Blocks[i], i)
 		}
 		at = at.up
 	}
 	if at != nil && at != &c.tree {
-		return fmt.Errorf("has %d shared blocks, more are above", t.shared)
+		return fmt.Errorf("has %d shared blocks, but more are above them", t.shared)
 	}
 	for i, b := range t.Blocks {
 		switch {
 		case holds[b] < 0:
 			return fmt.Errorf("block %d is free", b)
 		case i >= t.shared && holds[b] != 0:
-			return fmt.Errorf("block %d is private and someone else has it", b)
+			return fmt.Errorf("block %d is private but has another holder", b)
 		}
 		holds[b]++
 	}
@@ -93,14 +93,14 @@ func (c *Cache) checkIdle() error {
 	seen := map[*node]bool{}
 	for n := c.idle.ring.newer; n != &c.idle.ring; n = n.newer {
 		if n.newer.older != n {
-			return fmt.Errorf("block %d: the order of idle nodes is torn", n.block)
+			return fmt.Errorf("block %d: the list of idle nodes is broken", n.block)
 		}
 		if c.holds[n.block] != 1 {
 			return fmt.Errorf("block %d is idle and has %d holds", n.block, c.holds[n.block])
 		}
 		for _, child := range n.children {
 			if !seen[child] {
-				return fmt.Errorf("block %d would go before block %d below it", n.block, child.block)
+				return fmt.Errorf("block %d would be evicted before block %d below it", n.block, child.block)
 			}
 		}
 		seen[n] = true

@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// naive is the cache written for clearness: prefixes by their text, times of
-// last use, and what each block holds.
+// naive is the cache written for clarity: prefixes by their text, times of last use, and the content of each block.
 type naive struct {
 	total   int
 	clock   int
 	cached  map[string]*entry
-	content map[int32]string // what was computed into a block: the whole prefix up to its end
+	content map[int32]string // content of each block: the whole prefix up to its end
 }
 
 type entry struct {
@@ -62,7 +61,7 @@ func (m *naive) idle() int {
 	return n
 }
 
-// evictOldest drops the entry that is idle for longest.
+// evictOldest drops the entry that has been idle longest.
 func (m *naive) evictOldest() {
 	var at string
 	var oldest *entry
@@ -108,7 +107,7 @@ func soak(t *testing.T, rng *rand.Rand, ops int) {
 	}
 	for range ops {
 		switch op := rng.IntN(10); {
-		case op < 4: // a new sequence, of few possible blocks so that prefixes meet
+		case op < 4: // a new sequence, made of few possible blocks so that prefixes coincide
 			x := &naiveTable{tokens: make([]int32, 1+rng.IntN(6*BlockSize))}
 			for i := range x.tokens {
 				if i%BlockSize == 0 {
@@ -127,7 +126,7 @@ func soak(t *testing.T, rng *rand.Rand, ops int) {
 				}
 			}
 			verify("acquire")
-		case op < 8 && len(live) > 0: // compute some more of one
+		case op < 8 && len(live) > 0: // compute some more of one sequence
 			x := live[rng.IntN(len(live))]
 			n := 1 + rng.IntN(len(x.tokens))
 			need := Blocks(n) - x.shared - x.private
@@ -147,7 +146,7 @@ func soak(t *testing.T, rng *rand.Rand, ops int) {
 			}
 			verify("grow")
 			for i := x.shared; i < n/BlockSize; i++ {
-				m.content[x.Blocks[i]] = prefix(x.tokens, i+1) // would spoil a block that another has
+				m.content[x.Blocks[i]] = prefix(x.tokens, i+1) // would overwrite another's block
 			}
 			c.Publish(&x.Table, x.tokens[:n])
 			for ; x.shared < n/BlockSize; x.shared++ {
@@ -190,7 +189,7 @@ func soak(t *testing.T, rng *rand.Rand, ops int) {
 	live = nil
 	verify("the end")
 	if u := c.Usage(); u.Free+u.Evictable != total {
-		t.Fatalf("usage %+v after all was released", u)
+		t.Fatalf("usage %+v after everything was released", u)
 	}
 }
 

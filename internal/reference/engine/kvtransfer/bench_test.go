@@ -20,9 +20,9 @@ var (
 	benchGoal   = flag.Float64("goal", 0.8, "BenchmarkTransfer: part of the plain copy's speed")
 )
 
-// BenchmarkTransfer moves keys and values from a prefill to a decode worker over
-// loopback, by turns with a plain TCP copy of as many bytes. Both run in one
-// process; the memory is as the model's KV caches have it. It fails below the goal.
+// BenchmarkTransfer moves keys and values from a prefill to a decode worker over loopback, alternating with a plain TCP
+// copy of the same number of bytes. Both run in one process; the memory has the layout of the model's KV caches. It
+// fails below the goal.
 func BenchmarkTransfer(b *testing.B) {
 	from, to := newBenchMemory(), newBenchMemory()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ type benchMemory struct{ k, v []byte }
 func newBenchMemory() *benchMemory {
 	n := *benchLayers * *benchHeads * *benchBlocks * *benchPage
 	m := &benchMemory{comm.Bytes(tensor.Zeros(n / 4)), comm.Bytes(tensor.Zeros(n / 4))}
-	for i := range m.k { // pages that were never written are all the same page
+	for i := range m.k { // pages that were never written all map to one page
 		m.k[i], m.v[i] = byte(i*7), byte(i*13)
 	}
 	return m
@@ -91,9 +91,8 @@ func (m *benchMemory) worker() Worker {
 	}
 }
 
-// benchMove moves everything once, layer by layer, and tells the seconds from when
-// the decode worker's memory is known until the prefill worker has the
-// acknowledgement.
+// benchMove moves everything once, layer by layer. It returns the seconds from when the decode worker's memory is known
+// until the prefill worker has the acknowledgement.
 func benchMove(b *testing.B, src *Source, snk *Sink, addr string, room uint64) float64 {
 	ids := make([]int32, *benchBlocks)
 	for i := range ids {
@@ -129,8 +128,7 @@ func benchPipe(b *testing.B) (out, in net.Conn) {
 	return out, in
 }
 
-// benchCopy sends everything in large pieces and waits for a byte of thanks; it tells
-// the seconds.
+// benchCopy sends everything in large pieces and waits for a one-byte acknowledgement. It returns the seconds.
 func benchCopy(b *testing.B, out, in net.Conn, from, to *benchMemory) float64 {
 	pieces := func(m *benchMemory, use func([]byte) error) error {
 		for _, half := range [][]byte{m.k, m.v} {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestOneSide has only one side name a room, or both disagree.
+// TestOneSide covers rooms that only one side names, or on which the sides disagree.
 func TestOneSide(t *testing.T) {
 	one := func() (*store, *store) { return newStore(1, 1, 1, 1), newStore(1, 1, 1, 2) }
 	short := Options{Bootstrap: 300 * time.Millisecond}
@@ -26,15 +26,15 @@ func TestOneSide(t *testing.T) {
 			b := s.expect(7, 3)
 			b.got <- nil
 			return b
-		}, "room 7 was not named by both sides within 300ms", ""},
+		}, "room 7 was not announced by both sides within 300ms", ""},
 		{"nobody sends", short, func(t *testing.T, s *site) *both {
 			b := &both{sent: make(chan error, 2), got: make(chan error, 2)}
 			s.receive(b, 7, 3)
 			b.sent <- nil
 			return b
-		}, "", "room 7 was not named by both sides within 300ms"},
+		}, "", "room 7 was not announced by both sides within 300ms"},
 		{"never finished", Options{Waiting: 300 * time.Millisecond}, func(t *testing.T, s *site) *both { return s.room(7, 3) },
-			"nothing complete from", "within 300ms"},
+			"no complete transfer from", "within 300ms"},
 		{"refused by the source before", Options{}, func(t *testing.T, s *site) *both {
 			s.src.Refuse(0, 7, errors.New("queue full"))
 			b := &both{sent: make(chan error, 2), got: make(chan error, 2)}
@@ -61,13 +61,13 @@ func TestOneSide(t *testing.T) {
 			s.receive(b, 7, 4)
 			return b
 		}, "3 blocks here and 4 at the other", "3 blocks here and 4 at the other"},
-		{"less came than was said", Options{}, func(t *testing.T, s *site) *both {
+		{"fewer blocks arrived than announced", Options{}, func(t *testing.T, s *site) *both {
 			b := s.room(7, 3)
 			b.open(t)
 			s.send(b, 0, 0, 2)
 			b.out.Finish(nil)
 			return b
-		}, "2 of 3 blocks came", "2 of 3 blocks came"},
+		}, "2 of 3 blocks arrived", "2 of 3 blocks arrived"},
 		{"closed", Options{}, func(t *testing.T, s *site) *both {
 			b := s.room(7, 3)
 			b.open(t)
@@ -88,7 +88,7 @@ func TestOneSide(t *testing.T) {
 	}
 }
 
-// TestPeers dials what is no prefill worker, or another one.
+// TestPeers dials peers that are no prefill worker, or the wrong one.
 func TestPeers(t *testing.T) {
 	listen := func(t *testing.T, do func(net.Conn)) string {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,21 +116,21 @@ func TestPeers(t *testing.T) {
 		want string
 	}{
 		{"nobody listens", func(t *testing.T) string { return "127.0.0.1:1" }, "cannot be reached"},
-		{"accepts and says nothing", func(t *testing.T) string { return listen(t, func(net.Conn) {}) }, "it said nothing for 300ms"},
+		{"accepts and says nothing", func(t *testing.T) string { return listen(t, func(net.Conn) {}) }, "it sent nothing for 300ms"},
 		{"speaks HTTP", func(t *testing.T) string {
 			return listen(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n") })
-		}, "header is broken"},
-		{"another model", func(t *testing.T) string { return newSite(t, other, other, Options{}, nil).addr }, `another model: "another"`},
+		}, "invalid frame header"},
+		{"another model", func(t *testing.T) string { return newSite(t, other, other, Options{}, nil).addr }, `a different model: "another"`},
 		{"another key", func(t *testing.T) string {
 			return newSite(t, newStore(1, 1, 1, 1), other, Options{Key: "other"}, nil).addr
-		}, "another API key"},
+		}, "a different API key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, newStore(1, 1, 1, 1), newStore(1, 1, 1, 2), Options{Handshake: 300 * time.Millisecond}, nil)
 			s.addr = c.addr(t)
 			var wg sync.WaitGroup
 			began := time.Now()
-			for room := range uint64(5) { // side by side: none waits for another's limit
+			for room := range uint64(5) { // side by side: none waits for another's timeout
 				wg.Go(func() {
 					b := &both{got: make(chan error, 2)}
 					s.receive(b, room, 2)
@@ -147,7 +147,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// tamper is a wire that passes bytes on, and does to those of the source what a test wants.
+// tamper is a wire that passes bytes on, and modifies those of the source as a test requests.
 func tamper(t *testing.T, pass func(at int, p []byte) (ok bool)) func(string) string {
 	return func(addr string) string {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -193,8 +193,7 @@ func tamper(t *testing.T, pass func(at int, p []byte) (ok bool)) func(string) st
 	}
 }
 
-// TestBrokenWire breaks a link in the middle of a room's blocks; what comes later
-// goes over a new link, or over the same.
+// TestBrokenWire breaks a link in the middle of a room's blocks; later traffic uses a new link or the same one.
 func TestBrokenWire(t *testing.T) {
 	var broken atomic.Bool
 	const into = 6000 // bytes from the start: among the blocks
@@ -214,8 +213,8 @@ func TestBrokenWire(t *testing.T) {
 		got  string
 	}{
 		{"a bit is turned in a payload", once(func(p []byte) bool { p[len(p)/2] ^= 4; return true }), Options{}, "", ""},
-		{"the connection ends", once(func([]byte) bool { return false }), Options{}, "EOF", "EOF"},
-		{"nothing more comes", once(func([]byte) bool { time.Sleep(3 * time.Second); return false }), Options{Silence: 400 * time.Millisecond}, "", "silent for 400ms"},
+		{"the connection closes", once(func([]byte) bool { return false }), Options{}, "EOF", "EOF"},
+		{"nothing more arrives", once(func([]byte) bool { time.Sleep(3 * time.Second); return false }), Options{Silence: 400 * time.Millisecond}, "", "silent for 400ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			broken.Store(false)
@@ -236,7 +235,7 @@ func TestBrokenWire(t *testing.T) {
 	}
 }
 
-// A peer that reads nothing more fills its socket: the source gives the link up.
+// A peer that stops reading fills its socket: the source gives up the link.
 func TestStuckSink(t *testing.T) {
 	big := newStore(1, 1, 1, 1)
 	page := make([]byte, 8<<20)
@@ -260,7 +259,7 @@ func TestStuckSink(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("not opened")
 	}
-	go func() { // it lives: it says so
+	go func() { // it is alive: it sends pings
 		for range 100 {
 			if _, err := c.Write(message(kindPing, 0, nil)); err != nil {
 				return
@@ -270,7 +269,7 @@ func TestStuckSink(t *testing.T) {
 	}()
 	b.out.Send(0, 0, []int32{0}, 0)
 	b.out.Finish(nil)
-	if err := wait(t, "the room", b.sent); err == nil || !strings.Contains(err.Error(), "takes nothing any more") {
+	if err := wait(t, "the room", b.sent); err == nil || !strings.Contains(err.Error(), "no longer accepts data") {
 		t.Errorf("%v", err)
 	}
 }

@@ -62,7 +62,7 @@ const (
 )
 
 var (
-	errHeader  = errors.New("a frame's header is broken")
+	errHeader  = errors.New("invalid frame header")
 	errPayload = errors.New("checksum mismatch")
 )
 

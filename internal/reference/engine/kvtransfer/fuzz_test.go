@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzSink gives a sink what a source would send, and other things. It must not
-// panic, and write nothing but the blocks of its rooms.
+// FuzzSink sends a sink valid and invalid source traffic. It must not panic, and must write only the blocks of its
+// rooms.
 func FuzzSink(f *testing.F) {
 	block := header{kind: kindBlocks, layer: 1, room: 5, blocks: 2, head: 0, heads: 4, bytes: 2 * testPage * 8, last: true}
 	f.Add(block.append(nil))
@@ -42,7 +42,7 @@ func FuzzSink(f *testing.F) {
 	})
 }
 
-// FuzzSource gives a source what a sink would send, and other things.
+// FuzzSource sends a source valid and invalid sink traffic.
 func FuzzSource(f *testing.F) {
 	f.Add(message(kindOpen, 5, []byte(`{"links":1,"link":0,"blocks":2}`)))
 	f.Add(append(message(kindOpen, 5, []byte(`{"links":2,"link":1,"blocks":2}`)), message(kindAck, 5, nil)...))

@@ -47,7 +47,7 @@ func hear(r io.Reader, want kind, into any) error {
 		return err
 	}
 	if h.bytes > mostSaid {
-		return fmt.Errorf("a first message of %d bytes", h.bytes)
+		return fmt.Errorf("the first message has %d bytes", h.bytes)
 	}
 	text, err := readPayload(r, h)
 	switch {
@@ -84,7 +84,7 @@ func (s *Source) greet(c net.Conn) (b bind, err error) {
 	}
 	switch {
 	case !hmac.Equal([]byte(b.Proof), []byte(proof(s.opt.Key, w.Nonce))):
-		err = errors.New("the decode worker has another API key")
+		err = errors.New("the decode worker has a different API key")
 	case b.DP < 0 || b.DP >= len(s.w.Ranks) || b.Rank < 0 || b.Rank >= len(s.w.Ranks[0]):
 		err = fmt.Errorf("there is no rank %d of data-parallel rank %d", b.Rank, b.DP)
 	case !s.w.Layout.Ranks[b.Rank].Layers.has(b.Place.Layers) || !s.w.Layout.Ranks[b.Rank].Heads.has(b.Place.Heads):
@@ -112,7 +112,7 @@ func (s *Sink) dial(addr string) (net.Conn, welcome, error) {
 	c.SetDeadline(time.Now().Add(s.opt.Handshake))
 	err = hear(c, kindWelcome, &w)
 	if err == nil && w.Version != version {
-		err = fmt.Errorf("it speaks version %d, this one %d", w.Version, version)
+		err = fmt.Errorf("it uses protocol version %d, this worker %d", w.Version, version)
 	}
 	if err == nil {
 		err = w.Layout.check()
@@ -121,7 +121,7 @@ func (s *Sink) dial(addr string) (net.Conn, welcome, error) {
 		c.Close()
 		var slow net.Error
 		if errors.As(err, &slow) && slow.Timeout() {
-			err = fmt.Errorf("it said nothing for %v", s.opt.Handshake)
+			err = fmt.Errorf("it sent nothing for %v", s.opt.Handshake)
 		}
 		return nil, w, fmt.Errorf("the prefill worker at %s: %w", addr, err)
 	}

@@ -45,7 +45,7 @@ type Layout struct {
 
 func (l *Layout) check() error {
 	if l.Layers < 1 || l.Layers > maxIndex || l.Heads < 1 || l.Heads > maxIndex || l.Page < 1 || l.Page > maxPayload/2 || l.DP < 1 || len(l.Ranks) == 0 {
-		return fmt.Errorf("a layout of %d layers, %d heads, pages of %d bytes, %d data-parallel ranks of %d ranks makes no sense",
+		return fmt.Errorf("invalid layout: %d layers, %d heads, pages of %d bytes, %d data-parallel ranks of %d ranks",
 			l.Layers, l.Heads, l.Page, l.DP, len(l.Ranks))
 	}
 	for i, p := range l.Ranks {
@@ -66,7 +66,7 @@ type pair struct {
 // sends it.
 func pairs(from, to *Layout) ([]pair, error) {
 	if from.Model != to.Model || from.Layers != to.Layers || from.Heads != to.Heads || from.Page != to.Page {
-		return nil, fmt.Errorf("the prefill worker serves another model: %q with %d layers, %d KV heads and pages of %d bytes; this one %q with %d, %d and %d",
+		return nil, fmt.Errorf("the prefill worker serves a different model: %q with %d layers, %d KV heads and pages of %d bytes; this worker serves %q with %d, %d and %d",
 			from.Model, from.Layers, from.Heads, from.Page, to.Model, to.Layers, to.Heads, to.Page)
 	}
 	var out []pair

@@ -131,7 +131,7 @@ func (l *link) write(blocks func(*blocksJob) error) {
 				err = l.send(net.Buffers{j.message})
 			}
 			if err != nil {
-				l.fail(fmt.Errorf("%s takes nothing any more: %w", l.conn.RemoteAddr(), err))
+				l.fail(fmt.Errorf("%s no longer accepts data: %w", l.conn.RemoteAddr(), err))
 				return
 			}
 		}

@@ -106,7 +106,7 @@ func (s *Sink) Receive(dp int, addr string, room uint64, request string, blocks 
 	}
 	s.rooms[in] = true
 	in.timer = time.AfterFunc(s.opt.Waiting, func() {
-		in.fail(nil, fmt.Errorf("KV transfer failed: nothing complete from %s within %v", addr, s.opt.Waiting))
+		in.fail(nil, fmt.Errorf("KV transfer failed: no complete transfer from %s within %v", addr, s.opt.Waiting))
 	})
 	s.threads.Go(func() {
 		links, err := s.links(addr, dp, room)

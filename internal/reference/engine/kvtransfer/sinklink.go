@@ -71,7 +71,7 @@ func (l *sinkLink) run() {
 	l.rooms = nil
 	l.mu.Unlock()
 	if len(rooms) > 0 && l.s.life.Err() == nil {
-		l.s.logs.Printf(l.s.opt.Log, "KV transfer: %v; %d requests end", l.why(), len(rooms))
+		l.s.logs.Printf(l.s.opt.Log, "KV transfer: %v; %d requests ended", l.why(), len(rooms))
 	}
 	for _, a := range rooms {
 		a.in.fail(l, fmt.Errorf("KV transfer failed: %w", l.why()))
@@ -180,7 +180,7 @@ func (l *sinkLink) ended(a *arrival, last []byte) {
 	a.ended = true
 	for _, n := range a.next {
 		if n != len(in.blocks) {
-			in.fail(nil, fmt.Errorf("KV transfer failed: %d of %d blocks came", n, len(in.blocks)))
+			in.fail(nil, fmt.Errorf("KV transfer failed: %d of %d blocks arrived", n, len(in.blocks)))
 			return
 		}
 	}

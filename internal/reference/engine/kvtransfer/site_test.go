@@ -18,13 +18,13 @@ const (
 	testBlocks = 40 // in memory
 )
 
-// store is the memory of a worker: of each data-parallel rank, of each rank.
+// store is the memory of a worker: by data-parallel rank, then rank.
 type store struct {
 	w   Worker
 	mem [][]map[[2]int][]byte // (layer, head): keys of all blocks, then values
 }
 
-// newStore cuts layers and heads into so many parts: ranks are all their pairs.
+// newStore divides layers and heads into the given numbers of parts; the ranks are all their pairs.
 func newStore(dp, layerParts, headParts int, seed uint64) *store {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := &store{}
@@ -66,7 +66,7 @@ func newStore(dp, layerParts, headParts int, seed uint64) *store {
 	return s
 }
 
-// at is the keys and values of a block, of the first rank that has them.
+// at returns the keys and values of a block, from the first rank that has them.
 func (s *store) at(dp, layer, head int, block int32) []byte {
 	for r, p := range s.w.Layout.Ranks {
 		if p.Layers.has(Span{layer, layer + 1}) && p.Heads.has(Span{head, head + 1}) {
@@ -129,7 +129,7 @@ type both struct {
 	last      []byte
 }
 
-// fromBlocks and toBlocks are where a prompt of n blocks lies on each side.
+// fromBlocks and toBlocks are the positions of a prompt of n blocks on each side.
 func fromBlocks(n int) (out []int32) {
 	for i := range n {
 		out = append(out, int32((i*3+1)%testBlocks)) // scattered
@@ -160,7 +160,7 @@ func (s *site) room(room uint64, n int) *both {
 	return b
 }
 
-// send moves the first blocks of all layers from one place on, as ranks do.
+// send moves the first blocks of all layers from one position on, as ranks do.
 func (s *site) send(b *both, dp, first, n int) {
 	for r, p := range s.from.w.Layout.Ranks {
 		for l := p.Layers.Lo; l < p.Layers.Hi; l++ {
@@ -191,8 +191,7 @@ func (b *both) open(t *testing.T) {
 	}
 }
 
-// ends waits for both ends and wants the same of them: an error with this text, or
-// none for "".
+// ends waits for both ends and checks that they end alike: with an error that contains this text, or with none for "".
 func (b *both) ends(t *testing.T, sent, got string) {
 	t.Helper()
 	for _, c := range []struct {
@@ -205,7 +204,7 @@ func (b *both) ends(t *testing.T, sent, got string) {
 		}
 		select {
 		case err := <-c.c:
-			t.Errorf("%s was told twice: %v", c.what, err)
+			t.Errorf("%s ended twice: %v", c.what, err)
 		default:
 		}
 	}

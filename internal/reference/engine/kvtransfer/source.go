@@ -11,7 +11,7 @@ import (
 )
 
 // ErrBootstrap is in the chain of errors of rooms that ended before both sides had announced them.
-var ErrBootstrap = errors.New("the workers did not meet")
+var ErrBootstrap = errors.New("the workers could not be paired")
 
 // Source is the prefill worker's side. Its methods are safe for concurrent use.
 type Source struct {
@@ -187,7 +187,7 @@ func (s *Source) late(key roomOf, m *meeting) {
 	}
 	s.mu.Unlock()
 	if !refused {
-		s.giveUp(key, nil, fmt.Errorf("%w: room %d was not named by both sides within %v", ErrBootstrap, key.room, s.opt.Bootstrap))
+		s.giveUp(key, nil, fmt.Errorf("%w: room %d was not announced by both sides within %v", ErrBootstrap, key.room, s.opt.Bootstrap))
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *Source) serve(c net.Conn) {
 	l.rooms = nil
 	l.mu.Unlock()
 	if len(rooms) > 0 {
-		s.logs.Printf(s.opt.Log, "KV transfer: %v; %d requests end", l.why(), len(rooms))
+		s.logs.Printf(s.opt.Log, "KV transfer: %v; %d requests ended", l.why(), len(rooms))
 	}
 	for room := range rooms {
 		s.giveUp(roomOf{b.DP, room}, l, fmt.Errorf("KV transfer failed: %w", l.why()))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestStrangers: whoever finds the port writes no line into the log for each connection.
+// TestStrangers checks that connections from strangers do not each add a line to the log.
 func TestStrangers(t *testing.T) {
 	var lines atomic.Int32
 	src, err := NewSource(newStore(1, 1, 1, 1).w, Options{Log: func(string) { lines.Add(1) }})

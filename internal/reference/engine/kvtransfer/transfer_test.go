@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestLayouts moves prompts between workers that are cut alike and differently.
+// TestLayouts moves prompts between workers with equal and with different layouts.
 func TestLayouts(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -33,9 +33,8 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestManyRooms moves rooms side by side over the same links, some of which are given
-// up by one side or the other at any time. Each ends once on both sides, and the
-// memory of one that has ended is not touched any more.
+// TestManyRooms moves rooms side by side over the same links; either side may give up some of them at any time. Each
+// ends exactly once on both sides, and the memory of a finished room is not touched any more.
 func TestManyRooms(t *testing.T) {
 	s := newSite(t, newStore(1, 1, 2, 1), newStore(1, 2, 1, 2), Options{}, nil)
 	var wg sync.WaitGroup
@@ -68,7 +67,7 @@ func TestManyRooms(t *testing.T) {
 	s.src.mu.Lock()
 	defer s.src.mu.Unlock()
 	for key, m := range s.src.meetings {
-		if m.refused == nil { // what one side gave up early is kept for the other's sake
+		if m.refused == nil { // state kept for the other side after an early abandonment
 			t.Errorf("room %d is left", key.room)
 		}
 	}

@@ -20,7 +20,7 @@ func written(t *testing.T, s *Snapshot) any {
 	return unpickle(b.Bytes())
 }
 
-// TestValues: what is pickled is read back, in short and in long forms.
+// TestValues checks that pickled values are read back, in short and in long forms.
 func TestValues(t *testing.T) {
 	ints := []int64{0, 1, 255, 256, 65535, 1 << 16, math.MaxInt32, math.MaxInt32 + 1, 1 << 39, 1 << 40, math.MaxInt64,
 		-1, -256, math.MinInt32, math.MinInt32 - 1, -1 << 39, -1<<39 - 1, math.MinInt64}
@@ -52,12 +52,12 @@ func TestValues(t *testing.T) {
 	asPython(t, b.Bytes(), want)
 }
 
-// asPython has Python read a pickle, where there is one.
+// asPython reads a pickle with Python, if it is installed.
 func asPython(t *testing.T, pickled []byte, want any) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Log("without Python the pickle is read by this test alone")
+		t.Log("without Python, only this test's own reader checks the pickle")
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), python, "-c", "import json,pickle,sys; json.dump(pickle.load(sys.stdin.buffer), sys.stdout)")
@@ -73,7 +73,7 @@ func asPython(t *testing.T, pickled []byte, want any) {
 	var a, b any
 	for data, into := range map[*[]byte]*any{&out: &a, &text: &b} {
 		d := json.NewDecoder(bytes.NewReader(*data))
-		d.UseNumber() // or large numbers would be rounded
+		d.UseNumber() // otherwise large numbers would be rounded
 		if err := d.Decode(into); err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +83,8 @@ func asPython(t *testing.T, pickled []byte, want any) {
 	}
 }
 
-// TestSegments: segments as "address+size: blocks", a block as "size" or, when it
-// is not in use, "(size)".
+// TestSegments checks segments, written as "address+size: blocks", with a block written as "size" or, if free,
+// "(size)".
 func TestSegments(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -101,7 +101,7 @@ func TestSegments(t *testing.T) {
 		{"an address used again, larger", nil, []Event{{Addr: 64, Size: 10}, {Addr: 64, Size: -10}, {Addr: 64, Size: 12}}, "64+12: 12; "},
 		{"smaller ones where a large one was", nil, []Event{{Addr: 64, Size: 100}, {Addr: 64, Size: -100}, {Addr: 80, Size: 10}, {Addr: 100, Size: 4}}, "64+100: (16) 10 (10) 4 (60); "},
 		{"side by side", nil, []Event{{Addr: 64, Size: 10}, {Addr: 74, Size: 10}}, "64+10: 10; 74+10: 10; "},
-		{"one over the other, which cannot be", nil, []Event{{Addr: 64, Size: 10}, {Addr: 70, Size: 10}, {Addr: 65, Size: 2}}, "64+16: 10 6; "},
+		{"overlapping, which is impossible", nil, []Event{{Addr: 64, Size: 10}, {Addr: 70, Size: 10}, {Addr: 65, Size: 2}}, "64+16: 10 6; "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ""
@@ -131,7 +131,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestSnapshot: all that a snapshot says.
+// TestSnapshot checks the full content of a snapshot.
 func TestSnapshot(t *testing.T) {
 	type d = map[string]any
 	s := &Snapshot{
@@ -160,7 +160,7 @@ func TestSnapshot(t *testing.T) {
 				}},
 			},
 		},
-		"device_traces": []any{none, []any{ // the oldest entry found no room
+		"device_traces": []any{none, []any{ // the oldest entry did not fit
 			d{"action": "free_requested", "addr": 512, "size": 16, "stream": 0, "time_us": 1_700_000_000_000_000, "frames": none},
 			d{"action": "free_completed", "addr": 512, "size": 16, "stream": 0, "time_us": 1_700_000_000_000_000, "frames": none},
 			d{"action": "alloc", "addr": 512, "size": 8, "stream": 0, "time_us": 1_700_000_000_000_001, "frames": none},

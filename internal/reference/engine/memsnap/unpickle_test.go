@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// unpickle reads what memory_viz can, no more: dicts are maps, lists and tuples
-// slices. What is no pickle makes it panic.
+// unpickle reads what memory_viz can, and no more: dicts are maps, lists and tuples are slices. It panics on anything
+// that is not a pickle.
 func unpickle(b []byte) any {
 	var stack []any
 	var marks []int
@@ -83,7 +83,7 @@ func unpickle(b []byte) any {
 			push(false)
 		case '.':
 			if len(stack) != 1 || len(marks) != 0 || len(b) != 0 {
-				panic("something is left")
+				panic("items left on the stack")
 			}
 			return stack[0]
 		default:

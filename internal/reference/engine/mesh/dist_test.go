@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// meet has n nodes join, each with its options changed, and gives their meshes and
-// errors.
+// meet joins n nodes, each with modified options, and returns their meshes and errors.
 func meet(t *testing.T, n int, change func(node int, o *Options)) ([]*Mesh, []error) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,8 +62,8 @@ func joined(t *testing.T, n int, change func(int, *Options)) []*Mesh {
 	return meshes
 }
 
-// TestFrames: what each node sends to each comes whole and in order, small or large,
-// also what comes before somebody listens.
+// TestFrames checks that frames between all nodes arrive whole and in order, small or large, even those sent before
+// anyone listens.
 func TestFrames(t *testing.T) {
 	t.Run("shared memory", func(t *testing.T) { exchange(t, false) })
 	t.Run("TCP", func(t *testing.T) { exchange(t, true) })
@@ -103,7 +102,7 @@ func exchange(t *testing.T, noShared bool) {
 			k := next[node]
 			next[node]++
 			if want := append([]byte{byte(node)}, bytes.Repeat([]byte{byte(k)}, size(k))...); !bytes.Equal(frame, want) {
-				t.Errorf("node %d got another frame %d from %d", to, k, node)
+				t.Errorf("node %d got the wrong frame %d from %d", to, k, node)
 			}
 			ch.Free(frame)
 			if left--; left == 0 {
@@ -120,12 +119,12 @@ func exchange(t *testing.T, noShared bool) {
 	}
 }
 
-// TestRefused: nodes that do not belong together say so, the same on all.
+// TestRefused checks that all nodes report the same mismatch when they do not belong together.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(node int, o *Options)
-		want   string // in what every node says
+		want   string // contained in the error of every node
 	}{
 		{"terms", func(node int, o *Options) {
 			if node == 1 {
@@ -149,7 +148,7 @@ func TestRefused(t *testing.T) {
 				c.change(node, o)
 			})
 			for node, err := range errs {
-				// Who was not yet there finds nobody any more.
+				// A node that had not connected yet finds nobody.
 				if err == nil || !strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "node 0") {
 					t.Errorf("node %d: %v; want %q", node, err, c.want)
 				}
@@ -161,7 +160,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestAlone: who finds nobody, or somebody who says nothing, ends in time.
+// TestAlone checks that a node that finds nobody, or a silent peer, gives up in time.
 func TestAlone(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -176,7 +175,7 @@ func TestAlone(t *testing.T) {
 	}{
 		{"node 0", Options{Addr: "127.0.0.1:0"}, "node 1 (rank 1) did not join at 127.0.0.1:0 within 300ms"},
 		{"node 1", Options{Node: 1, Addr: "127.0.0.1:1"}, "node 0 cannot be reached at --dist-init-addr 127.0.0.1:1 within 300ms"},
-		{"a silent peer", Options{Node: 1, Addr: silent.Addr().String()}, "accepts the connection and says nothing"},
+		{"a silent peer", Options{Node: 1, Addr: silent.Addr().String()}, "accepts the connection but does not answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.opt.Nodes, c.opt.Names, c.opt.Timeout = 2, names, 300*time.Millisecond
@@ -187,7 +186,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestStrangers: what is no node does not disturb those that are.
+// TestStrangers checks that connections from non-nodes do not disturb the nodes.
 func TestStrangers(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -217,7 +216,7 @@ func TestStrangers(t *testing.T) {
 		}
 		_, _ = c.Write([]byte(text))
 		c.Close()
-		if line := <-said; !strings.Contains(line, "is no node of this job") {
+		if line := <-said; !strings.Contains(line, "is not a node of this job") {
 			t.Errorf("after %q: %s", text, line)
 		}
 	}
@@ -240,8 +239,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestLost: a node that goes, or says nothing more, ends the mesh on all others, who
-// say the same of it.
+// TestLost checks that a node that leaves or falls silent ends the mesh on all others, with the same reason.
 func TestLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		end   func(t *testing.T, m *Mesh)
@@ -249,7 +247,7 @@ func TestLost(t *testing.T) {
 	}{
 		"closed": {func(t *testing.T, m *Mesh) {
 			m.mu.Lock()
-			m.over = true // a process that was killed says nothing more
+			m.over = true // a killed process sends nothing more
 			m.mu.Unlock()
 			for _, list := range m.links {
 				for _, l := range list {
@@ -259,12 +257,12 @@ func TestLost(t *testing.T) {
 				}
 			}
 		}, "its process has ended or the connection was closed"},
-		"left with a reason": {func(t *testing.T, m *Mesh) { m.Leave("it was told to end") }, "it was told to end"},
+		"left with a reason": {func(t *testing.T, m *Mesh) { m.Leave("it was asked to stop") }, "it was asked to stop"},
 		"silent": {func(t *testing.T, m *Mesh) {
 			for _, list := range m.links {
 				for _, l := range list {
 					if l != nil {
-						l.mu.Lock() // nothing is written any more
+						l.mu.Lock() // nothing more is written
 						t.Cleanup(l.mu.Unlock)
 					}
 				}
@@ -273,7 +271,7 @@ func TestLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			meshes := joined(t, 3, func(_ int, o *Options) { o.Silence = 500 * time.Millisecond })
-			// A full lane to who takes nothing any more does not hold up the others.
+			// A full lane to a peer that stopped reading does not block the others.
 			stuck := make(chan struct{})
 			meshes[2].Channel(9, Fast).Receive(func(int, []byte) { <-stuck }, func(error) {})
 			var full sync.WaitGroup
@@ -295,20 +293,20 @@ func TestLost(t *testing.T) {
 					t.Errorf("node %d: %v; want %s", m.Node(), m.Err(), want)
 				}
 				if err := <-told; err.Error() != want {
-					t.Errorf("the channel is told %v", err)
+					t.Errorf("the channel received %v", err)
 				}
 				if err := m.Channel(9, Fast).Send(2, nil); err == nil {
-					t.Error("frames go to who is lost")
+					t.Error("frames are sent to a lost node")
 				}
 			}
 		})
 	}
 }
 
-// TestLeave: when node 0 says that the job is over, nobody is lost.
+// TestLeave checks that no node is lost when node 0 announces the end of the job.
 func TestLeave(t *testing.T) {
 	meshes := joined(t, 3, nil)
-	// Those of jobs that begin beside this test go by themselves.
+	// Files of jobs that start beside this test disappear by themselves.
 	left, _ := filepath.Glob("/dev/shm/stepscope-*")
 	for _, name := range left {
 		for gone := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -332,8 +330,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestOffset: clocks that differ by a known time are found to, within the way there
-// and back.
+// TestOffset checks that a known clock offset is estimated to within the round trip.
 func TestOffset(t *testing.T) {
 	const ahead = 1234567
 	start := time.Now()

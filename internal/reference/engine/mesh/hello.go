@@ -40,7 +40,7 @@ func say(c net.Conn, v any) error {
 	return err
 }
 
-var errStranger = errors.New("speaks another language")
+var errStranger = errors.New("does not speak this protocol")
 
 func hear(c net.Conn, v any) error {
 	var head [8]byte

@@ -90,7 +90,7 @@ func (j *joining) handOver() {
 	}
 }
 
-var errTime = errors.New("the time to join is over")
+var errTime = errors.New("the time limit for joining has passed")
 
 // joining is a Join in progress.
 type joining struct {
@@ -165,7 +165,7 @@ func (j *joining) listen(ctx context.Context, addr string) (err error) {
 				a := arrival{c: c}
 				if err := hear(c, &a.hello); err != nil {
 					if ctx.Err() == nil {
-						j.logs.Printf(j.opt.Log, "%s connected to %s and is no node of this job: %v", c.RemoteAddr(), addr, causeText(err))
+						j.logs.Printf(j.opt.Log, "%s connected to %s but is not a node of this job: %v", c.RemoteAddr(), addr, causeText(err))
 					}
 					j.drop(c)
 					return
@@ -196,10 +196,10 @@ func (j *joining) lanes(ctx context.Context, token string) error {
 	for n := o.Node + 1; n < o.Nodes; n++ {
 		a, err := j.arrival(ctx)
 		if err != nil {
-			return fmt.Errorf("not all nodes have connected to node %d (%s at %s) within %v", o.Node, o.Names[o.Node], o.Host, o.Timeout)
+			return fmt.Errorf("not all nodes connected to node %d (%s at %s) within %v", o.Node, o.Names[o.Node], o.Host, o.Timeout)
 		}
 		if a.Lane != "fast" || a.Token != token || a.Node <= o.Node || a.Node >= o.Nodes || j.m.links[Fast][a.Node] != nil {
-			_ = say(a.c, reply{Refused: fmt.Sprintf("node %d at %s is not expected: another job is beginning there", a.Node, a.Host)})
+			_ = say(a.c, reply{Refused: fmt.Sprintf("node %d at %s is not expected: another job is starting there", a.Node, a.Host)})
 			j.drop(a.c)
 			n--
 			continue
@@ -211,7 +211,7 @@ func (j *joining) lanes(ctx context.Context, token string) error {
 			}
 		}
 		if err := say(a.c, reply{Shared: l.shm != nil}); err != nil {
-			return fmt.Errorf("node %d (%s at %s) left while the job began: %s", a.Node, o.Names[a.Node], a.Host, causeText(err))
+			return fmt.Errorf("node %d (%s at %s) left while the job was starting: %s", a.Node, o.Names[a.Node], a.Host, causeText(err))
 		}
 		j.m.links[Fast][a.Node] = l
 	}

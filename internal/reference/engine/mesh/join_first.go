@@ -43,7 +43,7 @@ func (j *joining) first(ctx context.Context) error {
 			return tell(text)
 		}
 		if err := say(a.c, reply{}); err != nil {
-			return tell(fmt.Sprintf("node %d (%s at %s) left while the job began: %s", a.Node, o.Names[a.Node], a.Host, causeText(err)))
+			return tell(fmt.Sprintf("node %d (%s at %s) left while the job was starting: %s", a.Node, o.Names[a.Node], a.Host, causeText(err)))
 		}
 		_ = a.c.SetDeadline(time.Time{})
 		joined[a.Node], w.Addrs[a.Node], w.Hosts[a.Node] = a.c, a.Listen, a.Host
@@ -54,7 +54,7 @@ func (j *joining) first(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return tell(fmt.Sprintf("node %d (%s at %s) was not ready within %v", node, o.Names[node], w.Hosts[node], o.Timeout))
 		}
-		return tell(fmt.Sprintf("node %d (%s at %s) left while the job began: %s", node, o.Names[node], w.Hosts[node], causeText(err)))
+		return tell(fmt.Sprintf("node %d (%s at %s) left while the job was starting: %s", node, o.Names[node], w.Hosts[node], causeText(err)))
 	}
 	for node := 1; node < o.Nodes; node++ {
 		if err := say(joined[node], w); err != nil {
@@ -98,11 +98,11 @@ func (j *joining) refuse(h *hello, joined []net.Conn) string {
 	o := &j.opt
 	switch {
 	case h.Lane != "join":
-		return fmt.Sprintf("node %d at %s is of another job than the one that begins at %s", h.Node, h.Host, o.Addr)
+		return fmt.Sprintf("node %d at %s belongs to a different job from the one starting at %s", h.Node, h.Host, o.Addr)
 	case h.Nodes != o.Nodes:
 		return fmt.Sprintf("node %d at %s cannot join: --nnodes %d, node 0 has %d", h.Node, h.Host, h.Nodes, o.Nodes)
 	case h.Node < 1 || h.Node >= o.Nodes || joined[h.Node] != nil:
-		return fmt.Sprintf("a node at %s cannot join: --node-rank %d is taken or not from 1 to %d", h.Host, h.Node, o.Nodes-1)
+		return fmt.Sprintf("a node at %s cannot join: --node-rank %d is taken or outside 1 to %d", h.Host, h.Node, o.Nodes-1)
 	}
 	if d := differ(o.Terms, h.Terms); d != "" {
 		return fmt.Sprintf("node %d at %s cannot join: %s", h.Node, h.Host, d)

@@ -33,9 +33,9 @@ func (j *joining) other(ctx context.Context) error {
 	var w welcome
 	switch err := hear(c, &w); {
 	case ctx.Err() != nil:
-		return fmt.Errorf("the job at %s did not begin within %v: not all of its %d nodes have joined", o.Addr, o.Timeout, o.Nodes)
+		return fmt.Errorf("the job at %s did not start within %v: not all of its %d nodes have joined", o.Addr, o.Timeout, o.Nodes)
 	case err != nil:
-		return fmt.Errorf("node 0 at %s ended before the job began: %s", o.Addr, causeText(err))
+		return fmt.Errorf("node 0 at %s ended before the job started: %s", o.Addr, causeText(err))
 	case w.Refused != "":
 		return errors.New(w.Refused)
 	case len(w.Addrs) != o.Nodes || len(w.Hosts) != o.Nodes:
@@ -62,7 +62,7 @@ func (j *joining) other(ctx context.Context) error {
 		err = hear(c, &start)
 	}
 	if err != nil {
-		return fmt.Errorf("node 0 at %s ended before the job began: %s", o.Addr, causeText(err))
+		return fmt.Errorf("node 0 at %s ended before the job started: %s", o.Addr, causeText(err))
 	}
 	if start.Refused != "" {
 		return errors.New(start.Refused)
@@ -131,9 +131,9 @@ func (j *joining) ask(c net.Conn, who, addr string, h hello) (r reply, _ error) 
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return r, fmt.Errorf("%s at %s accepts the connection and says nothing: is that the --dist-init-addr of a running job's node 0?", who, addr)
+		return r, fmt.Errorf("%s at %s accepts the connection but does not answer: is it the --dist-init-addr of node 0 of a running job?", who, addr)
 	case err != nil:
-		return r, fmt.Errorf("%s at %s: %s: is that the --dist-init-addr of a beginning job's node 0?", who, addr, causeText(err))
+		return r, fmt.Errorf("%s at %s: %s: is it the --dist-init-addr of node 0 of a job that is starting?", who, addr, causeText(err))
 	case r.Refused != "":
 		return r, errors.New(r.Refused)
 	}

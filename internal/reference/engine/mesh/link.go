@@ -88,7 +88,7 @@ func (l *link) shut() {
 
 var errGone = errors.New("the connection is closed")
 
-var errRing = errors.New("what lies in the shared memory makes no sense")
+var errRing = errors.New("the shared memory holds invalid data")
 
 // send sends one frame, through shared memory if available.
 func (l *link) send(channel uint32, parts ...[]byte) error {
@@ -189,7 +189,7 @@ func (l *link) read(r io.Reader) error {
 		}
 		n, id := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
 		if n > mostFrame {
-			return fmt.Errorf("sent a frame of %d bytes: its stream is broken", n)
+			return fmt.Errorf("sent a frame of %d bytes: its stream is corrupt", n)
 		}
 		frame := l.m.frames.get(int(n))
 		if _, err := io.ReadFull(r, frame); err != nil {

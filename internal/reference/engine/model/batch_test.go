@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/comm"
 )
 
-// TestBatchCheck: a batch that would read or write outside its memory is refused and leaves the rank usable.
+// TestBatchCheck checks that a batch that would read or write outside its memory is refused and leaves the rank usable.
 func TestBatchCheck(t *testing.T) {
 	cfg := mustConfig(t, "llama-tiny", `{"num_hidden_layers": 1, "max_position_embeddings": 200}`)
 	j := newJob(t, cfg, NewDummy(cfg, 1), layout{}, Options{NumBlocks: 4, MaxTokens: 10, MaxSeqs: 2}, device.Options{})
@@ -28,7 +28,7 @@ func TestBatchCheck(t *testing.T) {
 		{"token too large", Batch{Seqs: []Seq{{Tokens: []int32{512}, Blocks: one}}}, "token 512 is outside the vocabulary of 512"},
 		{"token below 0", Batch{Seqs: []Seq{{Tokens: []int32{-1}, Blocks: one}}}, "token -1"},
 		{"block table too short", Batch{Seqs: []Seq{{Tokens: []int32{1, 2}, Start: 63, Blocks: one}}}, "1 blocks do not cover 65 positions"},
-		{"block that is not", Batch{Seqs: []Seq{{Tokens: []int32{1}, Blocks: []int32{4}}}}, "block 4 of 4"},
+		{"block that does not exist", Batch{Seqs: []Seq{{Tokens: []int32{1}, Blocks: []int32{4}}}}, "block 4 of 4"},
 		{"negative start", Batch{Seqs: []Seq{{Tokens: []int32{1}, Start: -1, Blocks: one}}}, "positions -1 to -1"},
 		{"beyond the context", Batch{Mode: Decode, Seqs: []Seq{{Tokens: []int32{1}, Start: 200, Blocks: []int32{0, 1, 2, 3}}}}, "at most 200 fit"},
 	}
@@ -59,7 +59,7 @@ func TestGraphSizes(t *testing.T) {
 	}
 }
 
-// TestLostPeer: a rank whose peer is gone returns an error and does not wait for ever.
+// TestLostPeer checks that a rank whose peer is gone returns an error instead of waiting for ever.
 func TestLostPeer(t *testing.T) {
 	cfg := mustConfig(t, "llama-tiny", `{"num_hidden_layers": 1}`)
 	j := newJob(t, cfg, NewDummy(cfg, 1), layout{tp: 2}, Options{NumBlocks: 1, MaxTokens: 8, MaxSeqs: 1}, device.Options{})
@@ -83,7 +83,7 @@ func TestRunnerErrors(t *testing.T) {
 		opt    Options
 		want   string
 	}{
-		{cfg, Shard{TPSize: 2}, Groups{}, Options{}, "rank 0 of the TP group of 2 has no end of such a group"},
+		{cfg, Shard{TPSize: 2}, Groups{}, Options{}, "rank 0 of the TP group of 2 has no communicator for such a group"},
 		{cfg, Shard{TPSize: 2, TPRank: 1}, Groups{TP: tp[0]}, Options{}, "rank 1 of the TP group"},
 		{cfg, Shard{PPSize: 2}, Groups{TP: tp[0]}, Options{}, "rank 0 of the PP group"},
 		{cfg, Shard{}, Groups{}, Options{NumBlocks: -1}, "runner of -1 blocks"},
@@ -95,7 +95,7 @@ func TestRunnerErrors(t *testing.T) {
 	}
 }
 
-// TestMemory: what is said of the memory is what is allocated.
+// TestMemory checks that the reported memory equals the allocated memory.
 func TestMemory(t *testing.T) {
 	cfg := mustConfig(t, "qwen3-moe-tiny", `{"num_key_value_heads": 2}`)
 	for _, l := range []layout{{}, {tp: 4, pp: 2}} {
@@ -114,7 +114,7 @@ func TestMemory(t *testing.T) {
 			}
 		}
 		if l.tp == 0 {
-			// float32, and nothing else than norms is left out; the router is there too.
+			// float32, with nothing left out except norms; the router is included.
 			norms := int64(cfg.Layers*(2*cfg.Hidden+2*cfg.HeadDim) + cfg.Hidden)
 			if want, got := 4*(cfg.Params()-norms), j.ranks[0].WeightBytes(); got < want || got > want*3/2 {
 				t.Errorf("%d bytes of weights, want %d and some padding", got, want)
@@ -123,7 +123,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestPadding: rows that pad a graph keep no expert busy and look at the block of zeros, whatever ran before.
+// TestPadding checks that rows that pad a graph occupy no expert and read the block of zeros, whatever ran before.
 func TestPadding(t *testing.T) {
 	cfg := mustConfig(t, "qwen3-moe-tiny", `{"num_hidden_layers": 1}`)
 	j := newJob(t, cfg, NewDummy(cfg, 1), layout{}, Options{NumBlocks: 4, MaxSeqs: 3, GraphSizes: []int{3}}, device.Options{})

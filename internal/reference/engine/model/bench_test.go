@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// bench191M is a Llama shape of 191 M parameters, of which a decoded token streams 159 M.
+// bench191M is a Llama shape of 191 M parameters; a decoded token streams 159 M of them.
 const bench191M = `{
 	"architectures": ["LlamaForCausalLM"], "vocab_size": 32000, "hidden_size": 1024, "num_hidden_layers": 8,
 	"num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "max_position_embeddings": 4096,
@@ -43,7 +43,7 @@ func benchBatch(mode Mode, seqs, tokens, start int) *Batch {
 	return batch
 }
 
-// BenchmarkTiny shows what a step costs beside its arithmetic.
+// BenchmarkTiny measures the cost of a step beyond its arithmetic.
 func BenchmarkTiny(b *testing.B) {
 	for _, name := range Builtins() {
 		for _, noGraphs := range []bool{false, true} {
@@ -82,7 +82,7 @@ func BenchmarkForward(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/workers %d", c.name, workers), func(b *testing.B) {
 				r := benchRunner(b, bench191M, workers)
 				batch := benchBatch(c.mode, c.seqs, c.tokens, c.start)
-				if c.start > 0 { // or the cache would be memory that was never written, of which there is only one page
+				if c.start > 0 { // otherwise the cache would be memory that was never written, which maps to a single page
 					if _, err := r.Forward(benchBatch(Extend, c.seqs, c.start+c.tokens, 0)); err != nil {
 						b.Fatal(err)
 					}

@@ -37,7 +37,7 @@ func Builtins() []string { return slices.Sorted(maps.Keys(builtins)) }
 func BuiltinConfig(name string, overrides []byte) (*Config, error) {
 	text, ok := builtins[strings.TrimPrefix(name, BuiltinPrefix)]
 	if !ok {
-		return nil, fmt.Errorf("no built-in model %q; there are %s", name, strings.Join(Builtins(), ", "))
+		return nil, fmt.Errorf("no built-in model %q; choose from %s", name, strings.Join(Builtins(), ", "))
 	}
 	c, err := ParseConfig([]byte(text), overrides)
 	if err != nil {

@@ -119,11 +119,11 @@ func (c *Config) Check() error {
 	}
 	switch {
 	case c.HeadDim%2 != 0:
-		return fmt.Errorf("head_dim is %d; rotary positions want an even one", c.HeadDim)
+		return fmt.Errorf("head_dim is %d; rotary embeddings need an even number", c.HeadDim)
 	case c.Heads > maxWidth/c.HeadDim:
 		return fmt.Errorf("%d heads of %d elements are wider than %d", c.Heads, c.HeadDim, maxWidth)
 	case c.Heads%c.KVHeads != 0:
-		return fmt.Errorf("num_attention_heads %d is no multiple of num_key_value_heads %d", c.Heads, c.KVHeads)
+		return fmt.Errorf("num_attention_heads %d is not a multiple of num_key_value_heads %d", c.Heads, c.KVHeads)
 	case !(c.NormEps >= 0 && c.NormEps < 1):
 		return fmt.Errorf("rms_norm_eps is %g; want 0 to 1", c.NormEps)
 	}

@@ -123,7 +123,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestRefusals: what this engine would compute wrongly it must not load.
+// TestRefusals checks that configurations that this engine would compute wrongly are refused.
 func TestRefusals(t *testing.T) {
 	cases := []struct{ base, overrides, want string }{
 		{llama31, `{"architectures": ["MixtralForCausalLM"]}`, `architecture "MixtralForCausalLM" is not supported; this engine runs LlamaForCausalLM, Qwen2`},
@@ -144,9 +144,9 @@ func TestRefusals(t *testing.T) {
 		{llama31, `{"hidden_size": 1.5}`, "hidden_size is 1.5; want an integer"},
 		{llama31, `{"hidden_size": 9999999999}`, "hidden_size is 9.999999999e+09; want an integer"},
 		{llama31, `{"head_dim": 3}`, "head_dim is 3"},
-		{llama31, `{"num_key_value_heads": 5}`, "num_attention_heads 32 is no multiple of num_key_value_heads 5"},
+		{llama31, `{"num_key_value_heads": 5}`, "num_attention_heads 32 is not a multiple of num_key_value_heads 5"},
 		{llama31, `{"eos_token_id": 128256}`, "eos_token_id 128256 is outside the vocabulary"},
-		{llama31, `{"tie_word_embedings": true}`, `"tie_word_embedings" is no key that this engine reads`},
+		{llama31, `{"tie_word_embedings": true}`, `"tie_word_embedings" is not a key that this engine reads`},
 		{llama31, `[1]`, "overrides: want a JSON object"},
 		{llama31, `{} {}`, "text after the JSON value"},
 		{qwen3moe, `{"num_experts": null}`, "num_experts is missing"},
@@ -191,7 +191,7 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// TestRopeFrequencies: how the factor of cos and sin is chosen; the frequencies themselves are held by the fixtures.
+// TestRopeFrequencies checks the factor of cos and sin; the fixtures check the frequencies themselves.
 func TestRopeFrequencies(t *testing.T) {
 	r := Rope{Type: RopeYaRN, Theta: 10000, Factor: 4, Original: 128, BetaFast: 32, BetaSlow: 1}
 	_, scale := r.frequencies(16)
@@ -204,7 +204,7 @@ func TestRopeFrequencies(t *testing.T) {
 	}
 	r.Attention = 1.25
 	if _, scale = r.frequencies(16); scale != 1.25 {
-		t.Errorf("scale %g, want what is given", scale)
+		t.Errorf("scale %g, want the given one", scale)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestBuiltins(t *testing.T) {
 			}
 		}
 	}
-	if _, err := BuiltinConfig("builtin:gpt-5", nil); err == nil || !strings.Contains(err.Error(), "there are llama-tiny, qwen3-moe-tiny") {
+	if _, err := BuiltinConfig("builtin:gpt-5", nil); err == nil || !strings.Contains(err.Error(), "choose from llama-tiny, qwen3-moe-tiny") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestCheckShard(t *testing.T) {
 	}{
 		{"llama-tiny", ``, Shard{TPSize: 3}, "num_attention_heads 8 is not divisible by tp-size 3"},
 		{"llama-tiny", `{"num_attention_heads": 12, "num_key_value_heads": 4}`, Shard{TPSize: 6}, "one must divide the other"},
-		{"llama-tiny", ``, Shard{PPSize: 5}, "pp-size 5 is more than the 4 layers"},
+		{"llama-tiny", ``, Shard{PPSize: 5}, "pp-size 5 exceeds the 4 layers"},
 		{"llama-tiny", ``, Shard{TPSize: 2, EPSize: 2}, "ep-size 2 for a model without experts"},
 		{"llama-tiny", `{"vocab_size": 5, "bos_token_id": null, "eos_token_id": 0}`, Shard{TPSize: 4}, "too small for tp-size 4"},
 		{"qwen3-moe-tiny", ``, Shard{EPSize: 2}, "tp-size 1 is not divisible by ep-size 2"},

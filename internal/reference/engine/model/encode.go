@@ -6,7 +6,7 @@ import "errors"
 // from a language model. They are valid until the next call. All ranks must get the same tokens.
 func (r *Runner) Encode(tokens []int32) ([]float32, error) {
 	if !r.opt.Encoder {
-		return nil, errors.New("this runner is no encoder")
+		return nil, errors.New("this runner is not an encoder")
 	}
 	blocks := make([]int32, blocksFor(len(tokens)))
 	for i := range blocks {

@@ -19,16 +19,16 @@ import (
 // fixtures are the models that scripts/fixtures/model.py makes.
 var fixtures = []string{"llama", "qwen2", "qwen3", "qwen3moe"}
 
-// tolerance is how far logits may be from the reference, whose own sums are float32.
+// tolerance is the allowed difference of logits from the reference, whose own sums are float32.
 const tolerance = 1e-4
 
-// fixture is a tiny model and what Hugging Face transformers says it answers.
+// fixture is a tiny model with the answers of Hugging Face transformers.
 type fixture struct {
 	cfg     *Config
 	src     hf.Source
 	Prompts [][]int32
 	Tokens  [][]int32 // greedy
-	All     int       // the prompt of all
+	All     int       // the prompts of all
 
 	all, last, end [][]float32
 }
@@ -67,7 +67,7 @@ func loadFixture(t *testing.T, name string) *fixture {
 	return f
 }
 
-// layout is how a job is spread.
+// layout is the division of a job over ranks.
 type layout struct{ tp, pp, ep int }
 
 func (l layout) String() string { return fmt.Sprintf("tp%d_pp%d_ep%d", l.tp, l.pp, l.ep) }
@@ -108,7 +108,7 @@ func newJob(t *testing.T, cfg *Config, src hf.Source, l layout, opt Options, dev
 	return j
 }
 
-// group joins n ranks of the job from first on, step apart.
+// group joins n ranks of the job, from first on, step apart.
 func group(name string, n, first, step int) []device.Comm {
 	var ranks []int
 	for i := range n {
@@ -117,7 +117,7 @@ func group(name string, n, first, step int) []device.Comm {
 	return device.NewGroup(name, name, ranks, comm.Options{Add: tensor.Add})
 }
 
-// forward runs a batch on every rank, wants the same logits of all ranks that have them, and returns a copy.
+// forward runs a batch on every rank, checks that all ranks with logits have the same ones, and returns a copy.
 func (j *job) forward(t *testing.T, b *Batch) [][]float32 {
 	t.Helper()
 	out := make([][][]float32, len(j.ranks))
@@ -143,13 +143,13 @@ func (j *job) forward(t *testing.T, b *Batch) [][]float32 {
 				logits = append(logits, slices.Clone(row))
 			}
 		} else if !slices.EqualFunc(logits, out[i], slices.Equal) {
-			t.Fatalf("rank %d has other logits than the first", i)
+			t.Fatalf("the logits of rank %d differ from the first rank's", i)
 		}
 	}
 	return logits
 }
 
-// blocks hands out a block table for n positions, in an order that is not rising.
+// blocks returns a block table for n positions, in an order that is not ascending.
 func (j *job) blocks(n int) []int32 {
 	k := blocksFor(n)
 	got := slices.Clone(j.free[len(j.free)-k:])

@@ -20,7 +20,7 @@ func LoadConfig(dir string, overrides []byte) (*Config, error) {
 	path := filepath.Join(dir, "config.json")
 	data, err := hf.ReadSmall(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no config.json: not the directory of a Hugging Face model", dir)
+		return nil, fmt.Errorf("%s: no config.json: not a Hugging Face model directory", dir)
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func ParseConfig(data, overrides []byte) (*Config, error) {
 			return nil, fmt.Errorf("overrides: %w", err)
 		}
 		if key := r.Override(o, known); key != "" {
-			return nil, fmt.Errorf("overrides: %q is no key that this engine reads", key)
+			return nil, fmt.Errorf("overrides: %q is not a key that this engine reads", key)
 		}
 	}
 	c, err := keys{r}.config()
@@ -156,9 +156,9 @@ func (r keys) architecture() string {
 	case len(names) == 1:
 		return names[0]
 	case len(names) > 1:
-		r.Fail("architectures names %d; want one", len(names))
+		r.Fail("architectures lists %d classes; want one", len(names))
 	case modelType == "":
-		r.Fail("neither architectures nor model_type is there; is this a Hugging Face config.json?")
+		r.Fail("neither architectures nor model_type is present; is this a Hugging Face config.json?")
 	}
 	for name, f := range families {
 		if f.modelType == modelType {
@@ -217,7 +217,7 @@ func (r keys) rope(c *Config) Rope {
 		rope.MScale, rope.MScaleAll = p.Float("mscale", 0), p.Float("mscale_all_dim", 0)
 		rope.NoTruncate = !p.Bool("truncate", true)
 	default:
-		r.Fail("rope_type %q is not supported; this engine knows default, linear, llama3 and yarn", kind)
+		r.Fail("rope_type %q is not supported; this engine supports default, linear, llama3 and yarn", kind)
 	}
 	if part := p.Float("partial_rotary_factor", 1); part != 1 {
 		r.Fail("partial_rotary_factor %g is not supported", part)
@@ -234,11 +234,11 @@ func (r keys) rope(c *Config) Rope {
 // refuse reports unsupported features that would change the result.
 func (r keys) refuse(c *Config) {
 	if act := r.Str("hidden_act", "silu"); act != "silu" {
-		r.Fail("hidden_act %q is not supported; this engine has silu", act)
+		r.Fail("hidden_act %q is not supported; this engine supports silu", act)
 	}
 	for _, key := range []string{"quantization_config", "compression_config", "quantization"} {
 		if q := r.Object(key); q != nil {
-			r.Fail("%s (%s) is not supported; use a checkpoint in float32, bfloat16 or float16", key, q.Str("quant_method", "of any method"))
+			r.Fail("%s (%s) is not supported; use a checkpoint in float32, bfloat16 or float16", key, q.Str("quant_method", "any method"))
 		}
 	}
 	if part := r.Float("partial_rotary_factor", 1); part != 1 {
@@ -246,12 +246,12 @@ func (r keys) refuse(c *Config) {
 	}
 	for i, kind := range r.Strings("layer_types") {
 		if kind != "full_attention" {
-			r.Fail("layer %d has %s; this engine has full_attention alone", i, kind)
+			r.Fail("layer %d has %s; this engine supports full_attention only", i, kind)
 		}
 	}
 	window, from := r.Int("sliding_window", 0), r.Int("max_window_layers", 0)
 	if r.Bool("use_sliding_window", false) && window > 0 && from < c.Layers {
-		r.Fail("sliding_window attention is not supported; with %q it is off", `{"use_sliding_window": false}`)
+		r.Fail("sliding_window attention is not supported; %q turns it off", `{"use_sliding_window": false}`)
 	}
 	if c.ModelType == "llama" && window > 0 {
 		r.Fail("sliding_window attention is not supported")

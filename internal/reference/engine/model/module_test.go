@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// TestMarkers: the texts are those of SGLang's hooks, with the sizes of the rank's shard.
+// TestMarkers checks that the texts are those of SGLang's hooks, with the sizes of the rank's shard.
 func TestMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		name, model, overrides string
@@ -28,7 +28,7 @@ func TestMarkers(t *testing.T) {
 		{"layers of a later stage have their number in the model", "llama-tiny", "", layout{pp: 2}, 1, 3,
 			func(m *modules) *module { return &m.layers[0].inputNorm },
 			`{'Module': 'model.model.layers.2.input_layernorm', 'TrainableParams': {'weight': [256]}, 'Inputs': [[3, 256]]}`},
-		{"keywords are not seen", "llama-tiny", "", layout{}, 0, 7, func(m *modules) *module { return &m.layers[0].selfAttn },
+		{"keyword arguments are not visible", "llama-tiny", "", layout{}, 0, 7, func(m *modules) *module { return &m.layers[0].selfAttn },
 			`{'Module': 'model.model.layers.0.self_attn'}`},
 		{"rows of four query heads and two times two KV heads of 32", "llama-tiny", "", layout{tp: 2}, 0, 7,
 			func(m *modules) *module { return &m.layers[0].qkv },
@@ -41,7 +41,7 @@ func TestMarkers(t *testing.T) {
 			`{'Module': 'model.model.layers.0.self_attn.attn', 'Inputs': [[7, 128], [7, 64], [7, 64]]}`},
 		{"columns", "llama-tiny", "", layout{tp: 2}, 0, 7, func(m *modules) *module { return &m.layers[0].down },
 			`{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [256, 384]}, 'Inputs': [[7, 384]]}`},
-		{"the head is a parameter of nobody", "llama-tiny", "", layout{tp: 2}, 0, 7, func(m *modules) *module { return &m.logits },
+		{"no module owns the head's parameter", "llama-tiny", "", layout{tp: 2}, 0, 7, func(m *modules) *module { return &m.logits },
 			`{'Module': 'model.logits_processor', 'Inputs': [[7], [7, 256]]}`},
 		{"a router", "qwen3-moe-tiny", "", layout{tp: 2, ep: 2}, 0, 7, func(m *modules) *module { return &m.layers[0].topK },
 			`{'Module': 'model.model.layers.0.mlp.topk', 'Inputs': [[7, 256], [7, 8]]}`},
@@ -60,7 +60,7 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// outline draws the ranges that a device is told of: the path of each, indented by how deep it lies.
+// outline draws the ranges that a device receives: the path of each, indented by its depth.
 type outline struct {
 	depth int
 	lines []string
@@ -75,7 +75,7 @@ func (o *outline) Push(text string) {
 	o.depth++
 }
 
-// take returns the lines so far and begins anew.
+// take returns the lines so far and starts over.
 func (o *outline) take(t *testing.T) string {
 	if o.depth != 0 {
 		t.Errorf("%d ranges stay open", o.depth)
@@ -85,8 +85,8 @@ func (o *outline) take(t *testing.T) string {
 	return text
 }
 
-// TestMarkersNest: ranges lie in each other as calls do; a graph has its own when it is captured and none when it is
-// replayed; the recorder sees the same ones.
+// TestMarkersNest checks that ranges nest as calls do, that a graph has its own when it is captured and none when it is
+// replayed, and that the recorder sees the same ones.
 func TestMarkersNest(t *testing.T) {
 	cfg := mustConfig(t, "qwen3-moe-tiny", `{"num_hidden_layers": 2, "mlp_only_layers": [1]}`)
 	marks := &outline{}

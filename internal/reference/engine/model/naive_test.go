@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// naive is the model written down once more, as its definition reads: float64, one token after the other, no cache of
-// blocks, no ranks, no packed weights. It shares the configuration and the reading of tensors with the real one.
+// naive is a second implementation of the model, written like its definition: float64, one token at a time, no cache of
+// blocks, no ranks, no packed weights. It shares the configuration and the tensor reader with the real one.
 type naive struct {
 	t    *testing.T
 	c    *Config
@@ -21,7 +21,7 @@ func newNaive(t *testing.T, c *Config, src hf.Source) *naive {
 	return &naive{t: t, c: c, src: src, mats: map[string][]float64{}}
 }
 
-// get returns a whole tensor; nil if there is none.
+// get returns a whole tensor, or nil if there is none.
 func (n *naive) get(name string) []float64 {
 	if m, ok := n.mats[name]; ok {
 		return m
@@ -86,7 +86,7 @@ func softmax64(x []float64) {
 	}
 }
 
-// rope rotates a head as position pos wants.
+// rope applies the rotary embedding for position pos to a head.
 func (n *naive) rope(x []float64, pos int) {
 	inv, scale := n.c.Rope.frequencies(len(x))
 	for i, f := range inv {
@@ -97,7 +97,7 @@ func (n *naive) rope(x []float64, pos int) {
 	}
 }
 
-// heads cuts a row into heads, normalized if the model does that.
+// heads splits a row into heads, normalized if the model does so.
 func (n *naive) heads(x []float64, normModule string) [][]float64 {
 	var out [][]float64
 	for h := range slices.Chunk(x, n.c.HeadDim) {
@@ -118,7 +118,7 @@ func (n *naive) mlp(module string, x []float64) []float64 {
 	return n.linear(module+".down_proj", gate)
 }
 
-// experts is the weighted sum of the experts that the router likes best.
+// experts is the weighted sum of the experts with the highest router scores.
 func (n *naive) experts(layer int, x []float64) []float64 {
 	p := n.linear(layerName(layer, "mlp.gate"), x)
 	softmax64(p)
@@ -228,8 +228,7 @@ func furthest(got []float32, want []float64) float64 {
 	return worst
 }
 
-// TestNaive holds the definition itself against transformers, so that what is compared with it alone stands on firm
-// ground.
+// TestNaive checks the definition itself against transformers, so that comparisons with it alone are valid.
 func TestNaive(t *testing.T) {
 	for _, name := range fixtures {
 		t.Run(name, func(t *testing.T) {

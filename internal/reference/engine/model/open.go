@@ -24,7 +24,7 @@ func Open(path string, dummy bool, overrides []byte) (c *Config, src hf.Source, 
 		return c, NewDummy(c, dummySeed), nothing, nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return nil, nil, nil, fmt.Errorf("model path %q is no directory; want a local Hugging Face directory, or %s with one of %s",
+		return nil, nil, nil, fmt.Errorf("model path %q is not a directory; give a local Hugging Face directory, or %s with one of %s",
 			path, BuiltinPrefix, strings.Join(Builtins(), ", "))
 	}
 	if c, err = LoadConfig(path, overrides); err != nil {

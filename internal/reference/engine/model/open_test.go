@@ -22,7 +22,7 @@ func TestOpen(t *testing.T) {
 		{path: "testdata/qwen3", dummy: true, overrides: `{"num_hidden_layers": 40}`, random: true},
 		{path: "testdata/qwen3", overrides: `{"num_hidden_layers": 3}`, want: `testdata/qwen3: tensor "model.layers.2.`},
 		{path: "testdata/qwen3", overrides: `{"architectures": ["LlamaForCausalLM"]}`, want: `_norm.weight" has no place in LlamaForCausalLM`},
-		{path: "meta-llama/Llama-3.1-8B", want: `model path "meta-llama/Llama-3.1-8B" is no directory; want a local`},
+		{path: "meta-llama/Llama-3.1-8B", want: `model path "meta-llama/Llama-3.1-8B" is not a directory; give a local`},
 		{path: "testdata", want: "config.json"},
 	}
 	for _, c := range cases {

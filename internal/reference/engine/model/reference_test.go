@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// TestReference holds every way to run a model against transformers: logits to 1e-4, and the same 64 greedy tokens.
+// TestReference checks every way to run a model against transformers: logits to 1e-4, and the same 64 greedy tokens.
 func TestReference(t *testing.T) {
 	alone := []int{7}
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
@@ -26,7 +26,7 @@ func TestReference(t *testing.T) {
 		{name: "batch 8, no graph", which: all, chunk: 1000, noGraph: true},
 		{name: "chunked prefill", which: all, chunk: 13, workers: 2},
 		{name: "padded graph", which: []int{3, 0, 6}, chunk: 64},
-		{name: "bf16 weights", which: all, chunk: 1000, format: tensor.BF16}, // exact if they are stored so
+		{name: "bf16 weights", which: all, chunk: 1000, format: tensor.BF16}, // exact if they are stored as bf16
 		{name: "tp 2", layout: layout{tp: 2}, which: all, chunk: 1000},
 		{name: "tp 4", layout: layout{tp: 4}, which: all, chunk: 50},
 		{name: "tp 4, no graph", layout: layout{tp: 4}, which: []int{3, 6}, chunk: 50, noGraph: true},

@@ -141,7 +141,7 @@ func NewRunner(cfg *Config, src hf.Source, shard Shard, dev *device.Device, grou
 		rank, size int
 	}{{"TP", groups.TP, geo.TPRank, geo.TPSize}, {"PP", groups.PP, geo.PPRank, geo.PPSize}} {
 		if g.size > 1 && (g.c == nil || g.c.Size() != g.size || g.c.Rank() != g.rank) {
-			return nil, fmt.Errorf("rank %d of the %s group of %d has no end of such a group", g.rank, g.name, g.size)
+			return nil, fmt.Errorf("rank %d of the %s group of %d has no communicator for such a group", g.rank, g.name, g.size)
 		}
 	}
 	w, err := loadWeights(cfg, geo, src, opt.Format)

@@ -52,7 +52,7 @@ func (c *Config) cut(s Shard) (*geometry, error) {
 	case c.Intermediate < s.TPSize || c.Vocab <= (s.TPSize-1)*((c.Vocab+s.TPSize-1)/s.TPSize):
 		return nil, fmt.Errorf("intermediate_size %d and vocab_size %d are too small for tp-size %d", c.Intermediate, c.Vocab, s.TPSize)
 	case s.PPSize > c.Layers:
-		return nil, fmt.Errorf("pp-size %d is more than the %d layers", s.PPSize, c.Layers)
+		return nil, fmt.Errorf("pp-size %d exceeds the %d layers", s.PPSize, c.Layers)
 	case s.TPSize%s.EPSize != 0:
 		return nil, fmt.Errorf("tp-size %d is not divisible by ep-size %d: experts are spread over the TP group", s.TPSize, s.EPSize)
 	case s.EPSize > 1 && c.Experts == 0:

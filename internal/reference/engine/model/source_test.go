@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// TestCheckSource: a checkpoint that does not fit its config.json is not run.
+// TestCheckSource checks that a checkpoint that does not fit its config.json is refused.
 func TestCheckSource(t *testing.T) {
 	base := `"hidden_size": 32, "num_hidden_layers": 1, "vocab_size": 64, "bos_token_id": null, "eos_token_id": 0`
 	src := func(overrides string) hf.Source { return NewDummy(mustConfig(t, "llama-tiny", overrides), 1) }
@@ -29,7 +29,7 @@ func TestCheckSource(t *testing.T) {
 	}
 }
 
-// TestDummy: elements depend on name, seed and place alone, and have the variance that was promised.
+// TestDummy checks that elements depend only on name, seed and index, and have the documented variance.
 func TestDummy(t *testing.T) {
 	c := mustConfig(t, "llama-tiny", "")
 	const name, n = "model.layers.1.mlp.down_proj.weight", 256 * 768
@@ -42,10 +42,10 @@ func TestDummy(t *testing.T) {
 	}
 	all := read(1, name, 0, n)
 	if !slices.Equal(read(1, name, 1000, 500), all[1000:1500]) {
-		t.Error("a part read alone differs")
+		t.Error("a part read separately differs")
 	}
 	if slices.Equal(read(2, name, 0, 100), all[:100]) || slices.Equal(read(1, "lm_head.weight", 0, 100), all[:100]) {
-		t.Error("seed or name make no difference")
+		t.Error("the seed or the name makes no difference")
 	}
 	sum, squares := 0.0, 0.0
 	for _, v := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// events are the names of a recording's events by category, in the order of the file.
+// events returns the names of a recording's events by category, in file order.
 func events(t *testing.T, rec *device.Recording) map[string][]string {
 	t.Helper()
 	var b bytes.Buffer
@@ -30,8 +30,8 @@ func events(t *testing.T, rec *device.Recording) map[string][]string {
 	return got
 }
 
-// TestTrace: a step shows its layers, its operations and its kernels by the names that analyses look for; a replayed
-// graph shows the same kernels.
+// TestTrace checks that a step shows its layers, operations and kernels by the names that analyses look for, and that a
+// replayed graph shows the same kernels.
 func TestTrace(t *testing.T) {
 	cfg := mustConfig(t, "qwen3-moe-tiny", `{"num_hidden_layers": 2, "mlp_only_layers": [1]}`)
 	j := newJob(t, cfg, NewDummy(cfg, 1), layout{tp: 2, ep: 2}, Options{NumBlocks: 2, MaxTokens: 8, MaxSeqs: 2}, device.Options{})

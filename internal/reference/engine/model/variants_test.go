@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// noisy is dummy weights whose norms are not 1 and whose biases are not 0, so that leaving one out shows.
+// noisy is dummy weights with norms other than 1 and biases other than 0, so that omitting one shows.
 type noisy struct{ *hf.Dummy }
 
 func (n noisy) Read(name string, off int, dst []float32) error {
@@ -25,7 +25,7 @@ func (n noisy) Read(name string, off int, dst []float32) error {
 	return nil
 }
 
-// somePrompts are random prompts of the given lengths.
+// somePrompts returns random prompts of the given lengths.
 func somePrompts(vocab int, lengths ...int) [][]int32 {
 	var out [][]int32
 	for k, n := range lengths {
@@ -49,8 +49,8 @@ func mustConfig(t testing.TB, name, overrides string) *Config {
 
 const small = `"hidden_size": 64, "intermediate_size": 90, "head_dim": 16, "vocab_size": 77, "bos_token_id": null, "eos_token_id": 0, "num_hidden_layers": 3`
 
-// TestVariants holds what the fixtures do not have against the definition: other options of the architectures, other
-// cuts, and batches of several prompts in pieces with the logits of all their tokens.
+// TestVariants checks combinations that the fixtures lack against the definition: other options of the architectures,
+// other layouts, and batches of several prompts in pieces with the logits of all their tokens.
 func TestVariants(t *testing.T) {
 	cases := []struct {
 		name, base, overrides string
@@ -65,7 +65,7 @@ func TestVariants(t *testing.T) {
 		{"every expert", "qwen3-moe-tiny", `{` + small + `, "num_experts_per_tok": 8}`, layout{tp: 8, ep: 8}},
 		{"sparse step", "qwen3-moe-tiny", `{` + small + `, "decoder_sparse_step": 2, "mlp_only_layers": [0]}`, layout{tp: 2, pp: 3, ep: 2}},
 		{"tied over a pipeline", "llama-tiny", `{` + small + `, "tie_word_embeddings": true}`, layout{tp: 2, pp: 2}},
-		{"no feed-forward of equal parts", "llama-tiny", `{` + small + `, "intermediate_size": 7}`, layout{tp: 4}},
+		{"a feed-forward of unequal parts", "llama-tiny", `{` + small + `, "intermediate_size": 7}`, layout{tp: 4}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestSameBits wants one sequence's results not to depend on what runs beside it, on graphs and their padding, on the
-// chunks of its prompt or on the workers: greedy decoding stays reproducible under any load.
+// TestSameBits checks that the results of one sequence do not depend on the rest of the batch, on graphs and their
+// padding, on the chunks of its prompt or on the workers: greedy decoding stays reproducible under any load.
 func TestSameBits(t *testing.T) {
 	for _, name := range Builtins() {
 		t.Run(name, func(t *testing.T) {
@@ -144,14 +144,14 @@ func TestSameBits(t *testing.T) {
 				"larger than all graphs": run(Options{GraphSizes: []int{1}}, 1, 270, 0, 1),
 			} {
 				if !slices.Equal(got, want) {
-					t.Errorf("%s: other logits", what)
+					t.Errorf("%s: different logits", what)
 				}
 			}
 		})
 	}
 }
 
-// TestBF16 wants the 16-bit formats near the definition: their rounding and no more.
+// TestBF16 checks that the 16-bit formats differ from the definition by their rounding only.
 func TestBF16(t *testing.T) {
 	for _, name := range Builtins() {
 		cfg := mustConfig(t, name, `{`+small+`}`)

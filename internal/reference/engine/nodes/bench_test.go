@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// BenchmarkAllReduce is the time of one all-reduce of n float32 over two nodes.
+// BenchmarkAllReduce measures one all-reduce of n float32 over two nodes.
 func BenchmarkAllReduce(b *testing.B) {
 	for _, way := range []struct {
 		name     string

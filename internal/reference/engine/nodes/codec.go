@@ -29,7 +29,7 @@ const (
 	msgDone
 )
 
-var errMessage = errors.New("a message is cut off or of another version")
+var errMessage = errors.New("a message is truncated or has another version")
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)

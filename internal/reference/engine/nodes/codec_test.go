@@ -54,8 +54,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// FuzzMessages: no bytes make a parser panic or take much memory, and a step that is
-// understood is written back as one that means the same.
+// FuzzMessages checks that no input makes a parser panic or use much memory, and that a decoded step is encoded again
+// with the same meaning.
 func FuzzMessages(f *testing.F) {
 	for _, s := range steps {
 		f.Add(appendStep(nil, &s)[1:])
@@ -72,7 +72,7 @@ func FuzzMessages(f *testing.F) {
 		again := appendStep(nil, s)
 		back, err := parseStep(again[1:])
 		if err != nil || !bytes.Equal(appendStep(nil, back), again) {
-			t.Errorf("%+v is written as %+v, %v", s, back, err)
+			t.Errorf("%+v is encoded as %+v, %v", s, back, err)
 		}
 	})
 }

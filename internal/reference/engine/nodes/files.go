@@ -145,7 +145,7 @@ func (f *Files) piece(w io.Writer, sum hash.Hash, frame []byte) (lost int64, don
 	case text != "":
 		return lost, true, errors.New(text)
 	case !slices.Equal(p.rest, sum.Sum(nil)):
-		return lost, true, errors.New("the file came damaged: its SHA-256 is another")
+		return lost, true, errors.New("the file is corrupt: its SHA-256 differs")
 	}
 	return lost, true, nil
 }

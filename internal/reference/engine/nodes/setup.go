@@ -45,7 +45,7 @@ func (s *Setup) Hear(ctx context.Context, v any) (node int, err error) {
 	case <-s.m.Lost():
 		return 0, s.m.Err()
 	case <-s.m.Ended():
-		return 0, errors.New("node 0 has ended before the job began")
+		return 0, errors.New("node 0 ended before the job started")
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}

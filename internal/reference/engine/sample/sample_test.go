@@ -35,8 +35,8 @@ func softmax(x []float32, temperature float64) []float64 {
 	return p
 }
 
-// reference is the exact distribution a token is drawn from, by sorting
-// everything (SGLang's top_k_top_p_min_p_sampling_from_probs_torch).
+// reference is the exact distribution that a token is drawn from, computed by sorting everything (SGLang's
+// top_k_top_p_min_p_sampling_from_probs_torch).
 func reference(x []float32, p api.Sampling) []float64 {
 	probs := softmax(x, p.Temperature)
 	order := make([]int, len(probs))
@@ -67,9 +67,8 @@ func reference(x []float32, p api.Sampling) []float64 {
 	return out
 }
 
-// TestDistributions draws many tokens and compares how often each came with the
-// exact distribution, by Pearson's chi-square. Seeds are fixed, so the outcome
-// is; the bound is the 1 - 1e-4 quantile (Wilson and Hilferty).
+// TestDistributions draws many tokens and compares their frequencies with the exact distribution by Pearson's
+// chi-square. Seeds are fixed, so the outcome is too; the bound is the 1 - 1e-4 quantile (Wilson and Hilferty).
 func TestDistributions(t *testing.T) {
 	tests := []struct {
 		name string
@@ -92,7 +91,7 @@ func TestDistributions(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			want := reference(x, tt.p)
 			for way, state := range map[string]func(i int) *State{
-				"by place": func(i int) *State { st := NewState(tt.p); st.n = i; return st },
+				"by position": func(i int) *State { st := NewState(tt.p); st.n = i; return st },
 				"by seed":  func(i int) *State { p := tt.p; p.Seed = seed(int64(i)); return NewState(p) },
 			} {
 				var s Sampler
@@ -108,7 +107,7 @@ func TestDistributions(t *testing.T) {
 				for i, p := range want {
 					if p == 0 {
 						if counts[i] > 0 {
-							t.Fatalf("%s: token %d was cut off and came %d times", way, i, counts[i])
+							t.Fatalf("%s: token %d was cut off but was drawn %d times", way, i, counts[i])
 						}
 						continue
 					}

@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/kvcache"
 )
 
-// Keep makes the fake a Keeper; what it kept is spoiled where it was.
+// Keep makes the fake a Keeper; it overwrites the original of the kept content.
 func (f *fake) Keep(blocks []int32) func([]int32) {
 	var kept [][kvcache.BlockSize]int32
 	for _, b := range blocks {
@@ -27,12 +27,12 @@ func (f *fake) Keep(blocks []int32) func([]int32) {
 	}
 }
 
-// link is one request's way from one fake to another: a Sender and a Receiver. It
-// moves the blocks when all is computed, after a while, and may fail at any point.
+// link connects one request of one fake to another: a Sender and a Receiver. It moves the blocks some time after
+// everything is computed, and may fail at any point.
 type link struct {
 	from, to   *fake
 	a, b       *Scheduler
-	fail       int // 0: never; 1: before, 2: while, 3: after the blocks are there
+	fail       int // 0: never; 1: before, 2: during, 3: after the transfer of blocks
 	delay      func()
 	mu         sync.Mutex
 	got        []int32 // the receiver's
@@ -47,7 +47,7 @@ type link struct {
 
 var errLink = errors.New("the link broke")
 
-// step looks what is due; mu is held.
+// step handles everything that is due. Callers hold mu.
 func (l *link) step() {
 	if l.opened != nil && l.got != nil && !l.expectOver {
 		l.expectOver = true
@@ -77,7 +77,7 @@ func (l *link) step() {
 			return
 		}
 		l.over = true
-		for i, b := range l.blocks { // both sides hold their blocks until they are told
+		for i, b := range l.blocks { // both sides hold their blocks until they are notified
 			l.to.kv[l.got[i]] = l.from.kv[b]
 		}
 		l.received(first, nil)
@@ -85,7 +85,7 @@ func (l *link) step() {
 	}()
 }
 
-// end tells both sides, as far as they are there; mu is held.
+// end notifies the sides that have arrived. Callers hold mu.
 func (l *link) end(err error) {
 	l.over = true
 	sent, received := l.sent, l.received
@@ -144,9 +144,8 @@ func (l receiverEnd) Receive(blocks []int32, ended func(api.Event, error)) {
 
 func (l receiverEnd) Abort(reason error) { senderEnd(l).Abort(reason) }
 
-// TestTwoServers submits random requests to a prefill and a decode scheduler, lets some
-// fail and some go, and compares every request with what it gets alone. Caches are
-// so small that sequences are evicted and retracted.
+// TestTwoServers submits random requests to a prefill and a decode scheduler, fails some and aborts some, and compares
+// every request with its result alone. Caches are so small that sequences are evicted and retracted.
 func TestTwoServers(t *testing.T) {
 	retracted := int64(0)
 	rounds := 40
@@ -161,7 +160,7 @@ func TestTwoServers(t *testing.T) {
 		dec := Options{DisableRadix: true, MaxRunning: 1 + rng.IntN(20), Conservativeness: []float64{1, 0.01}[rng.IntN(2)]}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			from, to := newFake(t, 8+rng.IntN(12)), newFake(t, 8+rng.IntN(12))
-			from.hold = func(s Step) { // what a real model tells its senders
+			from.hold = func(s Step) { // as a real model reports to its senders
 				for _, send := range s.Sends() {
 					l := send.To.(senderEnd)
 					l.mu.Lock()
@@ -173,7 +172,7 @@ func TestTwoServers(t *testing.T) {
 				}
 			}
 			a, b := start(t, from, pre), start(t, to, dec)
-			t.Cleanup(func() { // before they stop: what left early is still on its way
+			t.Cleanup(func() { // before they stop: requests that left early are still in transit
 				for _, s := range []*Scheduler{a, b} {
 					for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 						if st := s.Stats(); st.UsedTokens+st.Bootstrap+st.Inflight+st.Prealloc+st.Transfer+st.SetAside == 0 && s.Idle(t.Context()) == nil {

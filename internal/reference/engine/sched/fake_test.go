@@ -13,9 +13,8 @@ import (
 
 const fakeVocab = 97
 
-// fake is a model whose memory of a sequence is nothing but its blocks: it stores
-// tokens there and computes logits from all it finds. A block that is shared
-// wrongly, lost or overwritten changes the tokens.
+// fake is a model whose memory of a sequence consists only of its blocks: it stores tokens there and computes logits
+// from everything it finds. A block that is wrongly shared, lost or overwritten changes the tokens.
 type fake struct {
 	t     *testing.T
 	kv    [][kvcache.BlockSize]int32
@@ -24,7 +23,7 @@ type fake struct {
 	fail  error
 	fatal error
 
-	maxTokens, maxSeqs int // the largest batches seen
+	maxTokens, maxSeqs int // the largest batches so far
 }
 
 func newFake(t *testing.T, blocks int) *fake {
@@ -84,7 +83,7 @@ func (f *fake) Forward(s Step) ([][]float32, error) {
 	return rows, nil
 }
 
-// fakeLogits depends on every token and its place.
+// fakeLogits depends on every token and its position.
 func fakeLogits(tokens []int32) []float32 {
 	h := uint64(1469598103934665603)
 	for _, t := range tokens {
@@ -137,7 +136,7 @@ func (l *log) emit(e api.Event) {
 	defer l.mu.Unlock()
 	l.events = append(l.events, e)
 	if e.Finish != nil {
-		close(l.done) // panics if it comes twice
+		close(l.done) // panics if closed twice
 	}
 }
 
@@ -155,13 +154,13 @@ func (l *log) wait() ([]int32, api.Event) {
 	return tokens, l.events[len(l.events)-1]
 }
 
-// submit queues a request and returns where its events go.
+// submit queues a request and returns its events.
 func submit(t *testing.T, s *Scheduler, r api.Request) (*log, *Handle) {
 	t.Helper()
 	return submitHalf(t, s, Request{Request: r})
 }
 
-// submitHalf is submit of a request of which another scheduler has the other half.
+// submitHalf is submit for a request whose other half runs on another scheduler.
 func submitHalf(t *testing.T, s *Scheduler, r Request) (*log, *Handle) {
 	t.Helper()
 	l := newLog()

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// ordered submits requests of these priorities at once to a scheduler that runs one at a
-// time, and gives the order in which they ended, by their places in the list.
+// ordered submits requests of these priorities together to a scheduler that runs one at a time, and returns their
+// indices in the order in which they ended.
 func ordered(t *testing.T, opt Options, priorities ...*int) (order []int, last []api.Event) {
 	t.Helper()
 	opt.MaxRunning = 1
@@ -59,8 +59,7 @@ func TestPriorityOrder(t *testing.T) {
 	}
 }
 
-// A full queue gives the place of its last request to one of a higher priority, and
-// refuses others.
+// A full queue drops its last request for one of a higher priority, and refuses others.
 func TestPriorityFullQueue(t *testing.T) {
 	order, last := ordered(t, Options{MaxQueued: 2, Priority: Priority{Enabled: true}}, p(1), p(2), p(3), p(2), p(4))
 	if want := []int{4, 2}; !slices.Equal(order, want) {
@@ -88,8 +87,8 @@ func TestPriorityRefused(t *testing.T) {
 	l.wait()
 }
 
-// A request whose priority is higher by more than the threshold has running ones
-// retracted, which go on afterwards and get the tokens that they would get alone.
+// A request whose priority is higher by more than the threshold retracts running ones, which continue afterwards and
+// get the same tokens as alone.
 func TestPreemption(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

@@ -13,8 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 )
 
-// alone is what the fake model gives a request by itself, worked out without a
-// scheduler or a cache.
+// alone is the fake model's result for a request by itself, computed without a scheduler or a cache.
 func alone(r *api.Request) ([]int32, []float64, string) {
 	tokens := slices.Clone(r.Input)
 	st := sample.NewState(r.Params)
@@ -35,7 +34,7 @@ func alone(r *api.Request) ([]int32, []float64, string) {
 	return out, probs, api.FinishLength
 }
 
-// randomRequest has one of few beginnings, so that prefixes meet.
+// randomRequest starts with one of few prefixes, so that prefixes coincide.
 func randomRequest(rng *rand.Rand, capacity int) api.Request {
 	n := 1 + rng.IntN(min(capacity-1, 300))
 	input := slices.Concat(prompt(rng.IntN(3), n/2), prompt(rng.IntN(2), n-n/2))
@@ -57,9 +56,8 @@ func randomRequest(rng *rand.Rand, capacity int) api.Request {
 	return r
 }
 
-// TestEveryRequestGetsItsOwnTokens submits random requests at random times, lets
-// some go again, and compares every request with what it gets alone. Caches are so
-// small that sequences are evicted and retracted.
+// TestEveryRequestGetsItsOwnTokens submits random requests at random times, aborts some again, and compares every
+// request with its result alone. Caches are so small that sequences are evicted and retracted.
 func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 	retracted := int64(0)
 	rounds := 60
@@ -73,7 +71,7 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 			ChunkedPrefill: []int{0, 1, 30, 64, 100, 2048}[rng.IntN(6)],
 			MaxPrefill:     []int{0, 50, 4096}[rng.IntN(3)],
 			MaxRunning:     1 + rng.IntN(20),
-			// Far too hopeful, so that sequences must be retracted.
+			// Far too optimistic, so that sequences must be retracted.
 			Conservativeness: []float64{1, 0.01}[rng.IntN(2)],
 			Priority:         Priority{Enabled: rng.IntN(3) == 0, Threshold: 5},
 		}
@@ -86,7 +84,7 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 				if rng.IntN(2) == 0 {
 					r.Priority = p(rng.IntN(20))
 				}
-				leave := 0 // after so many events
+				leave := 0 // after this many events
 				if rng.IntN(5) == 0 {
 					leave = 1 + rng.IntN(5)
 				}
@@ -132,11 +130,11 @@ func TestEveryRequestGetsItsOwnTokens(t *testing.T) {
 		})
 	}
 	if retracted == 0 {
-		t.Error("nothing was ever retracted: the test does not reach it")
+		t.Error("nothing was ever retracted: the test does not cover it")
 	}
 }
 
-// checkBlocks holds the cache against all sequences, and the queue's order.
+// checkBlocks checks the cache against all sequences, and the queue's order.
 func (s *Scheduler) checkBlocks() error {
 	if !slices.IsSortedFunc(s.waiting, byRank) {
 		return errors.New("the queue is not in the order of priority and arrival")
@@ -151,7 +149,7 @@ func (s *Scheduler) checkBlocks() error {
 	return s.cache.Check(tables...)
 }
 
-// judge compares what a request got with what it gets alone.
+// judge compares the result of a request with its result alone.
 func judge(r *api.Request, events []api.Event, tokens []int32, last api.Event, left bool) error {
 	want, probs, reason := alone(r)
 	if last.Finish.Type == api.FinishAbort {

@@ -298,7 +298,7 @@ func (s *Scheduler) step() {
 		s.opt.Hooks.AfterStep(st)
 	}
 	if err == nil && len(rows) != wanted(s.seqs) {
-		err = fmt.Errorf("the model gave %d rows of logits for %d", len(rows), wanted(s.seqs))
+		err = fmt.Errorf("the model returned %d rows of logits; want %d", len(rows), wanted(s.seqs))
 	}
 	if err != nil {
 		s.failed(err)
@@ -323,7 +323,7 @@ func (s *Scheduler) stuck() {
 		<-s.wake
 	default:
 		q := s.waiting[0]
-		s.abort(q, api.Finish{Type: api.FinishAbort, Message: fmt.Sprintf("%d tokens do not fit the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
+		s.abort(q, api.Finish{Type: api.FinishAbort, Message: fmt.Sprintf("%d tokens do not fit in the KV cache of %d", len(q.tokens), s.Capacity()), Status: 400})
 	}
 }
 

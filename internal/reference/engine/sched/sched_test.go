@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// paused runs f between two steps, so that all it submits meets in one batch.
+// paused runs f between two steps, so that everything it submits meets in one batch.
 func paused(s *Scheduler, f func()) {
 	done := make(chan struct{})
 	s.Do(func() { f(); close(done) })
@@ -26,7 +26,7 @@ func TestSteps(t *testing.T) {
 		reqs []api.Request
 		want []string
 	}{
-		{"scored prompts are cut", wide, []api.Request{{Input: prompt(1, 120), ReturnLogprob: true, LogprobStart: 1}},
+		{"scored prompts are split", wide, []api.Request{{Input: prompt(1, 120), ReturnLogprob: true, LogprobStart: 1}},
 			[]string{"step[EXTEND bs=1 toks=50]", "step[EXTEND bs=1 toks=50]", "step[EXTEND bs=1 toks=20]"}},
 		{"but not before the first scored token", wide, []api.Request{{Input: prompt(1, 120), ReturnLogprob: true, LogprobStart: 100}},
 			[]string{"step[EXTEND bs=1 toks=99]", "step[EXTEND bs=1 toks=21]"}},
@@ -69,8 +69,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Two requests of 260 tokens fit 6 blocks at the start, but not to the end: the
-// second waits for the first instead of being retracted.
+// Two requests of 260 tokens fit into 6 blocks at first, but not until they end: the second waits for the first instead
+// of being retracted.
 func TestReserve(t *testing.T) {
 	f := newFake(t, 6)
 	s := start(t, f, Options{})
@@ -85,8 +85,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// A block is whole after 64 computed positions, and the last token of a prompt is
-// computed again; the event says how much was not.
+// A block is complete after 64 computed positions, and the last token of a prompt is computed again; the event reports
+// the number of cached tokens.
 func TestCachedTokens(t *testing.T) {
 	s := start(t, newFake(t, 20), Options{})
 	for _, tt := range []struct{ n, cached int }{{64, 0}, {64, 0}, {65, 64}} {
@@ -107,7 +107,7 @@ func TestCachedTokens(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	if !s.Flush() {
-		t.Error("not flushed though idle")
+		t.Error("not flushed although idle")
 	}
 	l, _ := submit(t, s, ask(prompt(3, 129), 2))
 	if _, last := l.wait(); last.Cached != 0 {
@@ -115,14 +115,14 @@ func TestCachedTokens(t *testing.T) {
 	}
 }
 
-// One sequence needs 3 blocks in the end; three are admitted to 7, one after the
-// other, since little is reserved for those that run.
+// Each sequence needs 3 blocks in the end; three are admitted to 7 blocks, one after the other, since little is
+// reserved for running sequences.
 func TestRetraction(t *testing.T) {
 	f := newFake(t, 7)
 	s := start(t, f, Options{Conservativeness: 0.01})
 	var logs []*log
 	var reqs []api.Request
-	var inStep []int // retractions of the step before
+	var inStep []int // retractions in the step before
 	add := func() {
 		i := len(reqs)
 		r := ask(prompt(i, 60), 130)
@@ -143,7 +143,7 @@ func TestRetraction(t *testing.T) {
 	s.Idle(t.Context())
 	total := 0
 	if len(inStep) == 0 {
-		t.Error("no step told of retractions")
+		t.Error("no step reported retractions")
 	}
 	for i, l := range logs {
 		tokens, last := l.wait()
@@ -155,7 +155,7 @@ func TestRetraction(t *testing.T) {
 	s.Idle(t.Context())
 	st := s.Stats()
 	if total == 0 || st.RetractedRequests != int64(total) || st.RetractedInput != 60*int64(total) {
-		t.Errorf("events tell %d retractions, statistics %+v", total, st)
+		t.Errorf("events report %d retractions, statistics %+v", total, st)
 	}
 	if st.Finished != 3 || st.PromptTokens != 180 {
 		t.Errorf("retracted requests were counted twice: %+v", st)
@@ -213,7 +213,7 @@ func TestAbort(t *testing.T) {
 		if len(f.steps) != 2 {
 			t.Errorf("%d steps, want 2", len(f.steps))
 		}
-		// What was computed stays: 140 positions are two blocks.
+		// Computed blocks remain: 140 positions are two blocks.
 		again, _ := submit(t, s, ask(prompt(1, 500), 1))
 		if _, last := again.wait(); last.Cached != 128 {
 			t.Errorf("%d tokens were kept, want 128", last.Cached)
@@ -255,7 +255,7 @@ func TestStop(t *testing.T) {
 		t.Errorf("submit after stop: %v", err)
 	}
 	if s.Do(func() {}) || s.Flush() {
-		t.Error("calls are taken after stop")
+		t.Error("calls are accepted after stop")
 	}
 }
 

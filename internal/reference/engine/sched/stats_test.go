@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// TestLoop: the stages of the loop add up to the time since the scheduler began, also while it is idle, and the first
-// token tells how long its request waited.
+// TestLoop checks that the stages of the loop add up to the time since the scheduler started, also while it is idle,
+// and that the first token reports how long its request waited.
 func TestLoop(t *testing.T) {
 	before := time.Now()
 	s := start(t, newFake(t, 64), Options{})
@@ -52,7 +52,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestDetailedNames: the sums of SGLang's detailed annotations (model_executor/step_span_utils.py).
+// TestDetailedNames checks the sums of SGLang's detailed annotations (model_executor/step_span_utils.py).
 func TestDetailedNames(t *testing.T) {
 	seqs := []model.Seq{{Start: 8, Tokens: make([]int32, 2)}, {Start: 0, Tokens: make([]int32, 10)}}
 	ones := []model.Seq{{Start: 2, Tokens: make([]int32, 1)}, {Start: 6, Tokens: make([]int32, 1)}}

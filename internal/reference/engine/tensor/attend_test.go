@@ -21,7 +21,7 @@ func newAttention(seed uint64, hd, positions, ldq int, lengths []int) attention 
 	for t := range positions {
 		if t%BlockLen == 0 {
 			k, v := make([]float32, hd*BlockLen), make([]float32, hd*BlockLen)
-			for i := range k { // what is not stored must not matter
+			for i := range k { // unstored positions must not matter
 				k[i], v[i] = nan(), nan()
 			}
 			a.kblock, a.vblock = append(a.kblock, k), append(a.vblock, v)
@@ -100,7 +100,7 @@ func TestAttendRows(t *testing.T) {
 							t.Fatalf("row %d: wrote past the head", i)
 						}
 					}
-					// and alone, the same bits
+					// and alone, with the same bits
 					one := make([]float32, c.hd)
 					AttendRows(one, c.hd, a.q[i*c.ldq:], c.hd, c.hd, a.kblock, a.vblock, c.lengths[i:i+1], float32(scale), scratch)
 					sameBits(t, fmt.Sprintf("row %d alone", i), one, out[i*ldo:i*ldo+c.hd])

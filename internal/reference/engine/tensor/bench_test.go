@@ -22,7 +22,7 @@ func benchLevels(b *testing.B, f func(b *testing.B)) {
 func BenchmarkMul(b *testing.B) {
 	const rows, cols = 4096, 4096
 	for _, f := range formats {
-		var m *Matrix // once, and only if this format is asked for
+		var m *Matrix // once, and only if this format is selected
 		for _, n := range []int{1, 6, 12, 32, 128, 512} {
 			b.Run(fmt.Sprintf("%s/n=%d", f, n), func(b *testing.B) {
 				if m == nil {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// eachLevel runs f at every level this CPU has. The tests of one process share
-// the level, so none of them is parallel.
+// eachLevel runs f at every level of this CPU. The tests of one process share the level, so none of them is parallel.
 func eachLevel(t *testing.T, f func(t *testing.T, l Level)) {
 	t.Helper()
 	defer Use(Current())
@@ -21,8 +20,7 @@ var formats = []Format{F32, BF16, BF16Dot}
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 42)) }
 
-// normals returns n numbers of mean 0 and deviation 1, at an odd offset of
-// their memory so that no kernel can count on alignment.
+// normals returns n numbers of mean 0 and deviation 1, at an odd memory offset so that no kernel can rely on alignment.
 func normals(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n+1)[1:]
 	for i := range x {
@@ -31,7 +29,7 @@ func normals(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// guard is what the tests fill memory with that must not be written.
+// guard is the test fill of memory that must not be written.
 const guard = float32(-12345.5)
 
 func guarded(n int) []float32 {

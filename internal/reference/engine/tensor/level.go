@@ -64,7 +64,7 @@ func startLevel(wish string, best Level) (Level, string) {
 	case err != nil:
 		return best, fmt.Sprintf("%s: %v; using %s", EnvLevel, err, best)
 	case l > best:
-		return best, fmt.Sprintf("%s=%s: this CPU or build has no more than %s; using that", EnvLevel, l, best)
+		return best, fmt.Sprintf("%s=%s: this CPU or build supports at most %s; using that", EnvLevel, l, best)
 	}
 	return l, ""
 }
@@ -79,7 +79,7 @@ func Current() Level { return Level(current.Load()) }
 // if l is above [Best].
 func Use(l Level) {
 	if l > Best() {
-		panic(fmt.Sprintf("tensor: level %s on a CPU or build that has no more than %s", l, Best()))
+		panic(fmt.Sprintf("tensor: level %s on a CPU or build that supports at most %s", l, Best()))
 	}
 	current.Store(uint32(l))
 }

@@ -16,7 +16,7 @@ func TestStartLevel(t *testing.T) {
 		{"generic", AVX512BF16, Generic, ""},
 		{"AVX2", AVX512, AVX2, ""},
 		{"avx512bf16", AVX512BF16, AVX512BF16, ""},
-		{"avx512", AVX2, AVX2, "no more than avx2"},
+		{"avx512", AVX2, AVX2, "at most avx2"},
 		{"sse9", AVX2, AVX2, "want one of generic, avx2"},
 	}
 	for _, c := range cases {
@@ -34,7 +34,7 @@ func TestParseLevel(t *testing.T) {
 		}
 	}
 	if _, err := ParseLevel("level(4)"); err == nil {
-		t.Error("parsed a level that is none")
+		t.Error("parsed an invalid level")
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lengths meet whole vectors, tails and both, for vectors of 8 and 16.
+// lengths cover whole vectors, tails and both, for vectors of 8 and 16.
 var lengths = []int{1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 1000, 1029}
 
 // eachLength runs f at every level and length on three random vectors, each
@@ -123,7 +123,7 @@ func TestRope(t *testing.T) {
 func TestSoftmax(t *testing.T) {
 	eachLength(t, func(t *testing.T, x, y, _ []float32) {
 		for i := range x {
-			x[i] *= 20 // reaches far below what exp can hold
+			x[i] *= 20 // extends far below the range of exp
 		}
 		if len(x) > 3 {
 			x[1], x[len(x)-1] = float32(math.Inf(-1)), 100

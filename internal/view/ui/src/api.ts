@@ -131,7 +131,7 @@ async function ask(url: string, init: RequestInit): Promise<Response> {
     response = await fetch(url, init);
   } catch (e) {
     if (init.signal?.aborted) throw e;
-    throw new Failed("stepscope does not answer: has it been ended?", 0);
+    throw new Failed("stepscope does not answer: has it stopped?", 0);
   }
   if (response.ok) return response;
   const text = await response.text();

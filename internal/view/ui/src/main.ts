@@ -40,7 +40,7 @@ class Shell {
   private loose: (() => void)[] = []; // keys of the view
   private reaching = ""; // the address for which a run is being opened, and nothing else is shown
   private nav = h("nav", { "aria-label": "Views" });
-  private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Hand the merged trace to Perfetto, in a tab of its own, with the rows that matter pinned" }, "Perfetto");
+  private perfetto = h("a", { class: "perfetto", target: "_blank", rel: "noopener", title: "Open the merged trace in Perfetto, in a new tab, with the relevant rows pinned" }, "Perfetto");
   private picker = h("select", { "aria-label": "Capture", class: "capture" });
 
   constructor(private session: Session) {
@@ -187,8 +187,8 @@ class Shell {
 /** Of a page by itself, what it leaves out. */
 function exportedNote({ exported, version }: Session): HTMLElement | false {
   return exported !== null && h("details", { class: "exported" },
-    h("summary", null, "a page by itself: what it leaves out"),
-    h("div", null, h("ul", null, ...exported.left_out.map((text) => h("li", null, text))), h("p", null, `Written by stepscope ${version}; stepscope view has all of the capture.`)));
+    h("summary", null, "standalone page: what is missing"),
+    h("div", null, h("ul", null, ...exported.left_out.map((text) => h("li", null, text))), h("p", null, `Written by stepscope ${version}; stepscope view shows the whole capture.`)));
 }
 
 document.body.replaceChildren(trouble, main);

@@ -99,7 +99,7 @@ export class Table<R> {
       return tr;
     });
     fill(this.el, h("table", null, h("thead", null, head), h("tbody", null, ...body)));
-    if (rows.length === 0) this.el.append(h("p", { class: "none" }, this.rows.length === 0 ? "There is nothing of this." : "Nothing has these words."));
+    if (rows.length === 0) this.el.append(h("p", { class: "none" }, this.rows.length === 0 ? "There are no rows." : "No row matches."));
     if (rows.length > part.length) this.el.append(h("button", { class: "more button", on: { click: () => this.store.set({ all: "1" }) } }, `Show all ${rows.length}`));
   }
 }

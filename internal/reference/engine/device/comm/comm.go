@@ -88,7 +88,7 @@ func (c *Comm) Close() {
 
 // misfit aborts the group, because the peers wait for a call that will not come.
 func (c *Comm) misfit(what string, got, want int) error {
-	c.hub.abort(fmt.Errorf("rank %d: %s of length %d where %d is needed", c.hub.group.Ranks[c.rank], what, got, want))
+	c.hub.abort(fmt.Errorf("rank %d: %s has length %d; want %d", c.hub.group.Ranks[c.rank], what, got, want))
 	return c.hub.failure()
 }
 

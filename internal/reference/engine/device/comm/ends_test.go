@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/comm"
 )
 
-// ends: whatever ends a group, nobody waits for ever.
+// ends checks that nobody waits for ever, however a group ends.
 func ends(t *testing.T, group func(*testing.T, int) []*comm.Comm) {
 	errDisk := errors.New("the disk is full")
 	wait := func(ctx context.Context, c *comm.Comm) error {
@@ -50,12 +50,12 @@ func ends(t *testing.T, group func(*testing.T, int) []*comm.Comm) {
 				return wait(ctx, c)
 			})
 			for i, err := range errs {
-				// To other processes the text alone comes.
+				// Other processes receive only the text.
 				if !errors.Is(err, comm.ErrAborted) || i < 3 && !errors.Is(err, want) && !strings.Contains(err.Error(), want.Error()) {
 					t.Errorf("member %d: %v; want %v", i, err, want)
 				}
 			}
-			// And it stays so.
+			// The error stays the same.
 			for i, err := range collect(g, func(ctx context.Context, c *comm.Comm) error { return c.AllReduce(ctx, nil) }) {
 				if !errors.Is(err, comm.ErrAborted) {
 					t.Errorf("member %d afterwards: %v", i, err)
@@ -68,7 +68,7 @@ func ends(t *testing.T, group func(*testing.T, int) []*comm.Comm) {
 	}
 }
 
-// misuse: calls that do not fit together end the group with a reason.
+// misuse checks that mismatched calls end the group with a reason.
 func misuse(t *testing.T, group func(*testing.T, int) []*comm.Comm) {
 	for _, c := range []struct {
 		name, reason string

@@ -203,7 +203,7 @@ func (h *hub) callParts() [][]byte {
 	return parts
 }
 
-var errFrame = errors.New("a frame that is cut off or of another version")
+var errFrame = errors.New("a frame is truncated or has another version")
 
 // readCalls sets the calls of a process's members from its frame. The caller holds h.mu.
 func (h *hub) readCalls(process int, frame []byte) error {

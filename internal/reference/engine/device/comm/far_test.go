@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/comm"
 )
 
-// pipes stand for the connections between the processes of one group: of each
-// pair the frames come in order, and memory is not shared.
+// pipes stands in for the connections between the processes of one group: frames of each pair arrive in order, and
+// memory is not shared.
 type pipes struct {
 	wg    sync.WaitGroup
 	boxes [][]chan []byte // [to][from]
@@ -59,7 +59,7 @@ func (e end) Send(to int, parts ...[]byte) error {
 	for _, part := range parts {
 		n += len(part)
 	}
-	words := make([]uint64, n/8+1) // so that a frame lies at a multiple of 8
+	words := make([]uint64, n/8+1) // so that a frame starts at a multiple of 8
 	frame := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words))[:0]
 	for _, part := range parts {
 		frame = append(frame, part...)
@@ -74,7 +74,7 @@ func (e end) Receive(frame func(int, []byte), _ func(error)) {
 	}
 }
 
-// Free spoils the frame: who still needs it notices.
+// Free overwrites the frame, so that a reader that still needs it fails.
 func (e end) Free(frame []byte) {
 	for i := range frame {
 		frame[i] = 0xee
@@ -116,7 +116,7 @@ func TestFar(t *testing.T) {
 	}
 }
 
-// FuzzFrame: what comes from outside can end the group, nothing else.
+// FuzzFrame checks that outside input can end the group but do nothing else.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128, 63, 0, 0, 0, 0})
 	f.Add([]byte{2, 0, 1, 0, 0, 0, 0, 0, 7, 7, 7, 7})
@@ -128,13 +128,13 @@ func FuzzFrame(f *testing.F) {
 		l.frame(1, frame)
 		l.lost(fmt.Errorf("lost"))
 		if err := g[0].AllReduce(t.Context(), make([]float32, 1)); err == nil {
-			t.Error("a group without its peer goes on")
+			t.Error("a group continues without its peer")
 		}
 		g[0].Close()
 	})
 }
 
-// lone is a line whose other side is the test.
+// lone is a line whose other end is the test.
 type lone struct {
 	frame func(int, []byte)
 	lost  func(error)

@@ -237,9 +237,9 @@ func (h *hub) check() error {
 		c := &h.calls[i]
 		switch {
 		case c.kind != first.kind:
-			return fmt.Errorf("rank %d calls %s, rank %d %s: all must call the same", h.group.Ranks[0], first.kind, h.group.Ranks[i], c.kind)
+			return fmt.Errorf("rank %d calls %s, but rank %d calls %s: all must call the same operation", h.group.Ranks[0], first.kind, h.group.Ranks[i], c.kind)
 		case c.sizes() != first.sizes():
-			return fmt.Errorf("%s of different sizes on ranks %d and %d", c.kind, h.group.Ranks[0], h.group.Ranks[i])
+			return fmt.Errorf("%s with different sizes on ranks %d and %d", c.kind, h.group.Ranks[0], h.group.Ranks[i])
 		}
 	}
 	return nil

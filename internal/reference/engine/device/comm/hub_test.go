@@ -19,7 +19,7 @@ func TestHub(t *testing.T) {
 	}
 }
 
-// BenchmarkAllReduce is the time of one all-reduce of n float32 over ranks.
+// BenchmarkAllReduce measures one all-reduce of n float32 over ranks.
 func BenchmarkAllReduce(b *testing.B) {
 	for _, ranks := range []int{2, 4} {
 		for _, n := range []int{1024, 8192, 512 * 1024} {

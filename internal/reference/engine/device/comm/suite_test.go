@@ -12,9 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/comm"
 )
 
-// suite tests groups that make returns, wherever their members are: one end per
-// rank, in order. Ranks are numbered 10, 11, … so that places and ranks cannot be
-// confused.
+// suite tests the groups that make returns, wherever their members are: one end per rank, in order. Ranks are numbered
+// 10, 11, … so that indices and ranks cannot be confused.
 func suite(t *testing.T, make func(t *testing.T, ranks []int) []*comm.Comm) {
 	group := func(t *testing.T, n int) []*comm.Comm {
 		ranks := []int{}
@@ -125,7 +124,7 @@ func movements(ctx context.Context, c *comm.Comm, size, k int) error {
 	return nil
 }
 
-// order: the sum is formed in rank order, whoever arrives when.
+// order checks that sums are formed in rank order, whatever the order of arrival.
 func order(t *testing.T, g []*comm.Comm) {
 	each(t, g, func(ctx context.Context, c *comm.Comm) error {
 		for k := range 50 {
@@ -147,7 +146,7 @@ func order(t *testing.T, g []*comm.Comm) {
 	}
 }
 
-// pipeline sends messages of growing size down a chain; they arrive in order.
+// pipeline sends messages of growing size down a chain and checks that they arrive in order.
 func pipeline(t *testing.T, g []*comm.Comm) {
 	each(t, g, func(ctx context.Context, c *comm.Comm) error {
 		for k := range 60 {
@@ -165,7 +164,7 @@ func pipeline(t *testing.T, g []*comm.Comm) {
 					return err
 				}
 			}
-			clear(buf) // the sender may use it again
+			clear(buf) // the sender may reuse it
 		}
 		return nil
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestPingPong hands a turn back and forth; a lost wake would hang it.
+// TestPingPong passes a turn back and forth; a lost wake-up would hang it.
 func TestPingPong(t *testing.T) {
 	for name, spin := range map[string]time.Duration{"sleeping": 0, "spinning": DefaultSpin, "longer": time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPingPong(t *testing.T) {
 	}
 }
 
-// TestManyWaiters: one Wake lets all go.
+// TestManyWaiters checks that one Wake releases all waiters.
 func TestManyWaiters(t *testing.T) {
 	var g Gate
 	var open atomic.Bool
@@ -56,7 +56,7 @@ func TestManyWaiters(t *testing.T) {
 	}
 }
 
-// TestPlaces: spinning never takes every processor, and places come back.
+// TestPlaces checks that spinning never takes every processor, and that places are returned.
 func TestPlaces(t *testing.T) {
 	before := spinners.Load()
 	spinners.Add(places + 1)

@@ -17,9 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// tiny is a window of a step: an operation with shapes and its kernel, a
-// collective, a graph of two kernels, a copy, memory. Times are in ns since
-// the epoch of the meta.
+// tiny is a window of one step: an operation with shapes and its kernel, a collective, a graph of two kernels, a copy,
+// memory. Times are in ns since the epoch of the meta.
 func tiny() *Recording {
 	r := New(1, Options{CPU: true, GPU: true, Memory: true, Shapes: true})
 	r.start = 1000
@@ -101,9 +100,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The layout that chromejson's fast way takes (internal/tracefile/chromejson/fast.go),
-// written as patterns: a span whose values stand in this order and these
-// lines, and the ends of a flow.
+// The layout that chromejson's fast path reads (internal/tracefile/chromejson/fast.go), as patterns: a span with its
+// values in this order and on these lines, and the ends of a flow.
 var (
 	fastSpan = regexp.MustCompile(`^\{\n    "ph": "X", "cat": "[^"\\]*", "name": "(?:[^"\\]|\\.)*", "pid": -?\d+, "tid": -?\d+,` +
 		`\n    "ts": \d+\.\d{3}, "dur": \d+\.\d{3}(?:,\n    "args": \{\n      (?s:.*)\n    \})?\n  \}$`)
@@ -111,8 +109,7 @@ var (
 		`\n    "cat": "ac2g", "name": "ac2g"(?:, "bp": "e")?\n  \}$`)
 )
 
-// TestLayout: every span and flow but the window's own stands as libkineto
-// writes it.
+// TestLayout checks that every span and flow except the window's own has the layout that libkineto writes.
 func TestLayout(t *testing.T) {
 	var doc struct{ TraceEvents []json.RawMessage }
 	if err := json.Unmarshal(written(t, tiny(), tinyMeta), &doc); err != nil {
@@ -139,7 +136,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestFull: a recording keeps to its limit and says what it lacks.
+// TestFull checks that a recording keeps to its limit and reports its losses.
 func TestFull(t *testing.T) {
 	r := New(1, Options{CPU: true, GPU: true, MaxBytes: 200 << 10})
 	s := r.Stream(7)
@@ -169,7 +166,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestEmpty: a window without anything is a whole document.
+// TestEmpty checks that an empty window is a complete document.
 func TestEmpty(t *testing.T) {
 	r := New(1, Options{})
 	r.Stop(nil)
@@ -212,8 +209,8 @@ func TestFlame(t *testing.T) {
 	}
 }
 
-// TestSamples: operations are kept as they end and calls as they come; samples are
-// in the order of time, what ends before what begins.
+// TestSamples checks the order of samples. Operations are recorded when they end and calls when they arrive; samples
+// are sorted by time, ends before begins.
 func TestSamples(t *testing.T) {
 	r := New(1, Options{CPU: true, GPU: true})
 	for range 4 {
@@ -234,7 +231,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestRest: a writer that is asked to rest is told of short pieces of work.
+// TestRest checks that a writer that is asked to rest reports short pieces of work.
 func TestRest(t *testing.T) {
 	r := New(1, Options{CPU: true})
 	for range 5000 {
@@ -251,7 +248,7 @@ func TestRest(t *testing.T) {
 func TestIntern(t *testing.T) {
 	r := New(1, Options{})
 	for range 2 {
-		for i := range 1000 { // more than the table of recent ones holds
+		for i := range 1000 { // more than the table of recent names holds
 			if id := r.Intern(fmt.Sprint("name ", i)); id != uint32(i+1) {
 				t.Fatalf("name %d has id %d", i, id)
 			}
@@ -292,8 +289,8 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkRecord is what one launch of one kernel adds: the operation, the
-// call and the kernel, with their clock readings.
+// BenchmarkRecord measures the cost that recording adds to one launch of one kernel: the operation, the call and the
+// kernel, with their clock readings.
 func BenchmarkRecord(b *testing.B) {
 	r := New(1, Options{CPU: true, GPU: true, MaxBytes: 1 << 40})
 	s := r.Stream(7)
@@ -305,7 +302,7 @@ func BenchmarkRecord(b *testing.B) {
 		r.AddOp(Op{Start: start, End: Now(), Ext: r.NextExt(), Name: r.Intern(op), Stack: -1})
 		begin := Now()
 		s.Add(Work{Start: begin, End: Now(), Corr: 1, Ext: 1, Name: r.Intern(kernel), Comm: -1, In: -1})
-		if r.budget.used.Load() > 64<<20 { // begin anew, as windows do
+		if r.budget.used.Load() > 64<<20 { // start over, as windows do
 			b.StopTimer()
 			r = New(1, r.Options)
 			s = r.Stream(7)

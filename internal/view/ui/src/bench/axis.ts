@@ -107,7 +107,7 @@ export class LanesPlot extends TimePlot {
       rows: [
         ...(this.rows() > 1 ? [["of", laneName(l)] as [string, string]] : []),
         ["step", `${p.step}, ${this.steps.kinds[l.kind[p.step]]}`], ["took", duration(l.to[p.step] - l.from[p.step])],
-        ["from", duration(l.from[p.step])], ["requests of this load in it", groupDigits(String(l.batch[p.step]))],
+        ["from", duration(l.from[p.step])], ["requests of this load", groupDigits(String(l.batch[p.step]))],
       ],
     };
   }
@@ -231,7 +231,7 @@ export class BarsPlot extends TimePlot {
       if (r.first[k] >= 0) rows.push(["TTFT", duration(r.first[k] - r.sent[k])]);
       rows.push(["E2E", duration(r.done[k] - r.sent[k])]);
     }
-    if (r.touched[k]) rows.push(["touched", "by the captured window"]);
+    if (r.touched[k]) rows.push(["affected", "by the captured window"]);
     return { title: "request " + r.index[k], rows };
   }
 }

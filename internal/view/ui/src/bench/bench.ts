@@ -26,13 +26,13 @@ class Bench implements View {
     const { keys } = context, page = (run: (p: RunPage) => void) => () => this.page && run(this.page);
     keys.bind("w +", "Benchmark", "zoom in", page((p) => p.zoom(0.5)));
     keys.bind("s -", "Benchmark", "zoom out", page((p) => p.zoom(2)));
-    keys.bind("a", "Benchmark", "go to earlier", page((p) => p.pan(-0.25)));
-    keys.bind("d", "Benchmark", "go to later", page((p) => p.pan(0.25)));
+    keys.bind("a", "Benchmark", "move to earlier times", page((p) => p.pan(-0.25)));
+    keys.bind("d", "Benchmark", "move to later times", page((p) => p.pan(0.25)));
     keys.bind("0", "Benchmark", "show the whole run", page((p) => p.whole()));
     keys.bind("c", "Benchmark", "show the captured window", page((p) => p.captured()));
-    keys.bind("j", "Benchmark", "the next request", page((p) => p.next(1)));
-    keys.bind("k", "Benchmark", "the request before", page((p) => p.next(-1)));
-    keys.bind("Escape", "Benchmark", "let go of what is chosen", page((p) => p.release()));
+    keys.bind("j", "Benchmark", "next request", page((p) => p.next(1)));
+    keys.bind("k", "Benchmark", "previous request", page((p) => p.next(-1)));
+    keys.bind("Escape", "Benchmark", "clear the selection", page((p) => p.release()));
     this.open();
   }
 
@@ -65,7 +65,7 @@ class Bench implements View {
     const { signal } = this.gone, all = await json<Entry[]>("load/runs", {}, signal);
     if (signal.aborted) return;
     if (all.length === 0) {
-      fill(this.el, h("div", { class: "none" }, h("h2", null, "No benchmark run yet"), h("p", null, "One is kept by each ", h("code", null, "stepscope bench serving --url http://HOST:30000"), "; with ", h("code", null, "--profile"), " its steps are recorded meanwhile.")));
+      fill(this.el, h("div", { class: "none" }, h("h2", null, "No benchmark run yet"), h("p", null, "Each ", h("code", null, "stepscope bench serving --url http://HOST:30000"), " keeps one; with ", h("code", null, "--profile"), " it also records steps.")));
       return;
     }
     const names = ["request throughput", "output throughput", "TTFT p50", "TTFT p99", "ITL p50", "ITL p99"];

@@ -53,17 +53,17 @@ export class RunPage {
       this.latency.log = log.checked;
       this.latency.draw();
     });
-    const dots = canvas(`Latency of requests by the time of ${d.at_once ? "their end" : "sending"}`);
+    const dots = canvas(`Latency of requests by ${d.at_once ? "end" : "send"} time`);
     this.latency = new LatencyPlot(dots, 220, d, this.view);
     this.latency.whenClicked((x, y) => {
       const i = this.latency.near(x, y);
       this.choose(i < 0 ? null : d.index[i]);
     });
-    const running = new RunningPlot(canvas("Requests under way over time"), 100, d, this.view, false);
+    const running = new RunningPlot(canvas("Requests in progress over time"), 100, d, this.view, false);
     running.queue = run.server;
     this.binned.push(running);
     this.plots.push(this.latency, running);
-    const tokens = d.embedding ? null : new TokensPlot(canvas("Output tokens a second over time"), 100, d, this.view, false);
+    const tokens = d.embedding ? null : new TokensPlot(canvas("Output tokens per second over time"), 100, d, this.view, false);
     if (tokens) {
       this.tokens = tokens;
       this.rate.textContent = tokens.title();
@@ -74,7 +74,7 @@ export class RunPage {
     this.bars.whenChosen = (index) => this.choose(index);
     this.plots.push(this.bars);
 
-    const touched: [string, string][] = d.touched.some((t) => t > 0) ? [["k4", "touched by it: in no figure"]] : [];
+    const touched: [string, string][] = d.touched.some((t) => t > 0) ? [["k4", "affected by it: excluded from figures"]] : [];
     const latencies: [string, string][] = d.embedding ? [["k0", "E2E"]] : [["k1", "TTFT"], ["k0", "E2E"]];
     const spreads = d.spreads.map((s) => {
       const plot = new SpreadPlot(canvas(s.title + " by percentile"), 190, s);
@@ -95,14 +95,14 @@ export class RunPage {
         h("div", { class: "plots" },
           figure(d.embedding ? "E2E of each request" : "TTFT and E2E of each request", [...latencies, ...touched, ["high", "failed"], ...shaded], dots, h("label", null, log, " logarithmic")),
           tokens && figure(this.rate, several(d) ? [["compute", "busiest second"], ["k1", "mean"]] : [], tokens.canvas),
-          figure("Requests", [["host", "under way"], ...(d.embedding ? [] : ([["k0", "in decode"]] as [string, string][])), ...(run.server.length ? ([["k3", "queued, as the server says"]] as [string, string][]) : [])], running.canvas),
+          figure("Requests", [["host", "in progress"], ...(d.embedding ? [] : ([["k0", "in decode"]] as [string, string][])), ...(run.server.length ? ([["k3", "queued, as reported by the server"]] as [string, string][]) : [])], running.canvas),
           this.strip,
           figure("Requests one by one", [["k1", "until the first token"], ["k0", "decode"], ["k4", "end"], ["high", "failed"]], this.bars.canvas, this.note),
-          h("p", { class: "hint" }, "Drag to zoom all, double click for all of the run. Click a dot or a bar for what its request waited for.")),
+          h("p", { class: "hint" }, "Drag to zoom all plots, double-click to show the whole run. Click a dot or a bar to see the waits of its request.")),
         this.side),
       this.slow,
       h("section", null, h("h3", null, "Distributions"), h("div", { class: "spreads" }, ...spreads)),
-      h("section", { class: "said" }, h("h3", null, "What else is known"), h("dl", null, ...run.facts.flatMap((f) => [h("dt", null, f.label), h("dd", { class: f.severity && "fact-" + f.severity }, f.text)]))),
+      h("section", { class: "said" }, h("h3", null, "Other facts"), h("dl", null, ...run.facts.flatMap((f) => [h("dt", null, f.label), h("dd", { class: f.severity && "fact-" + f.severity }, f.text)]))),
       ...run.tables.map((t) => h("section", null, h("h3", null, t.title), table(t))));
     this.view.whenMoved = () => this.moved();
     if (run.recorded) fill(this.strip, h("p", { class: "soft" }, "Reading the recorded steps…"));
@@ -174,7 +174,7 @@ export class RunPage {
     this.requests = requests;
     this.bars.show(requests);
     const left = requests.of - requests.index.length;
-    this.note.textContent = left > 0 ? `${requests.index.length} of ${requests.of} in sight` : "";
+    this.note.textContent = left > 0 ? `${requests.index.length} of ${requests.of} shown` : "";
   }
 
   zoom(by: number): void {
@@ -254,8 +254,8 @@ export class RunPage {
       h("p", null, h("code", null, this.steps.names[l.name[p.step]])),
       h("dl", null, h("dt", null, "where"), h("dd", null, laneName(l)), h("dt", null, "kind"), h("dd", null, this.steps.kinds[l.kind[p.step]]),
         h("dt", null, "from"), h("dd", null, duration(l.from[p.step])), h("dt", null, "took"), h("dd", null, duration(l.to[p.step] - l.from[p.step]))),
-      href && h("p", null, h("a", { href }, "see it in the timeline")),
-      h("section", null, h("h3", null, got.with.length ? "Requests in it" : "No request of this load was in it"), h("p", { class: "chips" }, ...got.with.map((w) =>
+      href && h("p", null, h("a", { href }, "show in the timeline")),
+      h("section", null, h("h3", null, got.with.length ? "Requests in this step" : "No request of this load was in this step"), h("p", { class: "chips" }, ...got.with.map((w) =>
         h("button", { class: "chip", title: w.id, on: { click: () => this.choose(w.index) } }, String(w.index)))))));
   }
 
@@ -279,7 +279,7 @@ export class RunPage {
     this.lanes.whenChosen = (p) => this.store.set({ req: null, lane: p.lane, pass: p.step }, "push");
     this.plots.push(this.lanes);
     this.lanes.draw();
-    fill(this.slow, h("h3", null, "What the slow ones waited for", h("span", { class: "soft" }, steps.steps_by === "time" ? ", by time" : ", by request id")), h("div", { class: "tails" },
+    fill(this.slow, h("h3", null, "Waits of the slow requests", h("span", { class: "soft" }, steps.steps_by === "time" ? ", by time" : ", by request id")), h("div", { class: "tails" },
       this.run.plots.embedding ? null : this.tail("TTFT", steps.ttft), this.tail("Time between tokens", steps.itl)),
       ...steps.notes.map((n) => h("p", { class: "soft" }, n)));
     this.chosen = "";
@@ -288,14 +288,14 @@ export class RunPage {
 
   /** The steps cannot be laid beside the load. */
   unjoined(why: string): void {
-    fill(this.strip, h("p", { class: "soft" }, "What the requests waited for in recorded steps is not known: " + why));
+    fill(this.strip, h("p", { class: "soft" }, "The waits of requests in recorded steps are unknown: " + why));
   }
 
   private tail(name: string, t: Slow): HTMLElement {
     const cases = [...new Set(t.cases)];
     return h("div", null, h("h4", null, name, h("span", { class: "soft" }, t.n ? `, p99 of ${t.n}: ${duration(t.p99_ns)}` : "")),
       cases.length === 0 ? h("p", { class: "soft" }, "none in the recorded window") : waited(t.parts, true),
-      t.below && h("p", { class: "soft" }, "none at or above p99 is in the recorded window: this is the slowest one in it"),
+      t.below && h("p", { class: "soft" }, "none at or above p99 is in the recorded window: this is the slowest one there"),
       h("p", { class: "chips" }, ...cases.slice(0, 24).map((i) => h("button", { class: "chip", title: "what request " + i + " waited for", on: { click: () => this.choose(i) } }, String(i)))));
   }
 }

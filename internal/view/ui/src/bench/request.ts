@@ -60,8 +60,8 @@ export function requestPanel(r: Request, steps: Steps | null, links: Links): HTM
     r.ttft && wait("TTFT", r.ttft),
     r.why !== "" && h("p", { class: "soft" }, r.why),
     where(r, steps, links),
-    r.gaps.length > 0 && h("section", null, h("h3", null, "Its longest waits for a token"), ...r.gaps.slice(0, 4).map((g) => h("div", { class: "gap" }, h("p", null, h("b", null, duration(g.ns)), ` until event ${g.event}`), waited(g.parts, true)))),
-    r.with.length > 0 && h("section", null, h("h3", null, "In the same steps"), h("p", { class: "chips" }, ...r.with.map((o) =>
+    r.gaps.length > 0 && h("section", null, h("h3", null, "Longest waits for a token"), ...r.gaps.slice(0, 4).map((g) => h("div", { class: "gap" }, h("p", null, h("b", null, duration(g.ns)), ` until event ${g.event}`), waited(g.parts, true)))),
+    r.with.length > 0 && h("section", null, h("h3", null, "Requests in the same steps"), h("p", { class: "chips" }, ...r.with.map((o) =>
       h("button", { class: "chip", title: o.id + `: ${o.steps} steps together`, on: { click: () => links.request(o.index) } }, String(o.index), h("small", null, "×" + o.steps))))),
     h("section", null, h("h3", null, "Moments"), h("dl", null, ...r.moments.flatMap((m) => [h("dt", null, m.name), h("dd", null, m.name === "sent" ? duration(m.at) + " into the load" : m.at === sent ? "0" : (m.at < sent ? "−" : "+") + duration(Math.abs(m.at - sent)))]))),
     h("section", null, h("h3", null, "Facts"), h("dl", null, ...r.facts.flatMap(([name, text]) => [h("dt", null, name), h("dd", null, text)]))));
@@ -76,9 +76,9 @@ function wait(name: string, w: Waited): HTMLElement {
 function where(r: Request, steps: Steps | null, links: Links): HTMLElement | null {
   if (!steps || r.steps.length === 0) return null;
   const lanes = [...new Set(r.steps.map((p) => p.lane))];
-  return h("section", null, h("h3", null, "Its steps"), ...lanes.map((lane) => {
+  return h("section", null, h("h3", null, "Steps"), ...lanes.map((lane) => {
     const of = r.steps.filter((p) => p.lane === lane).map((p) => p.step), l = steps.lanes[lane];
     const href = links.timeline(lane, l.from[of[0]], l.to[of[of.length - 1]]);
-    return h("p", null, `${laneName(l)}: ${of.length} of steps ${of[0]}–${of[of.length - 1]} `, href && h("a", { href }, "see them in the timeline"));
+    return h("p", null, `${laneName(l)}: ${of.length} of steps ${of[0]}–${of[of.length - 1]} `, href && h("a", { href }, "show in the timeline"));
   }));
 }

@@ -72,11 +72,11 @@ class Kernels implements View {
     });
     this.search.addEventListener("input", () => store.set({ q: this.search.value, all: null }));
     keys.bind("/", "Kernels", "filter", () => this.search.focus());
-    keys.bind("g", "Kernels", "by another group", () => {
+    keys.bind("g", "Kernels", "next grouping", () => {
       const all = this.offered();
       this.choose({ by: all[(all.indexOf(this.by()) + 1) % all.length] });
     });
-    keys.bind("Escape", "Kernels", "zoom out, let go", () => {
+    keys.bind("Escape", "Kernels", "zoom out, clear the selection", () => {
       if (store.params.sel !== undefined) store.set({ sel: null });
       else store.set({ node: null, q: null });
     });
@@ -115,9 +115,9 @@ class Kernels implements View {
     const against = h("select", { "aria-label": "Compared with", on: {
       change: () => (against.value === someRun ? store.go(elsewhere(p, { tab: "runs" })) : this.choose({ vs: against.value })),
     } },
-      h("option", { value: "" }, p.vs === undefined ? "compare with …" : "compare with nothing"), ...others.map((c) => h("option", { value: c.id }, "against " + c.title)));
+      h("option", { value: "" }, p.vs === undefined ? "compare with …" : "no comparison"), ...others.map((c) => h("option", { value: c.id }, "against " + c.title)));
     if (p.vs !== undefined && !others.some((c) => c.id === p.vs)) against.append(h("option", { value: p.vs }, "against " + p.vs));
-    if (session.runs) against.append(h("option", { value: someRun }, "a run of the list …"));
+    if (session.runs) against.append(h("option", { value: someRun }, "a run from the list …"));
     against.value = p.vs ?? "";
     if (document.activeElement !== this.search) this.search.value = p.q ?? "";
     fill(this.tools,
@@ -125,7 +125,7 @@ class Kernels implements View {
         h("button", { class: "choice", "aria-pressed": String(g === by), title: "by " + groups[g].one, on: { click: () => this.choose({ by: g === this.offered()[0] ? null : g }) } }, groups[g].title))),
       (capture?.kinds.length ?? 0) > 1 && kinds, (capture?.ranks.length ?? 0) > 1 && (session.exported?.kernel_ranks ?? true) && ranks, against.options.length > 1 && against,
       h("span", { class: "space" }), this.found, this.search,
-      h("button", { class: "button", title: "Save the rows as they are shown (key: c)", on: { click: () => this.csv() } }, "CSV"));
+      h("button", { class: "button", title: "Save the rows as shown (key: c)", on: { click: () => this.csv() } }, "CSV"));
   }
 
   private ask(): void {
@@ -160,12 +160,12 @@ class Kernels implements View {
     if (compared) {
       const change = (x: Row) => (x.other_total_ns > 0 ? per(x.total_ns) / was(x.other_total_ns) - 1 : NaN);
       return [name,
-        { id: "total", title: "this", help: "GPU time of a step, on the mean over ranks", num: (x) => per(x.total_ns), text: (x) => known(x.total_ns, duration(per(x.total_ns))) },
+        { id: "total", title: "this", help: "GPU time per step, mean over ranks", num: (x) => per(x.total_ns), text: (x) => known(x.total_ns, duration(per(x.total_ns))) },
         { id: "other", title: "other", help: "the same in the other capture", num: (x) => was(x.other_total_ns), text: (x) => known(x.other_total_ns, duration(was(x.other_total_ns))) },
-        { id: "diff", title: "difference", help: "of a step", num: (x) => Math.abs(per(x.total_ns) - was(x.other_total_ns)), text: (x) => signed(per(x.total_ns) - was(x.other_total_ns)),
+        { id: "diff", title: "difference", help: "per step", num: (x) => Math.abs(per(x.total_ns) - was(x.other_total_ns)), text: (x) => signed(per(x.total_ns) - was(x.other_total_ns)),
           cell: (x) => differ(per(x.total_ns) - was(x.other_total_ns), most) },
         { id: "change", title: "change", num: change, text: (x) => (x.other_total_ns === 0 ? "new" : x.total_ns === 0 ? "gone" : (change(x) > 0 ? "+" : "") + percent(change(x))) },
-        { id: "count", title: "kernels", help: "of a step and rank", num: (x) => x.count / Math.max(r.steps, 1), text: (x) => count(x.count / Math.max(r.steps, 1)) },
+        { id: "count", title: "kernels", help: "per step and rank", num: (x) => x.count / Math.max(r.steps, 1), text: (x) => count(x.count / Math.max(r.steps, 1)) },
         { id: "count2", title: "other", num: (x) => x.other_count / Math.max(r.other_steps, 1), text: (x) => count(x.other_count / Math.max(r.other_steps, 1)) },
         ...(kernels ? [
           { id: "median", title: "median", num: (x: Row) => x.median_ns, text: (x: Row) => known(x.median_ns, duration(x.median_ns)) },
@@ -173,15 +173,15 @@ class Kernels implements View {
         ] : [])];
     }
     return [name,
-      { id: "total", title: "per step", help: "GPU time of a step, on the mean over ranks" + (nested ? ", with what is inside" : ""), num: (x) => x.total_ns, text: (x) => duration(per(x.total_ns)) },
-      ...(nested ? [{ id: "self", title: "own", help: "launched by it and by nothing inside it", num: (x: Row) => x.self_ns, text: (x: Row) => known(x.self_ns, duration(per(x.self_ns))) }] : []),
+      { id: "total", title: "per step", help: "GPU time per step, mean over ranks" + (nested ? ", including everything inside" : ""), num: (x) => x.total_ns, text: (x) => duration(per(x.total_ns)) },
+      ...(nested ? [{ id: "self", title: "own", help: "launched directly, not by anything inside it", num: (x: Row) => x.self_ns, text: (x: Row) => known(x.self_ns, duration(per(x.self_ns))) }] : []),
       { id: "share", title: "share", num: (x) => x.total_ns, text: (x) => percent(x.total_ns / Math.max(r.total_ns, 1)), class: "share", cell: (x) => share(x, per(x.total_ns) / most, x.total_ns / Math.max(r.total_ns, 1)) },
-      { id: "count", title: "kernels", help: "of a step and rank", num: (x) => x.count, text: (x) => count(x.count / Math.max(r.steps, 1)) },
+      { id: "count", title: "kernels", help: "per step and rank", num: (x) => x.count, text: (x) => count(x.count / Math.max(r.steps, 1)) },
       ...(kernels ? [
         { id: "median", title: "median", num: (x: Row) => x.median_ns, text: (x: Row) => duration(x.median_ns) },
         { id: "p99", title: "p99", num: (x: Row) => x.p99_ns, text: (x: Row) => duration(x.p99_ns) },
         { id: "max", title: "longest", num: (x: Row) => x.max_ns, text: (x: Row) => duration(x.max_ns) },
-        { id: "spread", title: "over ranks", help: "by how much the slowest rank's median is above the fastest's, or the only rank that runs it", num: (x: Row) => (x.only_rank ? Infinity : x.rank_spread), text: overRanks },
+        { id: "spread", title: "over ranks", help: "how far the slowest rank's median exceeds the fastest's, or the only rank that runs it", num: (x: Row) => (x.only_rank ? Infinity : x.rank_spread), text: overRanks },
         ...(r.rows.some((x) => x.tflop_s > 0) ? [{ id: "tflops", title: "TFLOP/s", num: (x: Row) => x.tflop_s, text: (x: Row) => known(x.tflop_s, count(x.tflop_s)) }] : []),
         ...(r.rows.some((x) => x.gb_s > 0) ? [{ id: "gbs", title: "GB/s", num: (x: Row) => x.gb_s, text: (x: Row) => known(x.gb_s, count(x.gb_s)) }] : []),
       ] : [])];
@@ -227,7 +227,7 @@ class Kernels implements View {
     const classes = [...new Set(f.class.filter((c) => c !== ""))];
     fill(this.el.querySelector(".under-flame")!,
       ...(compared ? [legendKey("--under", "shorter here"), legendKey("--cold", "the same"), legendKey("--high", "longer here, or new")] : classes.map((c) => legendKey("--" + c.toLowerCase(), c))),
-      f.left_out > 0 && h("span", null, `${groupDigits(String(f.left_out))} parts are too small to be seen`));
+      f.left_out > 0 && h("span", null, `${groupDigits(String(f.left_out))} parts are too small to see`));
   }
 
   private csv(): void {

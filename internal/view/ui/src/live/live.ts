@@ -58,7 +58,7 @@ class LiveView implements View {
   private readonly button = h("button", { class: "button", on: { click: () => void this.record() } }, "Record");
   private readonly told = h("div", { class: "told", "aria-live": "polite" });
   private readonly requests = new Marked(h("canvas", { role: "img", "aria-label": "Requests running and queued over the last minutes" }), (v) => figure("running", v));
-  private readonly output = new Marked(h("canvas", { role: "img", "aria-label": "Output tokens a second over the last minutes" }), (v) => figure("tokens", v));
+  private readonly output = new Marked(h("canvas", { role: "img", "aria-label": "Output tokens per second over the last minutes" }), (v) => figure("tokens", v));
   /** What a watch tells; null: nobody watches the servers. */
   private watched: Watched | null = null;
   /** The capture that was asked for here: its result opens when it is there. */
@@ -75,7 +75,7 @@ class LiveView implements View {
     this.on("sample", (x: Sample) => this.sample(x));
     this.on("capture", (x: Capture) => this.capture(x));
     this.on("mark", (x: Mark) => this.mark(x));
-    this.events.addEventListener("error", () => this.lost("stepscope does not answer: has it been ended?"));
+    this.events.addEventListener("error", () => this.lost("stepscope does not answer: has it stopped?"));
   }
 
   private on<T>(name: string, run: (data: T) => void): void {
@@ -111,7 +111,7 @@ class LiveView implements View {
     this.lost("");
     fill(this.shot, h("label", null, "Record ", this.steps, " forward steps of all ranks "), this.button, this.told);
     this.button.disabled = !x.records;
-    if (!x.records) fill(this.told, h("p", { class: "soft" }, x.servers.every((s) => s.url === "") ? "Of a log nothing can be recorded: give the server's --url." : "There is no place to keep what is recorded: give --run-dir."));
+    if (!x.records) fill(this.told, h("p", { class: "soft" }, x.servers.every((s) => s.url === "") ? "Recording needs a server, not only a log: give its --url." : "There is no directory for recordings: give --run-dir."));
     const key = (color: Measure, text: string) => {
       const i = h("i");
       i.style.background = `var(--${colors[color]})`;
@@ -125,7 +125,7 @@ class LiveView implements View {
         h("figure", null, h("figcaption", null, "Output tokens/s"), this.output.canvas), this.watched && this.watched.figure),
       h("div", { class: "scroll" }, h("table", { class: "ranks" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "rank"), ...measures.map((m) => h("th", { scope: "col" }, titles[m])))), this.body)),
-      h("p", { class: "soft" }, `Servers are asked every ${duration(x.every_ms * 1e6)}${x.watched ? "" : " while a page shows them"}. All ranks are drawn to one scale.`));
+      h("p", { class: "soft" }, `Servers are polled every ${duration(x.every_ms * 1e6)}${x.watched ? "" : " while a page shows them"}. All ranks share one scale.`));
     if (x.capture) this.capture(x.capture);
     this.draw();
   }
@@ -175,9 +175,9 @@ class LiveView implements View {
     fill(this.cards,
       card("Running", figure("running", sum(ranks.map((r) => r.running))), "requests"), card("Queued", figure("queued", sum(ranks.map((r) => r.queued))), "requests"),
       card("Output", figure("tokens", sum(last.map((s) => s?.tokens ?? null))), "tokens/s"), card("KV cache", used.length ? percent(Math.max(...used)) : "–", ranks.length > 1 ? "of the rank that uses most" : "in use"),
-      card("TTFT", ttft ? duration(ttft.p50_ns) : "–", ttft ? "median now; p99 " + duration(ttft.p99_ns) : "no first token just now"),
-      card("Between tokens", itl ? duration(itl.p50_ns) : "–", itl ? "median now; p99 " + duration(itl.p99_ns) : "no token just now"));
-    const errors = last.map((s, i) => (s?.error ? `${this.servers[i].name}: ${s.error}` : s?.restarted ? `${this.servers[i].name} was started anew` : "")).filter((e) => e !== "");
+      card("TTFT", ttft ? duration(ttft.p50_ns) : "–", ttft ? "median now; p99 " + duration(ttft.p99_ns) : "no first token at the moment"),
+      card("Between tokens", itl ? duration(itl.p50_ns) : "–", itl ? "median now; p99 " + duration(itl.p99_ns) : "no token at the moment"));
+    const errors = last.map((s, i) => (s?.error ? `${this.servers[i].name}: ${s.error}` : s?.restarted ? `${this.servers[i].name} was restarted` : "")).filter((e) => e !== "");
     this.lost(errors.join("; "));
     this.el.dataset.drawn = String(now);
   }
@@ -209,7 +209,7 @@ class LiveView implements View {
       (c.state === "failed" || c.state === "stopped") && h("p", { class: "bad" }, c.error),
       open,
       c.now.length > 0 && h("pre", null, c.now.join("\n")),
-      c.lines.length > 0 && h("details", { open: c.state === "failed" }, h("summary", null, "What it said"), h("pre", null, c.lines.join("\n"))));
+      c.lines.length > 0 && h("details", { open: c.state === "failed" }, h("summary", null, "Messages"), h("pre", null, c.lines.join("\n"))));
     this.told.dataset.state = c.state;
     if (c.state === "done" && c.n === this.awaited) {
       this.awaited = 0;

@@ -56,12 +56,12 @@ const lists = (m: Mark) => m.kind !== "begin";
 export class Watched {
   /** What happened. */
   readonly told = h("section", { class: "watched", "aria-live": "polite" });
-  private readonly plot = new Marked(h("canvas", { role: "img", "aria-label": "Requests of the busiest rank over the mean, over the last minutes" }), (v) => v.toFixed(1));
+  private readonly plot = new Marked(h("canvas", { role: "img", "aria-label": "Requests of the busiest rank relative to the mean, over the last minutes" }), (v) => v.toFixed(1));
   readonly figure = h("figure", null, h("figcaption", null, "Busiest rank over the mean"), this.plot.canvas);
   private readonly list = h("ol", { class: "marks" });
 
   constructor(readonly marks: Mark[], private readonly open: (capture: string) => void) {
-    fill(this.told, h("h2", null, "What was found"), this.list);
+    fill(this.told, h("h2", null, "Findings"), this.list);
     this.write();
   }
 

@@ -48,7 +48,7 @@ class Runs implements View {
     this.search.addEventListener("input", () => store.set({ q: this.search.value, all: null }));
     keys.bind("/", "Runs", "filter", () => this.search.focus());
     json<{ runs: Run[] }>("runs").then(({ runs }) => {
-      if (runs.length === 0) return fill(this.el, h("p", { class: "none" }, "There are no runs yet: bench, profile, demo and job keep one each."));
+      if (runs.length === 0) return fill(this.el, h("p", { class: "none" }, "There are no runs yet: bench, profile, demo and job each keep one."));
       fill(this.el, h("div", { class: "tools" }, h("span", { class: "soft" }, `${groupDigits(String(runs.length))} runs`), h("span", { class: "space" }), this.search), this.table.el);
       this.table.set(runs);
     });
@@ -59,9 +59,9 @@ class Runs implements View {
     const link = (changes: Params, text: string, title: string): HTMLElement => h("a", { href: format(elsewhere(store.params, changes)), title }, text);
     const open = store.params.c ?? session.captures[0]?.id;
     const ways = (r: Run): Child[] => [
-      r.traces && link({ tab: "summary", c: r.id }, "capture", "what the ranks did"),
-      r.load && link({ tab: "bench", run: r.id }, "load", "what the requests took"),
-      r.traces && open !== undefined && open.split(":")[0] !== r.id && link({ tab: "kernels", c: open, vs: r.id }, "compare", "the kernels of the capture that is open, against this one's"),
+      r.traces && link({ tab: "summary", c: r.id }, "capture", "summary of the capture"),
+      r.load && link({ tab: "bench", run: r.id }, "load", "latencies of the requests"),
+      r.traces && open !== undefined && open.split(":")[0] !== r.id && link({ tab: "kernels", c: open, vs: r.id }, "compare", "compare the kernels of the open capture with those of this run"),
     ];
     return [
       { id: "created", title: "when", num: (r) => r.created_ms, text: (r) => stamp(r.created_ms), class: "when" },

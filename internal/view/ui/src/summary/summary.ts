@@ -81,7 +81,7 @@ class Summary implements View {
       if (n > 0) store.set({ sel: Math.min(Math.max(whole(store.params, "sel", -1) + by, 0), n - 1) });
     };
     keys.bind("j ArrowDown", "Summary", "next finding", () => move(1));
-    keys.bind("k ArrowUp", "Summary", "finding before", () => move(-1));
+    keys.bind("k ArrowUp", "Summary", "previous finding", () => move(-1));
     keys.bind("Enter", "Summary", "show the finding in the timeline", () => {
       const at = this.overview?.findings[whole(store.params, "sel", -1)]?.at;
       if (at) store.go(elsewhere(store.params, placed(at)));
@@ -125,7 +125,7 @@ class Summary implements View {
       h("div", { class: "seen" },
         h("section", { "aria-label": "Where the time goes" }, this.times(o)),
         many && h("section", { "aria-label": "Steps" }, ...this.strips(o))),
-      o.left_out.length > 0 && h("details", { class: "left" }, h("summary", null, "What this view leaves out"), h("ul", null, ...o.left_out.map((text) => h("li", null, text)))));
+      o.left_out.length > 0 && h("details", { class: "left" }, h("summary", null, "Not shown in this view"), h("ul", null, ...o.left_out.map((text) => h("li", null, text)))));
     this.plot(o);
     this.select();
   }

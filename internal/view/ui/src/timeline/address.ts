@@ -13,10 +13,10 @@ import { bounded, type Range, whole as all } from "./scale";
 import type { Head, Step } from "./wire";
 
 export const alignments = [
-  { by: "wall", title: "wall clock", help: "as the clocks of the ranks say" },
-  { by: "step", title: "step start", help: "each rank is moved so that one step begins at the same place on all" },
-  { by: "collective", title: "collective entry", help: "each rank is moved so that all come to one collective at the same place" },
-  { by: "stretched", title: "stretched", help: "between collectives each rank's time is stretched to that of the last one to come" },
+  { by: "wall", title: "wall clock", help: "by the clocks of the ranks" },
+  { by: "step", title: "step start", help: "shifts each rank so that one step begins at the same position on all" },
+  { by: "collective", title: "collective entry", help: "shifts each rank so that all enter one collective at the same position" },
+  { by: "stretched", title: "stretched", help: "stretches each rank's time between collectives to that of the last rank to arrive" },
 ] as const;
 
 export interface State {

@@ -74,7 +74,7 @@ export function bandsOf(ghosts: readonly Ghost[], groups: readonly Group[], leas
 /** What a ghost says. */
 export function ghostTip(g: Ghost): { title: string; rows: [string, string][] } {
   const was = g.end - g.from, would = g.would - g.from;
-  return { title: `step ${g.step}, if that were so`, rows: [["was", duration(was)], ["would be", duration(would)], ["change", change(was, would)]] };
+  return { title: `step ${g.step}, with these changes`, rows: [["was", duration(was)], ["would be", duration(would)], ["change", change(was, would)]] };
 }
 
 /** A change in percent, with its sign. */

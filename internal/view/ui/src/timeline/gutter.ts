@@ -26,7 +26,7 @@ export function drawGutter(el: HTMLElement, head: Head, l: Layout, here: number,
     for (const p of g.rows) {
       const row = head.rows[p.row], role = roles[row.role];
       const deep = row.lanes > shownLanes(row, l.groups.length);
-      const name = [role !== undefined && h("b", null, role), (role !== undefined ? " " : "") + row.name, row.deeper > 0 && ` (${row.deeper} spans lie deeper)`];
+      const name = [role !== undefined && h("b", null, role), (role !== undefined ? " " : "") + row.name, row.deeper > 0 && ` (${row.deeper} spans nested deeper)`];
       const title = `${head.ranks[row.rank]}: ${role ?? ""} ${row.name}, ${row.spans} spans in ${row.lanes} lane${row.lanes === 1 ? "" : "s"}`;
       const el = h("div", { class: "tl-row", title },
         deep ? h("button", { title, "aria-expanded": String(p.lanes === row.lanes), on: { click: () => turn(String(p.row)) } }, (p.lanes === row.lanes ? "▾ " : "▸ "), ...name) : h("span", { class: "tl-name", title }, ...name));

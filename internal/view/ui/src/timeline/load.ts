@@ -22,7 +22,7 @@ interface Line {
 }
 
 export class Load {
-  readonly canvas = h("canvas", { role: "img", "aria-label": "The load: requests under way, tokens a second, the queue" });
+  readonly canvas = h("canvas", { role: "img", "aria-label": "Load: requests in progress, tokens per second, queue" });
   readonly legend = h("div", { class: "legend" });
   readonly el = h("div", { class: "tl-above tl-load", hidden: true }, this.legend, this.canvas);
   private lines: Line[] = [];
@@ -49,8 +49,8 @@ export class Load {
     const edges = bins.running.map((_, i) => bins.from_ns + i * bins.bin_ns + this.shift);
     edges.push((edges[edges.length - 1] ?? this.shift) + bins.bin_ns);
     this.lines = [
-      { title: "requests under way", color: "strong", at: edges, values: bins.running, unit: "" },
-      { title: "tokens a second", color: "share", at: edges, values: bins.tokens.map((n) => (n / bins.bin_ns) * 1e9), unit: "/s" },
+      { title: "requests in progress", color: "strong", at: edges, values: bins.running, unit: "" },
+      { title: "tokens per second", color: "share", at: edges, values: bins.tokens.map((n) => (n / bins.bin_ns) * 1e9), unit: "/s" },
     ];
     const samples = page.server.filter((s) => s.queued >= 0);
     if (samples.length > 0) {
@@ -97,7 +97,7 @@ export class Load {
       ctx.fillRect(0, bottom, width, 1);
       return h("div", null, `${l.title}, up to ${Number.isInteger(most) || most >= 1000 ? groupDigits(String(Math.round(most))) : digits3(most)}${l.unit}`);
     });
-    titles[0].append(" · ", h("a", { href: this.link(now, view), title: "These requests in Benchmark, over the time that is shown" }, String(n)));
+    titles[0].append(" · ", h("a", { href: this.link(now, view), title: "These requests in Benchmark, over the visible time" }, String(n)));
     fill(this.legend, ...titles);
   }
 }

@@ -179,36 +179,36 @@ export class Moves {
     bind("a ArrowLeft", "to the left", () => this.pan(-0.1));
     bind("d ArrowRight", "to the right", () => this.pan(0.1));
     bind("0 Home", "the whole capture", () => this.whole());
-    bind("f", "what is selected as wide as the view", () => {
+    bind("f", "fit the selection to the view", () => {
       const { selected, state } = at;
       if (selected !== null) this.go(selected, "replace", true);
       else if (state.range !== null) this.look(framed(state.view, state.range.t0, state.range.t1 - state.range.t0, at.all, true));
     });
-    bind("m", "sum up what runs during the selected span", () => {
+    bind("m", "sum up the work during the selected span", () => {
       if (at.selected === null) return;
       const { start, end } = at.shown(at.selected);
       store.set({ r0: Math.round(start), r1: Math.round(Math.max(end, start + 1)), sel: null }, "push");
     });
-    bind("[", "the step before", () => this.nextStep(-1));
+    bind("[", "the previous step", () => this.nextStep(-1));
     bind("]", "the next step", () => this.nextStep(1));
     bind(".", "select the next span of the lane", () => void this.beside(false));
-    bind(",", "and the one before", () => void this.beside(true));
+    bind(",", "and the previous one", () => void this.beside(true));
     bind("ArrowDown", "select in the lane below", () => void this.lanesAway(1));
     bind("ArrowUp", "and in the lane above", () => void this.lanesAway(-1));
     bind("c", "to the counterpart on the next rank", () => this.counterpart(1));
-    bind("C", "and on the rank before", () => this.counterpart(-1));
-    bind("A", "align ranks another way", () => this.cycle());
+    bind("C", "and on the previous rank", () => this.counterpart(-1));
+    bind("A", "next way to align ranks", () => this.cycle());
     bind("h", "show or hide the map of ranks and steps", () => store.set({ heat: at.state.heat === "off" ? head.measure : "off" }));
-    bind("H", "another measure of the map", () => {
+    bind("H", "next measure of the map", () => {
       const now = head.measures.findIndex((m) => m.id === at.state.heat);
       store.set({ heat: head.measures[(now + 1) % head.measures.length].id });
     });
-    bind("g", "choose what would be otherwise", () => at.el.querySelector<HTMLElement>(".tl-whatif")?.focus());
+    bind("g", "choose a what-if change", () => at.el.querySelector<HTMLElement>(".tl-whatif")?.focus());
     bind("u", "unfold or fold all rows of the rank", () => this.turn("r" + Math.max(at.state.rank, 0)));
     bind("r", "all ranks again", () => store.set({ only: null }));
     bind("/", "search names", () => at.search.focus());
-    bind("n", "the next span that was found", () => void this.nextFound(false));
-    bind("N", "and the one before", () => void this.nextFound(true));
-    bind("Escape", "select nothing", () => at.clear());
+    bind("n", "the next search result", () => void this.nextFound(false));
+    bind("N", "and the previous one", () => void this.nextFound(true));
+    bind("Escape", "clear the selection", () => at.clear());
   }
 }

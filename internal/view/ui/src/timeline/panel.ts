@@ -7,11 +7,11 @@ import type { Counterpart, Found, Head, Link, Selected, Sum, Table } from "./wir
 
 /** Why a rank has no counterpart, in words. */
 export const reasons: { [why: string]: string } = {
-  outside: "it belongs to no step, so nothing says which of this rank is its like",
-  no_step: "the file of this rank does not have the step",
-  none_such: "this rank ran nothing like it there",
-  too_many: "the kernels differ over so long a stretch that nothing is sure",
-  apart: "this rank shares no collectives with the other: its steps are others",
+  outside: "the span belongs to no step, so its counterpart is unknown",
+  no_step: "this rank's file lacks the step",
+  none_such: "this rank ran no such work there",
+  too_many: "the kernels differ over too long a stretch to be matched",
+  apart: "this rank shares no collectives with the other, so its steps differ",
 };
 
 /** What the panel asks of the view that it is part of. */
@@ -55,7 +55,7 @@ export class Panel {
       ["rank", this.head.ranks[s.rank]], ["start", duration(s.start_ns)], ["duration", duration(s.dur_ns)],
     ];
     if (s.wait_ns > 0) facts.push(["waits for others", duration(s.wait_ns)]);
-    if (s.last >= 0) facts.push(["last to come", this.head.ranks[s.last] + (s.last === s.rank ? ", this one" : "")]);
+    if (s.last >= 0) facts.push(["last to arrive", this.head.ranks[s.last] + (s.last === s.rank ? ", this one" : "")]);
     if (s.step >= 0) facts.push(["step", `${s.step}${s.step_name ? ", " + s.step_name : ""}`]);
     if (s.layer !== "") facts.push(["layer", s.layer]);
     if (s.launch !== null) facts.push(["launched by", this.link(s.launch)], ["launch delay", duration(s.delay_ns)]);
@@ -66,10 +66,10 @@ export class Panel {
       h("div", { class: "tl-facts" }, full, facts_(facts), s.args.length > 0 && facts_(s.args.map((a) => [a.name, a.value]))),
       s.counterparts.length > 0 && this.counterparts(s),
       (s.around.length > 0 || s.launched.length > 0) && h("div", { class: "tl-around" },
-        s.launched.length > 0 && h("h3", null, "It launched"),
+        s.launched.length > 0 && h("h3", null, "Launched by it"),
         s.launched.length > 0 && h("ol", null, ...s.launched.map((l) => h("li", { title: l.label }, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))),
           s.launches > s.launched.length && h("li", { class: "tl-soft" }, `and ${s.launches - s.launched.length} more`)),
-        s.around.length > 0 && h("h3", null, s.launch ? "The launch is in" : "It is in"),
+        s.around.length > 0 && h("h3", null, s.launch ? "Launched inside" : "Inside"),
         s.around.length > 0 && h("ol", null, ...s.around.map((l) => h("li", { title: l.label }, this.link(l), h("span", { class: "tl-soft" }, " " + duration(l.dur_ns)))))));
   }
 
@@ -119,7 +119,7 @@ export class Panel {
       { id: "total", title: "total", key: (s) => s.total_ns, text: (s) => duration(s.total_ns), right: true },
       { id: "wait", title: "waiting", key: (s) => s.wait_ns, text: (s) => (s.wait_ns > 0 ? duration(s.wait_ns) : ""), right: true },
       { id: "max", title: "longest", key: (s) => s.max_ns, text: (s) => duration(s.max_ns), right: true },
-      { id: "spread", title: "least to most rank", key: (s) => s.most_ns - s.least_ns,
+      { id: "spread", title: "lowest to highest rank", key: (s) => s.most_ns - s.least_ns,
         text: (s) => (ranks > 1 && s.most >= 0 ? `${duration(s.least_ns)} (${this.head.ranks[s.least]}) – ${duration(s.most_ns)} (${this.head.ranks[s.most]})` : ""), right: true },
     ];
     const down = by.startsWith("-"), column = columns.find((c) => c.id === by.replace(/^-/, "")) ?? columns[2];
@@ -128,9 +128,9 @@ export class Panel {
       return down ? -order : order;
     });
     this.open(
-      [h("h2", null, duration(t.to_ns - t.from_ns)), h("span", { class: "tl-soft" }, `from ${duration(t.from_ns)}: what the rows that are shown hold`)],
+      [h("h2", null, duration(t.to_ns - t.from_ns)), h("span", { class: "tl-soft" }, `from ${duration(t.from_ns)}: contents of the visible rows`)],
       h("div", { class: "table tl-range" },
-        sums.length === 0 ? h("p", { class: "tl-soft" }, "Nothing begins, runs or ends here on the rows that are shown.") :
+        sums.length === 0 ? h("p", { class: "tl-soft" }, "Nothing begins, runs or ends here on the visible rows.") :
         h("table", null,
           h("thead", null, h("tr", null, ...columns.map((c) => h("th", { scope: "col", class: c.right ? "r" : "", "aria-sort": c === column ? (down ? "descending" : "ascending") : null },
             h("button", { on: { click: () => this.events.sort(c === column && down ? c.id : "-" + c.id) } }, c.title, c === column && h("span", { "aria-hidden": "true" }, down ? " ▾" : " ▴")))))),
@@ -146,10 +146,10 @@ export class Panel {
   found(f: Found, text: string): void {
     const names = `${groupDigits(String(f.all))} name${f.all === 1 ? "" : "s"}`;
     // An exported page marks what it draws, and cannot count the rest.
-    if (f.spans === 0 && f.all > 0) return this.note(`${names} hold${f.all === 1 ? "s" : ""} “${text}”: the spans that are drawn are marked`);
+    if (f.spans === 0 && f.all > 0) return this.note(`${names} contain${f.all === 1 ? "s" : ""} “${text}”: the drawn spans are marked`);
     this.open(
-      [h("h2", null, f.all === 0 ? `No name holds “${text}”` : `${groupDigits(String(f.spans))} spans of ${names}, ${duration(f.total_ns)}`),
-        h("span", { class: "tl-soft" }, f.all === 0 ? "on the rows that are shown" : "n and N go to the next and the one before")],
+      [h("h2", null, f.all === 0 ? `No name contains “${text}”` : `${groupDigits(String(f.spans))} spans of ${names}, ${duration(f.total_ns)}`),
+        h("span", { class: "tl-soft" }, f.all === 0 ? "on the visible rows" : "n and N go to the next and the previous one")],
       f.names.length > 0 && h("div", { class: "table tl-range" }, h("table", null,
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "name"), h("th", { scope: "col", class: "r" }, "spans"), h("th", { scope: "col", class: "r" }, "total"))),
         h("tbody", null, ...f.names.map((n) => h("tr", null, h("td", { class: "name", title: n.name }, this.link(n.first, n.name)),

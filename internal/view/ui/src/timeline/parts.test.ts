@@ -72,7 +72,7 @@ test("tiles are read where they lie", () => {
   assert.deepEqual([...tile.start, ...tile.width, ...tile.span, ...tile.name], words);
   assert.deepEqual([...tile.class, ...tile.flags], [4, 5, 1, 2]);
   assert.throws(() => decode(b, 8), /another capture/);
-  assert.throws(() => decode(new ArrayBuffer(8), 7), /no tiles/);
+  assert.throws(() => decode(new ArrayBuffer(8), 7), /not tiles/);
 });
 
 test("rows that matter are shown, and others when they are unfolded", () => {

@@ -225,7 +225,7 @@ export function ribbonTip(r: Ribbon, rank: string): { title: string; rows: [stri
   return {
     title: r.op + (r.step >= 0 ? `, step ${r.step}` : ""),
     rows: [
-      ["last to come", rank], ["first waits for it", duration(r.last_ns - r.first_ns)], ["waited, all ranks", duration(r.wait_ns)],
+      ["last to arrive", rank], ["first waits for it", duration(r.last_ns - r.first_ns)], ["waited, all ranks", duration(r.wait_ns)],
       ["then until all have left", duration(r.end_ns - r.last_ns)], ["ranks", String(r.ranks)],
     ],
   };

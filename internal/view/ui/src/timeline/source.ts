@@ -66,7 +66,7 @@ export class Source {
   }
 
   private sums(): string {
-    return `An exported page sums up steps${this.head.summed < this.head.steps.length ? `, up to step ${this.head.summed - 1},` : ""} by the wall clock, over the rows that it begins with: click on one above the rows.`;
+    return `An exported page sums up steps${this.head.summed < this.head.steps.length ? `, up to step ${this.head.summed - 1},` : ""} by the wall clock, over its initial rows: click on one above the rows.`;
   }
 
   async search(q: string, rows: string, after: number, back: boolean): Promise<Found> {

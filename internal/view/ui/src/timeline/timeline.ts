@@ -73,7 +73,7 @@ export class Timeline implements View {
   private readonly gutter = h("div", { class: "tl-gutter" });
   private readonly strips = h("canvas", { class: "tl-strips" });
   private readonly spacer = h("div", { class: "tl-spacer" });
-  private readonly length = h("span", { class: "length", title: "How much time is shown" });
+  private readonly length = h("span", { class: "length", title: "Visible time" });
   private readonly tools = h("div", { class: "tl-tools" });
   private readonly legend = h("div", { class: "legend" });
   private readonly classes = h("p", { class: "tl-classes", "aria-label": "Colours" });
@@ -236,7 +236,7 @@ export class Timeline implements View {
     const { load } = this;
     if (load === null || this.state.by !== "wall") return false;
     const some = load.during(range), most = 40;
-    return h("p", { class: "tl-requests" }, `Requests under way: ${some.length === 0 ? "none" : some.length} `,
+    return h("p", { class: "tl-requests" }, `Requests in progress: ${some.length === 0 ? "none" : some.length} `,
       ...some.slice(0, most).map((i) => h("a", { class: "chip", href: load.link(this.store.params, range, i) }, String(i))), some.length > most && ` and ${some.length - most} more`);
   }
 
@@ -340,7 +340,7 @@ export class Timeline implements View {
   /** What stands above the rows. */
   private legends(): void {
     const wall = this.state.by === "wall", { lanes, left } = lanesOf(this.head, this.state.only), high = laneHeight(lanes.length), otherwise = this.otherwise(lanes);
-    fill(this.legend, h("div", null, this.state.by === "stretched" ? "stretched time" : "time", wall && left > 0 && `; of ${left} more replicas no steps`),
+    fill(this.legend, h("div", null, this.state.by === "stretched" ? "stretched time" : "time", wall && left > 0 && `; steps of ${left} more replicas not shown`),
       ...(wall ? lanes.map((l) => {
         const el = h("div", { class: high < 18 ? "low" : null }, l.name === "" ? "steps" : "steps of " + l.name);
         el.style.height = high + "px";

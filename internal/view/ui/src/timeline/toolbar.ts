@@ -5,7 +5,7 @@ import type { Timeline } from "./timeline";
 
 export function toolbar(el: HTMLElement, at: Timeline, length: HTMLElement): void {
   const { state, head, store, moves, search, ghosts } = at, focus = document.activeElement, map = state.heat !== "off";
-  const where = state.by === "step" ? `at step ${state.step}` : state.by === "collective" ? "at the nearest to the middle" : "between collectives";
+  const where = state.by === "step" ? `at step ${state.step}` : state.by === "collective" ? "at the one nearest to the middle" : "between collectives";
   fill(el, search,
     h("span", { role: "group", "aria-label": "Align ranks by (key: A)" }, ...moves.choices().map((a) =>
       h("button", { class: "choice", title: a.help, "aria-pressed": String(a.by === state.by), data: { align: a.by }, on: { click: () => moves.choose(a.by) } }, a.title))),

@@ -199,8 +199,8 @@ const none = new Uint32Array(0), nothing = new Uint8Array(0);
 /** The tiles of an answer. They are copies: a large answer is not kept for a small part of it. */
 export function decode(answer: ArrayBuffer, epoch: number): Tile[] {
   const head = new DataView(answer);
-  if (answer.byteLength < 32 || head.getUint32(0, false) !== 0x5353544c || head.getUint16(4, true) !== 1) throw new Error("these are no tiles of this version");
-  if (head.getUint32(8, true) !== epoch) throw new Error("the server shows another capture now: load the page again");
+  if (answer.byteLength < 32 || head.getUint32(0, false) !== 0x5353544c || head.getUint16(4, true) !== 1) throw new Error("these are not tiles of this version");
+  if (head.getUint32(8, true) !== epoch) throw new Error("the server shows another capture now: reload the page");
   const count = head.getUint32(12, true), tiles: Tile[] = [];
   for (let i = 0; i < count; i++) {
     const at = 32 + 16 * i, offset = head.getUint32(at + 8, true), word = head.getUint32(at + 12, true), n = word & 0x7fffffff;

@@ -14,5 +14,5 @@ test("what is set to as it was is not set", () => {
   const some = put(put(read(undefined), about("TP01", "host"), "0.5"), about("", "gap"), "0");
   assert.equal(write(some), "TP01.host=0.5|gap=0");
   assert.equal(write(put(some, "gap", "1")), "TP01.host=0.5");
-  assert.deepEqual(["peers", "0", "1", "0.80"].map(worded), ["as its peers", "gone", "as it is", "× 0.8"]);
+  assert.deepEqual(["peers", "0", "1", "0.80"].map(worded), ["like its peers", "removed", "unchanged", "× 0.8"]);
 });

@@ -39,5 +39,5 @@ export function about(rank: string, part: string): string {
 
 /** A factor in words. */
 export function worded(to: string): string {
-  return to === "peers" ? "as its peers" : to === "0" ? "gone" : Number(to) === 1 ? "as it is" : "× " + Number(to);
+  return to === "peers" ? "like its peers" : to === "0" ? "removed" : Number(to) === 1 ? "unchanged" : "× " + Number(to);
 }

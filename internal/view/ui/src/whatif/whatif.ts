@@ -13,8 +13,8 @@ import "./whatif.css";
 const titles: { [part: string]: [string, string] } = {
   host: ["Hosts", "time of host threads before and after launches"],
   device: ["Kernels", "time of all kernels and copies, without waiting"],
-  collective: ["Transfers", "time of collectives once all ranks have come"],
-  gap: ["Gaps", "time on the device that nothing explains"],
+  collective: ["Transfers", "time of collectives once all ranks have arrived"],
+  gap: ["Gaps", "unexplained time on the device"],
   "class:gemm": ["GEMM", "time of matrix products"],
   "class:comm": ["communication", "time of kernels that communicate"],
 };
@@ -23,15 +23,15 @@ const most = 2, grain = 0.05; // the largest factor, and the steps of sliders
 
 class WhatIfView implements View {
   el = h("div", { class: "whatif" });
-  private panel = h("section", { class: "panel", "aria-label": "What is otherwise" });
-  private outcome = h("section", { class: "outcome", "aria-label": "What steps would take", "aria-live": "polite" });
+  private panel = h("section", { class: "panel", "aria-label": "Changes" });
+  private outcome = h("section", { class: "outcome", "aria-label": "Predicted step times", "aria-live": "polite" });
   private plots: StepsPlot[] = [];
   private answer: WhatIf | null = null;
   private asking = new AbortController();
   private later = 0;
 
   constructor(private context: Context) {
-    context.keys.bind("0", "What if", "as it was", () => context.store.set({ set: null }));
+    context.keys.bind("0", "What if", "reset", () => context.store.set({ set: null }));
     fill(this.el, this.panel, this.outcome);
     this.ask();
   }
@@ -77,13 +77,13 @@ class WhatIfView implements View {
     pick.value = store.params.rank ?? "";
     const classes = a.parts.filter((p) => p.id.startsWith("class:")).sort((x, y) => y.share - x.share);
     fill(this.panel,
-      h("h2", null, "What is otherwise"),
+      h("h2", null, "Changes"),
       ranks.length > 1 && h("p", null, pick),
       ...a.parts.filter((p) => !p.id.startsWith("class:")).map((p) => this.slider(p)),
       h("h3", null, "Kernels by class"),
       ...classes.map((p) => this.slider(p)),
-      h("p", { class: "actions" }, h("button", { class: "button", on: { click: () => store.set({ set: null }) } }, "As it was")),
-      session.exported && h("p", { class: "note" }, "This page has answers to one change at a time, in steps of a quarter; stepscope view has all."));
+      h("p", { class: "actions" }, h("button", { class: "button", on: { click: () => store.set({ set: null }) } }, "Reset")),
+      session.exported && h("p", { class: "note" }, "This page answers one change at a time, in steps of a quarter; stepscope view answers all."));
     this.place();
   }
 
@@ -101,9 +101,9 @@ class WhatIfView implements View {
       this.say(p.id, input.value);
       this.set(about(this.rank(), p.id), input.value);
     });
-    const peers = p.peers && h("button", { class: "peers choice-one", data: { peers: p.id }, title: "as the median of the other ranks", on: {
+    const peers = p.peers && h("button", { class: "peers choice-one", data: { peers: p.id }, title: "like the median of the other ranks", on: {
       click: () => this.set(about(this.rank(), p.id), this.settings().get(about(this.rank(), p.id)) === "peers" ? "1" : "peers"),
-    } }, "as peers");
+    } }, "like peers");
     return h("div", { class: "slider" },
       h("label", { for: "set-" + p.id, title: help }, title),
       h("span", { class: "path", title: "of the critical path" }, p.share >= 0.0005 ? percent(p.share) : ""),
@@ -135,26 +135,26 @@ class WhatIfView implements View {
     const a = this.answer!, { store, capture } = this.context;
     for (const p of this.plots.splice(0)) p.drop();
     const settings = [...this.settings()];
-    const chips = settings.map(([what, to]) => h("button", { class: "chip", title: "as it was", on: { click: () => store.set({ set: write(put(this.settings(), what, "1")) }) } },
+    const chips = settings.map(([what, to]) => h("button", { class: "chip", title: "reset", on: { click: () => store.set({ set: write(put(this.settings(), what, "1")) }) } },
       what, " ", h("b", null, worded(to)), " ×"));
     if (!a.known) {
-      fill(this.outcome, h("h2", null, "What steps would take"), h("p", { class: "caveat" }, h("strong", null, "Unknown: "), a.why + "."),
-        h("p", { class: "note" }, "Nothing is said where the steps cannot be run again as they were recorded."));
+      fill(this.outcome, h("h2", null, "Predicted step times"), h("p", { class: "caveat" }, h("strong", null, "Unknown: "), a.why + "."),
+        h("p", { class: "note" }, "There is no prediction if the recorded steps cannot be replayed."));
       return;
     }
     const several = a.lengths.length > 1;
     const who = (ranks: number[]) => (several ? ", " + ranks.map((r) => capture?.ranks[r] ?? "#" + r).join(" ") : "");
     fill(this.outcome,
-      h("h2", null, settings.length === 0 ? "Steps as they are: move a slider" : "What steps would take if ", ...chips),
+      h("h2", null, settings.length === 0 ? "Steps as recorded: move a slider" : "Predicted step times if ", ...chips),
       settings.length > 0 && h("p", null, h("a", { href: format(elsewhere(store.params, { tab: "timeline", set: store.params.set })) }, "Show in the timeline where each step would end")),
       h("div", { class: "cards" }, ...a.rows.map((r) => card(r, who(r.ranks)))),
       ...a.lengths.flatMap((l) => (l.steps.length === 0 ? [] : [h("figure", null,
         h("figcaption", null, h("span", null, "Length of each step" + who(l.ranks))),
-        h("canvas", { tabindex: "0", role: "img", "aria-label": "Lengths of steps, as they were and as they would be" }),
-        h("p", { class: "keys" }, legendKey("--idle", "as recorded"), legendKey("--share", "as they would be")))])),
-      h("p", { class: "note" }, `The steps are run again from how long everything took and what it waited for. With nothing changed they come out ${percent(a.off_median)} off what was recorded `
-        + `(90th percentile ${percent(a.off_p90)}). ${percent(a.unexplained)} of the critical path are gaps that nothing explains: they stay. Batches, schedules and clocks of the device stay as they were, too.`),
-      a.command !== "" && h("p", { class: "note" }, "The same on a command line: ", h("code", { class: "command" }, a.command)));
+        h("canvas", { tabindex: "0", role: "img", "aria-label": "Lengths of steps, as recorded and as predicted" }),
+        h("p", { class: "keys" }, legendKey("--idle", "as recorded"), legendKey("--share", "as predicted")))])),
+      h("p", { class: "note" }, `The steps are replayed from the recorded durations and dependencies. Without changes, the replay differs from the recording by ${percent(a.off_median)} `
+        + `(90th percentile ${percent(a.off_p90)}). ${percent(a.unexplained)} of the critical path are unexplained gaps, which stay, as do batches, schedules and device clocks.`),
+      a.command !== "" && h("p", { class: "note" }, "On the command line: ", h("code", { class: "command" }, a.command)));
     for (const [i, canvas] of this.outcome.querySelectorAll("canvas").entries()) {
       const plot = new StepsPlot(canvas, a.lengths.filter((l) => l.steps.length > 0)[i]);
       this.plots.push(plot);
