@@ -28,7 +28,7 @@ type rig struct {
 	t    *testing.T
 	url  string
 	stop context.CancelFunc // as SIGTERM does
-	over chan error         // has what Serve returned
+	over chan error         // receives the result of Serve
 }
 
 // tiny is the smallest built-in pipeline.
@@ -97,7 +97,7 @@ func (r *rig) call(what, body string, header ...string) (int, string) {
 
 const generations = "POST /v1/images/generations"
 
-// generate makes pictures.
+// generate makes images.
 func (r *rig) generate(body string) *wire.ImageResponse {
 	r.t.Helper()
 	status, text := r.call(generations, body)
@@ -111,7 +111,7 @@ func (r *rig) generate(body string) *wire.ImageResponse {
 	return &out
 }
 
-// TestGenerations: pictures, the report of times and the trace of a request.
+// TestGenerations checks the images, the timing report and the trace of a request.
 func TestGenerations(t *testing.T) {
 	p, info := tiny(t, 2)
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func TestGenerations(t *testing.T) {
 		}
 	}
 	if bytes.Equal(pictures[0], pictures[1]) {
-		t.Error("two outputs are the same picture")
+		t.Error("two outputs are the same image")
 	}
 	again := r.generate(`{"prompt":"a cat","width":64,"height":32,"num_inference_steps":3,"guidance_scale":2,"negative_prompt":"a dog","seed":8}`)
 	if *again.Data[0].B64 != *reply.Data[1].B64 {
@@ -170,7 +170,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestWrong: what is wrong with a request is told in one line, before any work.
+// TestWrong checks that an invalid request is refused with one line, before any work.
 func TestWrong(t *testing.T) {
 	p, info := tiny(t, 1)
 	r := newRig(t, p, info, images.Options{MaxBodyBytes: 1000})
@@ -214,12 +214,12 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// full is an engine without room for any picture.
+// full is an engine without room for any image.
 type full struct{ images.Engine }
 
 func (full) Check(*diffusion.Request) error { return errors.New("there is no room") }
 
-// TestNoRoom: a picture for which there is no room is the client's to make smaller.
+// TestNoRoom checks that an image that does not fit is a client error.
 func TestNoRoom(t *testing.T) {
 	p, info := tiny(t, 1)
 	r := newRig(t, full{p}, info, images.Options{})
@@ -228,7 +228,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestInfo: what clients look for to know that it is a diffusion server.
+// TestInfo checks the fields by which clients recognise a diffusion server.
 func TestInfo(t *testing.T) {
 	p, info := tiny(t, 1)
 	r := newRig(t, p, info, images.Options{Args: map[string]any{"api_key": "secret", "sigmas": "sglang"}})
@@ -250,7 +250,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestKeys: the rules of keys are those of the LLM server.
+// TestKeys checks that the key rules are those of the LLM server.
 func TestKeys(t *testing.T) {
 	p, info := tiny(t, 1)
 	r := newRig(t, p, info, images.Options{APIKey: "k"})
@@ -268,13 +268,14 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestBeyondLoopback: files that requests name stay below the profile root; traces go where the server was told.
+// TestBeyondLoopback checks that files named in requests stay below the profile root, while traces go to the server's
+// own directory.
 func TestBeyondLoopback(t *testing.T) {
 	p, info := tiny(t, 1)
 	root, outside, traces := t.TempDir(), t.TempDir(), t.TempDir()
 	r := newRigAt(t, "0.0.0.0:0", p, info, images.Options{APIKey: "k", ProfileRoot: root, TraceDir: traces})
 	const key, bearer = "Authorization", "Bearer k"
-	for status := 0; status != 200; status, _ = r.call("GET /health", "") { // it knows then where it listens
+	for status := 0; status != 200; status, _ = r.call("GET /health", "") { // by now it knows its address
 	}
 	for path, want := range map[string]int{filepath.Join(outside, "d.json"): 403, "../d.json": 403, filepath.Join(root, "sub", "d.json"): 200, "e.json": 200} {
 		body := `{"prompt":"x","size":"32x32","num_inference_steps":2,"profile":true,"num_profiled_timesteps":1,"perf_dump_path":"` + path + `"}`
@@ -292,7 +293,7 @@ func TestBeyondLoopback(t *testing.T) {
 	}
 }
 
-// TestMetrics: SGLang's names, and what a picture adds.
+// TestMetrics checks SGLang's names, and the values that an image adds.
 func TestMetrics(t *testing.T) {
 	p, info := tiny(t, 1)
 	r := newRig(t, p, info, images.Options{EnableMetrics: true})
@@ -317,7 +318,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// slow is an engine whose pictures take until they are let go, or until their context ends.
+// slow is an engine whose images take until they are released, or until their context ends.
 type slow struct {
 	images.Engine
 	began chan string
@@ -347,7 +348,7 @@ type answer struct {
 	text   string
 }
 
-// send sends a request and does not wait.
+// send sends a request without waiting.
 func (r *rig) send() chan answer {
 	out := make(chan answer, 1)
 	go func() {
@@ -363,12 +364,12 @@ func (r *rig) send() chan answer {
 	return out
 }
 
-// TestQueue: one picture at a time, and no more wait than may.
+// TestQueue checks that one image is generated at a time, and that the queue is bounded.
 func TestQueue(t *testing.T) {
 	s, r := newSlow(t, images.Options{MaxQueued: 1})
 	first := r.send()
 	<-s.began
-	// Of two more one waits and one is refused.
+	// Of two more requests, one waits and one is refused.
 	second, third := r.send(), r.send()
 	var refused answer
 	select {
@@ -376,7 +377,7 @@ func TestQueue(t *testing.T) {
 		second = third
 	case refused = <-third:
 	case id := <-s.began:
-		t.Fatalf("%s began beside another", id)
+		t.Fatalf("%s started while another was running", id)
 	}
 	if refused.status != 503 || !strings.Contains(refused.text, "the queue is full: 1 requests are waiting") {
 		t.Errorf("%d %s", refused.status, refused.text)
@@ -391,7 +392,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestGone: who leaves ends the work on the request, and makes room.
+// TestGone checks that a client that leaves ends the work on its request and frees its place.
 func TestGone(t *testing.T) {
 	s, r := newSlow(t, images.Options{})
 	ctx, leave := context.WithCancel(context.Background())
@@ -418,7 +419,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestDrain: at the end requests have some time, and then are ended; others are refused.
+// TestDrain checks that requests have some time to finish at shutdown and are then ended; new ones are refused.
 func TestDrain(t *testing.T) {
 	s, r := newSlow(t, images.Options{DrainTimeout: time.Minute})
 	last := r.send()

@@ -16,7 +16,7 @@ import (
 
 const three = `{"prompt":"x","size":"32x32","num_inference_steps":3}`
 
-// TestWindow: a window over several requests, and its files over HTTP.
+// TestWindow checks a window over several requests, and its files over HTTP.
 func TestWindow(t *testing.T) {
 	p, info := tiny(t, 2)
 	r := newRig(t, p, info, images.Options{})
@@ -60,17 +60,17 @@ func TestWindow(t *testing.T) {
 		t.Errorf("%d bytes of %d", len(text), w.Files[1].Size)
 	}
 
-	// One of so many steps ends by itself.
+	// A window with a number of steps ends by itself.
 	call("POST /start_profile", start("three", `,"num_steps":"2","activities":["GPU"],"profile_prefix":"p"`), 200, wire.ProfileStarted)
 	r.generate(three)
-	if status, text := r.call("POST /stop_profile", ""); status != 200 && status != 409 { // it may be being written
+	if status, text := r.call("POST /stop_profile", ""); status != 200 && status != 409 { // it may still be being written
 		t.Errorf("%d %s", status, text)
 	}
 	if w := files(); w.Open || len(w.Files) != 2 || w.Files[0].Name != "p-three-TP-0.trace.json.gz" {
 		t.Errorf("%+v", w)
 	}
 
-	// One without requests leaves nothing, and what is open at the end is not lost.
+	// A window without requests leaves nothing, and a window open at shutdown is not lost.
 	call("POST /start_profile", start("four", ""), 200, wire.ProfileStarted)
 	call("POST /end_profile", "", 200, wire.ProfileStopped)
 	if w := files(); w.Open || len(w.Files) != 0 {
@@ -97,7 +97,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowKeys: windows want the admin key.
+// TestWindowKeys checks that windows need the admin key.
 func TestWindowKeys(t *testing.T) {
 	p, info := tiny(t, 1)
 	r := newRig(t, p, info, images.Options{APIKey: "k", AdminAPIKey: "admin"})
@@ -108,14 +108,15 @@ func TestWindowKeys(t *testing.T) {
 	}
 }
 
-// torn is an engine one of whose traces cannot be written, while the other lacks something.
+// torn is an engine with one trace that cannot be written and another that is incomplete.
 type torn struct{ images.Engine }
 
 func (torn) WriteSpan(*diffusion.Span, func(engine.Rank) string) (paths, notes []string, err error) {
 	return []string{"one-TP-0.trace.json.gz"}, []string{"rank 0: 7 records did not fit"}, errors.New("rank 1:\nno space left")
 }
 
-// TestWindowTorn: whoever stops a window is told that files are missing, and the log what the others lack.
+// TestWindowTorn checks that a client that stops a window learns of missing files, and that the log reports the losses
+// of the others.
 func TestWindowTorn(t *testing.T) {
 	p, info := tiny(t, 1)
 	lines := make(chan string, 10)

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/launch"
 )
 
-// What asks for more than there is, or for nonsense, is refused with the flag's
-// name before it takes memory.
+// TestArgsOutOfRange checks that arguments beyond the machine's limits, and nonsense, are refused with the flag's name
+// before they use memory.
 func TestArgsOutOfRange(t *testing.T) {
 	for want, change := range map[string]func(*launch.ModelArgs){
 		"--max-queued-requests 0: give 1 or more":                    func(a *launch.ModelArgs) { a.MaxQueuedRequests = 0 },
@@ -30,7 +30,7 @@ func TestArgsOutOfRange(t *testing.T) {
 	}
 }
 
-// Limits that are no limits cost no memory: the cache bounds what can run.
+// TestArgsWithoutLimit checks that very large limits cost no memory: the cache bounds the number of running requests.
 func TestArgsWithoutLimit(t *testing.T) {
 	e, url := serveHTTP(t, func(a *launch.ModelArgs) {
 		a.MaxRunningRequests, a.MaxQueuedRequests, a.MaxPrefillTokens, a.ChunkedPrefill = math.MaxInt, math.MaxInt, math.MaxInt, -1
@@ -44,7 +44,7 @@ func TestArgsWithoutLimit(t *testing.T) {
 	}
 }
 
-// Garbage is kept small beside a large cache: see Engine.GCPercent.
+// TestGCPercent checks that garbage stays small beside a large cache: see Engine.GCPercent.
 func TestGCPercent(t *testing.T) {
 	for tokens, want := range map[int]int{2048: 100, 256 << 10: 24} { // 8 MiB and 1 GiB of KV cache, 7 MiB of weights
 		if got := load(t, func(a *launch.ModelArgs) { a.MaxTotalTokens = tokens }).GCPercent(); got != want {

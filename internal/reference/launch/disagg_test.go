@@ -24,7 +24,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// pd is a prefill and a decode server, and what a router does in front of them.
+// pd is a prefill and a decode server, and the router's role in front of them.
 type pd struct {
 	t               *testing.T
 	prefill, decode *launch.Engine
@@ -64,7 +64,7 @@ func (p *pd) serve(change func(*launch.ModelArgs), d engine.Disagg) (*launch.Eng
 	return e, hs.URL
 }
 
-// reply is what a server said.
+// reply is the answer of one server.
 type reply struct {
 	status int
 	text   string
@@ -109,7 +109,7 @@ func fetch(ctx context.Context, url string, body []byte) reply {
 	return reply{resp.StatusCode, string(text), err}
 }
 
-// free waits until no server holds anything of a request.
+// free waits until no server holds any resources of a request.
 func (p *pd) free() {
 	p.t.Helper()
 	for i, e := range []*launch.Engine{p.prefill, p.decode} {
@@ -124,7 +124,7 @@ func (p *pd) free() {
 	}
 }
 
-// pdReply is what is compared of a reply.
+// pdReply is the compared part of a reply.
 type pdReply struct {
 	Text string  `json:"text"`
 	IDs  []int32 `json:"output_ids"`
@@ -158,7 +158,7 @@ func ids(seed, n int) []int32 {
 	return out
 }
 
-// TestDisaggTokens: two servers give the very tokens and log probabilities of one.
+// TestDisaggTokens checks that two servers return exactly the tokens and log probabilities of one.
 func TestDisaggTokens(t *testing.T) {
 	same := func(change func(*launch.ModelArgs)) [3]func(*launch.ModelArgs) {
 		return [3]func(*launch.ModelArgs){change, change, change}
@@ -180,7 +180,7 @@ func TestDisaggTokens(t *testing.T) {
 			p := newPD(t, kvtransfer.Options{}, c[1], c[2])
 			batch := make([][]int32, 8)
 			for i := range batch {
-				batch[i] = append(ids(1, 130), ids(i, 1+i*40)...) // a common beginning; more than a chunk
+				batch[i] = append(ids(1, 130), ids(i, 1+i*40)...) // a common prefix, longer than a chunk
 			}
 			for _, body := range []map[string]any{
 				{"input_ids": ids(3, 5), "sampling_params": map[string]any{"temperature": 0, "max_new_tokens": 64, "ignore_eos": true}},
@@ -234,8 +234,8 @@ func TestDisaggTokens(t *testing.T) {
 	}
 }
 
-// TestDisaggResharded: ranks that are cut differently. Sums over two ranks are
-// rounded otherwise, so only the lengths are compared.
+// TestDisaggResharded checks ranks with different layouts. Sums over two ranks round differently, so only the lengths
+// are compared.
 func TestDisaggResharded(t *testing.T) {
 	two := func(a *launch.ModelArgs) { a.TP = 2 }
 	for name, c := range map[string][2]func(*launch.ModelArgs){"TP2 to TP1": {two, nil}, "TP1 to TP2": {nil, two}} {
@@ -250,8 +250,8 @@ func TestDisaggResharded(t *testing.T) {
 	}
 }
 
-// TestDisaggCrowd has more clients than the queues and the caches hold, some of which
-// leave, at servers whose requests must all end and leave nothing.
+// TestDisaggCrowd runs more clients than the queues and the caches hold, some of which leave. All requests must end and
+// leave nothing behind.
 func TestDisaggCrowd(t *testing.T) {
 	limits := kvtransfer.Options{Bootstrap: 3 * time.Second, Waiting: 10 * time.Second, Silence: 5 * time.Second}
 	p := newPD(t, limits, func(a *launch.ModelArgs) { a.TP, a.MaxQueuedRequests = 2, 10 },
@@ -282,7 +282,7 @@ func TestDisaggCrowd(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d served, %d refused, %d left", ok.Load(), refused.Load(), gone.Load())
 	if ok.Load() == 0 || refused.Load() == 0 {
-		t.Error("not all cases were met")
+		t.Error("not all cases occurred")
 	}
 	p.free()
 	got := p.send(t.Context(), map[string]any{"text": "still there?", "sampling_params": map[string]any{"max_new_tokens": 4, "ignore_eos": true}})
@@ -291,7 +291,7 @@ func TestDisaggCrowd(t *testing.T) {
 	}
 }
 
-// TestDisaggRefusals: what one server is told of the other, and what HTTP says.
+// TestDisaggRefusals checks the errors that one server receives from the other, and the HTTP replies.
 func TestDisaggRefusals(t *testing.T) {
 	p := newPD(t, kvtransfer.Options{Bootstrap: 500 * time.Millisecond, Waiting: time.Second, Handshake: 500 * time.Millisecond}, nil, nil)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,10 +27,9 @@ const (
 	faultAt     = 10 // step of the window in which a fault begins
 )
 
-// TestWhoIsLate captures a window of TP 4 × DP 2 under load and has it merged,
-// checked and analysed: of a healthy server no rank is blamed for its work or its
-// device, though eight ranks on few cores do have late hosts; with a rank that
-// misbehaves the rank, the step and the cause are named.
+// TestWhoIsLate captures a window of TP 4 × DP 2 under load and has it merged, checked and analysed. No rank of a
+// healthy server is blamed for its work or its device, although eight ranks on few cores do have late hosts. If a rank
+// misbehaves, the analysis names the rank, the step and the cause.
 func TestWhoIsLate(t *testing.T) {
 	for _, tt := range []struct {
 		name, fault string
@@ -42,7 +41,7 @@ func TestWhoIsLate(t *testing.T) {
 		{"stalled host", "rank=6,host_stall=25ms", "TP02-DP01", result.CauseHost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			// On a machine that others keep busy the ranks wait for cores more than for each other.
+			// On a machine that others keep busy, the ranks wait for cores more than for each other.
 			for try := range 3 {
 				if whoIsLate(t, tt.fault, tt.rank, tt.cause) || tt.fault == "" {
 					return
@@ -54,7 +53,7 @@ func TestWhoIsLate(t *testing.T) {
 	}
 }
 
-// whoIsLate captures a window with a fault and tells whether the analysis names its rank, step and cause.
+// whoIsLate captures a window with a fault and reports whether the analysis names its rank, step and cause.
 func whoIsLate(t *testing.T, fault, rank, cause string) (found bool) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "profile")
@@ -78,7 +77,7 @@ func whoIsLate(t *testing.T, fault, rank, cause string) (found bool) {
 		case len(f.Ranks) == 1 && who == rank && f.Cause == cause && f.FirstStep == faultAt && !f.Passing:
 			found = true
 		case f.Cause == result.CauseWork || f.Cause == result.CauseDevice:
-			// Who waits for a late rank has a core the less often.
+			// Ranks that wait for a late rank get a core less often.
 			if fault == "" || !f.Passing && who != rank {
 				t.Errorf("also: %s", report.Words(f.Title))
 			}
@@ -87,8 +86,7 @@ func whoIsLate(t *testing.T, fault, rank, cause string) (found bool) {
 	return found
 }
 
-// capture8 serves a load with eight ranks and records a window of it. The fault
-// begins at step faultAt of the window.
+// capture8 serves a load with eight ranks and records a window of it. The fault begins at step faultAt of the window.
 func capture8(t *testing.T, dir, fault string) {
 	t.Helper()
 	e := load(t, func(a *launch.ModelArgs) {
@@ -135,7 +133,7 @@ func capture8(t *testing.T, dir, fault string) {
 	wg.Wait()
 }
 
-// checkSet does what "trace check" does and gives the set without its merged file.
+// checkSet does the same as "trace check" and returns the set without its merged file.
 func checkSet(t *testing.T, dir string) set.Set {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
@@ -159,7 +157,7 @@ func checkSet(t *testing.T, dir string) set.Set {
 			t.Errorf("%s: %d steps, want %d; odd: %+v", f.Label, steps, windowSteps, f.Odd)
 		}
 	}
-	// The server merged its files, too; that file is left out.
+	// The server also merged its files; that file is left out.
 	if r.Incomplete() || slices.ContainsFunc(r.Notes, func(n trace.Note) bool { return n.Kind != trace.NoteMergedFile }) {
 		t.Errorf("missing %+v, notes %q", r.Missing, r.Notes)
 	}

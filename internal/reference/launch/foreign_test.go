@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestForeignDocs holds the table of refused flags in docs/sglang.md against foreign.txt.
+// TestForeignDocs checks that the table of refused flags in docs/sglang.md agrees with foreign.txt.
 func TestForeignDocs(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/sglang.md")
 	if err != nil {
@@ -25,7 +25,7 @@ func TestForeignDocs(t *testing.T) {
 			name, same = strings.Trim(name, "`-"), strings.Trim(same, "`)")
 			f, ok := ForeignFlag(name)
 			if !ok || f.Refused != strings.TrimSpace(cells[1]) || f.Same != same {
-				t.Errorf("docs/sglang.md: --%s: %q, as it is with %q: the table has %+v", name, cells[1], same, f)
+				t.Errorf("docs/sglang.md: --%s: %q, not refused with %q: the table has %+v", name, cells[1], same, f)
 			}
 			listed++
 		}
@@ -34,7 +34,7 @@ func TestForeignDocs(t *testing.T) {
 		if f.Refused != "" {
 			listed--
 			if !strings.Contains(section, "`--"+name+"`") {
-				t.Errorf("docs/sglang.md lacks --%s, refused since %s", name, f.Refused)
+				t.Errorf("docs/sglang.md lacks --%s, refused: %s", name, f.Refused)
 			}
 		}
 	}

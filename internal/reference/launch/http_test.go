@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/enginetest"
 )
 
-// args are small ones for tests; change alters them.
+// args are small ones for tests, altered by change.
 func args(change func(*launch.ModelArgs)) launch.ModelArgs {
 	a := launch.ModelArgs{
 		ModelPath: "builtin:llama-tiny", LoadFormat: "auto", Overrides: "{}", DType: "auto", TP: 1, DP: 1, PP: 1, EP: 1,
@@ -43,7 +43,7 @@ func load(t *testing.T, change func(*launch.ModelArgs)) *launch.Engine {
 	return e
 }
 
-// TestEngine holds the real engine against what the server relies on.
+// TestEngine checks the real engine for the properties that the server relies on.
 func TestEngine(t *testing.T) {
 	for name, change := range map[string]func(*launch.ModelArgs){
 		"llama": nil,
@@ -58,8 +58,8 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// TestPriority: without priority scheduling a priority is ignored, or refused where the
-// server is told to, in SGLang's words.
+// TestPriority checks that without priority scheduling, a priority is ignored, or refused in SGLang's words if the
+// server is set to refuse it.
 func TestPriority(t *testing.T) {
 	for refuse, want := range map[bool]string{
 		false: `200 "completion_tokens":1`,

@@ -15,8 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/nodes"
 )
 
-// TestSlowNode: a node that has joined, lives, and never says what it should is waited
-// for as long as --dist-timeout says, and named.
+// TestSlowNode checks that a node that joined and lives, but does not report, is named after --dist-timeout.
 func TestSlowNode(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,12 +56,11 @@ func TestSlowNode(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := j.agree(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("told to end: %v", err)
+		t.Errorf("asked to stop: %v", err)
 	}
 }
 
-// TestLoadingEnds: where loading makes no sense any more it ends with the next tensor,
-// and says why.
+// TestLoadingEnds checks that loading that has become pointless ends at the next tensor, with the reason.
 func TestLoadingEnds(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	m, err := Open(ModelArgs{
@@ -83,7 +81,7 @@ func TestLoadingEnds(t *testing.T) {
 	if r, err := m.Ranks(1, 16); !errors.Is(err, lost) || !strings.Contains(err.Error(), "rank 0") {
 		t.Errorf("%v, %v", r, err)
 	}
-	if read > 8 { // some are read side by side
+	if read > 8 { // some are read concurrently
 		t.Errorf("%d tensors were read", read)
 	}
 }

@@ -18,14 +18,14 @@ type ask struct {
 	stream   bool
 	prompts  []string // texts
 	seed     int64
-	n        int  // tokens for each
+	n        int  // number of tokens for each
 	logprobs bool // of /generate
 }
 
 func (s *site) newAsk(rnd *rand.Rand) *ask {
 	a := &ask{
 		path: []string{"/generate", "/generate", "/v1/completions", "/v1/chat/completions"}[rnd.IntN(4)],
-		// No id begins another: /abort_request goes by beginnings.
+		// No id is a prefix of another: /abort_request matches by prefix.
 		rid:    fmt.Sprintf("ask%09d.", s.asks.Add(1)),
 		stream: rnd.IntN(3) > 0, n: 1 + rnd.IntN(longest), seed: int64(rnd.IntN(2) * 7),
 	}
@@ -39,7 +39,7 @@ func (s *site) newAsk(rnd *rand.Rand) *ask {
 	return a
 }
 
-// body is the request's.
+// body returns the body of the request.
 func (a *ask) body() string {
 	req := map[string]any{}
 	limit := "max_tokens"
@@ -70,7 +70,7 @@ func (a *ask) body() string {
 	return string(text)
 }
 
-// one is the only element of a list, or the list.
+// one returns the only element of a list, or the list.
 func one(list []string) any {
 	if len(list) == 1 {
 		return list[0]
@@ -108,7 +108,7 @@ type chosen struct {
 	}
 }
 
-// answer is what came of a request: for each prompt its text and its end.
+// answer is the result of a request: for each prompt its text and its end.
 type answer struct {
 	text, finish []string
 	ids          [][]int32 // of /generate
@@ -153,7 +153,7 @@ func (a *ask) read(r *bufio.Reader) (*answer, error) {
 	}
 }
 
-// add takes in a reply or an event.
+// add appends a reply or an event.
 func (got *answer) add(a *ask, data []byte) error {
 	if a.path == "/generate" {
 		var g generated
@@ -188,12 +188,12 @@ func (got *answer) add(a *ask, data []byte) error {
 	return nil
 }
 
-// judge holds the answer against the one that was learned.
+// judge compares the answer with the one learned.
 func (got *answer) judge(s *site, a *ask) (string, error) {
 	if slices.Contains(got.finish, "abort") {
 		return kindAborted, nil
 	}
-	if a.n > longest { // all of it came before its client could leave
+	if a.n > longest { // everything arrived before its client could leave
 		return kindLeft, nil
 	}
 	tok := s.engine.Tokenizer()
@@ -203,10 +203,10 @@ func (got *answer) judge(s *site, a *ask) (string, error) {
 			return "", fmt.Errorf("finish reason %q of %s", got.finish[i], a.body())
 		}
 		if a.path == "/generate" && !slices.Equal(got.ids[i], want) {
-			return "", fmt.Errorf("tokens %v, alone it got %v: %s", got.ids[i], want, a.body())
+			return "", fmt.Errorf("tokens %v, want the %v of the prompt alone: %s", got.ids[i], want, a.body())
 		}
 		if text := tok.Decode(want, true); got.text[i] != text {
-			return "", fmt.Errorf("text %q, alone it got %q: %s", got.text[i], text, a.body())
+			return "", fmt.Errorf("text %q, want the %q of the prompt alone: %s", got.text[i], text, a.body())
 		}
 	}
 	if got.tokens != a.n*len(a.prompts) {

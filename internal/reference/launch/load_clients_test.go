@@ -18,9 +18,9 @@ import (
 
 // How a request ended.
 const (
-	kindWhole     = "answered whole"
+	kindWhole     = "answered completely"
 	kindRefused   = "refused: 503"
-	kindLeft      = "left by its client"
+	kindLeft      = "abandoned by its client"
 	kindAborted   = "ended by /abort_request"
 	kindMalformed = "malformed JSON: 400"
 	kindTooLong   = "does not fit the context: 400"
@@ -30,22 +30,20 @@ const (
 	kindProfile   = "profiles"
 )
 
-// prompt is what decides the answer.
+// prompt holds everything that determines the answer.
 type prompt struct {
 	text string
 	chat bool
 	seed int64 // 0: greedy
 }
 
-// longest is the most tokens that clients ask for who stay.
+// longest is the most tokens that clients who stay ask for.
 const longest = 48
 
-// tooMany is what others ask for: were it computed after they have left, the test
-// would wait for it in vain.
+// tooMany is the number that others ask for: if it were computed after they leave, the test would wait for it in vain.
 func (s *site) tooMany() int { return s.engine.Capacity() / 8 }
 
-// texts of prompts: many begin alike, some for several blocks of the cache, and the
-// longest are cut into chunks.
+// texts of prompts: many share a prefix, some of several cache blocks, and the longest are split into chunks.
 var texts = func() (out []string) {
 	tale := strings.Repeat("The step before was long, the step behind it longer. ", 6)
 	for i := range 12 {
@@ -54,7 +52,7 @@ var texts = func() (out []string) {
 	return out
 }()
 
-// learn asks for the longest answer to each prompt, one at a time.
+// learn requests the longest answer to each prompt, one at a time.
 func (s *site) learn() {
 	s.t.Helper()
 	for _, text := range texts {
@@ -107,7 +105,7 @@ func (s *site) call(path string, req, reply any) {
 	}
 }
 
-// visit makes one request of a random kind and says how it ended.
+// visit makes one request of a random kind and returns how it ended.
 func (s *site) visit(rnd *rand.Rand) (string, error) {
 	a := s.newAsk(rnd)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -152,7 +150,7 @@ func (s *site) visit(rnd *rand.Rand) (string, error) {
 	}
 }
 
-// pauses returns one of up to so many ms at each call.
+// pauses returns a random pause of up to the given ms at each call.
 func pauses(rnd *rand.Rand, most int) func() time.Duration {
 	return func() time.Duration { return time.Duration(rnd.IntN(most*1000)) * time.Microsecond }
 }
@@ -177,7 +175,7 @@ func (l *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ask makes a request and reads the answer, by way of r if there is one.
+// ask makes a request and reads the answer, through r if it is not nil.
 func (s *site) ask(ctx context.Context, a *ask, r *reader) (string, error) {
 	res, err := s.post(ctx, a.path, a.body())
 	if err != nil {
@@ -207,7 +205,7 @@ func (s *site) ask(ctx context.Context, a *ask, r *reader) (string, error) {
 	return got.judge(s, a)
 }
 
-// gone is a request whose client left; else err stands.
+// gone is a request whose client left; otherwise err is returned unchanged.
 func gone(ctx context.Context, err error) (string, error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return kindLeft, nil
@@ -223,7 +221,7 @@ func (s *site) post(ctx context.Context, path, body string) (*http.Response, err
 	return s.client.Do(req)
 }
 
-// expect makes a request that must be answered with the status.
+// expect makes a request whose reply must have the status.
 func (s *site) expect(ctx context.Context, path, body string, status int) error {
 	res, err := s.post(ctx, path, body)
 	if err != nil {
@@ -237,7 +235,7 @@ func (s *site) expect(ctx context.Context, path, body string, status int) error 
 	return err
 }
 
-// tooLarge sends more than the server takes, with and without saying so before.
+// tooLarge sends more than the server accepts, with and without announcing the length.
 func (s *site) tooLarge(a *ask, rnd *rand.Rand) error {
 	body := strings.Repeat(" ", maxBody+1+rnd.IntN(maxBody))
 	head := fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
@@ -248,7 +246,7 @@ func (s *site) tooLarge(a *ask, rnd *rand.Rand) error {
 	return s.raw(a.path, head+body, 0, 413)
 }
 
-// half sends a part of a body and leaves, or waits until the server has had enough.
+// half sends part of a body and leaves, or waits until the server gives up.
 func (s *site) half(a *ask, rnd *rand.Rand) error {
 	body := a.body()
 	text := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body[:rnd.IntN(len(body))])
@@ -258,8 +256,8 @@ func (s *site) half(a *ask, rnd *rand.Rand) error {
 	return s.raw(a.path, text, 0, 400)
 }
 
-// raw sends a request on a connection of its own. It waits for so long and leaves,
-// or reads the reply, which must have the status.
+// raw sends a request on a connection of its own. It waits for the given time and leaves, or reads the reply, which
+// must have the status.
 func (s *site) raw(path, rest string, stay time.Duration, status int) error {
 	c, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -267,7 +265,7 @@ func (s *site) raw(path, rest string, stay time.Duration, status int) error {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Minute))
-	// The server may answer before it has read all.
+	// The server may answer before it has read everything.
 	io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\n"+rest)
 	if status == 0 {
 		time.Sleep(stay)
@@ -285,7 +283,7 @@ func (s *site) raw(path, rest string, stay time.Duration, status int) error {
 	return err
 }
 
-// scrape looks at everything that can be looked at.
+// scrape reads every route that can be scraped.
 func (s *site) scrape() {
 	for path, has := range map[string]string{
 		"/metrics": "sglang:num_running_reqs{", "/v1/loads": `"num_used_tokens":`, "/server_info": `"last_gen_throughput":`, "/health": "",
@@ -305,8 +303,7 @@ func (s *site) scrape() {
 	time.Sleep(10 * time.Millisecond)
 }
 
-// profile opens a window and closes it; every other one ends by itself, before or
-// after.
+// profile opens a window and closes it; every other window ends by itself, before or after.
 func (s *site) profile(i int) {
 	dir, err := os.MkdirTemp(s.dir, "")
 	if err != nil {
@@ -332,7 +329,7 @@ func (s *site) profile(i int) {
 	if res.StatusCode != 200 && (i%2 == 0 || res.StatusCode != http.StatusConflict) {
 		s.t.Errorf("stop_profile: %d", res.StatusCode)
 	}
-	if res.StatusCode == 200 { // the files are there
+	if res.StatusCode == 200 { // the files exist
 		list, _ := filepath.Glob(filepath.Join(dir, "*-TP-*.trace.json.gz"))
 		info := s.engine.Info()
 		if ranks := info.TP * info.DP; len(list) != ranks {

@@ -22,17 +22,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// clients is how many there are at once: more than may run and wait, so that some
-// are always refused.
+// clients is the number of concurrent clients: more than may run and wait, so that some are always refused.
 const clients = 512
 
-// maxBody is the limit on bodies.
+// maxBody limits bodies.
 const maxBody = 64 << 10
 
-// How much more may be in use after the load than after a warm-up of the same load.
-// A request has dozens of objects, so 4096 are those of 100 lost ones in thousands;
-// without a loss the number differs by some hundred. Bytes are a coarser sieve: the
-// buffers of the last profile window and of the largest batch differ by 3 MiB.
+// Allowed growth of memory in use after the load, compared with a warm-up of the same load. A request has dozens of
+// objects, so 4096 are those of 100 requests lost out of thousands; without a loss the number differs by a few hundred.
+// Bytes are a coarser measure: the buffers of the last profile window and of the largest batch differ by 3 MiB.
 const (
 	moreObjects = 4096
 	moreBytes   = 8 << 20
@@ -59,25 +57,24 @@ func TestLoad(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		change   func(*launch.ModelArgs)
-		wave     time.Duration // clients come for so long before there is a rest
+		wave     time.Duration // clients come for this long before there is a rest
 		retracts bool
 	}{
 		{"DP2", func(a *launch.ModelArgs) {
 			a.DP, a.MaxTotalTokens, a.MaxRunningRequests, a.MaxQueuedRequests, a.GraphBS = 2, 16<<10, 32, 40, []int{8, 32}
 		}, lasts, false},
-		// A cache that is always full, and an admission that hopes for the best: again
-		// after each rest, for it learns.
+		// A cache that is always full, and an optimistic admission, repeated after each rest because it learns.
 		{"DP2 TP2 small cache", func(a *launch.ModelArgs) {
 			a.DP, a.TP, a.MaxTotalTokens, a.Conservativeness = 2, 2, 3<<10, 0.01
 		}, 5 * time.Second, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			http.DefaultClient.CloseIdleConnections() // of other tests
-			eventually(t, "the connections of other tests are gone", func() bool { return !strings.Contains(stacks(), "net/http") })
+			eventually(t, "the connections of other tests are closed", func() bool { return !strings.Contains(stacks(), "net/http") })
 			before := runtime.NumGoroutine()
-			// Time for a body: even a busy machine sends a whole one in it.
+			// Time for a body: even a busy machine sends a whole one within it.
 			s := open(t, c.change, min(2*time.Second+lasts/10, 5*time.Second))
-			defer s.close() // when something below is fatal
+			defer s.close() // if something below is fatal
 			s.learn()
 			s.load(min(lasts, 10*time.Second)/2, 0)
 			warm := s.rest()
@@ -89,7 +86,7 @@ func TestLoad(t *testing.T) {
 			t.Logf("in use after the load: %d objects, %d KiB; after the warm-up: %d objects, %d KiB",
 				heap.HeapObjects, heap.HeapAlloc>>10, warm.HeapObjects, warm.HeapAlloc>>10)
 			if heap.HeapObjects > warm.HeapObjects+moreObjects || heap.HeapAlloc > warm.HeapAlloc+moreBytes {
-				t.Error("that is more than it may grow")
+				t.Error("memory grew more than allowed")
 			}
 			s.enough(c.retracts)
 			s.close()
@@ -108,15 +105,14 @@ type site struct {
 	close  func()
 	idle   [2]int // goroutines and open files without visitors
 
-	asks atomic.Int64       // made so far, for request ids
+	asks atomic.Int64       // number of requests so far, for request ids
 	want map[prompt][]int32 // the longest answers
 
 	mu    sync.Mutex
 	tally map[string]int // how requests ended
 }
 
-// narrow is a listener whose connections hold little, so that a slow reader makes
-// the server wait.
+// narrow is a listener whose connections have small buffers, so that a slow reader makes the server wait.
 type narrow struct{ net.Listener }
 
 func (n narrow) Accept() (net.Conn, error) {
@@ -164,7 +160,7 @@ func open(t *testing.T, change func(*launch.ModelArgs), bodyTime time.Duration) 
 			t.Error(err)
 		}
 	})
-	s.scrape() // so that all that serves has begun
+	s.scrape() // so that everything that serves has started
 	s.client.CloseIdleConnections()
 	eventually(t, "the first connections are closed", func() bool {
 		return !strings.Contains(stacks(), "net/http.(*conn)") && !strings.Contains(stacks(), "net/http.(*persistConn)")
@@ -173,7 +169,7 @@ func open(t *testing.T, change func(*launch.ModelArgs), bodyTime time.Duration) 
 	return s
 }
 
-// load lets all visitors in for so long and waits until the last has left.
+// load lets all visitors in for the given time and waits until the last has left.
 func (s *site) load(lasts time.Duration, seed uint64) {
 	over := time.Now().Add(lasts)
 	var visitors sync.WaitGroup
@@ -208,7 +204,7 @@ func (s *site) count(kind string) {
 	s.tally[kind]++
 }
 
-// enough checks that the load was one.
+// enough checks that the load covered every case.
 func (s *site) enough(retracts bool) {
 	var text strings.Builder
 	for _, kind := range slices.Sorted(maps.Keys(s.tally)) {
@@ -226,7 +222,7 @@ func (s *site) enough(retracts bool) {
 	}
 }
 
-// retracted is how many requests have lost their places so far.
+// retracted returns the number of requests retracted so far.
 func (s *site) retracted() (n int64) {
 	for _, st := range s.engine.Stats() {
 		n += st.RetractedRequests
@@ -261,7 +257,7 @@ func (s *site) rest() *runtime.MemStats {
 	eventually(t, fmt.Sprintf("goroutines and open files are %d again", s.idle), func() bool {
 		return s.idle == [2]int{runtime.NumGoroutine(), openFiles()}
 	})
-	for range 3 { // pools keep what they have for two
+	for range 3 { // pools keep unused entries for two collections
 		runtime.GC()
 	}
 	m := new(runtime.MemStats)
@@ -279,20 +275,20 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// stacks are those of all goroutines.
+// stacks returns the stacks of all goroutines.
 func stacks() string {
 	var text strings.Builder
 	pprof.Lookup("goroutine").WriteTo(&text, 1)
 	return text.String()
 }
 
-// openFiles counts the file descriptors of this process, where the system tells.
+// openFiles counts the file descriptors of this process, where the system reports them.
 func openFiles() int {
 	list, _ := os.ReadDir("/proc/self/fd")
 	return len(list)
 }
 
-// peak is the most memory that this process ever had, where the system tells.
+// peak is the peak memory of this process, where the system reports it.
 func peak() string {
 	text, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(text)) {

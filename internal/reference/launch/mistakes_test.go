@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// TestMistakes: what a client asks amiss is its mistake, and not the server's failure.
+// TestMistakes checks that invalid requests are client errors, not server failures.
 func TestMistakes(t *testing.T) {
 	e := load(t, func(a *launch.ModelArgs) { a.Overrides = `{"vocab_size": 261}` })
 	hs := httptest.NewServer(server.New(e, server.Options{}).Handler())

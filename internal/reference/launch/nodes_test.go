@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/enginetest"
 )
 
-// freeAddr is a loopback address that nobody listens on.
+// freeAddr returns a loopback address on which nobody listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -24,9 +24,8 @@ func freeAddr(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// spread serves with the ranks spread over nodes, which meet over TCP, and share
-// memory beside it unless shared is "off". They are of
-// one process here; what they share of it is its clock.
+// spread serves with the ranks spread over nodes, which meet over TCP and also share memory unless shared is "off". The
+// nodes belong to one process here; it gives them a common clock.
 func spread(t *testing.T, nodes int, shared string, change func(*launch.ModelArgs)) server.Engine {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -56,8 +55,7 @@ func spread(t *testing.T, nodes int, shared string, change func(*launch.ModelArg
 	return e
 }
 
-// TestGreedyTokensOfNodes spreads layouts over nodes: the tokens are those of
-// transformers, as in one process.
+// TestGreedyTokensOfNodes spreads layouts over nodes: the tokens are those of transformers, as in one process.
 func TestGreedyTokensOfNodes(t *testing.T) {
 	for _, way := range []struct {
 		model, name string
@@ -89,8 +87,7 @@ func TestGreedyTokensOfNodes(t *testing.T) {
 	}
 }
 
-// TestEngineOfNodes holds an engine of several nodes against what the server relies
-// on.
+// TestEngineOfNodes checks an engine of several nodes for the properties that the server relies on.
 func TestEngineOfNodes(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T) server.Engine {
 		return spread(t, 2, "auto", func(a *launch.ModelArgs) { a.TP, a.DP = 2, 2 })

@@ -13,9 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// TestGreedyTokens serves models of Hugging Face directories in every way there
-// is: the greedy tokens are those of transformers, 64 steps of batches of 1 and
-// 8, the second time from the prefix cache.
+// TestGreedyTokens serves models of Hugging Face directories in every supported way: the greedy tokens are those of
+// transformers, 64 steps of batches of 1 and 8, the second time from the prefix cache.
 func TestGreedyTokens(t *testing.T) {
 	type change = func(*launch.ModelArgs)
 	ways := []struct {
@@ -23,7 +22,7 @@ func TestGreedyTokens(t *testing.T) {
 		change  change
 		experts bool
 	}{
-		{"as it comes", nil, false},
+		{"default", nil, false},
 		{"no radix cache", func(a *launch.ModelArgs) { a.DisableRadix = true }, false},
 		{"chunked prefill", func(a *launch.ModelArgs) { a.ChunkedPrefill = 16 }, false},
 		{"no graphs", func(a *launch.ModelArgs) { a.DisableGraph = true }, false},
@@ -43,7 +42,7 @@ func TestGreedyTokens(t *testing.T) {
 			}
 			t.Run(model+"/"+way.name, func(t *testing.T) {
 				e := load(t, func(a *launch.ModelArgs) {
-					// Products of bf16 pairs, which auto takes for bf16 weights, round as GPUs do.
+					// Products of bf16 pairs, which auto selects for bf16 weights, round as GPUs do.
 					a.ModelPath, a.DType, a.SkipTokenizer = dir, "float32", true
 					if way.change != nil {
 						way.change(a)

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestMarkersLog: the log says what becomes of markers; without a tool the ranks tell nobody.
+// TestMarkersLog checks the log lines about markers; without a tool the ranks send markers to nobody.
 func TestMarkersLog(t *testing.T) {
 	t.Setenv("NVTX_INJECTION64_PATH", "")
 	for _, tt := range []struct {
 		name             string
 		markers, noGraph bool
-		want             []string // begins of lines
+		want             []string // prefixes of lines
 	}{
 		{"off", false, false, nil},
 		{"on", true, true, []string{"NVTX markers: no tool is listening"}},
@@ -25,7 +25,7 @@ func TestMarkersLog(t *testing.T) {
 				t.Errorf("logged %q, want %q", lines, tt.want)
 			}
 			if marks(tt.markers) != nil {
-				t.Error("a rank tells somebody")
+				t.Error("a rank sends markers")
 			}
 		})
 	}

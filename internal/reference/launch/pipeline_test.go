@@ -8,7 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// TestPipelineCheck: what there is no room for is known before the weights are loaded, and a prompt that is cut is told.
+// TestPipelineCheck checks that a lack of memory is detected before the weights are loaded, and that a truncated prompt
+// is reported.
 func TestPipelineCheck(t *testing.T) {
 	var lines []string
 	p, err := OpenPipeline(PipelineArgs{ModelPath: "builtin:z-image-tiny", DType: "auto", TP: 1, Sigmas: "sglang"}, func(line string) { lines = append(lines, line) })
@@ -32,7 +33,7 @@ func TestPipelineCheck(t *testing.T) {
 	}
 }
 
-// TestFaultStages: a stage that there is not is told at the start; a fault of it would never be seen.
+// TestFaultStages checks that an unknown stage is refused at start-up, because its fault would never take effect.
 func TestFaultStages(t *testing.T) {
 	for fault, want := range map[string]string{
 		"rank=0,stage=denoising_stage,kernel_factor=2": "",

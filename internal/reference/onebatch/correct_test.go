@@ -10,10 +10,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/onebatch"
 )
 
-// TestCheck: ranks that compute rightly pass, and each kind of step that goes
-// wrong is found.
+// TestCheck checks that correct ranks pass, and that errors in each kind of step are found.
 func TestCheck(t *testing.T) {
-	// A row is spoiled by as much as logits lie apart.
+	// A row is changed by as much as the spread of its logits.
 	shift := func(rows [][]float32) {
 		for _, row := range rows {
 			row[0] += 2

@@ -33,7 +33,7 @@ func args(tp int) launch.ModelArgs {
 	}
 }
 
-// bench makes a Bench on real ranks; what it prints is in out.
+// bench makes a Bench on real ranks that prints to out.
 func bench(t *testing.T, tp int) (b *onebatch.Bench, out *bytes.Buffer) {
 	t.Helper()
 	m, err := launch.Open(args(tp), func(string) {})
@@ -54,8 +54,8 @@ func bench(t *testing.T, tp int) (b *onebatch.Bench, out *bytes.Buffer) {
 	return &onebatch.Bench{Ranks: ranks, Vocab: m.Vocab, Seed: 7, Out: out, Warn: func(f string, a ...any) { fmt.Fprintf(out, "warning: "+f+"\n", a...) }}, out
 }
 
-// TestTokens holds what a batch generates against what the engine gives each of
-// its prompts: with a scheduler, a prefix cache, and in chunks.
+// TestTokens compares the tokens of a batch with those that the engine generates for each of its prompts: with a
+// scheduler, a prefix cache, and in chunks.
 func TestTokens(t *testing.T) {
 	for _, tp := range []int{1, 2} {
 		t.Run(fmt.Sprintf("TP%d", tp), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestSkip: 4096 positions are 64 blocks.
+// TestSkip checks skipped batches: 4096 positions are 64 blocks.
 func TestSkip(t *testing.T) {
 	room := onebatch.Room{Capacity: 4096, ContextLen: 2048}
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ var (
 	spaces  = regexp.MustCompile(` +`)
 )
 
-// masked is a text without what differs from run to run.
+// masked returns text without the parts that differ from run to run.
 func masked(s string) string {
 	return spaces.ReplaceAllString(numbers.ReplaceAllString(s, "N"), " ")
 }
@@ -136,7 +136,7 @@ Decode. median latency: N s, median throughput: N token/s
 Total. latency: N s, throughput: N token/s
 `
 
-// TestLines: what is printed and written is what SGLang's tool prints and writes.
+// TestLines checks that output and files match those of SGLang's tool.
 func TestLines(t *testing.T) {
 	b, out := bench(t, 1)
 	b.LogDecodeStep = 3
@@ -167,7 +167,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTraces: each stage has a file with the steps asked for, of rank 0 alone.
+// TestTraces checks that each stage has a file with the requested steps, of rank 0 only.
 func TestTraces(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -183,7 +183,7 @@ func TestTraces(t *testing.T) {
 		{"decode alone", onebatch.Profile{Stage: api.Decode, Start: 0, Steps: 7}, 8, 0, 7, false},
 		{"the only decode step", onebatch.Profile{Stage: api.Decode, Start: -1, Steps: 1}, 2, 0, 1, false},
 		{"beyond the end", onebatch.Profile{Stage: api.Decode, Start: 5, Steps: 4}, 8, 0, 2, true},
-		{"behind the end", onebatch.Profile{Stage: api.Decode, Start: 9, Steps: 1}, 8, 0, 0, true},
+		{"after the end", onebatch.Profile{Stage: api.Decode, Start: 9, Steps: 1}, 8, 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, out := bench(t, 2)
@@ -217,7 +217,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// steady looks at the steps of a trace.
+// steady checks the steps of a trace.
 func steady(t *testing.T, path, stage string, steps int) {
 	t.Helper()
 	traces, err := read.ReadFile(t.Context(), set.File{Path: path}, read.Options{})
@@ -253,8 +253,7 @@ func (s spoiled) Forward(st sched.Step) ([][]float32, error) {
 	return rows, err
 }
 
-// TestInterrupt: what was measured is printed, and no trace is left of a stage
-// that did not end.
+// TestInterrupt checks that finished measurements are printed, and that an unfinished stage leaves no trace.
 func TestInterrupt(t *testing.T) {
 	b, out := bench(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// TestPrint: of one picture the files come in one order.
+// TestPrint checks that the files of one image are listed in a fixed order.
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	p := Picture{

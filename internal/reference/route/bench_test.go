@@ -13,9 +13,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// BenchmarkRequest is the time from a request of 3 kB to its first event, one after
-// another: of a server that answers at once, asked directly, through a relay that only
-// copies bytes between two connections, and through the router.
+// BenchmarkRequest measures the time from a request of 3 kB to its first event, one after another, of a server that
+// answers at once: asked directly, through a relay that only copies bytes between two connections, and through the
+// router.
 func BenchmarkRequest(b *testing.B) {
 	more := make(chan struct{}) // the client has the first event
 	server := benchServer(b, more)
@@ -65,7 +65,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// benchListen serves each connection that comes to a new port.
+// benchListen serves each connection on a new port.
 func benchListen(b *testing.B, serve func(net.Conn)) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -84,7 +84,7 @@ func benchListen(b *testing.B, serve func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
-// benchServer answers a request that has a body with a stream of one event, and ends it when more comes.
+// benchServer answers a request that has a body with a stream of one event, and ends it when more arrives.
 func benchServer(b *testing.B, more <-chan struct{}) string {
 	const event = `data: {"id":"chatcmpl-7d1f0c2e5b8a4c0e9f3a","choices":[{"index":0,"delta":{"content":" token"}}]}` + "\n\n"
 	reply := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(event), event)
@@ -110,7 +110,7 @@ func benchServer(b *testing.B, more <-chan struct{}) string {
 	})
 }
 
-// benchRelay copies what comes to a connection of its own.
+// benchRelay copies each connection to one of its own.
 func benchRelay(b *testing.B, to string) string {
 	return benchListen(b, func(c net.Conn) {
 		s, err := net.Dial("tcp", to)

@@ -15,14 +15,14 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// started is what a worker was asked to record.
+// started is the recording that a worker was asked for.
 type started struct {
 	Dir    string `json:"output_dir"`
 	Prefix string `json:"profile_prefix"`
 	Steps  any    `json:"num_steps"`
 }
 
-// TestProfile: which workers a profile request reaches, and with what.
+// TestProfile checks which workers a profile request reaches, and with which body.
 func TestProfile(t *testing.T) {
 	p1, p2 := newSide(t, profiled("p1")), newSide(t, profiled("p2"))
 	d := newSide(t, profiled("d"))
@@ -30,7 +30,7 @@ func TestProfile(t *testing.T) {
 	none := "-"
 	for _, c := range []struct {
 		query, body string
-		want        [3]string // output_dir and profile_prefix of p1, p2, d; "-": it is not asked
+		want        [3]string // output_dir and profile_prefix of p1, p2, d; "-" means not asked
 	}{
 		{"", `{"output_dir":"/out","num_steps":"5"}`, [3]string{"/out/prefill-0 ", "/out/prefill-1 ", "/out/decode-0 "}},
 		{"?role=prefill", `{"output_dir":"/out"}`, [3]string{"/out/prefill-0 ", "/out/prefill-1 ", none}},
@@ -65,7 +65,7 @@ func TestProfile(t *testing.T) {
 			}
 		}
 		if len(reply.Workers) != asked {
-			t.Errorf("%s: the reply tells of %d workers, %d were asked", c.query, len(reply.Workers), asked)
+			t.Errorf("%s: the reply names %d workers, %d were asked", c.query, len(reply.Workers), asked)
 		}
 	}
 	if got := r.call("POST /start_profile", `{"output_dir"`); got.status != 400 {
@@ -77,8 +77,7 @@ func profiled(name string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) { fmt.Fprintf(rw, "%s %s", name, r.URL.Path) }
 }
 
-// TestProfileFailures: the status of one reply for two workers, and what it says of
-// each.
+// TestProfileFailures checks the status of one reply for two workers, and its text about each.
 func TestProfileFailures(t *testing.T) {
 	say := func(status int, text string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(status); fmt.Fprint(rw, text) }
@@ -116,7 +115,7 @@ func TestProfileFailures(t *testing.T) {
 	}
 }
 
-// TestProfileFiles: windows of real servers, whose files come through the router.
+// TestProfileFiles checks windows of real servers, whose files come through the router.
 func TestProfileFiles(t *testing.T) {
 	a, _, _ := newWorkerOf(t, fakeengine.Options{}, server.Options{})
 	b, _, _ := newWorkerOf(t, fakeengine.Options{}, server.Options{})
@@ -161,7 +160,7 @@ func TestProfileFiles(t *testing.T) {
 	}
 }
 
-// TestFlushAndAbort: reach all workers.
+// TestFlushAndAbort checks that both reach all workers.
 func TestFlushAndAbort(t *testing.T) {
 	a, ea, _ := newWorkerOf(t, fakeengine.Options{Pace: time.Millisecond}, server.Options{})
 	b, eb, _ := newWorkerOf(t, fakeengine.Options{Pace: time.Millisecond}, server.Options{})
@@ -189,8 +188,7 @@ func TestFlushAndAbort(t *testing.T) {
 	}
 }
 
-// TestFlushInPart: what a worker that has flushed knew is forgotten, also when another
-// has not.
+// TestFlushInPart checks that the prefixes of a flushed worker are forgotten even if another worker has not flushed.
 func TestFlushInPart(t *testing.T) {
 	worker := func(flush int) string {
 		return fake(t, func(rw http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// TestFaults: what a client gets when the first worker that is asked fails in some
-// way. The second is well, and answers "well".
+// TestFaults checks the client's reply when the first worker fails in some way. The second is healthy and answers
+// "well".
 func TestFaults(t *testing.T) {
 	broken := `data: {"error":{"message":"A: the worker closed the connection","type":"Bad Gateway","code":502}}` + "\n\ndata: [DONE]\n\n"
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestExhausted: what a client gets when no worker answers.
+// TestExhausted checks the client's reply when no worker answers.
 func TestExhausted(t *testing.T) {
 	full := func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Retry-After", "7")
@@ -91,15 +91,14 @@ func TestExhausted(t *testing.T) {
 		want    string
 		asked   int64 // workers
 	}{
-		{"all are full: as they say it", []http.HandlerFunc{full, full, full}, 5, 503, "full\n", 3},
+		{"all are full: passed on unchanged", []http.HandlerFunc{full, full, full}, 5, 503, "full\n", 3},
 		{"all die", []http.HandlerFunc{die, die}, 5, 502, "the worker closed the connection", 2},
 		{"one alone says nothing", []http.HandlerFunc{hang}, 5, 504, errSlow.Error(), 1},
 		{"no more retries", []http.HandlerFunc{die, die, die}, 1, 502, "closed the connection", 2},
 		{"none at all", []http.HandlerFunc{full, full}, -1, 503, "full\n", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// Not how often: the request goes out again where a connection that was idle
-			// breaks.
+			// No exact count: the request is sent again if an idle connection breaks.
 			asked := make([]atomic.Int64, len(c.workers))
 			var urls []string
 			for i, f := range c.workers {
@@ -121,8 +120,7 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
-// TestRefusedConnection: a worker that is gone is left out at the first request, which
-// another answers.
+// TestRefusedConnection checks that a dead worker is left out at the first request, which another worker answers.
 func TestRefusedConnection(t *testing.T) {
 	dead := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	b := fake(t, func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "well") })
@@ -138,7 +136,7 @@ func TestRefusedConnection(t *testing.T) {
 	}
 }
 
-// TestStaleConnection: a worker that closes idle connections costs nobody an error.
+// TestStaleConnection checks that a worker that closes idle connections causes no client errors.
 func TestStaleConnection(t *testing.T) {
 	hs := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "well") }))
 	defer hs.Close()
@@ -151,7 +149,7 @@ func TestStaleConnection(t *testing.T) {
 	}
 }
 
-// TestClientGone: a client that leaves ends the request on the worker, in each state.
+// TestClientGone checks that a client that leaves ends the request on the worker, in each state.
 func TestClientGone(t *testing.T) {
 	url, engine, _ := newWorkerOf(t, fakeengine.Options{Pace: 5 * time.Millisecond}, server.Options{})
 	r := newRig(t, Options{Workers: plain(url)})
@@ -170,12 +168,12 @@ func TestClientGone(t *testing.T) {
 		eventually(t, "nor has the router", func() bool { return r.rt.inFlight() == 0 })
 	}
 	if n := r.rt.workers[0].failed.Load(); n != 0 {
-		t.Errorf("%d failures are put down to the worker", n)
+		t.Errorf("%d failures are attributed to the worker", n)
 	}
 }
 
-// TestSlowClient: a client that does not read stops the worker, and the router keeps
-// no more of the stream than its buffers hold; one that never reads is cut off.
+// TestSlowClient checks that a client that does not read stops the worker, and that the router keeps no more of the
+// stream than its buffers hold; a client that never reads is disconnected.
 func TestSlowClient(t *testing.T) {
 	var sent atomic.Int64
 	ended := make(chan struct{})
@@ -203,14 +201,14 @@ func TestSlowClient(t *testing.T) {
 	<-ended
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	// What the sockets of the kernel hold is no memory of the router.
+	// The sockets' kernel buffers are not memory of the router.
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 4<<20 {
 		t.Errorf("the heap grew by %d bytes of %d that were sent", grown, sent.Load())
 	}
 	eventually(t, "the request has ended", func() bool { return r.rt.inFlight() == 0 })
 }
 
-// TestUnbuffered: an event reaches the client before the worker makes the next.
+// TestUnbuffered checks that an event reaches the client before the worker makes the next.
 func TestUnbuffered(t *testing.T) {
 	next := make(chan struct{})
 	url := fake(t, func(rw http.ResponseWriter, _ *http.Request) {

@@ -76,7 +76,7 @@ func fake(t *testing.T, f http.HandlerFunc) string {
 	return hs.URL
 }
 
-// plain are workers without a role.
+// plain returns workers without a role.
 func plain(urls ...string) (out []Backend) {
 	for _, u := range urls {
 		out = append(out, Backend{URL: u})
@@ -84,7 +84,7 @@ func plain(urls ...string) (out []Backend) {
 	return out
 }
 
-// got is a reply as a test compares it.
+// got is a reply in the form that tests compare.
 type got struct {
 	status int
 	header http.Header
@@ -134,7 +134,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// events writes data events, each at once, and then what end is.
+// events writes data events, one at a time, and then end.
 func events(rw http.ResponseWriter, data ...string) {
 	rw.Header().Set("Content-Type", "text/event-stream")
 	for _, d := range data {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLogprobs: log probabilities of the prompt are the prefill worker's where the
-// decode worker has none. Else replies stay as they are, to the byte.
+// TestLogprobs checks that log probabilities of the prompt come from the prefill worker if the decode worker has none.
+// Otherwise replies stay unchanged to the byte.
 func TestLogprobs(t *testing.T) {
 	const one = `{"text":"p","meta_info":{"id":"p","input_token_logprobs":[[null,1,null],[-0.5,2,null]],"input_top_logprobs":[[[-0.5,2,null]]]}}`
 	const two = `[` + one + `,{"meta_info":{"input_token_logprobs":[[-1,9,null]],"input_top_logprobs":null}}]`
@@ -43,7 +43,7 @@ func TestLogprobs(t *testing.T) {
 					time.Sleep(wait)
 					if strings.HasPrefix(text, "data:") {
 						rw.Header().Set("Content-Type", "text/event-stream")
-						for _, b := range []byte(text) { // each byte a packet, mostly
+						for _, b := range []byte(text) { // usually one packet per byte
 							rw.Write([]byte{b})
 							http.NewResponseController(rw).Flush()
 						}
@@ -62,7 +62,7 @@ func TestLogprobs(t *testing.T) {
 	}
 }
 
-// FuzzLogprobs: what is JSON stays JSON, and whatever comes, nothing panics.
+// FuzzLogprobs checks that JSON stays JSON, and that no input panics.
 func FuzzLogprobs(f *testing.F) {
 	f.Add([]byte(`{"index":0,"meta_info":{"input_token_logprobs":[[-1,9,null]]}}`), []byte(`{"meta_info":{"input_token_logprobs":[]}}`))
 	f.Add([]byte("data: {\"index\":1}\n\ndata: [DONE]\n\n"), []byte(`[{"meta_info":null},null,{}]`))

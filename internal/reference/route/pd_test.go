@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// side is a prefill or decode worker that notes the bodies it gets.
+// side is a prefill or decode worker that records the bodies it receives.
 type side struct {
 	url    string
 	mu     sync.Mutex
@@ -51,7 +51,7 @@ func pairs(prefill []*side, decode []*side) (out []Backend) {
 	return out
 }
 
-// TestBootstrap: what is added to bodies.
+// TestBootstrap checks the fields added to bodies.
 func TestBootstrap(t *testing.T) {
 	w := &worker{host: "10.0.0.1"}
 	w.bootstrapPort.Store(8998)
@@ -91,7 +91,7 @@ func TestBootstrap(t *testing.T) {
 		}
 		text, seen := string(out), map[int64]bool{}
 		for _, room := range rooms {
-			// Fewer than 40 bits come once in 2^23.
+			// Fewer than 40 bits occur once in 2^23.
 			if room < 1<<40 || seen[room] {
 				t.Errorf("%s: room %d of %v is not random in 63 bits", c.body, room, rooms)
 			}
@@ -109,8 +109,8 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// TestPair: both workers get the same body, and the client gets the decode worker's
-// reply, whole or as a stream.
+// TestPair checks that both workers get the same body, and that the client gets the decode worker's reply, whole or as
+// a stream.
 func TestPair(t *testing.T) {
 	p := newSide(t, func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, `{"text":"prefill's"}`) })
 	d := newSide(t, func(rw http.ResponseWriter, r *http.Request) {
@@ -124,7 +124,7 @@ func TestPair(t *testing.T) {
 	if got := r.call("POST /generate", `{"text":"x"}`); got.status != 200 || got.body != `{"text":"decode's"}` {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	// The client has the decode worker's reply maybe before the prefill worker has the body.
+	// The client may have the decode worker's reply before the prefill worker has the body.
 	eventually(t, "both have the first", func() bool { return len(p.got()) == 1 && len(d.got()) == 1 })
 	if got := r.call("POST /v1/chat/completions", `{"messages":[],"stream":true}`); got.body != "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n" {
 		t.Errorf("%d %s", got.status, got.body)
@@ -142,8 +142,7 @@ func TestPair(t *testing.T) {
 	eventually(t, "nothing is counted as running", func() bool { return r.rt.inFlight() == 0 })
 }
 
-// TestPairFaults: what a client gets when a worker of the first pair fails. The second
-// pair is well.
+// TestPairFaults checks the client's reply when a worker of the first pair fails. The second pair is healthy.
 func TestPairFaults(t *testing.T) {
 	ok := func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprint(rw, "done") }
 	well := func(rw http.ResponseWriter, _ *http.Request) { events(rw, "well") }
@@ -153,7 +152,7 @@ func TestPairFaults(t *testing.T) {
 	full := func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }
 	late := func(end func()) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) {
-			time.Sleep(50 * time.Millisecond) // the decode side's first event is out
+			time.Sleep(50 * time.Millisecond) // the decode side's first event has been sent
 			end()
 		}
 	}
@@ -187,19 +186,19 @@ func TestPairFaults(t *testing.T) {
 		{"prefill refuses", refuse, hang, false, 400, "too long\n"},
 		{"decode refuses", hang, refuse, false, 400, "too long\n"},
 		{"decode dies in the stream", ok, first(die), false, 200, failed("D: the worker closed the connection")},
-		// What one says of the other is not the last word.
-		{"decode tells that prefill died", late(cut), broken, true, 200, "data: well\n\n"},
-		{"decode tells it in a stream", late(cut), tells(`{"error":{"message":"KV transfer failed"}}`), true, 200, "data: well\n\n"},
-		{"decode tells that prefill refuses", after(refuse), broken, false, 400, "too long\n"},
-		{"prefill tells that decode died", broken, late(cut), true, 200, "data: well\n\n"},
-		{"prefill tells that decode is full", broken, after(full), true, 200, "data: well\n\n"},
-		{"prefill tells that decode refuses", broken, after(refuse), false, 400, "too long\n"},
-		// Of the transfer itself another pair may know nothing.
-		{"both tell of the transfer", broken, broken, true, 200, "data: well\n\n"},
-		{"decode tells of it", ok, broken, true, 200, "data: well\n\n"},
-		{"decode tells of it in a stream", hang, tells(`{"error":{"message":"Decode handshake failed"}}`), true, 200, "data: well\n\n"},
-		{"prefill tells of it", broken, hang, true, 200, "data: well\n\n"},
-		{"decode tells of something else", ok, wrong, false, 500, "out of memory\n"},
+		// One worker's report about the other is not final.
+		{"decode reports that prefill died", late(cut), broken, true, 200, "data: well\n\n"},
+		{"decode reports it in a stream", late(cut), tells(`{"error":{"message":"KV transfer failed"}}`), true, 200, "data: well\n\n"},
+		{"decode reports that prefill refuses", after(refuse), broken, false, 400, "too long\n"},
+		{"prefill reports that decode died", broken, late(cut), true, 200, "data: well\n\n"},
+		{"prefill reports that decode is full", broken, after(full), true, 200, "data: well\n\n"},
+		{"prefill reports that decode refuses", broken, after(refuse), false, 400, "too long\n"},
+		// Another pair may not have the failure of the transfer.
+		{"both report a transfer failure", broken, broken, true, 200, "data: well\n\n"},
+		{"decode reports it", ok, broken, true, 200, "data: well\n\n"},
+		{"decode reports a handshake failure in a stream", hang, tells(`{"error":{"message":"Decode handshake failed"}}`), true, 200, "data: well\n\n"},
+		{"prefill reports it", broken, hang, true, 200, "data: well\n\n"},
+		{"decode reports another error", ok, wrong, false, 500, "out of memory\n"},
 		{"both say nothing", hang, hang, true, 200, "data: well\n\n"},
 		{"prefill dies in the stream", late(cut), first(hang), false, 200, failed("P: the worker closed the connection")},
 	} {
@@ -220,7 +219,7 @@ func TestPairFaults(t *testing.T) {
 	}
 }
 
-// TestPairAlone: without another pair the word of the workers is the client's.
+// TestPairAlone checks that without another pair, the workers' error goes to the client.
 func TestPairAlone(t *testing.T) {
 	broken := func() []*side {
 		return []*side{newSide(t, func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "KV transfer failed", 500) })}
@@ -231,7 +230,7 @@ func TestPairAlone(t *testing.T) {
 	}
 }
 
-// TestOneSide: without a worker of one role no request can be served.
+// TestOneSide checks that without a worker of one role no request can be served.
 func TestOneSide(t *testing.T) {
 	p := newSide(t, func(http.ResponseWriter, *http.Request) {})
 	gone := Backend{URL: "http://127.0.0.1:1", Role: api.Decode}
@@ -244,8 +243,8 @@ func TestOneSide(t *testing.T) {
 	}
 }
 
-// TestPairInfo: /server_info has both sides, as SGLang's balancer's has; a prefill
-// worker that says its bootstrap port need not be asked for it.
+// TestPairInfo checks that /server_info has both sides, as SGLang's balancer's has; a prefill worker that reports its
+// bootstrap port need not be asked for it.
 func TestPairInfo(t *testing.T) {
 	says := func(text string) http.HandlerFunc {
 		return func(rw http.ResponseWriter, r *http.Request) {

@@ -18,8 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// TestRoutes: through the router, in front of one worker, each route answers as the
-// worker does.
+// TestRoutes checks that each route answers through the router, in front of one worker, as the worker does.
 func TestRoutes(t *testing.T) {
 	so := server.Options{
 		EnableMetrics: true, Version: "test", NewID: func() string { return "0123" }, Now: func() time.Time { return time.Unix(1700000000, 0) },
@@ -63,7 +62,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestInfo: what the router says of itself and of several workers.
+// TestInfo checks the router's information about itself and about several workers.
 func TestInfo(t *testing.T) {
 	a, _, _ := newWorkerOf(t, fakeengine.Options{DP: 2}, server.Options{})
 	b, _, _ := newWorkerOf(t, fakeengine.Options{}, server.Options{})
@@ -104,7 +103,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestKeys: which key a request must bring, and which one the worker gets.
+// TestKeys checks which key a request must bring, and which one the worker gets.
 func TestKeys(t *testing.T) {
 	seen := make(chan string, 1)
 	url := fake(t, func(rw http.ResponseWriter, r *http.Request) { seen <- r.Header.Get("Authorization") })
@@ -121,10 +120,10 @@ func TestKeys(t *testing.T) {
 		{"none is brought", Options{APIKey: "k"}, "POST /generate", "", 401, ""},
 		{"a wrong one", Options{APIKey: "k"}, "GET /v1/models", "x", 401, ""},
 		{"the right one", Options{APIKey: "k"}, "POST /generate", "k", 200, "Bearer k"},
-		{"for the workers another", Options{APIKey: "k", WorkerKey: "w"}, "POST /generate", "k", 200, "Bearer w"},
-		{"for the workers alone", Options{WorkerKey: "w"}, "POST /generate", "", 200, "Bearer w"},
+		{"a different key for the workers", Options{APIKey: "k", WorkerKey: "w"}, "POST /generate", "k", 200, "Bearer w"},
+		{"a key for the workers only", Options{WorkerKey: "w"}, "POST /generate", "", 200, "Bearer w"},
 		{"profile with the common key", Options{APIKey: "k", AdminAPIKey: "a"}, "POST /start_profile", "k", 401, ""},
-		{"profile with the admin's", Options{APIKey: "k", AdminAPIKey: "a"}, "POST /start_profile", "a", 200, "Bearer a"},
+		{"profile with the admin key", Options{APIKey: "k", AdminAPIKey: "a"}, "POST /start_profile", "a", 200, "Bearer a"},
 		{"a worker's own profile", Options{APIKey: "k", AdminAPIKey: "a"}, "POST /workers/worker-0/start_profile", "k", 401, ""},
 		{"a worker's own profile", Options{APIKey: "k", AdminAPIKey: "a"}, "POST /workers/worker-0/start_profile", "a", 200, "Bearer a"},
 		{"a worker's route that may do anything", Options{APIKey: "k", AdminAPIKey: "a"}, "POST /workers/worker-0/update_weights", "k", 401, ""},
@@ -153,8 +152,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestLocalOnly: without a key a router on loopback answers no web page, and beyond
-// loopback it does not start.
+// TestLocalOnly checks that without a key, a router on loopback answers no web page, and does not start beyond
+// loopback.
 func TestLocalOnly(t *testing.T) {
 	url := fake(t, func(http.ResponseWriter, *http.Request) {})
 	r := newRig(t, Options{Workers: plain(url), AllowedHosts: []string{"router"}})
@@ -174,7 +173,7 @@ func TestLocalOnly(t *testing.T) {
 	}
 }
 
-// TestHealth: a router is healthy while it can serve; a worker that died comes back.
+// TestHealth checks that a router is healthy while it can serve, and that a worker that died can return.
 func TestHealth(t *testing.T) {
 	var ill atomic.Bool
 	hs := fake(t, func(http.ResponseWriter, *http.Request) {})
@@ -208,7 +207,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestStartTimeout: without a worker the router says 503, and ends after a while.
+// TestStartTimeout checks that without a worker the router answers 503, and ends after a while.
 func TestStartTimeout(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -238,8 +237,8 @@ func TestStartTimeout(t *testing.T) {
 	}
 }
 
-// TestDrain: at the end running requests finish, and those that do not in time end
-// with an error event.
+// TestDrain checks that running requests finish at shutdown, and that those that do not finish in time end with an
+// error event.
 func TestDrain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -284,7 +283,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestOptions: what cannot be routed is refused.
+// TestOptions checks that invalid options are refused.
 func TestOptions(t *testing.T) {
 	p, d := Backend{URL: "http://p:1", Role: api.Prefill}, Backend{URL: "http://d:1", Role: api.Decode}
 	for want, o := range map[string]Options{
@@ -308,7 +307,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPayload: a body that is too large is refused, and says so.
+// TestPayload checks that a body that is too large is refused with a reason.
 func TestPayload(t *testing.T) {
 	url := fake(t, func(http.ResponseWriter, *http.Request) {})
 	r := newRig(t, Options{Workers: plain(url), MaxBodyBytes: 100})
@@ -317,7 +316,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestActing: what a page of another site sends, and HEAD, gets to no worker where it could do something.
+// TestActing checks that requests from pages of other sites, and HEAD, reach no worker where they could do something.
 func TestActing(t *testing.T) {
 	var last atomic.Value
 	url := fake(t, func(rw http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ func someWorkers(n int) (out []*worker) {
 	return out
 }
 
-// TestPolicies: how often each of four workers is chosen, in 4000 picks.
+// TestPolicies checks how often each of four workers is chosen, in 4000 picks.
 func TestPolicies(t *testing.T) {
 	for _, c := range []struct {
 		policy string
@@ -24,8 +24,7 @@ func TestPolicies(t *testing.T) {
 		{"round_robin", [4]int64{9, 0, 0, 0}, [4]int{1000, 1000, 1000, 1000}, [4]int{1000, 1000, 1000, 1000}},
 		// Six standard deviations around 1000.
 		{"random", [4]int64{9, 0, 0, 0}, [4]int{835, 835, 835, 835}, [4]int{1165, 1165, 1165, 1165}},
-		// The busiest of all never wins, the least busy wins each pair that it is in:
-		// half of them.
+		// The busiest of all never wins, and the least busy wins each pair that includes it: half of them.
 		{"power_of_two", [4]int64{3, 2, 1, 0}, [4]int{0, 500, 1150, 1800}, [4]int{0, 835, 1520, 2200}},
 	} {
 		p := newPolicy(c.policy, CacheOptions{})
@@ -50,7 +49,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestCacheAware: prompts one after another, and the worker that each goes to.
+// TestCacheAware checks the worker that each of several consecutive prompts goes to.
 func TestCacheAware(t *testing.T) {
 	long := func(name string, n int) string { return strings.Repeat(name, n*blockBytes/len(name)) }
 	a, b := long("apple---", 10), long("banana--", 10)
@@ -68,7 +67,7 @@ func TestCacheAware(t *testing.T) {
 		{"conversations", CacheOptions{Threshold: 0.5, BalanceAbs: 4, BalanceRel: 1.5, MaxTreeSize: 1 << 20}, []step{
 			{a, [2]int64{}, "0", "all are empty: the first"},
 			{b, [2]int64{}, "1", "nobody knows it: the one with the most room"},
-			{a + "and more", [2]int64{3, 0}, "0", "the next turn, although that has more work"},
+			{a + "and more", [2]int64{3, 0}, "0", "the next turn, although that worker has more work"},
 			{b + "and more", [2]int64{0, 3}, "1", "the next turn"},
 			{a[:len(a)/2], [2]int64{}, "0", "a part"},
 			{a[:len(a)/4] + long("x", 9), [2]int64{0, 1}, "0", "less than half is known: the least loaded"},
@@ -103,7 +102,7 @@ func TestCacheAware(t *testing.T) {
 	}
 }
 
-// TestPrefixes: the set is bounded, and what goes first was used longest ago.
+// TestPrefixes checks that the set is bounded, and that the least recently used entries go first.
 func TestPrefixes(t *testing.T) {
 	chain := func(name byte, blocks int) []uint64 {
 		return appendChain(nil, []byte(strings.Repeat(string(name), blocks*blockBytes)), 1<<20)
@@ -133,7 +132,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestForget: a worker that was started anew has an empty cache.
+// TestForget checks that a restarted worker has an empty cache.
 func TestForget(t *testing.T) {
 	p := newCacheAware(Options{}.withDefaults().Cache)
 	workers := someWorkers(2)
@@ -142,11 +141,11 @@ func TestForget(t *testing.T) {
 	p.forget(workers[0])
 	workers[0].running.Store(1)
 	if got := p.pick(workers, prompt); got != workers[1] {
-		t.Errorf("worker %s is chosen for what it knew before", got.id)
+		t.Errorf("worker %s is chosen for its forgotten prefixes", got.id)
 	}
 }
 
-// BenchmarkPick is what cache_aware costs for a prompt of 16 KiB and 8 workers.
+// BenchmarkPick measures the cost of cache_aware for a prompt of 16 KiB and 8 workers.
 func BenchmarkPick(b *testing.B) {
 	p := newCacheAware(Options{}.withDefaults().Cache)
 	workers := someWorkers(8)

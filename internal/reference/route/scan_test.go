@@ -20,8 +20,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// FuzzScan: the scanner never panics, and sees in valid objects what encoding/json
-// does.
+// FuzzScan checks that the scanner never panics, and finds in valid objects the same members as encoding/json.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{`{}`, `{"a":1}`, ` {"text" : "x\\" , "b":[{"c":"}"}], "d":-1.5e3 } `, `{"a":"\"`, `{"a":[1,[2]]}`, `[`, `{"a":tru}`} {
 		f.Add([]byte(s))

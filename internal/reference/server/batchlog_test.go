@@ -18,7 +18,7 @@ func TestBatchLog(t *testing.T) {
 	l.Add(api.Step{Time: at, Prefill: true, NewSeqs: 1, NewTokens: 10, Queued: 2})
 	l.Add(api.Step{Time: at.Add(time.Second), Prefill: true, NewSeqs: 2, NewTokens: 10, CachedTokens: 4, Usage: .256, Running: 1, PendingTokens: 7})
 	l.Add(api.Step{Time: at.Add(2 * time.Second), NewTokens: 3, Running: 3})
-	l.Add(api.Step{Time: at.Add(2 * time.Second), NewTokens: 8, Ranks: " DP1 TP0"}) // counted for itself
+	l.Add(api.Step{Time: at.Add(2 * time.Second), NewTokens: 8, Ranks: " DP1 TP0"}) // counted separately
 	l.Add(api.Step{Time: at.Add(4 * time.Second), NewTokens: 3, Running: 3, UsedTokens: 50, Graph: true})
 	l.Close()
 	l.Add(api.Step{}) // too late, no panic
@@ -41,7 +41,7 @@ func TestBatchLogIterations(t *testing.T) {
 	}
 }
 
-// stuck is a writer that does not return until it is told to.
+// stuck is a writer that does not return until it is released.
 type stuck struct {
 	release chan struct{}
 	bytes.Buffer
@@ -52,7 +52,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// TestBatchLogNeverWaits adds more lines than a stuck writer takes.
+// TestBatchLogNeverWaits adds more lines than a stuck writer accepts.
 func TestBatchLogNeverWaits(t *testing.T) {
 	w := &stuck{release: make(chan struct{})}
 	l := NewBatchLog(w, 1, false)

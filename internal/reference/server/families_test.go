@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// families are those of SGLang: name to type and help.
+// families maps SGLang's family names to type and help.
 func families(t *testing.T) map[string]string {
 	text, err := os.ReadFile("testdata/sglang-0.5.23-metrics.txt")
 	if err != nil {
@@ -27,8 +27,8 @@ func families(t *testing.T) map[string]string {
 	return out
 }
 
-// TestFamilies: what is at /metrics is SGLang's by name, type and help, and docs/sglang.md says which families are there.
-// promtool, where it is installed, finds nothing that it does not find of SGLang's own.
+// TestFamilies checks that /metrics matches SGLang by name, type and help, and that docs/sglang.md lists the families.
+// promtool, if installed, finds nothing that it does not find in SGLang's own.
 func TestFamilies(t *testing.T) {
 	r := newRig(t, "abcdefgh", fakeengine.Options{}, server.Options{EnableMetrics: true, Startup: server.Startup{Engine: 1, All: 2}})
 	r.call("POST /generate", `{"text":"hello","sampling_params":{"max_new_tokens":3},"stream":true}`)
@@ -58,7 +58,7 @@ func TestFamilies(t *testing.T) {
 		case have[name] && !listed:
 			t.Errorf("docs/sglang.md lacks %s", name)
 		case listed && !have[name] && !slices.Contains(later, name):
-			t.Errorf("docs/sglang.md has %s, which is not there", name)
+			t.Errorf("docs/sglang.md has %s, which does not exist", name)
 		}
 	}
 	promtool, err := exec.LookPath("promtool")
@@ -68,7 +68,7 @@ func TestFamilies(t *testing.T) {
 	lint := func(text string) []string {
 		cmd := exec.Command(promtool, "check", "metrics")
 		cmd.Stdin = strings.NewReader(text)
-		out, _ := cmd.CombinedOutput() // it fails where it finds something
+		out, _ := cmd.CombinedOutput() // it exits with an error if it finds something
 		if bytes.Contains(out, []byte("error while")) {
 			t.Errorf("%s", out)
 		}
@@ -92,6 +92,6 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// later are families that come with the first sample, which the engine of this test does not make.
+// later lists families that appear with the first sample, which the engine of this test does not make.
 var later = strings.Fields(`cuda_graph_passes_total realtime_tokens_total prefill_effective_tokens_total scheduler_stage_seconds_total
 	queue_time_seconds per_stage_req_latency_seconds kv_transfer_speed_gb_s kv_transfer_latency_ms kv_transfer_total_mb`)

@@ -22,7 +22,7 @@ func (r *rig) windows() []wire.ProfileWindow {
 	return list.Windows
 }
 
-// TestProfileFiles is a window whose files are taken over HTTP.
+// TestProfileFiles checks a window whose files are fetched over HTTP.
 func TestProfileFiles(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{}, server.Options{})
 	if got := r.windows(); len(got) != 0 {
@@ -66,8 +66,8 @@ func TestProfileFiles(t *testing.T) {
 	}
 }
 
-// TestProfileFilesOthers: only what windows wrote is given out, whatever else lies
-// in their directory or is asked for.
+// TestProfileFilesOthers checks that only files written by windows are served, whatever else lies in their directory or
+// is requested.
 func TestProfileFilesOthers(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{}, server.Options{})
 	tmp := t.TempDir()
@@ -91,7 +91,7 @@ func TestProfileFilesOthers(t *testing.T) {
 	} {
 		write(filepath.Join(dir, name))
 		if a := r.call("GET /profile_files/7/"+name, ""); (a.status == 200) != given {
-			t.Errorf("%s: %+v, want given %t", name, a, given)
+			t.Errorf("%s: %+v, want served %t", name, a, given)
 		}
 	}
 	for name, to := range map[string]string{"7-TP-8.trace.json.gz": filepath.Join(tmp, "secret"), "7-TP-9.trace.json.gz": "secret"} {
@@ -114,8 +114,8 @@ func TestProfileFilesOthers(t *testing.T) {
 	}
 }
 
-// TestProfileFilesBounds: a server remembers its last 64 windows, an id once, and
-// needs the admin key for them.
+// TestProfileFilesBounds checks that a server remembers its last 64 windows, each id once, and requires the admin key
+// for them.
 func TestProfileFilesBounds(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{}, server.Options{APIKey: "user", AdminAPIKey: "admin"})
 	dir := t.TempDir()

@@ -8,7 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// TestForeignRoutes: routes of SGLang that are not here are refused by name and reason, others are unknown.
+// TestForeignRoutes checks that SGLang routes that this server lacks are refused by name and reason; others are
+// unknown.
 func TestForeignRoutes(t *testing.T) {
 	r := newRig(t, "abc", fakeengine.Options{}, server.Options{})
 	for route, want := range map[string]string{

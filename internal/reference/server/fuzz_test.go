@@ -12,9 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// FuzzRoutes sends any body to the routes that take one: the answer is 200 or a
-// refusal of the client's doing, never a failure of the server's, and always well
-// formed.
+// FuzzRoutes sends arbitrary bodies to the routes that take one. The answer is 200 or a client error, never a server
+// error, and always well formed.
 func FuzzRoutes(f *testing.F) {
 	for i, s := range []string{
 		`{"text":["a","b"],"sampling_params":{"n":2,"max_new_tokens":3,"stop":["x","yy"]},"stream":true,"return_logprob":true,"top_logprobs_num":2,"logprob_start_len":0}`,
@@ -37,7 +36,7 @@ func FuzzRoutes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, body string) {
 		path := paths[int(which)%len(paths)]
 		if path == "/start_profile" && (strings.Contains(body, "dir") || strings.Contains(body, `\u`)) {
-			return // would write where it says
+			return // would write to a path of its choice
 		}
 		w := httptest.NewRecorder()
 		req := httptest.NewRequest("POST", path, strings.NewReader(body))

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestGolden compares whole replies, status, type and body, with files. Every
-// route is here, by its present and its older names.
+// TestGolden compares whole replies (status, type and body) with files. Every route is included, by its present and its
+// older names.
 func TestGolden(t *testing.T) {
 	const params = `"sampling_params":{"max_new_tokens":4,"temperature":0}`
 	groups := []struct {
@@ -134,7 +134,7 @@ func TestGolden(t *testing.T) {
 			`POST /start_profile {"profile_by_stage":true,"profile_stages":[]}`,
 			`POST /start_profile {"num_steps":"x"}`, `POST /start_profile [`,
 		}},
-		{"profile_null", server.Options{}, []string{`POST /start_profile null`, `POST /stop_profile`}}, // after the others it had their profile_id: the clock stands
+		{"profile_null", server.Options{}, []string{`POST /start_profile null`, `POST /stop_profile`}}, // otherwise it had their profile_id, because the clock is fixed
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

@@ -22,22 +22,22 @@ func TestKeys(t *testing.T) {
 		auth       string
 		status     int
 	}{
-		{"no key wanted", "", "", "GET /v1/models", open, 200},
+		{"no key required", "", "", "GET /v1/models", open, 200},
 		{"no key", "user", "", "GET /v1/models", open, 401},
 		{"wrong key", "user", "", "GET /v1/models", wrong, 401},
 		{"not bearer", "user", "", "GET /v1/models", "user", 401},
 		{"another scheme", "user", "", "GET /v1/models", "Basic user", 401},
 		{"right key", "user", "", "GET /v1/models", user, 200},
-		{"scheme in small letters", "user", "", "GET /v1/models", "bearer user", 200},
+		{"scheme in lower case", "user", "", "GET /v1/models", "bearer user", 200},
 		{"health is open", "user", "admin", "GET /health", open, 200},
 		{"health_generate is open", "user", "admin", "GET /health_generate", open, 200},
 		{"metrics are open", "user", "admin", "GET /metrics", open, 200},
-		{"profile wants the key", "user", "", "POST /stop_profile", open, 401},
-		{"profile takes the key", "user", "", "POST /stop_profile", user, 409},
-		{"profile wants the admin's", "user", "admin", "POST /stop_profile", user, 401},
-		{"profile takes the admin's", "user", "admin", "POST /stop_profile", admin, 409},
-		{"admin's key is not the user's", "user", "admin", "GET /v1/models", admin, 401},
-		{"admin's key alone", "", "admin", "GET /v1/models", open, 200},
+		{"profile requires the key", "user", "", "POST /stop_profile", open, 401},
+		{"profile accepts the key", "user", "", "POST /stop_profile", user, 409},
+		{"profile requires the admin key", "user", "admin", "POST /stop_profile", user, 401},
+		{"profile accepts the admin key", "user", "admin", "POST /stop_profile", admin, 409},
+		{"the admin key is not the user key", "user", "admin", "GET /v1/models", admin, 401},
+		{"the admin key only", "", "admin", "GET /v1/models", open, 200},
 		{"unknown routes do not show", "user", "", "GET /nowhere", open, 401},
 		{"wrong method does not show", "user", "", "GET /generate", open, 401},
 	} {
@@ -73,7 +73,7 @@ func TestWebPages(t *testing.T) {
 		{"foreign page", open, []string{"Origin", "https://evil.example"}, 403},
 		{"sandboxed page", open, []string{"Origin", "null"}, 403},
 		{"local page", open, []string{"Origin", "http://localhost:8080"}, 200},
-		{"with a key any name goes", keyed, []string{"Host", "evil.example", "Authorization", "Bearer k"}, 200},
+		{"with a key, any name is accepted", keyed, []string{"Host", "evil.example", "Authorization", "Bearer k"}, 200},
 	} {
 		if a := c.r.call("GET /v1/models", "", c.header...); a.status != c.status {
 			t.Errorf("%s: got %d %s, want %d", c.name, a.status, a.body, c.status)
@@ -81,7 +81,8 @@ func TestWebPages(t *testing.T) {
 	}
 }
 
-// TestActing: no HEAD and no page of another site starts a window or asks for tokens, with a key or without.
+// TestActing checks that neither HEAD nor a page of another site starts a window or requests tokens, with or without a
+// key.
 func TestActing(t *testing.T) {
 	for _, key := range []string{"", "k"} {
 		r := newRig(t, "", fakeengine.Options{}, server.Options{APIKey: key})
@@ -129,7 +130,7 @@ func TestBodyLimits(t *testing.T) {
 			t.Errorf("got %d %s", a.status, a.body)
 		}
 	}
-	// Bodies that never come: refused by who reads them, and no connection is held.
+	// Bodies that never arrive: refused by the handlers that read them, and no connection is held.
 	for path, want := range map[string]string{"/generate": "400", "/health": "405", "/nowhere": "404", "/flush_cache": "400"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 		if err != nil {
@@ -144,8 +145,7 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// TestHealth checks that a probe needs a token or a step, and that a full or a
-// sick engine is told apart.
+// TestHealth checks that a probe needs a token or a step, and that a full engine and a sick one are distinguished.
 func TestHealth(t *testing.T) {
 	stuck := newRig(t, "", fakeengine.Options{Pace: time.Hour}, server.Options{HealthTimeout: 50 * time.Millisecond})
 	for path, want := range map[string]int{"/health": 200, "/health_generate": 503} {
@@ -176,8 +176,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestManyTexts: texts of many megabytes are refused, and of large ones that many clients send at once, few are worked
-// on: the memory that the server holds is a bounded multiple of what one takes.
+// TestManyTexts checks that texts of many megabytes are refused, and that few large ones are processed at once if many
+// clients send them: the memory of the server is a bounded multiple of that of one text.
 func TestManyTexts(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{}, server.Options{})
 	for _, call := range []struct{ path, body string }{

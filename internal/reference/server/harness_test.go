@@ -52,7 +52,7 @@ func newRig(t *testing.T, reply string, eo fakeengine.Options, so server.Options
 	return r
 }
 
-// answer is a reply as a test compares it.
+// answer is a reply in the form that tests compare.
 type answer struct {
 	status int
 	header http.Header

@@ -15,12 +15,11 @@ import (
 	"github.com/stepscope/stepscope/internal/testing/fakeengine"
 )
 
-// TestMetrics checks values after known requests, and that all names of the
-// contract are there.
+// TestMetrics checks values after known requests, and that all metric names exist.
 func TestMetrics(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Unix(1700000000, 0)
-	clock := func() time.Time { // every look takes 5 ms
+	clock := func() time.Time { // each clock reading advances 5 ms
 		mu.Lock()
 		defer mu.Unlock()
 		now = now.Add(5 * time.Millisecond)
@@ -69,12 +68,12 @@ func TestMetrics(t *testing.T) {
 		e2e_request_latency_seconds prompt_tokens_histogram uncached_prompt_tokens_histogram generation_tokens_histogram
 		request_time_per_output_token_seconds max_total_num_tokens page_size num_pages context_len http_requests_active`) {
 		if strings.Count(a.body, "# TYPE sglang:"+name+" ") != 1 {
-			t.Errorf("%s is not there once", name)
+			t.Errorf("%s does not appear exactly once", name)
 		}
 	}
 }
 
-// TestRequestLog checks what each level shows.
+// TestRequestLog checks the lines of each level.
 func TestRequestLog(t *testing.T) {
 	for level, want := range map[int]struct{ has, lacks []string }{
 		0: {[]string{"receive request", "finish request", "rid=id1", "prompt_tokens=7", "completion_tokens=2", "finish=length"}, []string{"secret", "temperature"}},
@@ -97,7 +96,7 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// TestProfileRequest checks what a body and the environment come to.
+// TestProfileRequest checks the profile request that results from a body and the environment.
 func TestProfileRequest(t *testing.T) {
 	def := api.ProfileRequest{ID: "1700000000.5", OutputDir: "/tmp", Activities: api.ActivityCPU | api.ActivityGPU,
 		WithStack: true, RecordShapes: true, MemEntries: 100000}
@@ -145,8 +144,8 @@ func TestProfileRequest(t *testing.T) {
 	}
 }
 
-// TestProfileFields: a field that SGLang does not know is refused by name, and no window opens. Those that SGLang knows,
-// its unused ones too, are taken.
+// TestProfileFields checks that a field that SGLang does not know is refused by name and opens no window. Fields that
+// SGLang knows are accepted, even those it does not use.
 func TestProfileFields(t *testing.T) {
 	for _, c := range []struct {
 		body   string
@@ -192,7 +191,7 @@ func TestProfileWindow(t *testing.T) {
 	}
 }
 
-// TestSampling checks what reaches the engine.
+// TestSampling checks the parameters that reach the engine.
 func TestSampling(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{ContextLen: 100, Capacity: 50}, server.Options{})
 	seed := int64(7)
@@ -222,7 +221,7 @@ func TestSampling(t *testing.T) {
 			t.Errorf("%s %s\ngot  %+v\nwant %+v", c.call, c.body, got, c.want)
 		}
 	}
-	// Samples of one prompt have seeds of their own.
+	// Samples of one prompt have different seeds.
 	r.call("POST /generate", `{"text":"a","sampling_params":{"max_new_tokens":1,"n":2,"sampling_seed":7}}`)
 	all := r.engine.Submitted()
 	if a, b := *all[len(all)-2].Params.Seed, *all[len(all)-1].Params.Seed; a != 7 || b != 8 {
@@ -230,8 +229,7 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestBatchStream checks that the events of a batch, mixed as they come, make up
-// the same texts as one reply.
+// TestBatchStream checks that the interleaved events of a batch add up to the same texts as one reply.
 func TestBatchStream(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{}, server.Options{})
 	body := `{"text":["one","two","three"],"sampling_params":{"max_new_tokens":50,"n":2},"stream":STREAM}`
@@ -253,7 +251,7 @@ func TestBatchStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(ev.Text, texts[ev.Index]) {
-			t.Errorf("%d: %q does not go on from %q", ev.Index, ev.Text, texts[ev.Index])
+			t.Errorf("%d: %q does not continue %q", ev.Index, ev.Text, texts[ev.Index])
 		}
 		texts[ev.Index] = ev.Text
 		if ev.Meta.Finish != nil {

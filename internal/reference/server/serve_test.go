@@ -22,8 +22,7 @@ import (
 
 const endless = `{"text":"hi","stream":true,"sampling_params":{"max_new_tokens":4000,"ignore_eos":true}}`
 
-// TestDisconnect checks that the engine is rid of a request whose client is gone,
-// streaming or not, running or waiting.
+// TestDisconnect checks that the engine drops a request whose client is gone, streaming or not, running or waiting.
 func TestDisconnect(t *testing.T) {
 	for name, body := range map[string]string{
 		"stream":   endless,
@@ -47,27 +46,26 @@ func TestDisconnect(t *testing.T) {
 			})
 			eventually(t, "the engine has it", func() bool { return r.engine.Busy() > 0 })
 			cancel()
-			eventually(t, "the engine is rid of it", func() bool { return r.engine.Busy() == 0 })
+			eventually(t, "the engine has dropped it", func() bool { return r.engine.Busy() == 0 })
 			wg.Wait()
 		})
 	}
 }
 
-// TestSlowReader leaves a stream unread. The engine must not notice, the request
-// is aborted with a reason once its backlog is over the bound, and one that is
-// read meanwhile is not.
+// TestSlowReader leaves a stream unread. The engine is not affected, the request is aborted with a reason once its
+// backlog exceeds the limit, and another one that is read meanwhile is not.
 func TestSlowReader(t *testing.T) {
 	r := newRig(t, strings.Repeat("0123456789", 20), fakeengine.Options{ContextLen: 1 << 20, Pace: 20 * time.Microsecond},
 		server.Options{StreamBuffer: 2000})
 	const form = `{"text":"hi","stream":true,"sampling_params":{"max_new_tokens":%d,"ignore_eos":true}}`
-	// Cumulative events grow, so the socket's buffers are full after some thousand.
+	// Cumulative events grow, so the socket's buffers are full after a few thousand.
 	slow, _ := r.open("/generate", fmt.Sprintf(form, 500000))
 	good := r.call("POST /generate", fmt.Sprintf(form, 4000))
 	list := events(t, good.body)
 	if last := list[len(list)-1]; !strings.Contains(last, `"finish_reason":{"type":"length","length":4000}`) {
-		t.Errorf("the one that was read: …%s", last[max(0, len(last)-400):])
+		t.Errorf("the stream that was read: …%s", last[max(0, len(last)-400):])
 	}
-	eventually(t, "the engine is rid of the other", func() bool { return r.engine.Busy() == 0 })
+	eventually(t, "the engine has dropped the other", func() bool { return r.engine.Busy() == 0 })
 	text, err := io.ReadAll(slow.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +76,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestQueueFull checks the refusal when the engine's queue or the server's own
-// bound is full, of all sequences of a batch or none.
+// TestQueueFull checks the refusal when the engine's queue or the server's own limit is full, of all sequences of a
+// batch or none.
 func TestQueueFull(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{Pace: time.Hour, MaxQueue: 3}, server.Options{MaxInFlight: 5})
 	batch := `{"text":["a","b"],"sampling_params":{"max_new_tokens":1}}`
@@ -106,8 +104,7 @@ func TestQueueFull(t *testing.T) {
 	}
 }
 
-// TestEngineErrors checks errors that come with the first event, as statuses, and
-// later, as events.
+// TestEngineErrors checks that errors with the first event become statuses, and later errors become events.
 func TestEngineErrors(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{Capacity: 50, Trap: func(q *api.Request) *api.Finish {
 		if len(q.Input) == 4 { // BOS and three letters
@@ -132,7 +129,7 @@ func TestEngineErrors(t *testing.T) {
 	}
 }
 
-// TestEngineDies checks a stream whose engine goes away under it.
+// TestEngineDies checks a stream whose engine goes away.
 func TestEngineDies(t *testing.T) {
 	for path, c := range map[string]struct{ body, want string }{
 		"/generate":            {endless, `{"error":{"message":"the engine ended the request without a reason","type":"server_error","code":500}}`},
@@ -155,7 +152,7 @@ func TestEngineDies(t *testing.T) {
 	}
 }
 
-// TestAbortRequest checks that an abort reaches what it names and nothing else.
+// TestAbortRequest checks that an abort reaches exactly the requests it names.
 func TestAbortRequest(t *testing.T) {
 	r := newRig(t, "", fakeengine.Options{Pace: time.Millisecond}, server.Options{})
 	withID := func(id string) string { return strings.Replace(endless, "{", `{"rid":"`+id+`",`, 1) }
@@ -184,8 +181,8 @@ func TestAbortRequest(t *testing.T) {
 	eventually(t, "none is left", func() bool { return r.engine.Busy() == 0 })
 }
 
-// serve runs a rig's engine behind Serve and returns its address, a way to ask it
-// to stop, and what Serve returned.
+// serve runs a rig's engine behind Serve and returns its address, a function that asks it to stop, and the result of
+// Serve.
 func serve(t *testing.T, e *fakeengine.Engine, o server.Options) (url string, stop func(), done chan error) {
 	t.Helper()
 	ln, err := httpguard.Listen("", 0, "", false)
@@ -199,8 +196,8 @@ func serve(t *testing.T, e *fakeengine.Engine, o server.Options) (url string, st
 	return "http://" + ln.Addr().String(), cancel, done
 }
 
-// TestDrain checks both ends of a shutdown: a request that finishes in time, and
-// one that does not and gets an error event.
+// TestDrain checks both outcomes of a shutdown: a request that finishes in time, and one that does not and gets an
+// error event.
 func TestDrain(t *testing.T) {
 	var log bytes.Buffer
 	e := fakeengine.New(fakeengine.Options{Pace: 5 * time.Millisecond})
@@ -251,7 +248,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestListen checks that only a server with a key is reachable from elsewhere.
+// TestListen checks that only a server with a key can be reached from other hosts.
 func TestListen(t *testing.T) {
 	if ln, err := httpguard.Listen("0.0.0.0", 0, "", false); err == nil {
 		ln.Close()

@@ -45,7 +45,7 @@ func TestStopStrings(t *testing.T) {
 	}
 }
 
-// TestHoldsBack says what may leave before the end of the text is known.
+// TestHoldsBack checks which text may be released before the end of the text is known.
 func TestHoldsBack(t *testing.T) {
 	s := newStopper([]string{"\n\nHuman:", "ns"})
 	for _, c := range []struct{ in, out string }{
@@ -57,8 +57,7 @@ func TestHoldsBack(t *testing.T) {
 	}
 }
 
-// FuzzStop holds the automaton against a search in the whole text, and against
-// any other way to cut the text.
+// FuzzStop checks the automaton against a search in the whole text, and against other ways to split the text.
 func FuzzStop(f *testing.F) {
 	f.Add("the quick brown fox", "qu", "own", uint8(3))
 	f.Add("aaaaab", "aab", "ab", uint8(1))

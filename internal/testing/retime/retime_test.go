@@ -67,8 +67,8 @@ func findings(t testing.TB, ts []*trace.Trace) (out []string) {
 	return out
 }
 
-// TestUnchanged: nothing changed, nothing moves: each span begins and ends to the
-// nanosecond where it did, and the same is found.
+// TestUnchanged checks that without changes nothing moves: each span begins and ends to the nanosecond where it did,
+// and the findings are the same.
 func TestUnchanged(t *testing.T) {
 	for _, dir := range captures(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestUnchanged(t *testing.T) {
 					}
 				}
 				if off > 0 {
-					t.Errorf("rank %d: %d of %d spans are elsewhere", i, off, len(old[i].Spans))
+					t.Errorf("rank %d: %d of %d spans have moved", i, off, len(old[i].Spans))
 				}
 			}
 			if a, b := findings(t, old), findings(t, got); !slices.Equal(a, b) {
@@ -100,12 +100,12 @@ func TestUnchanged(t *testing.T) {
 					late++
 				}
 			}
-			t.Logf("%d of %d ops begin more than 10 µs later than known why", late, n)
+			t.Logf("%d of %d ops begin more than 10 µs later than explained", late, n)
 		})
 	}
 }
 
-// waits is what each rank waits in collectives, by step.
+// waits returns each rank's wait in collectives, by step.
 func waits(t testing.TB, ts []*trace.Trace) [][]int64 {
 	t.Helper()
 	r, err := explain.Analyze(ts, explain.Options{})
@@ -126,7 +126,7 @@ func waits(t testing.TB, ts []*trace.Trace) [][]int64 {
 	return out
 }
 
-// TestEffects: what is changed costs what it should, where it should.
+// TestEffects checks that each change has the expected cost in the expected place.
 func TestEffects(t *testing.T) {
 	graphs := readDir(t, filepath.Join("..", "..", "..", "testdata", "traces", "graphs"))
 	base := waits(t, graphs)
@@ -143,8 +143,8 @@ func TestEffects(t *testing.T) {
 		name   string
 		change func(m *retime.Model)
 		from   int
-		more   func(step int) int64 // that the others wait
-		share  float64              // by which it may differ
+		more   func(step int) int64 // extra wait of the other ranks
+		share  float64              // tolerance
 	}{
 		{"host", func(m *retime.Model) {
 			for n := 6; n <= last; n++ {
@@ -177,7 +177,7 @@ func TestEffects(t *testing.T) {
 					want = c.more(n)
 				}
 				for _, i := range []int{0, 1, 3} {
-					// What rank 2 was ahead by in some collectives is taken up first.
+					// The head start of rank 2 in some collectives is used up first.
 					if more := got[i][n] - base[i][n]; abs(more-want) > int64(c.share*float64(want))+60*us {
 						t.Errorf("step %d rank %d waits %d µs more, want %d", n, i, more/us, want/us)
 					}
@@ -190,7 +190,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestBack: kernels made twice as long, in what comes out halved again, are as they were.
+// TestBack checks that kernels made twice as long, and halved again in the result, are unchanged.
 func TestBack(t *testing.T) {
 	for _, dir := range captures(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -222,8 +222,8 @@ func TestBack(t *testing.T) {
 	}
 }
 
-// TestResample: what is drawn was measured, a seed gives one window, another seed
-// another, and no rank is slower than the others over many.
+// TestResample checks that drawn values were measured, that a seed gives one window, another seed another, and that no
+// rank is slower than the others over many windows.
 func TestResample(t *testing.T) {
 	graphs := readDir(t, filepath.Join("..", "..", "..", "testdata", "traces", "graphs"))
 	measured := map[string]map[int64]bool{}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// submit hands in a batch script, and tells the file that gets its output.
+// submit submits a batch script and returns the file that gets its output.
 func submit(t *testing.T, c *Cluster, script string, flags ...string) (job, out string) {
 	t.Helper()
 	out = filepath.Join(t.TempDir(), "out")
@@ -24,7 +24,7 @@ func submit(t *testing.T, c *Cluster, script string, flags ...string) (job, out 
 	return strings.TrimSpace(string(said)), out
 }
 
-// completes runs a batch script, which must not fail, and gives its output.
+// completes runs a batch script, which must not fail, and returns its output.
 func completes(t *testing.T, c *Cluster, script string, flags ...string) string {
 	t.Helper()
 	job, out := submit(t, c, script, flags...)
@@ -77,8 +77,7 @@ func TestNodes(t *testing.T) {
 	t.Run("crash", func(t *testing.T) { crash(t, c) })
 }
 
-// ownFiles: what a step on one node writes into a Tmpfs is neither on the other node
-// nor on the host.
+// ownFiles checks that a file that a step on one node writes into a Tmpfs is neither on the other node nor on the host.
 func ownFiles(t *testing.T, c *Cluster, dir string) {
 	got := completes(t, c, `
 srun --overlap -N1 -w node1 sh -c "echo of node1 >`+dir+`/file"
@@ -94,8 +93,7 @@ for n in node1 node2; do srun --overlap -N1 -w $n sh -c 'echo $(hostname): $(cat
 	}
 }
 
-// ownNetwork: two nodes serve on one port, and each node is reached under its name
-// and its address.
+// ownNetwork checks that two nodes can serve on one port, and that each node is reached by its name and its address.
 func ownNetwork(t *testing.T, c *Cluster) {
 	self, err := os.Executable()
 	if err != nil {
@@ -117,7 +115,7 @@ func ownNetwork(t *testing.T, c *Cluster) {
 			"node1": "node1", "node2": "node2", c.Node(1).Addr: "node1", c.Node(2).Addr: "node2", "localhost": from.Name,
 		} {
 			if said, err := from.Command("env", "SLURMTEST_ASK="+addr+":30000", self).CombinedOutput(); string(said) != want {
-				t.Errorf("%s finds %q at %s (%v), want %s", from.Name, said, addr, err, want)
+				t.Errorf("%s reaches %q at %s (%v), want %s", from.Name, said, addr, err, want)
 			}
 		}
 	}
@@ -132,8 +130,7 @@ func untilRuns(t *testing.T, c *Cluster, job string) {
 	}
 }
 
-// cancel: a job that is cancelled leaves no process on its nodes, not even one that
-// got away from its step.
+// cancel checks that a cancelled job leaves no process on its nodes, not even one that escaped from its step.
 func cancel(t *testing.T, c *Cluster) {
 	job, _ := submit(t, c, "srun sh -c 'setsid sleep 1001 & sleep 1001'", "-N2")
 	running := func() (count int) {
@@ -159,7 +156,7 @@ func cancel(t *testing.T, c *Cluster) {
 	}
 }
 
-// containers: a step sees its mounts, at places that its node does not have.
+// containers checks that a step sees its mounts, at paths that its node does not have.
 func containers(t *testing.T, c *Cluster) {
 	dir := t.TempDir()
 	got := completes(t, c, `

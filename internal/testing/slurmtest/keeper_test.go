@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// left is what there is of a cluster: its directory, links, and processes, which all
-// name the directory as argument or in their environment.
+// left is the remains of a cluster: its directory, links, and processes, all of which name the directory as an argument
+// or in their environment.
 func left(dir, tag string) (found []string) {
 	if _, err := os.Stat(dir); err == nil {
 		found = append(found, dir)
@@ -35,7 +35,7 @@ func left(dir, tag string) (found []string) {
 	return found
 }
 
-// namespaces are those that this host's processes live in.
+// namespaces returns the namespaces of this host's processes.
 func namespaces() (all []string) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/ns/net")
 	for _, p := range paths {
@@ -47,7 +47,7 @@ func namespaces() (all []string) {
 	return slices.Compact(all)
 }
 
-// TestNothingLeft: what a test leaves running ends with it.
+// TestNothingLeft checks that everything a test leaves running ends with it.
 func TestNothingLeft(t *testing.T) {
 	t.Parallel()
 	var dir, tag, own string
@@ -67,8 +67,8 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// TestKilled: a cluster ends with the process of its test, even if that is killed,
-// and one beside it goes on.
+// TestKilled checks that a cluster ends with the process of its test, even if that is killed, and that a cluster beside
+// it continues.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	c := Start(t, Options{Nodes: 1})
@@ -98,8 +98,8 @@ func TestKilled(t *testing.T) {
 	c.output("srun", "true")
 }
 
-// crash: a node that is killed has neither processes nor a network, and the others go
-// on. When its jobs end is for the controller to say, which takes its time.
+// crash checks that a killed node has neither processes nor a network, and that the others continue. The controller
+// decides when its jobs end, which takes a while.
 func crash(t *testing.T, c *Cluster) {
 	n := c.Node(2)
 	said, err := n.Command("readlink", "/proc/self/ns/net").Output()
@@ -113,6 +113,6 @@ func crash(t *testing.T, c *Cluster) {
 	}
 	c.output("srun", "-w", "node1", "true")
 	if config := c.output("scontrol", "show", "config"); !strings.Contains(strings.Join(strings.Fields(config), " "), "SlurmdTimeout = 7 sec") {
-		t.Errorf("the controller waits for another time than 7 s:\n%s", config)
+		t.Errorf("the controller does not wait for 7 s:\n%s", config)
 	}
 }

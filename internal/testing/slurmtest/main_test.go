@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMain makes this program what a node runs in tests: a server that tells its
-// node's name, and the client that asks it.
+// TestMain makes this program the one that a node runs in tests: a server that returns its node's name, and the client
+// that asks for it.
 func TestMain(m *testing.M) {
 	var err error
 	if addr := os.Getenv("SLURMTEST_SERVE"); addr != "" {

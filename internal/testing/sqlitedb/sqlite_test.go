@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever is in a path, the file lies there.
+// TestOpen checks that the file is created at the given path, whatever characters the path contains.
 func TestOpen(t *testing.T) {
 	for _, name := range []string{"plain.sqlite", "t?a=b%20 #.sqlite", "ü:memory:.sqlite"} {
 		path := filepath.Join(t.TempDir(), name)

@@ -73,11 +73,11 @@ type Clock struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Incomplete reports whether anything is missing, lost or broken.
+// Incomplete reports whether anything is missing, lost, broken or impossible.
 func (r *Report) Incomplete() bool {
 	lost := func(p set.Part) bool { return p.Problem != nil }
 	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(f File) bool {
-		return f.Problem != nil || slices.ContainsFunc(f.Parts, lost)
+		return f.Problem != nil || f.Impossible() > 0 || slices.ContainsFunc(f.Parts, lost)
 	})
 }
 

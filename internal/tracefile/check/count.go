@@ -21,6 +21,10 @@ type counter struct {
 	phase    [256]int64
 	flows    map[string]*pairing
 	launches pairing // correlations of API calls and GPU work
+	rows     rows
+
+	launched  []int64         // correlations of launches outside captures of graphs
+	capturing map[string]bool // rows on which a graph is being captured
 }
 
 func (c *counter) event(e *chromejson.Event) {
@@ -62,16 +66,60 @@ func (c *counter) event(e *chromejson.Event) {
 			s.Event(e)
 		case "kernel", "gpu_memcpy", "gpu_memset":
 			c.comms.Event(e)
+			if ok && c.rows.runsOn(e, start, end) {
+				c.odd.add(oddRunsOn, 1, e.Off, false)
+			}
 			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
 				c.launches.add(&c.launches.to, id)
 			}
 		case "cuda_runtime", "cuda_driver":
-			if id, ok := e.ArgInt(chromejson.ArgCorrelation); ok && id > 0 {
+			if id, known := e.ArgInt(chromejson.ArgCorrelation); known && id > 0 {
 				c.launches.add(&c.launches.from, id)
+				c.call(e, id)
+				if ok && c.rows.setBack(e, start, id) {
+					c.odd.add(oddSetBack, 1, e.Off, false)
+				}
 			}
 		}
 	}
 }
+
+// call keeps the correlation of a launch.
+func (c *counter) call(e *chromejson.Event, id int64) {
+	switch kind := trace.CallOf(string(e.Text(e.Name))); kind {
+	case trace.BeginsCapture, trace.EndsCapture:
+		if c.capturing == nil {
+			c.capturing = map[string]bool{}
+		}
+		if row := string(e.Text(e.PID)) + "/" + string(e.Text(e.TID)); len(c.capturing) < 4096 {
+			c.capturing[row] = kind == trace.BeginsCapture
+		}
+	case trace.Launches:
+		if len(c.capturing) > 0 && c.capturing[string(e.Text(e.PID))+"/"+string(e.Text(e.TID))] {
+			return
+		}
+		if len(c.launched) < maxPairs {
+			c.launched = append(c.launched, id)
+		}
+	}
+}
+
+// lost counts the launches without GPU work; 0 if no launch has any, as in traces without GPU activity.
+func (c *counter) lost() (n int64) {
+	done := slices.Compact(slices.Sorted(slices.Values(c.launches.to)))
+	for _, id := range c.launched {
+		if _, ok := slices.BinarySearch(done, id); !ok {
+			n++
+		}
+	}
+	if n == int64(len(c.launched)) || c.launches.full || float64(n) <= lostLeast*float64(len(c.launched)) {
+		return 0
+	}
+	return n
+}
+
+// lostLeast is the share of launches without GPU work above which records were lost, as in package read.
+const lostLeast = 0.01
 
 func (c *counter) flow(e *chromejson.Event) {
 	id, ok := e.Int(e.ID)
@@ -139,6 +187,7 @@ func (c *counter) finish(src *chromejson.Source, st *chromejson.Stats) {
 	}
 	_, orphans := c.launches.alone()
 	c.odd.add("GPU work whose launch is not recorded", orphans, -1, true)
+	c.odd.add(oddLost, c.lost(), -1, false)
 	c.odd.add("events with unescaped quotes, repaired", st.Repaired, -1, false)
 	c.odd.add("NaN, Infinity, control characters or bad UTF-8, replaced", st.Cleaned, -1, false)
 	c.odd.add("elements of traceEvents that are not events, skipped", st.Skipped, st.FirstSkip, false)

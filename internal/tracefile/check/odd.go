@@ -18,7 +18,45 @@ type Odd struct {
 const longest = 7 * 24 * 3600 * 1_000_000_000
 
 // oddness counts anomalies by kind, in order of first appearance.
-type oddness struct{ list []Odd }
+type oddness struct {
+	list  []Odd
+	first []int64 // times of the first events, until there are enough for middle
+	mid   int64   // the median of first: times days away from it are impossible
+}
+
+// firstTimes is the number of events whose median time shows which times are impossible.
+const firstTimes = 101
+
+// away reports whether a time lies days away from the first events of the file.
+func (o *oddness) away(at int64) bool {
+	if len(o.first) < firstTimes {
+		o.first = append(o.first, at)
+		sorted := slices.Sorted(slices.Values(o.first))
+		o.mid = sorted[len(sorted)/2]
+	}
+	return at < o.mid-longest || at > o.mid+longest
+}
+
+// impossible are the anomalies after which a file does not count as complete.
+var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddLost}
+
+const (
+	oddNegative = "negative dur"
+	oddAway     = "ts days away from the others"
+	oddRunsOn   = "GPU work that ends after later work of its stream"
+	oddSetBack  = "API calls out of order: the clock was set back"
+	oddLost     = "launches without GPU work"
+)
+
+// Impossible returns the number of events that no correct recording contains.
+func (f *File) Impossible() (n int64) {
+	for _, o := range f.Odd {
+		if slices.Contains(impossible, o.Kind) {
+			n += o.Count
+		}
+	}
+	return n
+}
 
 func (o *oddness) add(kind string, n, off int64, harmless bool) {
 	if n == 0 {
@@ -48,6 +86,10 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 		o.add("ts is not a number", 1, e.Off, false)
 		return 0, 0, false
 	}
+	if e.Ph != 'M' && o.away(start) {
+		o.add(oddAway, 1, e.Off, false)
+		return 0, 0, false
+	}
 	end = start
 	if e.Ph != 'X' {
 		return start, end, e.Ph != 'M'
@@ -61,7 +103,7 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	case !ok:
 		o.add("dur is not a number", 1, e.Off, false)
 	case dur < 0:
-		o.add("negative dur", 1, e.Off, false)
+		o.add(oddNegative, 1, e.Off, false)
 	case dur > longest:
 		o.add("dur above 7 days", 1, e.Off, false)
 	default:

@@ -75,8 +75,13 @@ func (f *File) row() []string {
 		steps = []string{fmt.Sprintf("%d to %d in each of %d parts", f.fewest, f.most, f.processes)}
 	}
 	state := "complete"
-	if f.Problem != nil {
+	switch n := f.Impossible(); {
+	case f.Problem != nil:
 		state = f.Problem.String()
+	case n == 1:
+		state = "1 impossible event"
+	case n > 1:
+		state = fmt.Sprintf("%d impossible events", n)
 	}
 	return []string{
 		f.Label, world, strconv.FormatInt(f.Events, 10), fmt.Sprintf("%.1f", float64(f.Text)/1e6), begins,

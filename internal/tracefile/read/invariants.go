@@ -1,10 +1,6 @@
 package read
 
-import (
-	"strings"
-
-	"github.com/stepscope/stepscope/trace"
-)
+import "github.com/stepscope/stepscope/trace"
 
 // Invariants of recordings. None is violated in captures of SGLang 0.5.11 and 0.5.17 and vLLM 0.26 on H100 and H200, with
 // and without injected faults.
@@ -57,26 +53,6 @@ func checkInvariants(t *trace.Trace) {
 	noteLost(t)
 }
 
-// launchKinds classifies API calls for noteLost.
-const (
-	otherCall = iota + 1
-	launchCall
-	captureBegins
-	captureEnds
-)
-
-func launchKind(name string) uint8 {
-	switch {
-	case strings.Contains(name, "StreamBeginCapture"):
-		return captureBegins
-	case strings.Contains(name, "StreamEndCapture"):
-		return captureEnds
-	case strings.Contains(name, "LaunchKernel"), strings.HasPrefix(name, "cudaGraphLaunch"), strings.HasPrefix(name, "cuGraphLaunch"):
-		return launchCall
-	}
-	return otherCall
-}
-
 // noteLost notes launches without a GPU op: the profiler dropped records. A trace in which no launch has an op, such as
 // one without GPU activity, gets no note.
 func noteLost(t *trace.Trace) {
@@ -89,7 +65,7 @@ func noteLost(t *trace.Trace) {
 	if len(done) == 0 {
 		return
 	}
-	kinds := make([]uint8, t.Strings.Len())
+	kinds := make([]trace.Call, t.Strings.Len())
 	capturing := make([]bool, len(t.Tracks))
 	launches, lost := int64(0), int64(0)
 	for i := range t.Spans {
@@ -98,14 +74,14 @@ func noteLost(t *trace.Trace) {
 			continue
 		}
 		if kinds[s.Name] == 0 {
-			kinds[s.Name] = launchKind(t.Strings.Get(s.Name))
+			kinds[s.Name] = trace.CallOf(t.Strings.Get(s.Name))
 		}
 		switch kinds[s.Name] {
-		case captureBegins:
+		case trace.BeginsCapture:
 			capturing[s.Track] = true
-		case captureEnds:
+		case trace.EndsCapture:
 			capturing[s.Track] = false
-		case launchCall:
+		case trace.Launches:
 			if s.Corr > 0 && !capturing[s.Track] {
 				launches++
 				if !done[s.Corr] {

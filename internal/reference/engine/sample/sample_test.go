@@ -92,7 +92,7 @@ func TestDistributions(t *testing.T) {
 			want := reference(x, tt.p)
 			for way, state := range map[string]func(i int) *State{
 				"by position": func(i int) *State { st := NewState(tt.p); st.n = i; return st },
-				"by seed":  func(i int) *State { p := tt.p; p.Seed = seed(int64(i)); return NewState(p) },
+				"by seed":     func(i int) *State { p := tt.p; p.Seed = seed(int64(i)); return NewState(p) },
 			} {
 				var s Sampler
 				counts := make([]int, len(x))
