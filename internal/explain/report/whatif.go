@@ -22,7 +22,7 @@ func WhatIf(w io.Writer, r *result.WhatIf, o Options) error {
 	fmt.Fprintf(&b, "Replayed without changes, steps differ by %s from the recorded ones (median; 90th percentile %s).\n", share(r.Replay.Off), share(r.Replay.OffP90))
 	t := &table{id: "what-if", title: "Steps", cols: []column{
 		{name: "ranks"}, {name: "kind"}, {name: "steps", right: true}, {name: "takes", right: true, help: "median"}, {name: "would take", right: true},
-		{name: "95 % interval", right: true}, {name: "change", right: true}, {name: "tokens/s", right: true}, {name: "would be", right: true},
+		{name: "90 % interval", right: true}, {name: "change", right: true}, {name: "tokens/s", right: true}, {name: "would be", right: true},
 	}}
 	for i := range r.Rows {
 		x := &r.Rows[i]

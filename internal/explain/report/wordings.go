@@ -119,7 +119,7 @@ var wordings = map[string]string{
 
 	// Worth of findings.
 	"worth":                "fixing it: {step→without:ns} {which} ({low:ns} to {high:ns}){tokens}{rest}{last}",
-	"worth_bounds":         "with the fix {which} takes {low:ns} to {high:ns} (95 % confidence){tokens}{rest}{last}",
+	"worth_bounds":         "with the fix {which} takes {low:ns} to {high:ns} (90 % confidence){tokens}{rest}{last}",
 	"worth_little":         "fixing it: {step→without:ns} {which} ({low:ns} to {high:ns}), perhaps no gain{last}",
 	"worth_hidden":         "fixing it: {step→without:ns} {which} in this window; recording slows hosts, which may hide more of the {cost:ns} that it costs otherwise",
 	"worth_most":           "at best {step→without:ns} {which}, if it vanished completely{last}",
