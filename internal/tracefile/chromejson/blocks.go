@@ -2,15 +2,16 @@ package chromejson
 
 import "io"
 
-// limits are the sizes a Scanner works with, in bytes. Tests make them tiny, so that every event crosses a boundary.
+// limits are a Scanner's buffer sizes and limits, in bytes. Tests use tiny ones, so that every event crosses a boundary
+// between blocks.
 type limits struct {
 	block int // size of one read
-	// headroom is the space before each block for the unfinished event of the previous block, so that nearly all text
-	// is scanned where it was decompressed.
+	// headroom is the space before each block for the unfinished event of the previous block. So nearly all text is
+	// scanned in the buffer into which it was decompressed, without a copy.
 	headroom int
-	// element is the maximum size of one event or metadata value. Beyond it the text counts as broken.
+	// element is the maximum size of one event or metadata value. Text with a larger event or value counts as broken.
 	element int
-	// guess is the maximum amount of text that mending one element may examine.
+	// guess is the maximum amount of text that the repair of one element may examine.
 	guess int
 }
 
@@ -20,11 +21,11 @@ var defaultLimits = limits{block: 256 << 10, headroom: 32 << 10, element: 32 << 
 type block struct {
 	buf []byte
 	n   int
-	err error // reason the stream ended after these bytes
+	err error // the reason why the stream ended after these bytes
 }
 
-// readAhead decompresses in its own goroutine while the scanner works on the previous block. Blocks circulate: full
-// ones go to the scanner, used ones back.
+// readAhead decompresses the next block in a separate goroutine while the scanner works on the previous block. Blocks
+// circulate: full blocks go to the scanner, and used blocks come back.
 type readAhead struct {
 	full chan block
 	free chan []byte
@@ -70,7 +71,7 @@ func (a *readAhead) run(r io.Reader, lim limits) {
 	}
 }
 
-// fill reads until p is full or the stream ends. Unlike io.ReadFull it returns the stream's own error.
+// fill reads until p is full or the stream ends. Unlike io.ReadFull, fill returns the error of r unchanged.
 func fill(r io.Reader, p []byte) (n int, err error) {
 	for empty := 0; n < len(p); {
 		m, err := r.Read(p[n:])
@@ -104,7 +105,7 @@ type window struct {
 	base     int64 // offset of buf[0] in the text
 	readErr  error // error that ended the text early
 	gathered []byte
-	own      bool // buf is gathered rather than a block of readAhead
+	own      bool // buf is the buffer gathered, not a block of readAhead
 }
 
 // text returns the unread text of the buffer.
@@ -116,7 +117,7 @@ func (w *window) offset() int64 { return w.base + int64(w.pos) }
 // total returns the length of the text seen so far.
 func (w *window) total() int64 { return w.base + int64(w.end) }
 
-// more reads on and keeps all unread text. It returns false at the end.
+// more appends the next text to the unread text. It returns false at the end of the text.
 func (w *window) more() bool {
 	blk, ok := w.next()
 	if !ok {
@@ -132,8 +133,8 @@ func (w *window) more() bool {
 		w.buf, w.own = blk.buf, false
 		w.pos, w.end = pos, w.lim.headroom+blk.n
 	} else {
-		// An element larger than the headroom goes to a separate buffer, which doubles, because each attempt scans the
-		// element from its start.
+		// An element larger than the headroom goes to a separate buffer. The buffer doubles each time, because each
+		// attempt scans the element from its start.
 		want := 2 * len(left)
 		w.gathered = append(w.gathered[:0], left...)
 		if !w.own {
@@ -164,7 +165,7 @@ func (w *window) next() (block, bool) {
 
 func (w *window) recycle(buf []byte) {
 	if buf == nil {
-		return // before the first block
+		return // the goroutine is still before the first block
 	}
 	select {
 	case w.ahead.free <- buf:

@@ -9,16 +9,16 @@ import (
 type mode uint8
 
 const (
-	strict       mode = iota // repairs deviations known to the grammar
+	strict       mode = iota // repairs only the deviations known to the grammar
 	lenient                  // also guesses which quotes lack an escape
-	lenientAtEnd             // lenient, and the text ends at the end of the file
+	lenientAtEnd             // lenient, for text that ends at the end of the file
 )
 
 // clean writes the JSON value at the start of src as strict JSON. It replaces deviations that the grammar knows (NaN
 // and the like by null, raw control characters and unknown escapes by escapes, broken UTF-8 by U+FFFD) and copies
-// everything else verbatim. In lenient modes it also repairs quotes that older Kineto left unescaped inside strings. It
-// returns the number of bytes used, more or bad. parent is the container of the value and determines its valid
-// successors.
+// everything else verbatim. In lenient modes it also repairs quotes that older Kineto left unescaped inside strings.
+// clean returns the number of bytes used, or more, or bad. parent is the container of the value; it determines which
+// text may follow the value.
 func clean(dst, src []byte, m mode, parent container) ([]byte, int) {
 	c := cleaner{src: src, dst: dst, mode: m}
 	c.open = append(c.few[:0], parent)
@@ -57,7 +57,7 @@ func (c *cleaner) value(i int) int {
 	case b[i] == '"':
 		return c.str(i, false)
 	case b[i] == '{' || b[i] == '[':
-		// An event and its args add two levels to the grammar's own.
+		// An event and its args add two levels to the maximum depth of the grammar.
 		if len(c.open) > maxDepth+2 {
 			return bad
 		}
@@ -194,9 +194,9 @@ func (c *cleaner) str(i int, isKey bool) int {
 	return more
 }
 
-// closes decides by the following text whether the quote before i ends its string: 0 for yes, bad for no, more if the
-// text is too short. A key ends before a colon. A value ends before any number of brackets that close open containers,
-// followed by a comma and a valid continuation.
+// closes decides from the text at i whether the quote before i ends a string. It returns 0 for yes, bad for no, and
+// more if the text is too short to decide. A quote ends a key if a colon follows. A quote ends a value if any number of
+// brackets that close open containers follow, then a comma and a valid next key or value.
 func (c *cleaner) closes(i int, isKey bool) int {
 	b := c.src
 	for level := len(c.open) - 1; level >= 0; level-- {
@@ -237,7 +237,7 @@ func (c *cleaner) closes(i int, isKey bool) int {
 	return 0
 }
 
-// beginsValue decides, with the results of closes, whether a value may begin at i.
+// beginsValue decides whether a value may begin at i. Its results are those of closes.
 func (c *cleaner) beginsValue(i int) int {
 	switch ch := c.src[i]; {
 	case ch == '"', ch == '{', ch == '[', ch == '-', ch-'0' <= 9:
@@ -249,7 +249,7 @@ func (c *cleaner) beginsValue(i int) int {
 	return 0
 }
 
-// beginsKey decides, with the results of closes, whether `"key":` begins at i.
+// beginsKey decides whether `"key":` begins at i. Its results are those of closes.
 func (c *cleaner) beginsKey(i int) int {
 	if c.src[i] != '"' {
 		return bad

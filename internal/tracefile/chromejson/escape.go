@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Escape returns the inside of a JSON string with the text s.
+// Escape returns s as the content of a JSON string, without quotes.
 func Escape(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -28,12 +28,13 @@ func Escape(s string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
-// Unescape returns the text of the inside of a JSON string. Nearly all are plain and are returned unchanged.
+// Unescape returns the text that the content of a JSON string (without quotes) represents. Content without escapes, the
+// usual case, is returned unchanged.
 func Unescape(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
-	var s string // escapes to the heap
+	var s string // s is allocated on the heap
 	if json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &s) != nil {
 		return raw
 	}

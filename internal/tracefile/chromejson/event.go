@@ -17,9 +17,10 @@ type Event struct {
 	// Known holds the members of args that this package knows, in file order.
 	Known []Arg
 
-	// Shape is equal for events of one Scanner that differ only in time, length and counting numbers: External id,
-	// correlation, Seq, Python's ids and an unknown number that ends args. A reader's results from the other fields of
-	// one event apply to all events of the shape. 0: unknown.
+	// Shape is equal for events of one Scanner that differ only in time, duration and varying numbers. Varying numbers
+	// are External id, correlation, Seq, Python's ids and an unknown number at the end of args. Results that a reader
+	// computes from the other fields of one event apply to all events of the same shape. 0 means that the shape is
+	// unknown.
 	Shape int
 
 	flags uint8
@@ -69,10 +70,10 @@ func (e *Event) ArgInt(k ArgKey) (int64, bool) {
 	return e.Int(f)
 }
 
-// ArgKey is a member of args that some reader needs. All other members are passed on unread.
+// ArgKey identifies a member of args that some reader needs. All other members are passed on without being read.
 type ArgKey uint8
 
-// Known keys. argKey has Kineto's spelling.
+// Known keys. argKey lists the spelling that Kineto uses.
 const (
 	_ ArgKey = iota
 	ArgCorrelation
@@ -100,7 +101,7 @@ const (
 	ArgSortIndex
 	ArgRequests
 	ArgRoom
-	ArgPythonID // these two only for Counts
+	ArgPythonID // this key and the next are needed only by Counts
 	ArgPythonParent
 )
 

@@ -14,8 +14,8 @@ package chromejson
 //	},
 //
 // Nearly all of a file consists of these two kinds. fast expects exactly this layout, compares long runs of known bytes
-// instead of examining each key, and gives up at the first difference. The general parser reads accepted events
-// identically.
+// instead of examining each key, and gives up at the first difference. For every event that fast accepts, the general
+// parser returns the same result.
 
 const (
 	layoutHead = "{\n    \"ph\": \""
@@ -36,7 +36,8 @@ const (
 
 func has(b []byte, i int, s string) bool { return len(b)-i >= len(s) && string(b[i:i+len(s)]) == s }
 
-// integer reads decimal digits with an optional minus. It returns 0 for anything else, or if the text ends.
+// integer reads decimal digits with an optional minus. It returns the index after the number, or 0 if there is no
+// number at i or the text ends.
 func integer(b []byte, i int) int {
 	if i < len(b) && b[i] == '-' {
 		i++
@@ -51,7 +52,7 @@ func integer(b []byte, i int) int {
 	return i
 }
 
-// decimal reads an integer with an optional fraction.
+// decimal reads an integer with an optional fraction and returns the same results as integer.
 func decimal(b []byte, i int) int {
 	if i = integer(b, i); i == 0 || b[i] != '.' {
 		return i

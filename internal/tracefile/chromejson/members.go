@@ -22,7 +22,7 @@ type members struct {
 	src     *bufio.Reader
 	z       *inflate.Reader // nil before the first member
 	open    bool
-	sum     uint32 // CRC-32 and length of the member's text so far
+	sum     uint32 // CRC-32 and length of the current member's text so far
 	size    uint32
 	garbage bool
 }
@@ -63,7 +63,7 @@ func (m *members) next() error {
 			}
 			_, _ = m.src.Discard(1)
 		}
-		// Check here, because garbage shorter than a header is not a truncated member.
+		// Check the magic bytes before the header: garbage shorter than a header must not count as a truncated member.
 		if b, _ := m.src.Peek(2); !bytes.HasPrefix([]byte("\x1f\x8b"), b) {
 			m.garbage = true
 			return io.EOF

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// If the text is not JSON, the scanner guesses which quotes lack an escape and reads on, or else looks for the next
-// event.
+// If the text is not JSON, the scanner guesses which quotes lack an escape. If no guess yields JSON, it skips to the
+// next event.
 
 // mend tries to repair the event at the current position.
 func (s *Scanner) mend() bool {
@@ -24,10 +24,10 @@ func (s *Scanner) mend() bool {
 	return true
 }
 
-// mendMember tries to repair the top-level member at the current position. Otherwise it skips unreadable text up to
+// mendMember tries to repair the top-level member at the current position. If the repair fails, it skips the text up to
 // traceEvents.
 func (s *Scanner) mendMember() bool {
-	head, _ := s.bounded(s.text()) // so that the amount of buffered text does not matter
+	head, _ := s.bounded(s.text()) // so that the result does not depend on the amount of buffered text
 	if at := s.g.key(head, 0); at > 0 {
 		n := s.guess(at, func(b []byte, m mode) (n int) {
 			s.fixed, n = clean(s.fixed[:0], b, m, object)
@@ -46,17 +46,17 @@ func (s *Scanner) mendMember() bool {
 	return false
 }
 
-// Failed guesses may examine guesses bytes, and guessShare more for each byte read.
+// Failed guesses may examine guesses bytes in total, plus guessShare bytes for each byte read.
 const (
 	guesses    = 16 << 20
 	guessShare = 4
 )
 
-// guess calls read with the text from i on, and with more text as long as read asks for more.
+// guess calls read with the text from i on. As long as read returns more, guess calls it again with more text.
 //
-// The next guess may examine the text of a failed guess again. The bytes examined by failed guesses are limited to a
-// multiple of the bytes read, so that the time for a text of only broken events stays linear. Beyond the limit, broken
-// elements are skipped.
+// The guess after a failed one may examine the same text again. The bytes examined by failed guesses are limited to a
+// multiple of the bytes read, so the time stays linear even for a text that consists only of broken events. Beyond the
+// limit, broken elements are skipped without a guess.
 func (s *Scanner) guess(i int, read func([]byte, mode) int) int {
 	if s.wasted > guesses+guessShare*s.offset() {
 		s.Stats.Unmended++
@@ -105,7 +105,7 @@ func (s *Scanner) skip(n int) {
 // resync skips to the apparent start of the next event, or to the apparent end of all events.
 func (s *Scanner) resync() { s.find(findEvent, "broken JSON up to the end of the file") }
 
-// find skips at least one byte, up to the position that look finds. If it finds none, the scan ends with reason.
+// find skips at least one byte, up to the position that look finds. If look finds none, the scan ends with reason.
 func (s *Scanner) find(look finder, reason string) {
 	s.skip(0)
 	for from, last := 1, false; ; {
@@ -127,7 +127,8 @@ func (s *Scanner) find(look finder, reason string) {
 	}
 }
 
-// reach is the number of bytes before and after a position that decide whether it matches.
+// reach is the number of bytes before and after a position that a finder examines to decide whether the position
+// matches.
 const reach = 128
 
 // finder returns the first matching position at or after i. If there is none, it returns false and the position from
@@ -147,12 +148,12 @@ func findEvents(b []byte, i int, last bool) (int, bool) {
 
 var (
 	eventKeys = [...]string{`"ph"`, `"name"`, `"cat"`, `"pid"`, `"ts"`}
-	// Keys that libkineto, or tools that rewrite its files, put after the events.
+	// tailKeys are the keys that libkineto, or a tool that rewrites libkineto's files, writes after the events.
 	tailKeys = [...]string{`"traceName"`, `"displayTimeUnit"`, `"baseTimeNanoseconds"`}
 )
 
-// findEvent looks for an opening brace after a comma and before a key of events, or for a closing bracket before a key
-// known to follow events.
+// findEvent looks for an opening brace between a comma and a key of events. It also accepts a closing bracket before
+// one of tailKeys.
 func findEvent(b []byte, i int, last bool) (int, bool) {
 	for i < len(b) {
 		n := bytes.IndexAny(b[i:], "{]")

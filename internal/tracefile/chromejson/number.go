@@ -30,11 +30,11 @@ func ParseInt(b []byte) (int64, bool) {
 	return int64(n), n < 1<<63
 }
 
-// maxMicros is the largest whole microsecond that fits in an int64 of nanoseconds.
+// maxMicros is the largest number of whole microseconds that fits an int64 in nanoseconds.
 const maxMicros = (1<<63 - 1) / 1000
 
 // ParseMicros parses a decimal number of microseconds as nanoseconds. It is exact and uses no floats. Halves of a
-// nanosecond are rounded away from zero. Exponents are accepted, because other writers use them.
+// nanosecond are rounded away from zero. Exponents are accepted, because writers other than Kineto use them.
 func ParseMicros(b []byte) (ns int64, ok bool) {
 	i, neg := 0, false
 	if i < len(b) && b[i] == '-' {
@@ -93,7 +93,7 @@ func ParseMicros(b []byte) (ns int64, ok bool) {
 	return int64(us), true
 }
 
-// shifted is ParseMicros for numbers with an exponent. It shifts the decimal point, so that they are exact too.
+// shifted is ParseMicros for numbers with an exponent. It shifts the decimal point, so these numbers are exact too.
 func shifted(b []byte) (ns int64, ok bool) {
 	e := bytes.IndexAny(b, "eE")
 	if e < 0 {

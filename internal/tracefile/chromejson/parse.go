@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Results of the grammar functions in place of an index.
+// Results that the grammar functions return in place of an index.
 const (
 	more = -1 // the text ends before the element
-	bad  = -2 // not JSON, whatever follows
+	bad  = -2 // not JSON, regardless of the text that follows
 )
 
 // Deviations from JSON that the grammar knows and clean repairs.
@@ -21,7 +21,7 @@ const (
 	needsClean    = flagControl | flagEscape | flagNonFinite | flagComma
 )
 
-// maxDepth limits the nesting: one bit per level marks an object or array.
+// maxDepth limits the nesting depth: a uint64 holds one bit per level, which distinguishes objects from arrays.
 const maxDepth = 64
 
 // grammar reads JSON text in place. Its only state is the flags that it sets.
@@ -34,9 +34,9 @@ const (
 )
 
 // str returns the index after the closing quote of the string whose opening quote precedes i. It examines eight bytes
-// at a time. Bytes below 0x20 and quotes (0x22) are exactly those below 0x21 once bit 1 is flipped; the borrow of a
-// subtraction finds them. It also finds the zero bytes of x^slants. Only the lowest match is used, because higher ones
-// may be wrong.
+// at a time. With bit 1 flipped, exactly the bytes below 0x20 and quotes (0x22) are below 0x21, so the borrow of a
+// subtraction finds them. A second subtraction finds backslashes, the zero bytes of x^slants. Only the lowest match is
+// used, because a borrow may mark higher bytes wrongly.
 func (g *grammar) str(b []byte, i int) int {
 	var high uint64
 	for {
@@ -78,7 +78,7 @@ func (g *grammar) str(b []byte, i int) int {
 				i += 2
 			default:
 				g.flags |= flagEscape
-				i++ // the backslash is literal; the next byte is read on its own
+				i++ // the backslash counts as literal; the next byte is read separately
 			}
 		case c < 0x20:
 			g.flags |= flagControl
@@ -154,8 +154,8 @@ func number(b []byte, i int) int {
 	return i
 }
 
-// words are the literals of JSON, followed by those that Python and old libkineto write for numbers that JSON cannot
-// represent.
+// words are the literals of JSON, followed by the literals that Python and old libkineto write for numbers that JSON
+// cannot represent.
 var words = [...]string{"true", "false", "null", "NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-inf"}
 
 const jsonWords = 3 // number of words that are JSON
@@ -240,7 +240,7 @@ func (g *grammar) value(b []byte, i int) int {
 			}
 			i = end
 		}
-		// A value has ended: close its containers and find the next value.
+		// A value has ended: close the containers that end after it, and find the next value.
 	closing:
 		for {
 			if depth == 0 {
@@ -319,7 +319,7 @@ func (e *Event) reset(b []byte) {
 	*e = Event{Raw: b, Off: e.Off, Known: e.Known[:0]}
 }
 
-// members reads the object at i of an event, or its args, and stores the positions of the known keys.
+// members reads the object at i, which is an event or the args of an event, and stores the positions of the known keys.
 func (g *grammar) members(b []byte, i int, e *Event, inArgs bool) int {
 	i = space(b, i+1)
 	for {
@@ -333,7 +333,7 @@ func (g *grammar) members(b []byte, i int, e *Event, inArgs bool) int {
 		if i = g.key(b, i); i < 0 {
 			return i
 		}
-		// The quote before the colon; white space between them is rare.
+		// keyEnd is the index of the quote before the colon; white space between quote and colon is rare.
 		keyEnd := i - 2
 		for b[keyEnd] != '"' {
 			keyEnd--

@@ -1,10 +1,10 @@
-// Package chromejson reads Chrome JSON traces of Kineto, SGLang's merger and other tools as a stream of events. Its
-// memory does not grow with the file, and its speed is about that of decompression.
+// Package chromejson reads Chrome JSON traces of Kineto, SGLang's merger and other tools as a stream of events. Memory
+// does not grow with the file, and scanning is about as fast as decompression.
 //
 // A Scanner returns one event at a time with the positions of its fields. A reader can decode the few fields it needs;
 // a rewriter can change a few bytes and copy the rest. Each event takes one of two paths: a fast parser for the layout
-// of libkineto (fast.go) and a general one (parse.go) for any other text. A fuzz test compares them. Text that is not
-// JSON but can be understood is repaired and counted (clean.go, mend.go).
+// of libkineto (fast.go) and a general one (parse.go) for any other text. A fuzz test compares the two parsers. Text
+// that is not JSON but can be understood is repaired and counted (clean.go, mend.go).
 //
 // Times in the files are decimal microseconds; see ParseMicros.
 package chromejson
@@ -20,20 +20,20 @@ import (
 // Kind is the kind of item that Next found.
 type Kind uint8
 
-// An event of traceEvents, or another top-level member.
+// EventToken is an event of traceEvents. MetaToken is any other top-level member.
 const (
 	EventToken Kind = iota + 1
 	MetaToken
 )
 
-// Stats counts the items that a Scanner read and its repairs of the text.
+// Stats counts the items that a Scanner read and the repairs that it made.
 type Stats struct {
 	Events       int64
 	Bytes        int64 // decompressed bytes read
 	Repaired     int64 // events and metadata values with unescaped quotes repaired
 	Cleaned      int64 // events and metadata values with NaN, control characters, bad UTF-8 or extra commas replaced
-	Skipped      int64 // elements of traceEvents that are not events, and unreadable metadata
-	Unmended     int64 // of Skipped: not examined closely, because too much text before them was broken
+	Skipped      int64 // unreadable metadata, and elements of traceEvents that are not events
+	Unmended     int64 // part of Skipped: no repair was tried, because too much text before them was broken
 	SkippedBytes int64
 	FirstSkip    int64 // offset of the first skipped element in the decompressed text; -1: none
 	End          End
@@ -42,16 +42,17 @@ type Stats struct {
 // End describes the end of a text.
 type End struct {
 	Complete bool
-	Reason   string // reason if not complete
+	Reason   string // why the text is not complete
 	Offset   int64  // end of the last complete element, bytes of decompressed text
-	// Lost counts the unusable bytes after Offset. If Complete, they follow the document and do not belong to it.
+	// Lost counts the unusable bytes after Offset. If Complete is set, these bytes follow the document and are not part
+	// of it.
 	Lost int64
 }
 
 // Scanner reads one trace file.
 type Scanner struct {
 	Event Event  // event of the last EventToken
-	Key   []byte // last MetaToken: its name, still escaped, and its value as JSON text
+	Key   []byte // name (still escaped) and value (JSON text) of the last MetaToken
 	Value []byte
 	Stats Stats
 
@@ -86,7 +87,7 @@ func newScanner(r io.Reader, lim limits) *Scanner {
 	}
 }
 
-// Close stops reading r and waits for a Read in progress. It must be called exactly once.
+// Close stops reading from r. It waits until a Read in progress has returned. It must be called exactly once.
 func (s *Scanner) Close() { s.ahead.close() }
 
 // Next finds the next event or top-level member. It returns io.EOF at the end of the text; Stats.End reports whether
@@ -111,7 +112,7 @@ func (s *Scanner) Next() (Kind, error) {
 	}
 }
 
-// more reads on and keeps all unread text. It returns false at the end.
+// more appends the next text to the unread text. It returns false at the end of the text.
 func (s *Scanner) more() bool {
 	ok := s.window.more()
 	s.Stats.Bytes = s.total()
@@ -132,7 +133,7 @@ func (s *Scanner) bounded(b []byte) (_ []byte, tooLarge bool) {
 	return b, false
 }
 
-// finish ends the scan. An empty reason means success.
+// finish ends the scan. An empty reason means that the text is complete.
 func (s *Scanner) finish(reason string) {
 	s.state = atEnd
 	if s.readErr != nil {
@@ -188,7 +189,8 @@ func (s *Scanner) start() {
 	s.take(1)
 }
 
-// member reads one top-level member and reports whether to return it. At traceEvents it changes the state instead.
+// member reads one top-level member and reports whether Next should return it. If the member is traceEvents, member
+// changes the state of the scan and returns false.
 func (s *Scanner) member() bool {
 	b := s.text()
 	i := space(b, 0)
@@ -248,7 +250,7 @@ func (s *Scanner) member() bool {
 	return s.mendMember()
 }
 
-// tail handles the text after the document's last bracket. It reads the stream to its end, to verify the checksum
+// tail handles the text after the document's last bracket. It reads the stream to the end, because the checksum is
 // there.
 func (s *Scanner) tail() {
 	var garbage int64

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// shapes stores the texts of events without their varying numbers. Nearly every event of a trace repeats the text of an
-// earlier one except for a few numbers: a quarter of a million events have about a thousand distinct texts. Such an
-// event is read by comparing it with the stored text instead of examining each byte:
+// shapes stores the texts of events without their varying numbers. Apart from a few numbers, nearly every event of a
+// trace repeats the text of an earlier event: a quarter of a million events have about a thousand distinct texts. find
+// reads such an event by comparing it with the stored text instead of examining each byte:
 //
 //	{
 //	  "ph": "X", "cat": "kernel", "name": "…", "pid": 0, "tid": 7,
@@ -19,8 +19,8 @@ import (
 //	  }
 //	}
 //
-// Only events that fast read without any deviation have a shape, so an event that matches a shape is equally
-// well-formed.
+// Only an event that fast has read without any deviation gets a shape, so an event that matches a shape is well-formed
+// too.
 type shapes struct {
 	table *[1 << shapeBits]shapeSlot // nil before the first event
 	all   []shape                    // all[0] means none
@@ -30,7 +30,7 @@ type shapes struct {
 const (
 	shapeBits = 13
 	probes    = 4 // slots in the table per key
-	// If a trace has more shapes, the first ones are kept.
+	// If a trace has more shapes than this, only the first maxShapes are kept.
 	maxShapes     = 1 << 12
 	maxShapeBytes = 2 << 20
 	maxShape      = 8 << 10 // maximum event size, bytes
@@ -42,7 +42,7 @@ const (
 
 type shapeSlot struct {
 	hash  uint32
-	shape uint16 // 0: seen once, or free
+	shape uint16 // 0: the key was seen once, or the slot is free
 }
 
 type shape struct {
@@ -57,7 +57,7 @@ type shape struct {
 	known  []shapedArg
 }
 
-// shapedArg is a member of args in a shape: it lies in a piece of text, or is the number after it.
+// shapedArg is a member of args in a shape: it lies in a piece of text, or it is the number after that piece.
 type shapedArg struct {
 	key    ArgKey
 	number bool
@@ -66,7 +66,7 @@ type shapedArg struct {
 }
 
 // find reads the event at the start of b if it has a known shape, and returns its length. Otherwise it returns 0 and
-// the key for note, which is 0 if the event cannot have a shape.
+// the key to pass to note. The key is 0 if the event cannot have a shape.
 func (s *shapes) find(b []byte, e *Event) (n int, key uint64) {
 	if !has(b, 0, layoutHead+"X") {
 		return 0, 0
@@ -114,8 +114,9 @@ func (s *shapes) find(b []byte, e *Event) (n int, key uint64) {
 	return 0, key
 }
 
-// fits reports whether an event matches the shape: its first line, and its args, which are the first size bytes of b
-// and begin at offset i of the event. On a match it sets the fields of e that lie in them.
+// fits reports whether an event matches the shape. line is the event's first line. The event's args are the first size
+// bytes of b and begin at offset i of the event. On a match fits sets the fields of e that lie in the line and the
+// args.
 func (f *shape) fits(line, b []byte, size int, e *Event, i int) bool {
 	if string(line) != f.line {
 		return false
@@ -177,7 +178,7 @@ func (s *shapes) note(key uint64, e *Event) {
 	}
 }
 
-// Counts reports whether the number of this member differs from event to event.
+// Counts reports whether the number in this member differs from event to event, such as a correlation id.
 func (k ArgKey) Counts() bool {
 	return k == ArgExternalID || k == ArgCorrelation || k == ArgSeq || k == ArgPythonID || k == ArgPythonParent
 }
@@ -189,7 +190,7 @@ func (s *shapes) add(e *Event) uint16 {
 	piece := int(e.Dur.Hi) + len(layoutLine) // start of the current piece
 	end := len(raw) - len(layoutLast)
 	if end < piece || raw[end:] != layoutLast || strings.Contains(raw[piece:end], "\n") {
-		return 0 // find would see a different end
+		return 0 // find would look for the end of args elsewhere
 	}
 	f := shape{line: raw[:int(e.TS.Lo)-len(layoutTS)], cat: e.Cat, name: e.Name, pid: e.PID, tid: e.TID}
 	cut := func(lo, hi int) {
@@ -209,8 +210,8 @@ func (s *shapes) add(e *Event) uint16 {
 			cut(lo, hi)
 		}
 	}
-	// An unknown last number also varies: "Ev Idx" of an operator. One that readers know, such as the bytes of a copy,
-	// distinguishes shapes like any other text.
+	// A number at the end of args also varies if its key is unknown, such as "Ev Idx" of an operator. A last number
+	// whose key is known, such as the bytes of a copy, distinguishes shapes like any other text.
 	last := end
 	for last > piece && raw[last-1]-'0' <= 9 {
 		last--
@@ -230,9 +231,11 @@ func (s *shapes) add(e *Event) uint16 {
 	return uint16(len(s.all) - 1)
 }
 
-// shapeKey hashes text that distinguishes shapes and contains no varying number: the first line, and of args the text
-// before the first number, the text after it, and the end. The correlation of a kernel lies between the last two.
-// Operators have no such number and may differ anywhere. Short args follow from the name.
+// shapeKey hashes the parts of an event that distinguish shapes and contain no varying number. These are the first line
+// and three parts of args: the text before the first number, the text after that number, and the end. The correlation
+// of a kernel lies between the last two parts, so the text between them is left out. For an operator everything after
+// the first number is hashed, because operators have no correlation and may differ anywhere. If that text is short in
+// another event, it is left out, because the event's name determines it.
 func shapeKey(line, args []byte) uint64 {
 	h := mix(uint64(len(line)), line)
 	i := bytes.IndexByte(args, ':')

@@ -12,7 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Source is the decompressed text of one trace file. The first bytes determine the format, never the file's name.
+// Source is the decompressed text of one trace file. The format is determined from the first bytes, never from the
+// file's name.
 type Source struct {
 	file    io.ReadCloser
 	counted *countingReader
@@ -78,13 +79,13 @@ func NewSource(r io.ReadCloser) (*Source, error) {
 		s.text = s.gzip
 	case len(head) == 4 && string(head) == "\x28\xb5\x2f\xfd":
 		s.Format = Zstd
-		// One goroutine, and the largest window that zstd accepts by default (--long=27).
+		// Decode in one goroutine, and accept windows up to the largest that zstd accepts by default (--long=27).
 		s.zstd, err = zstd.NewReader(br, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, err
 		}
 		s.text = s.zstd
-	case bytes.IndexByte([]byte("{[ \t\r\n\xef"), head[0]) >= 0: // the last one starts a byte order mark
+	case bytes.IndexByte([]byte("{[ \t\r\n\xef"), head[0]) >= 0: // "\xef" starts a byte order mark
 		s.Format, s.text = Plain, br
 	default:
 		return nil, fmt.Errorf("not a trace: it begins with % x, neither JSON nor gzip nor zstd", head)
@@ -98,7 +99,7 @@ func (s *Source) Read(p []byte) (int, error) { return s.text.Read(p) }
 // Consumed returns the number of file bytes read so far. It is safe to call while another goroutine reads.
 func (s *Source) Consumed() int64 { return s.counted.n.Load() }
 
-// Garbage reports whether bytes that are not a gzip member follow the last one.
+// Garbage reports whether the last gzip member is followed by bytes that are not a gzip member.
 func (s *Source) Garbage() bool { return s.gzip != nil && s.gzip.garbage }
 
 // Close releases the decoder and the file.

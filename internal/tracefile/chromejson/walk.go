@@ -2,7 +2,7 @@ package chromejson
 
 // Functions to walk over well-formed JSON text, such as the events and members of a Scanner.
 
-// SkipSpace returns the index after white space, which may be len(b).
+// SkipSpace returns the index of the first byte at or after i that is not white space, or len(b).
 func SkipSpace(b []byte, i int) int { return space(b, i) }
 
 // SkipValue returns the index after the value or key that begins at i.

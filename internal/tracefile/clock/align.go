@@ -4,10 +4,10 @@ import "slices"
 
 // Rank is one recording to align.
 type Rank struct {
-	Host   string  // ranks of a host share a clock; "": unknown, its own clock
+	Host   string  // ranks of a host share a clock; "": unknown, assume a separate clock
 	Events []Event // sorted by start
 	// RTT is the measured round-trip time of a message to the first rank's host, in ns; 0: unknown. A rank that waits
-	// for the last one may leave a collective this much later.
+	// for the last rank to arrive may leave a collective later than that rank by up to RTT.
 	RTT int64
 }
 
@@ -16,21 +16,21 @@ type Method string
 
 // Methods of alignment.
 const (
-	Reference   Method = "reference"   // the clock that all others are compared with
+	Reference   Method = "reference"   // the clock with which all other clocks are compared
 	SameHost    Method = "same host"   // shares the clock of an aligned rank
-	Collectives Method = "collectives" // by the ends of common collectives
-	Unaligned   Method = "none"        // no common collectives: only the wall clock
+	Collectives Method = "collectives" // found from the ends of common collectives
+	Unaligned   Method = "none"        // no common collectives: the wall clock is used unchanged
 )
 
-// Result is a rank's shift and its origin.
+// Result is a rank's shift and the method by which it was found.
 type Result struct {
 	Shift
 	Method Method
-	Err    error // reason if Method is Unaligned
+	Err    error // why there is no shift, if Method is Unaligned
 }
 
-// Align compares all ranks with the first: directly if they have common collectives, otherwise through other ranks.
-// Offsets and spreads then add up.
+// Align compares all ranks with the first: directly if the two have common collectives, otherwise through a chain of
+// other ranks. The offsets and spreads along a chain add up.
 func Align(ranks []Rank) []Result {
 	out := make([]Result, len(ranks))
 	if len(ranks) == 0 {
@@ -51,7 +51,7 @@ func Align(ranks []Rank) []Result {
 		}
 	}
 	settle(0, Result{Method: Reference})
-	// From the aligned ranks outward, nearest first.
+	// Align ranks in rounds: in each round a rank can be compared with any rank aligned in an earlier round.
 	for again := true; again; {
 		again = false
 		known := slices.Clone(done)

@@ -7,28 +7,29 @@ import (
 )
 
 // Bounds is the set of all shifts (offset and drift) of one clock against another that a set of collectives allows: a
-// convex polygon. For each collective no rank ends before all have begun. So the shift δ(t) to add to clock b
+// convex polygon. In each collective, no rank ends before all ranks have begun. So the shift δ(t) to add to clock b
 // satisfies, at two times:
 //
 //	δ(E_b) ≥ S_a − E_b        b's end is not before a's start
 //	δ(S_b) ≤ E_a − S_b        a's end is not before b's start
 //
-// So the line δ lies above one set of points and below another, and only the convex hull of each set matters.
+// So the line δ lies above one set of points and below another set. Only the convex hulls of the two sets matter.
 //
 // Sources: Duda, Harrus, Haddad and Bernard, "Estimating global time in distributed systems", 1987. As a linear
 // program: Moon, Skelly and Towsley, "Estimation and removal of clock skew from network delay measurements", 1999.
 type Bounds struct {
-	x, y         int64 // subtracted from times and shifts before floating-point computation
-	above, below hull  // hulls of the points below δ (with negated shifts) and of those above it
+	x, y         int64 // subtracted from times (x) and shifts (y) before floating-point computation
+	above, below hull  // above: hull of the points below δ, with negated shifts; below: hull of the points above δ
 	least, most  float64
 }
 
-// slack is the largest overlap of the two sets, in ns, at which a line still separates them: the rounding error.
+// slack is the rounding error: if the two sets overlap by at most this much, in ns, a line still counts as separating
+// them.
 const slack = 0.5
 
-// Bound returns the bounds of other's clock against ref's from collectives that both recorded: ref[i] is other[i].
-// Clocks drift by at most 500 ppm. It takes O(n log n) time. ok is false if no shift satisfies all collectives: a clock
-// jumped, or they are not the same collectives.
+// Bound returns the bounds of other's clock against ref's from collectives that both ranks recorded: ref[i] and
+// other[i] are the same collective. Bound assumes a drift of at most 500 ppm and takes O(n log n) time. ok is false if
+// no shift satisfies all collectives: a clock jumped, or the collectives do not correspond.
 func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	b = &Bounds{least: -mostDrift, most: mostDrift}
 	if len(other) == 0 {
@@ -43,8 +44,9 @@ func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	}
 	b.above, b.below = b.above.lower(), b.below.lower()
 
-	// For a given slope, room is the distance between the highest line below the one set and the lowest line above the
-	// other. It is concave, and linear between the slopes of edges.
+	// For a given slope of δ, room is the distance between the highest line below the upper set and the lowest line
+	// above the lower set. As a function of the slope it is concave, and it is linear between the slopes of two hull
+	// edges.
 	room := func(slope float64) float64 { return b.below.under(slope) + b.above.under(-slope) }
 	slopes := []float64{b.least, b.most}
 	for i := range len(b.below) - 1 {
@@ -66,7 +68,7 @@ func Bound(ref, other []Event) (b *Bounds, ok bool) {
 	if rooms[widest] < -slack {
 		return nil, false
 	}
-	// The slopes at which the room ends on either side of the widest.
+	// end returns the slope at which room falls to 0, on the side of the widest slope that step selects.
 	end := func(step int) float64 {
 		i := widest
 		for i+step >= 0 && i+step < len(slopes) && rooms[i+step] >= 0 {
@@ -95,8 +97,8 @@ func (b *Bounds) At(t int64) (lo, hi int64) {
 // Drift returns the smallest and largest drift, in ns per ns.
 func (b *Bounds) Drift() (lo, hi float64) { return b.least, b.most }
 
-// Nearest returns the allowed shift that brings the ends of the collectives closest together, since all ranks leave
-// them at about the same time.
+// Nearest returns the allowed shift that brings the ends of the collectives closest together, because all ranks leave a
+// collective at about the same time.
 func (b *Bounds) Nearest(ref, other []Event) Shift {
 	pairs, d := make([]pair, len(other)), make([]int64, len(other))
 	for i := range other {
@@ -106,7 +108,7 @@ func (b *Bounds) Nearest(ref, other []Event) Shift {
 	for i, p := range pairs {
 		d[i] = p.a.End - p.b.End
 	}
-	edge := (b.most - b.least) / 20 // offsets have almost no room there
+	edge := (b.most - b.least) / 20 // near the extreme drifts almost no offset is allowed
 	s := Shift{Drift: min(max(halves(pairs, d), b.least+edge), b.most-edge), Since: b.x, N: len(pairs)}
 	for i, p := range pairs {
 		d[i] -= int64(math.Round(s.Drift * float64(p.b.End-s.Since)))
@@ -129,7 +131,7 @@ func (h hull) lower() hull {
 	n := 0
 	for _, p := range h {
 		if n > 0 && h[n-1].x == p.x {
-			continue // it lies above
+			continue // p lies above the previous point
 		}
 		for n > 1 && (h[n-1].x-h[n-2].x)*(p.y-h[n-2].y) <= (h[n-1].y-h[n-2].y)*(p.x-h[n-2].x) {
 			n--
@@ -140,12 +142,12 @@ func (h hull) lower() hull {
 	return slices.Clone(h[:n])
 }
 
-// edge returns the slope from point i to the next. Slopes increase.
+// edge returns the slope from point i to point i+1. Slopes increase with i.
 func (h hull) edge(i int) float64 { return (h[i+1].y - h[i].y) / (h[i+1].x - h[i].x) }
 
-// under returns the intercept at x = 0 of the highest line with this slope that lies above no point.
+// under returns the intercept at x = 0 of the highest line with this slope that has no point below it.
 func (h hull) under(slope float64) float64 {
-	i, j := 0, len(h)-1 // range that contains the point where the edge slopes pass this slope
+	i, j := 0, len(h)-1 // range of the point before which edges are less steep than slope, and after which they are not
 	for i < j {
 		if mid := (i + j) / 2; h.edge(mid) < slope {
 			i = mid + 1
@@ -156,10 +158,10 @@ func (h hull) under(slope float64) float64 {
 	return h[i].y - slope*h[i].x
 }
 
-// reach returns the largest height at x of a line that lies above no point and has a slope between least and most.
+// reach returns the largest height at x of any line that has no point below it and a slope from least to most.
 func (h hull) reach(x, least, most float64) float64 {
 	i, _ := slices.BinarySearchFunc(h, x, func(p point, x float64) int { return cmp.Compare(p.x, x) })
-	slope := most // right of all points: the steepest slope
+	slope := most // if x is right of all points, the steepest slope is highest
 	switch {
 	case i == 0:
 		slope = least

@@ -1,12 +1,14 @@
-// Package clock estimates the clock differences between hosts from the collectives that their ranks ran together.
+// Package clock estimates the differences between the clocks of hosts from the collectives that their ranks ran
+// together.
 //
 // No rank leaves a synchronising collective before all have entered it. For a collective recorded from S_a to E_a on
-// host a and from S_b to E_b on host b, the time δ to add to b's clock therefore satisfies
+// host a and from S_b to E_b on host b, δ, the time to add to b's clock, therefore satisfies
 //
 //	S_a − E_b ≤ δ ≤ E_a − S_b
 //
-// Because all ranks leave within microseconds of each other, E_a − E_b is itself an estimate of δ. The median over many
-// collectives is [Shift.Offset]; the intersection of all intervals is [Shift.Lo] to [Shift.Hi].
+// Because all ranks leave within microseconds of each other, E_a − E_b is itself an estimate of δ. The median of this
+// estimate over many collectives is [Shift.Offset]. The intersection of the intervals of all collectives is [Shift.Lo]
+// to [Shift.Hi].
 //
 // Use only collectives in which every rank both sends and receives: all-reduce, all-gather, reduce-scatter, all-to-all
 // and barrier, but not broadcast or send. All times are int64 nanoseconds. The package is pure arithmetic.
@@ -22,25 +24,25 @@ import (
 // Event is one collective as recorded by one rank.
 type Event struct {
 	Start, End int64  // ns on the rank's clock
-	Key        uint64 // kind and group: only events with equal keys can be the same collective
+	Key        uint64 // kind of operation and group: only events with equal keys can be the same collective
 }
 
-// Shift is the correction that makes a clock agree with another.
+// Shift is the correction that makes one clock agree with another clock.
 type Shift struct {
 	Offset int64   // ns to add at time Since
 	Drift  float64 // growth of the offset, ns per ns; 0 if the window is too short or there is no significant drift
 	Since  int64   // ns on the shifted clock: the middle of the window
-	Spread int64   // ns: half the range of single collectives' offsets, without 1/20 at each end if there are many
+	Spread int64   // ns: half the range of the collectives' offsets; if there are many, 1/20 at each end is left out
 	// Leave is the time in ns by which one rank may consistently leave later than the other. If the same rank always
-	// arrives last, the spread does not show it, because that rank need not wait for the message to the other host.
-	// Leave is the duration of the shorter collectives once all ranks have arrived, or the round-trip time to the other
-	// host if that is known and longer.
+	// arrives last, the spread does not show this time, because the last rank need not wait for a message from the
+	// other host. Leave is the duration of the shorter collectives after all ranks have arrived. If the round-trip time
+	// to the other host is known and longer, Leave is the round-trip time.
 	Leave  int64
-	Lo, Hi int64 // ns: offsets that no collective rules out, except Odd ones
+	Lo, Hi int64 // ns: range of offsets that all collectives allow, apart from the Odd ones
 	N      int   // collectives used
 	Broken int   // collectives that are impossible with the unshifted clocks
 	Odd    int   // collectives that are impossible even with the shift
-	Moved  int   // number of collectives by which one window opens later, for the most common key
+	Moved  int   // number of collectives of the most common key by which one window opens later than the other
 }
 
 // At returns the time to add at t (ns) on the shifted clock.
@@ -48,20 +50,20 @@ func (s Shift) At(t int64) int64 {
 	return s.Offset + int64(math.Round(s.Drift*float64(t-s.Since)))
 }
 
-// Uncertainty returns the possible error of the offset in ns. Apart from undetected drift, it never exceeds the range
-// that the collectives allow.
+// Uncertainty returns the possible error of the offset in ns. Apart from undetected drift, the error never exceeds the
+// range that the collectives allow.
 func (s Shift) Uncertainty() int64 {
 	return min(s.Spread+s.Leave, max(s.Spread, s.Hi-s.Offset, s.Offset-s.Lo))
 }
 
-// Significant reports whether the offset exceeds its uncertainty, or the collectives rule out a zero offset. Otherwise
-// leave the clocks unchanged.
+// Significant reports whether the offset exceeds its uncertainty, or the collectives rule out a zero offset. If it
+// returns false, callers should leave the clock unchanged.
 func (s Shift) Significant() bool {
 	return abs(s.Offset) > s.Uncertainty() || s.N > 0 && (s.Lo > 0 || s.Hi < 0)
 }
 
-// Disagree reports whether the unshifted clocks must be wrong: most of the collectives would have ended on one side
-// before they began on the other.
+// Disagree reports whether the unshifted clocks must be wrong: according to them, most of the collectives ended on one
+// rank before they began on the other.
 func (s Shift) Disagree() bool { return 2*s.Broken > s.N }
 
 // Errors of Estimate.
@@ -72,16 +74,16 @@ var (
 
 const (
 	minEvents  = 8
-	few        = 64      // below this many collectives the spread is their whole range
+	few        = 64      // below this number of collectives the spread covers the whole range of their offsets
 	maxMoved   = 64      // maximum number of collectives between the openings of the windows
 	maxKeys    = 16      // keys examined, most common first
 	sample     = 512     // pairs examined to choose a match
-	driftAfter = 1e9     // ns: in shorter windows a drift must be steady
+	driftAfter = 1e9     // ns: in a window shorter than this, a drift must be steady to count
 	mostDrift  = 500e-6  // ns per ns: maximum drift between clocks
-	sameKey    = 100_000 // ns: offsets of two keys within this distance agree
+	sameKey    = 100_000 // ns: offsets of two keys that differ by no more than this agree
 )
 
-// Estimate returns the shift that makes other's clock agree with ref's. The events of each must be sorted by start.
+// Estimate returns the shift that makes other's clock agree with ref's. Both lists of events must be sorted by start.
 func Estimate(ref, other []Event) (Shift, error) {
 	a, b := byKey(ref), byKey(other)
 	var keys []uint64
@@ -118,8 +120,8 @@ func Estimate(ref, other []Event) (Shift, error) {
 	return s, nil
 }
 
-// Plausible is a cheap first check: it reports whether both have the same collectives and the unshifted clocks are
-// possible for nearly all of them. If not, use Estimate.
+// Plausible is a cheap first check: it reports whether both ranks have the same collectives and the unshifted clocks
+// are possible for nearly all of these. If it returns false, use Estimate.
 func Plausible(ref, other []Event) bool {
 	a, b := byKey(ref), byKey(other)
 	n, broken := 0, 0
@@ -138,7 +140,7 @@ func Plausible(ref, other []Event) bool {
 	return len(a) == len(b) && 10*broken <= n
 }
 
-// pair is one collective recorded by both.
+// pair is one collective as recorded by both ranks.
 type pair struct{ a, b Event }
 
 func byKey(events []Event) map[uint64][]Event {
@@ -149,14 +151,14 @@ func byKey(events []Event) map[uint64][]Event {
 	return m
 }
 
-// matching is one alignment of two sequences: a[i+moved] is b[i]. In the correct one the ends differ by the same amount
-// everywhere, since steps never have equal lengths.
+// matching is one alignment of two sequences of events: a[i+moved] and b[i] are the same collective. Only in the
+// correct matching do the ends of all pairs differ by the same amount, because steps never have equal lengths.
 type matching struct {
 	moved       int
 	offset, mad int64
 }
 
-// match finds the best matching. If anchored, it ignores those that contradict the anchor.
+// match finds the best matching. If anchored is set, it ignores matchings whose offset contradicts anchor.
 func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 	var best, plain matching
 	found, hasPlain := false, false
@@ -188,15 +190,17 @@ func match(a, b []Event, anchored bool, anchor int64) (matching, bool) {
 			plain, hasPlain = m, true
 		}
 	}
-	// The windows usually open together, so another matching must be clearly better.
+	// The two windows usually open together, so a matching with moved ≠ 0 must be clearly better than the one with
+	// moved = 0.
 	if hasPlain && plain.mad <= 2*best.mad+1000 {
 		return plain, true
 	}
 	return best, found
 }
 
-// Undrift removes the effect of drift from differences diff between ends at the times when. It subtracts a line through
-// the medians of the first and last third, no steeper than the maximum drift of clocks.
+// Undrift removes the effect of drift from diff. diff[i] is the difference between the two ends of a collective, and
+// when[i] is its time. Undrift subtracts a line through the medians of the first and the last third. The line is no
+// steeper than the maximum drift of clocks.
 func Undrift(diff, when []int64) {
 	n := len(diff) / 3
 	if n < 3 {
@@ -241,8 +245,8 @@ func (s *Shift) fit(pairs []pair) {
 	}
 	slope := drift(pairs, d)
 	s.settle(pairs, d, slope)
-	// In a short window a single change, such as a link that becomes slower, looks like a drift. The drift must be
-	// steady, or the collectives must rule out zero drift.
+	// In a short window a single change, such as a link that becomes slower, looks like a drift. So the drift is kept
+	// only if it is steady or the collectives rule out zero drift.
 	if last-first < driftAfter && !steady(pairs, d, slope) {
 		still := *s
 		if still.settle(pairs, d, 0); still.Odd <= s.Odd {
@@ -251,8 +255,9 @@ func (s *Shift) fit(pairs []pair) {
 	}
 }
 
-// steady distinguishes differences that grow continuously from those that change once: the residuals of a line must be
-// less than half of those of two levels, computed on medians of a few pairs each.
+// steady reports whether the differences d grow continuously rather than change once. It fits a line and two constant
+// levels to medians of a few pairs each. The residuals of the line must be less than half of the residuals of the
+// levels.
 func steady(pairs []pair, d []int64, slope float64) bool {
 	points := min(len(d)/4, 32)
 	var flat, rest []int64
@@ -269,7 +274,7 @@ func steady(pairs []pair, d []int64, slope float64) bool {
 	return 2*scatter(rest) < levels
 }
 
-// scatter returns the sum of the distances to the median.
+// scatter returns the sum of the distances of the values to their median.
 func scatter(v []int64) (sum int64) {
 	mid := median(slices.Clone(v))
 	for _, x := range v {
@@ -278,8 +283,8 @@ func scatter(v []int64) (sum int64) {
 	return sum
 }
 
-// settle computes the rest of the shift for a given drift. d holds the differences between the ends of the pairs, which
-// are in order of time.
+// settle computes the remaining fields of the shift for a given drift. The pairs are in order of time, and d[i] is the
+// difference between the two ends of pair i.
 func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	n := len(pairs)
 	s.Drift, s.Broken, s.Odd = slope, 0, 0
@@ -290,7 +295,7 @@ func (s *Shift) settle(pairs []pair, d []int64, slope float64) {
 	s.Offset = median(d) // sorts d
 	cut := n / 20
 	if n < few {
-		cut = 0 // with few, the outermost count as well
+		cut = 0 // if there are few collectives, the outermost ones count as well
 	}
 	s.Spread = (d[n-1-cut] - d[cut] + 1) / 2
 	s.Leave = transfer(pairs)
@@ -315,9 +320,9 @@ func (s *Shift) bounds(p pair) (lo, hi int64) {
 	return p.a.Start - p.b.End - turn, p.a.End - p.b.Start - turn
 }
 
-// allow moves the offset into the range that the collectives allow. The ends are off by the time to leave a collective,
-// which over a network exceeds the tightest bounds. A fortieth of the collectives on each side may contradict the
-// result.
+// allow moves the offset into the range that the collectives allow. This is needed because the offset comes from the
+// ends: ranks leave a collective at slightly different times, and over a network this difference exceeds the tightest
+// bounds. If the collectives allow no common range, a fortieth of them on each side may contradict the result.
 func (s *Shift) allow(pairs []pair) {
 	los, his := make([]int64, len(pairs)), make([]int64, len(pairs))
 	for i, p := range pairs {
@@ -333,9 +338,10 @@ func (s *Shift) allow(pairs []pair) {
 	}
 }
 
-// transfer estimates the duration of the shorter collectives once all ranks have arrived. The rank that arrives last
-// spends the least time in a collective, so this is the smaller of its two durations. The result is the first quartile:
-// longer collectives move more data and do not show how far apart ranks leave.
+// transfer estimates the duration of the shorter collectives after all ranks have arrived. The rank that arrives last
+// spends the least time in a collective, so the estimate for one collective is the smaller of its two durations. The
+// result is the first quartile over all collectives, because longer collectives move more data and do not show how far
+// apart the ranks leave.
 func transfer(pairs []pair) int64 {
 	took := make([]int64, len(pairs))
 	for i, p := range pairs {
@@ -345,7 +351,7 @@ func transfer(pairs []pair) int64 {
 	return took[len(took)/4]
 }
 
-// halves returns the median of the slopes between collectives half a window apart.
+// halves returns the median of the slopes of d, each taken between two collectives that are half the list apart.
 func halves(pairs []pair, d []int64) float64 {
 	n := len(pairs)
 	slopes := make([]float64, 0, n/2)
@@ -361,7 +367,7 @@ func halves(pairs []pair, d []int64) float64 {
 	return slopes[len(slopes)/2]
 }
 
-// drift returns the slope of the ends, or 0 if it is below the noise.
+// drift returns the slope of the differences d over time, or 0 if the slope is below the noise.
 func drift(pairs []pair, d []int64) float64 {
 	n := len(pairs)
 	if n < 2*minEvents {

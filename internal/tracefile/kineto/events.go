@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ends records the existing ends of an arrow: launching calls and GPU work.
+// ends records which ends of an arrow exist: the launching call, the GPU work, or both.
 type ends uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	ran
 )
 
-// link finds the correlations with both a call and GPU work. Those get arrows.
+// link finds the correlation ids that have both a call and GPU work. Only these get arrows.
 func (k *writer) link() {
 	k.linked = make(map[int64]ends, len(k.t.Ops))
 	for i := range k.t.Spans {
@@ -33,7 +33,7 @@ func (k *writer) link() {
 	}
 }
 
-// span writes one span and its end of an arrow.
+// span writes one span and, if the span is an end of an arrow, that end.
 func (k *writer) span(s *trace.Span) {
 	row := k.labels[s.Track].text
 	k.next()
@@ -139,7 +139,7 @@ func (k *writer) work(a *members, s *trace.Span) {
 	}
 }
 
-// memory writes the allocations and frees on the row with the most launches.
+// memory writes the memory allocations and frees, as events of the row with the most launches.
 func (k *writer) memory() {
 	if len(k.t.Memory) == 0 {
 		return
@@ -168,7 +168,7 @@ func (k *writer) memory() {
 	}
 }
 
-// hostRow returns the CPU row with the most launches, or else the first with any span.
+// hostRow returns the CPU row with the most launches. Without launches it returns the first CPU row that has a span.
 func (k *writer) hostRow() int {
 	n := make([]int, len(k.t.Tracks))
 	for i := range k.t.Spans {
@@ -185,7 +185,7 @@ func (k *writer) hostRow() int {
 	return slices.Index(n, slices.Max(n))
 }
 
-// members writes the members of args.
+// members writes the members of an event's args object.
 type members struct {
 	k    *writer
 	open bool
@@ -231,8 +231,8 @@ func (k *writer) triple(v [3]int32) {
 	k.str("[").int(int64(v[0])).str(", ").int(int64(v[1])).str(", ").int(int64(v[2])).str("]")
 }
 
-// id returns a pid or tid as JSON: a number if it is one, otherwise a string. It removes rank labels of a merged file
-// ("[TP00] 1528"), because the output has one rank.
+// id returns a pid or tid as JSON: a number if s is a number, otherwise a string. It removes rank labels of a merged
+// file ("[TP00] 1528"), because the output has one rank.
 func id(s string) string {
 	if strings.HasPrefix(s, "[") {
 		if _, rest, ok := strings.Cut(s, "] "); ok {

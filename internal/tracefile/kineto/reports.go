@@ -21,15 +21,15 @@ type Set struct {
 	original set.Set
 	dir      string   // directory of the written files; "": none
 	remove   func()   // removes dir
-	names    []string // pairs: a written file, the report it comes from
+	names    []string // pairs: the name of a written file, then the name of its report
 }
 
 // ReadFile returns the ranks in a report.
 type ReadFile func(ctx context.Context, f set.File) ([]*trace.Trace, error)
 
 // FromReports writes the Nsight Systems reports in a window as files of PyTorch's profiler, one per rank, into a
-// temporary directory. Other files stay as they are. It prints which reports could not be read. The caller must call
-// Close.
+// temporary directory. Files of other formats stay as they are. FromReports prints which reports could not be read. The
+// caller must call Close.
 func FromReports(ctx context.Context, say *progress.Console, window set.Set, readFile ReadFile) (*Set, error) {
 	t := &Set{Set: window, original: window}
 	if !window.Reports() {
@@ -81,7 +81,7 @@ func FromReports(ctx context.Context, say *progress.Console, window set.Set, rea
 	return t, nil
 }
 
-// add writes one rank of a report, into its own directory because ranks may have the same name.
+// add writes one rank of a report. Each rank gets a separate directory because two ranks may have the same file name.
 func (t *Set) add(say *progress.Console, report set.File, place string, tr *trace.Trace) error {
 	set.SayNotes(say, report.Path, tr.Notes)
 	name := trace.FileName{ID: t.ID, Rank: tr.Source.Rank, Stage: tr.Source.Stage}
@@ -117,7 +117,7 @@ func (t *Set) Close() {
 	}
 }
 
-// Told replaces the names of written files in a message by those of their reports.
+// Told replaces the name of each written file in a message by the name of its report.
 func (t *Set) Told(s string) string {
 	return strings.NewReplacer(t.names...).Replace(s)
 }

@@ -23,7 +23,7 @@ func (k *writer) label() {
 	}
 }
 
-// libkineto sorts devices after all processes, and the window after both.
+// libkineto sorts the rows of devices after those of all processes, and the profiler's own row (the window) last.
 const (
 	deviceSort = 5_000_000
 	windowSort = 536_870_912
@@ -50,8 +50,8 @@ func (k *writer) rows() {
 	}
 }
 
-// process writes the name of the process or device of a row. A trace does not store process names, so the main thread's
-// name is used.
+// process writes the name of the process or device of a row. A trace does not store process names, so process writes
+// the name of the main thread.
 func (k *writer) process(row int, gpu bool) {
 	l := &k.labels[row]
 	n, err := strconv.ParseInt(l.pid, 10, 64)

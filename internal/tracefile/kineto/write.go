@@ -13,7 +13,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// level is the gzip level of WriteFile. These files are intermediate: they are read once and rewritten.
+// level is the gzip level of WriteFile. The level is low because these files are intermediate: they are read once and
+// rewritten.
 const level = 1
 
 // WriteFile writes t to path, compressed unless the name ends in .json. The file is either complete or absent.
@@ -42,9 +43,9 @@ func Write(w io.Writer, t *trace.Trace) error {
 		}
 	}
 	if k.base == 0 {
-		// Kineto counts from the start of the current quarter of a year, so that a double can hold nanoseconds and the
-		// ranks of one job share the base (libkineto, output_json.cpp: kBaseTimeNS). Times that do not count from 1970
-		// lie within the first quarter.
+		// Kineto counts times from the start of the current quarter of a year (libkineto, output_json.cpp:
+		// kBaseTimeNS). So a double can hold nanoseconds, and all ranks of a job use the same base. Times that do not
+		// count from 1970 fall into the first quarter, whose base is 0.
 		k.base = max(k.start-k.start%baseInterval, 0)
 	}
 	k.head()
@@ -111,7 +112,7 @@ func (k *writer) head() {
 	k.str("  \"traceEvents\": [\n")
 }
 
-// mainDevice returns the GPU with the most work, whose name the trace has.
+// mainDevice returns the GPU with the most work. The GPU name in the trace is the name of this GPU.
 func (k *writer) mainDevice() int32 {
 	work := map[int32]int{}
 	best := int32(0)
@@ -166,7 +167,7 @@ func (k *writer) flush() {
 	k.buf = k.buf[:0]
 }
 
-// name returns an escaped string of the table.
+// name returns a string of the table, escaped for JSON.
 func (k *writer) name(id trace.StringID) string {
 	if int(id) >= len(k.names) {
 		return ""
@@ -177,7 +178,7 @@ func (k *writer) name(id trace.StringID) string {
 	return k.names[id]
 }
 
-// raw returns JSON text of the table. ok is false if it is not JSON.
+// raw returns a string of the table that holds JSON text. ok is false if the string is not JSON.
 func (k *writer) raw(id trace.StringID) (string, bool) {
 	s := k.t.Strings.Get(id)
 	return s, s != "" && json.Valid([]byte(s))

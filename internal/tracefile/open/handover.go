@@ -1,15 +1,15 @@
-// Package open passes a trace file to the Perfetto UI. It serves one page on loopback that opens Perfetto in a tab and
-// sends the file by postMessage. It ends when the page reports that Perfetto has taken the file.
+// Package open passes a trace file to the Perfetto UI. It serves one page on loopback. The page opens Perfetto in a tab
+// and sends the file to it by postMessage. The server ends when the page reports that Perfetto has taken the file.
 //
-// The alternative, `?url=http://127.0.0.1:9001/…`, requires that specific port, which trace_processor uses too, a CORS
-// header, and the browser's permission to reach loopback from a public page, which Safari refuses. Messages between two
-// tabs need none of this. In return the whole file passes through the browser's memory, and a browser that blocks
-// pop-ups requires one click.
+// The alternative is `?url=http://127.0.0.1:9001/…`. It requires exactly that port, which trace_processor also uses,
+// and a CORS header. It also requires that the browser allows a public page to reach loopback, which Safari refuses.
+// Messages between two tabs need none of this. Their cost is that the whole file passes through the browser's memory,
+// and that a browser that blocks pop-ups requires one click.
 //
 // The protocol is that of Perfetto's post_message_handler.ts
-// (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui): PING until PONG, then one message with the
-// buffer. Perfetto reads startup commands and the visible range only from the URL fragment, never from the message, so
-// they are part of the link (see [Command]).
+// (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui): send PING until PONG arrives, then send one
+// message with the buffer. Perfetto reads startup commands and the visible range only from the URL fragment, never from
+// the message, so they are part of the link (see [Command]).
 package open
 
 import (
@@ -32,7 +32,7 @@ import (
 const DefaultUI = "https://ui.perfetto.dev"
 
 // wasmHeap is the memory, in bytes, of Perfetto's in-browser engine on most browsers. Files near this size seldom open,
-// so there is a warning for larger ones.
+// so the page warns about larger files.
 const wasmHeap = 2 << 30
 
 // Options are the options of Serve.
@@ -41,19 +41,19 @@ type Options struct {
 	Title string // title in Perfetto; empty: the base name of File
 	UI    string // Perfetto's address, http or https; empty: DefaultUI
 
-	// Commands run in order after the trace has loaded. Put the most important first: commands at the end are dropped
-	// if the link becomes too long.
+	// Commands run in order after the trace has loaded. Put the most important command first: commands at the end of
+	// the list are dropped if the link becomes too long.
 	Commands []Command
 
-	// VisibleStart and VisibleEnd, trace time in ns, set the initial view. Perfetto ignores a range that is empty or
-	// outside the trace.
+	// VisibleStart and VisibleEnd are the initially visible range, in ns of trace time. Perfetto ignores a range that
+	// is empty or outside the trace.
 	VisibleStart, VisibleEnd int64
 
-	// Listen opens the server's socket; nil: net.Listen. It must return a loopback listener.
+	// Listen opens the server's socket; nil: net.Listen. The listener must be on loopback.
 	Listen func(network, addr string) (net.Listener, error)
 
 	// Patience is the time that the page waits for Perfetto before it reports a failure; 0: two minutes. After a
-	// twelfth of it the page suggests possible causes.
+	// twelfth of this time the page suggests possible causes.
 	Patience time.Duration
 
 	// Linger is the time that the server keeps running after the hand-over, so that the page can be reloaded.
@@ -77,9 +77,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Serve offers opts.File to a browser and calls ready, which may be nil, with the address to open. It returns nil once
-// the page has reported that Perfetto took the trace, and an error that wraps ctx's if ctx ends first. A failure
-// reported by the page is logged and does not end Serve, because the page offers to retry.
+// Serve offers opts.File to a browser and calls ready, which may be nil, with the address to open. Serve returns nil
+// once the page has reported that Perfetto took the trace. If ctx ends first, Serve returns an error that wraps the
+// error of ctx. A failure reported by the page is logged and does not end Serve, because the page offers to retry.
 func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	site, err := newSite(opts)
 	if err != nil {
@@ -90,7 +90,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	if err != nil {
 		return fmt.Errorf("listen on loopback: %w", err)
 	}
-	// A caller's listener must not expose the trace to the network by mistake.
+	// Reject a listener that would expose the trace to the network.
 	if addr, ok := listener.Addr().(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
 		return errors.Join(fmt.Errorf("listen on %s: not a loopback address", listener.Addr()), listener.Close())
 	}
@@ -111,7 +111,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 		server.Close()
 		<-ended
 		select {
-		case <-site.taken: // both happened at once
+		case <-site.taken: // the report arrived at the same time
 			return nil
 		default:
 			return site.interrupted(ctx.Err())
@@ -122,7 +122,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	}
 	pause.For(ctx, opts.Linger)
 
-	// The answer to the report is still being sent. Anything slower is no longer needed.
+	// The answer to the page's report is still being sent. Requests that take longer than the timeout no longer matter.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if server.Shutdown(stop) != nil {
@@ -132,7 +132,7 @@ func Serve(ctx context.Context, opts Options, ready func(url string)) error {
 	return nil
 }
 
-// check returns the size in bytes of a file that can be handed over, or an error with a remedy.
+// check returns the size in bytes of a file that can be handed over, or an error that suggests a remedy.
 func check(path string) (int64, error) {
 	f, info, err := open(path)
 	if err != nil {
@@ -151,7 +151,7 @@ func check(path string) (int64, error) {
 
 // open opens a regular file. Its error for any other file suggests a remedy.
 func open(path string) (*os.File, os.FileInfo, error) {
-	// Stat first: opening a named pipe would wait for its writer.
+	// Call Stat before Open: opening a named pipe would block until a writer opens it.
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -168,7 +168,8 @@ func open(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// pathless removes the operation and path that os adds to its errors, because ours already contain them.
+// pathless removes the operation and path that os adds to its errors, because the errors of this package already name
+// them.
 func pathless(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxLink is the maximum length of a link in bytes. Browsers accept more, but shells, chats and proxy logs often do
-// not.
+// maxLink is the maximum length of a link in bytes. Browsers accept longer links, but shells, chats and proxy logs
+// often do not.
 const maxLink = 8000
 
 // Command is one of Perfetto's startup commands: an id from its allow-list
@@ -22,7 +22,7 @@ type Command struct {
 	Args []string
 }
 
-// MarshalJSON writes {"id":…,"args":[…]}. args is never null, for the same reason.
+// MarshalJSON writes {"id":…,"args":[…]}. args is never null, because Perfetto would then drop all commands.
 func (c Command) MarshalJSON() ([]byte, error) {
 	if c.Args == nil {
 		c.Args = []string{}
@@ -44,10 +44,10 @@ func marshal(v any) ([]byte, error) {
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// link is the address that opens Perfetto, ready to receive a trace.
+// link is the address that opens Perfetto so that it waits for a trace.
 type link struct {
 	url     string
-	origin  string // scheme and host: the only sender and receiver of messages
+	origin  string // scheme and host of Perfetto, the only accepted sender and receiver of messages
 	dropped int    // commands left out to keep url within maxLink
 }
 
@@ -87,12 +87,12 @@ func newLink(opts Options) (link, error) {
 	}
 }
 
-// escape escapes s as one value of a query string. A space becomes %20, because not all readers decode a plus sign as a
-// space.
+// escape escapes s as a single value of a query string. A space becomes %20, because not all readers decode a plus sign
+// as a space.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // browserOrigin returns the origin in the form of a browser's message event: lower case, without the scheme's default
-// port. Any other form would never compare equal.
+// port. The page compares origins as strings, so any other form would never match.
 func browserOrigin(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch {

@@ -11,7 +11,7 @@ import (
 
 // Note marks a moment of the trace with a flag on Perfetto's ruler.
 type Note struct {
-	TS   int64 // ns, trace time: for JSON input ts·1000, without the base
+	TS   int64 // ns of trace time: for JSON input ts·1000, without the base added
 	Text string
 }
 
@@ -25,18 +25,19 @@ type Row struct {
 const MainStream = "stream 7"
 
 const (
-	maxPins = 16 // commands; with more ranks, several share one
-	maxNote = 80 // characters; longer text would cover its neighbours
+	maxPins = 16 // maximum number of pin commands; if there are more ranks, several share a command
+	maxNote = 80 // characters; a longer note would cover its neighbours
 )
 
-// PinRows returns the commands that arrange a merged trace for comparing ranks. They collapse everything, pin the rows
-// on top in the given order, add a row with each rank's steps below them, and add a note at each finding. The most
-// important commands come first, and findings should be sorted the same way.
+// PinRows returns the commands that arrange a merged trace for comparing ranks. The commands collapse all tracks, pin
+// the rows at the top in the given order, add a row with each rank's steps below the pinned rows, and add a note at
+// each finding. The most important commands come first, and findings should be sorted the same way.
 func PinRows(rows []Row, findings []Note) []Command {
-	// The second argument is documented as optional. Without it Perfetto asks for it.
+	// The second argument is documented as optional. But without it Perfetto prompts the user for it.
 	commands := []Command{{"dev.perfetto.CollapseTracksByRegex", []string{".*", "name"}}}
 
-	// A command pins its matches in the trace's own order, so ranks that share a command keep the order of the merge.
+	// A command pins the matching rows in the order of the trace, so ranks that share a command stay in the order of
+	// the merged trace.
 	each := max(1, (len(rows)+maxPins-1)/maxPins)
 	for len(rows) > 0 {
 		n := min(each, len(rows))
@@ -51,11 +52,11 @@ func PinRows(rows []Row, findings []Note) []Command {
 	return commands
 }
 
-// rowPattern matches the paths of the given rows, such as "[TP00] 0 12 > stream 7  7", but no overflow lanes or nested
-// rows. A path is process, then thread. Perfetto appends pid and tid to their names, and libkineto appends a space to
-// the stream's.
+// rowPattern matches the paths of the given rows, such as "[TP00] 0 12 > stream 7  7", but not the paths of overflow
+// lanes or nested rows. A path is the process name, then the thread name. Perfetto appends the pid to the process name
+// and the tid to the thread name, and libkineto appends a space to the name of a stream.
 func rowPattern(rows []Row) string {
-	// Rows with the same thread name share that half of the pattern, because the link is limited in length.
+	// Rows with the same thread name share the thread half of the pattern, because the length of the link is limited.
 	var threads []string
 	labels := map[string][]string{}
 	for _, r := range rows {
@@ -80,8 +81,9 @@ func group(alternatives []string) string {
 	return "(" + strings.Join(alternatives, "|") + ")"
 }
 
-// stepsSQL selects the steps of every rank and the servers' marks around them. It leaves out the copies on GPU rows,
-// which are pinned already. The rank is the name of the process or, in traces without processes, of the row's group.
+// stepsSQL selects the steps of every rank and the servers' annotations around them. It leaves out the copies of these
+// annotations on GPU rows, because those rows are pinned already. The rank is the name of the process or, in traces
+// without processes, of the row's group.
 var stepsSQL = `select s.ts,s.dur,s.name,coalesce(p.name,up.name,k.name,'?') rank from slice s join track k on k.id=s.track_id ` +
 	`left join track up on up.id=k.parent_id left join thread_track a on a.id=k.id left join thread t using(utid) ` +
 	`left join process_track b on b.id=k.id left join process p on p.upid=ifnull(t.upid,b.upid) ` +

@@ -31,14 +31,15 @@ const maxReport = 4 << 10
 
 // site answers three requests under one path: GET of the page, GET of the trace, and POST of a report.
 //
-// Any other user or web page on this machine can reach a loopback port. So a site with its own server uses an
-// unguessable path, requires a loopback literal as Host, which a rebound DNS name never is, and accepts reports only
-// from its own page. As part of another server ([Handler]) the path is not secret: that server controls access.
+// Any other user or web page on this machine can reach a loopback port. So a site that runs a server of its own has
+// three safeguards. Its path is unguessable. The Host header must be a loopback literal, which a rebound DNS name never
+// is. It accepts reports only from its own page. As part of another server ([Handler]) the site's path is not secret,
+// because that server controls access.
 type site struct {
 	token string
 	opts  Options
 	link  link
-	size  int64 // bytes, at the start of Serve
+	size  int64 // size of the file when Serve began, bytes
 
 	once  sync.Once
 	taken chan struct{} // closed by the first report of success
@@ -70,8 +71,8 @@ func newSite(opts Options) (*site, error) {
 	return &site{token: rand.Text(), opts: opts, link: link, size: size, taken: make(chan struct{})}, nil
 }
 
-// Handler returns the hand-over as part of another server, which controls access. The page is at a path that ends in a
-// slash, and the trace and the report are below it.
+// Handler returns the hand-over as a handler for another server, which must control access. The page must be served at
+// a path that ends in a slash. The trace and the report are at paths below the page's path.
 func Handler(opts Options) (http.Handler, error) {
 	s, err := newSite(opts)
 	if err != nil {
@@ -100,14 +101,15 @@ func headed(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")              // the path of a standalone site is secret
-		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no other site may embed the trace
-		// With same-origin the browser would disconnect the page from the tab that it opens.
+		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no page of another site may embed the trace
+		// With "same-origin" the browser would disconnect the page from the tab that the page opens.
 		h.Set("Cross-Origin-Opener-Policy", "unsafe-none")
 		next.ServeHTTP(w, r)
 	})
 }
 
-// route finds the handler by hand. A mux would redirect and clean paths, and so reveal more than yes or no.
+// route selects the handler without a mux. A mux would redirect and clean paths, and so reveal more than whether a path
+// exists.
 func (s *site) route(w http.ResponseWriter, r *http.Request) {
 	token, name, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if !ok || subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
@@ -138,8 +140,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, name string) {
 	handle(w, r)
 }
 
-// loopbackHost reports whether a Host header names only this machine. It ignores the port, which differs through an SSH
-// tunnel.
+// loopbackHost reports whether a Host header names only this machine. It ignores the port, because an SSH tunnel may
+// use a different one.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -184,7 +186,7 @@ func (s *site) servePage(w http.ResponseWriter, _ *http.Request) {
 		"UI":    strings.TrimPrefix(s.link.origin, "https://"),
 		"Home":  s.link.origin,
 	})
-	if err != nil { // the browser left
+	if err != nil { // the browser disconnected
 		s.opts.Log.Debug("page not sent", "err", err)
 	}
 }
@@ -228,7 +230,7 @@ func (s *site) takeReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// interrupted returns the error of an unfinished hand-over, with the page's latest failure.
+// interrupted returns the error of an unfinished hand-over, together with the latest failure that the page reported.
 func (s *site) interrupted(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,26 +21,27 @@ type arg struct {
 	text []byte // string and JSON
 	bits uint64 // value of all other kinds
 	kind argKind
-	// The encoded argument, reusable while the interned strings are of generation gen.
+	// written is the encoded argument. It may be reused while the generation of interned strings is gen.
 	written []byte
 	gen     int
 	varies  bool
 }
 
-// Args are the arguments of an event ("debug annotations"). The zero value is ready to use; Reset it for the next
-// event. Names and texts are not copied: they must stay unchanged until the event has been written.
+// Args are the arguments of an event ("debug annotations"). The zero value is ready to use. Call Reset before adding
+// the arguments of the next event. Names and texts are not copied: they must stay unchanged until the event has been
+// written.
 type Args struct {
 	list []arg
 	kept bool
 }
 
-// Keep announces that the arguments will be written many times, with Set in between.
+// Keep announces that the arguments will be written many times, and that only Set will change them between two writes.
 func (a *Args) Keep() { a.kept = true }
 
 // Len returns the number of arguments.
 func (a *Args) Len() int { return len(a.list) }
 
-// Set replaces the value of argument i. It returns false if that is not a signed integer.
+// Set replaces the value of argument i. It returns false if argument i is not a signed integer.
 func (a *Args) Set(i int, v int64) bool {
 	g := &a.list[i]
 	g.bits, g.varies = uint64(v), true
@@ -80,8 +81,8 @@ func (a *Args) String(name, v []byte) {
 }
 
 // JSON adds a value as JSON text, usually an array or object, which readers unfold into name.key and name[0]. Readers
-// show nothing for empty ones, and a lone null crashes trace_processor (InsertLeaf, since v52 at the latest, in
-// src/trace_processor/util/json_args.cc), so these are added as texts.
+// show nothing for an empty array or object, and a value that is only null crashes trace_processor (InsertLeaf, since
+// v52 at the latest, in src/trace_processor/util/json_args.cc), so JSON adds such values as strings.
 func (a *Args) JSON(name, v []byte) {
 	kind := argJSON
 	switch v = bytes.TrimSpace(v); string(v) {

@@ -7,20 +7,21 @@ import (
 
 var errTimeOverflow = errors.New("start and duration exceed 64 bits: the duration is not in nanoseconds, or the event is broken")
 
-// Event is a slice or an instant. The Writer keeps no references to it, so its memory and everything it refers to may
-// be reused after each call.
+// Event is a slice or an instant. The Writer keeps no reference to an Event, so the caller may reuse the Event, and
+// everything it refers to, after each call.
 type Event struct {
 	TS  int64 // ns
-	Dur int64 // ns; negative: the end was not recorded, and readers draw it to the end of the trace
+	Dur int64 // ns; negative: the end was not recorded, and readers draw the slice to the end of the trace
 
 	Name []byte
 	Cat  []byte // category, optional
 
 	Args *Args // optional
 
-	// Flows are arrows: all events with the same flow id are connected in order of time. Ids are global to the trace.
-	// EndFlows ends the ids in it, so that they can be reused; ids without an earlier event in Flows are ignored. If
-	// ids are unique, Flows at both ends is safer: it connects two events even if clocks put them in the wrong order.
+	// Flows are ids of arrows: arrows connect all events with the same flow id in order of time. Ids are global to the
+	// trace. EndFlows lists the ids that end with this event, so that later events may reuse them. Readers ignore an id
+	// in EndFlows that no earlier event has. If ids are unique, use Flows for both ends of an arrow: that connects two
+	// events even if clock errors put them in the wrong order.
 	Flows    []uint64
 	EndFlows []uint64
 }
@@ -39,8 +40,9 @@ func (e *Event) end() (int64, error) {
 	return e.TS + e.Dur, nil
 }
 
-// slice writes a slice that ends at end. The slices of one track must be nested or disjoint, and sorted by start, with
-// longer ones first at equal starts; see the package documentation on order. A TrackWriter requires only the sorting.
+// slice writes a slice that ends at end. The slices of one track must be nested or disjoint. They must be sorted by
+// start and, if starts are equal, longest first (see Order in the package documentation). A TrackWriter requires only
+// the sorting.
 func (w *Writer) slice(track uint64, e *Event, end int64) {
 	w.event(track, typeSliceBegin, e)
 	if e.Dur >= 0 {
@@ -79,7 +81,7 @@ func (w *Writer) event(track, typ uint64, e *Event) {
 }
 
 // renew starts a new generation of interned strings if the old one is full. Call it only before an event, because a
-// message and its strings must be of the same generation.
+// message and the strings that it refers to must belong to the same generation.
 func (w *Writer) renew() {
 	if w.in.full() {
 		w.in.reset()

@@ -3,25 +3,25 @@ package pftrace
 // Strings that events share (names, categories, names of arguments) are written once and then referenced by number
 // (interned_data.proto). A GPU kernel's name may be a kilobyte long and occur a hundred thousand times.
 //
-// Writer and reader keep the table until the writer sets SEQ_INCREMENTAL_STATE_CLEARED. This writer does so when the
-// strings exceed a limit, so even endless new names take limited memory. Argument values are interned only while there
-// is room: they repeat less often and must not displace the names.
+// Writer and reader keep the table until the writer sets SEQ_INCREMENTAL_STATE_CLEARED. This writer sets it when the
+// strings exceed a limit, so memory is limited even if the names never repeat. Argument values are interned only while
+// the table is at most half full, because they repeat less often than names and must not displace them.
 
 const (
 	defaultInternLimit = 16 << 20 // bytes of strings, each with entryCost
 	entryCost          = 64       // bytes, the approximate size of a map entry
 
 	maxValues   = 1 << 15
-	minValueLen = 4   // shorter ones cost about as much as the reference
+	minValueLen = 4   // a shorter value costs about as much as a reference
 	maxValueLen = 256 // limits the table of values to 8 MiB
 )
 
 type table struct {
-	field uint64 // of InternedData
+	field uint64 // field of InternedData
 	ids   map[string]uint64
 }
 
-// intern holds the four tables of one generation.
+// intern holds the four tables of the current generation of strings.
 type intern struct {
 	names, categories, argNames, values table
 
@@ -45,10 +45,10 @@ func newIntern(limit int) intern {
 
 func (in *intern) full() bool { return in.held > in.limit }
 
-// reset forgets all strings. The caller marks the next packet as cleared.
+// reset removes all strings. The caller must set SEQ_INCREMENTAL_STATE_CLEARED on the next packet.
 func (in *intern) reset() {
 	for _, t := range [...]*table{&in.names, &in.categories, &in.argNames, &in.values} {
-		// New maps, because clear keeps the buckets and a full table is large.
+		// Allocate new maps: clear would keep the buckets, and a full table is large.
 		t.ids = make(map[string]uint64)
 	}
 	in.held = 0
@@ -69,7 +69,7 @@ func (in *intern) id(t *table, s []byte) uint64 {
 	return id
 }
 
-// value is id for the value of an argument. 0 means that the value must be written inline.
+// value does the same as id for the value of an argument. It returns 0 if the value must be written inline.
 func (in *intern) value(s []byte) uint64 {
 	if len(s) < minValueLen || len(s) > maxValueLen {
 		return 0

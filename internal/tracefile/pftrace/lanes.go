@@ -5,31 +5,32 @@ const (
 	MaxLanes = 256
 
 	// trace_processor drops deeper slices (kMaxDepth, 512, in src/trace_processor/importers/common/slice_tracker.h) but
-	// not their ENDs, which would then close other slices.
+	// does not drop the ENDs of those slices, which would then close other slices.
 	maxDepth = 500
 )
 
 // Lanes distributes the slices of one timeline greedily over a few lanes, such that any two slices on a lane are nested
-// or disjoint, and each lane receives its slices in order of start. A slice goes to the first lane where it fits.
-// Kernels of one GPU stream may overlap slightly if one is launched to start early; then two lanes suffice.
+// or disjoint. Each lane receives slices in order of start. A slice goes to the first lane where it fits. Kernels of
+// one GPU stream may overlap slightly if a kernel is launched to start before the previous one ends; then two lanes
+// suffice.
 //
-// The state is the ends of the open slices on each lane, so memory is limited by MaxLanes and the depth, regardless of
-// the number of slices.
+// Lanes stores only the ends of the open slices on each lane, so memory depends on MaxLanes and the nesting depth, not
+// on the number of slices.
 //
-// Slices should be sorted by start, with longer ones first at equal starts. A slice that starts before the last one of
-// a lane does not fit on that lane: n sorted runs, one after the other, need n lanes. This is never wrong, but nothing
-// nests across lanes.
+// Slices should be sorted by start and, if starts are equal, longest first. A slice that starts before the last slice
+// of a lane does not fit on that lane, so n concatenated sorted runs need n lanes. The result is correct in any order,
+// but slices on different lanes do not nest.
 //
 // The zero value is ready to use.
 type Lanes struct{ lanes []lane }
 
 type lane struct {
 	last int64   // start of the latest slice
-	open []int64 // ends of it and the slices around it, outermost first
+	open []int64 // ends of the latest slice and the slices around it, outermost first
 }
 
-// Place returns the lane, from 0, of a slice from start to end (ns, end ≥ start). It returns false, and places nothing,
-// if all MaxLanes lanes are occupied.
+// Place places a slice from start to end (ns, end ≥ start) and returns the index of its lane. If the slice fits on none
+// of MaxLanes lanes, Place returns false and does not place the slice.
 func (l *Lanes) Place(start, end int64) (int, bool) {
 	for i := range l.lanes {
 		if l.lanes[i].take(start, end) {
@@ -48,13 +49,13 @@ func (l *Lanes) Len() int { return len(l.lanes) }
 
 func (l *lane) take(start, end int64) bool {
 	if start < l.last {
-		return false // its parents may be gone from open
+		return false // the slice's parents may already be removed from open
 	}
 	n := len(l.open)
 	for n > 0 && l.open[n-1] <= start {
 		n--
 	}
-	// This also refuses a slice that starts with the latest but is longer.
+	// This also rejects a slice that starts at the same time as the latest slice but is longer.
 	if n > 0 && l.open[n-1] < end || n == maxDepth {
 		return false
 	}
@@ -63,8 +64,8 @@ func (l *lane) take(start, end int64) bool {
 	return true
 }
 
-// TrackWriter writes the slices of one Slices track and opens further lanes as needed: Perfetto tracks of the same
-// name, which the UI draws as one.
+// TrackWriter writes the slices of one track of kind Slices. It adds lanes as needed. A lane is a Perfetto track of the
+// same name, and the UI draws all lanes as one track.
 type TrackWriter struct {
 	w     *Writer
 	track Track
@@ -78,14 +79,14 @@ func (w *Writer) Spans(t Track) *TrackWriter {
 	return &TrackWriter{w: w, track: t}
 }
 
-// Add writes a slice. To nest as in time, slices must be sorted by start, with longer ones first at equal starts; see
-// Lanes for slices that do not nest or come late. It returns false, and writes nothing, if the slice overlaps MaxLanes
-// others; the caller must report it as lost.
+// Add writes a slice. For correct nesting, slices must be sorted by start and, if starts are equal, longest first.
+// Lanes describes the handling of slices that do not nest or are out of order. If no lane can take the slice, Add
+// returns false and writes nothing; the caller must report the slice as lost.
 func (t *TrackWriter) Add(e *Event) bool {
 	end, err := e.end()
 	if err != nil {
 		t.w.fail(t.track.UUID, e.TS, err)
-		return true // not lost for lack of lanes: Flush returns the error
+		return true // the slice is not lost for lack of lanes: Flush returns the error
 	}
 	had := t.lanes.Len()
 	i, ok := t.lanes.Place(e.TS, end)

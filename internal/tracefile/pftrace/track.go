@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Kind is the kind of contents of a track.
+// Kind is the kind of data that a track shows.
 type Kind uint8
 
 const (
@@ -16,32 +16,32 @@ const (
 
 // Track describes one row of the timeline.
 //
-// Tracks are Perfetto's plain tracks, never its process and thread tracks: those ignore Parent, have an order chosen by
-// the UI, and merge if two hosts use the same pid.
+// Tracks are Perfetto's plain tracks, never process or thread tracks. Process and thread tracks ignore Parent, are
+// ordered by the UI, and merge if two hosts use the same pid.
 type Track struct {
 	UUID   uint64 // 1 to MaxUUID, unique in the trace
-	Parent uint64 // UUID of a Group; 0 at the top
+	Parent uint64 // UUID of a Group; 0: no parent
 	Name   string
 	Kind   Kind
 
 	// Order is the position of the track among its siblings, lowest first. Tracks without a Parent are always ordered
-	// by Name, as text: give ranks names of equal length ("rank 00"), or a common Group.
+	// by Name, as text. So give ranks names of equal length ("rank 00") or a common Group.
 	Order int32
 
-	// Unit of a Counter's values: "ns", "count", "bytes", or any other text.
+	// Unit is the unit of a Counter's values: "ns", "count", "bytes", or any other text.
 	Unit string
 
-	// Description is shown by the UI on request: host, pid, device.
+	// Description is a text that the UI shows on request, such as host, pid and device.
 	Description string
 }
 
-// MaxUUID is the highest UUID that a caller may use. Higher ones are for lanes.
+// MaxUUID is the highest UUID that a caller may use. Higher UUIDs are reserved for lanes.
 const MaxUUID = 1<<laneShift - 1
 
 const laneShift = 48
 
-// Track declares a track. It may be called at any time, since readers process all tracks before any event, but only
-// once per UUID.
+// Track declares a track. Call it only once per UUID. It may be called at any time, because readers process all tracks
+// before any event.
 func (w *Writer) Track(t Track) {
 	if t.UUID == 0 || t.UUID > MaxUUID {
 		if w.err == nil {
@@ -52,8 +52,9 @@ func (w *Writer) Track(t Track) {
 	w.declare(&t, t.UUID)
 }
 
-// declare writes the descriptor of t, or of a lane of t, as uuid. Lanes are siblings with one merge key, which the UI
-// draws as one track. Merging is disabled for all others, because tracks of the same name merge by default.
+// declare writes the descriptor of t, or of a lane of t, with the given uuid. The lanes of a track are siblings with a
+// common merge key, so the UI draws them as one track. All other tracks have merging disabled, because by default the
+// UI merges tracks of the same name.
 func (w *Writer) declare(t *Track, uuid uint64) {
 	m := appendUint(w.msg[:0], trackUUID, uuid)
 	if t.Parent != 0 {
@@ -82,8 +83,8 @@ func (w *Writer) declare(t *Track, uuid uint64) {
 	w.packet(packetTrackDescriptor, noTime)
 }
 
-// appendUnit appends the body of a CounterDescriptor. The message must be present even if empty, because it makes the
-// track a counter.
+// appendUnit appends the body of a CounterDescriptor. The message must be present even if empty, because its presence
+// makes the track a counter.
 func appendUnit(b []byte, unit string) []byte {
 	switch unit {
 	case "":

@@ -102,7 +102,8 @@ const (
 	wireBytes   = 2
 )
 
-// appendTag is small enough to inline, so that the common one-byte tag is a single store.
+// appendTag appends a field's tag. It is small enough for the compiler to inline, so the common one-byte tag is a
+// single store.
 func appendTag(b []byte, field, wire uint64) []byte {
 	if t := field<<3 | wire; t < 0x80 {
 		return append(b, byte(t))
@@ -114,8 +115,7 @@ func appendUint(b []byte, field, v uint64) []byte {
 	return binary.AppendUvarint(appendTag(b, field, wireVarint), v)
 }
 
-// appendInt writes int32, int64 and enum fields: two's complement in 64 bits,
-// no zigzag.
+// appendInt appends an int32, int64 or enum field: two's complement in 64 bits, without zigzag.
 func appendInt(b []byte, field uint64, v int64) []byte {
 	return appendUint(b, field, uint64(v))
 }
@@ -124,7 +124,7 @@ func appendFixed64(b []byte, field, v uint64) []byte {
 	return binary.LittleEndian.AppendUint64(appendTag(b, field, wireFixed64), v)
 }
 
-// appendBytes writes a string, bytes or nested message field.
+// appendBytes appends a string, bytes or nested message field.
 func appendBytes[T string | []byte](b []byte, field uint64, v T) []byte {
 	b = binary.AppendUvarint(appendTag(b, field, wireBytes), uint64(len(v)))
 	return append(b, v...)

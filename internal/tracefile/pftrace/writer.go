@@ -9,7 +9,7 @@ import (
 
 const (
 	// All packets belong to one sequence, since interned strings are shared only within a sequence. Any number but 0 is
-	// valid; without one trace_processor drops track events (stat track_event_missing_sequence_id).
+	// valid. trace_processor drops track events without a sequence number (stat track_event_missing_sequence_id).
 	sequenceID = 1
 
 	flushAt = 256 << 10 // buffered bytes that trigger a write to the io.Writer
@@ -26,7 +26,7 @@ type Writer struct {
 	out []byte // packets not yet written to w
 	pkt []byte // TracePacket under construction
 	msg []byte // its TrackEvent or TrackDescriptor
-	sub []byte // a message inside msg
+	sub []byte // a message nested in msg
 
 	in      intern
 	cleared bool // the next packet starts a new generation of interned strings
@@ -60,7 +60,7 @@ func (w *Writer) fail(track uint64, ts int64, err error) {
 }
 
 // Wall relates the trace's clock to the time of day: ts is the trace's time at unixNS nanoseconds after 1970 UTC. The
-// UI can then show dates. Call it once, before the first event.
+// UI can then show dates. Call Wall once, before the first event.
 func (w *Writer) Wall(ts, unixNS int64) {
 	if ts < 0 || unixNS < 0 {
 		w.fail(0, ts, errNegativeTime)
@@ -78,8 +78,7 @@ func (w *Writer) Wall(ts, unixNS int64) {
 // noTime is the timestamp of a packet without one.
 const noTime = -1
 
-// packet emits w.msg as the payload of a TracePacket, together with the strings
-// interned since the last one.
+// packet emits w.msg as the payload of a TracePacket, together with the strings interned since the last packet.
 func (w *Writer) packet(payload uint64, ts int64) {
 	p := w.pkt[:0]
 	if ts >= 0 {
@@ -104,8 +103,8 @@ func (w *Writer) packet(payload uint64, ts int64) {
 	}
 }
 
-// endPacket emits the SLICE_END of a track. Half of all packets are of this kind and need no interned strings, so they
-// are written in place.
+// endPacket emits the SLICE_END of a track. Half of all packets are of this kind. They need no interned strings, so
+// endPacket encodes them directly into w.out.
 func (w *Writer) endPacket(track uint64, ts int64) {
 	event := 2 + 1 + uvarintLen(track)
 	packet := 1 + uvarintLen(uint64(ts)) + 2 + 2 + event

@@ -10,18 +10,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// builder fills one Trace. Names are interned as in the file, escaped, and unescaped once at the end.
+// builder fills one Trace. Names are interned in the escaped form of the file and unescaped once, at the end.
 type builder struct {
 	t      *trace.Trace
 	spans  spanList
-	label  string // label of the rank in a merged file
+	label  string // label of this builder's rank in a merged file
 	events int64
-	open   []openSpan // B events without their E so far
+	open   []openSpan // B events whose E event has not been read yet
 
-	lastTrackID  trace.TrackID // track of the last event, because rows come in long runs
+	lastTrackID  trace.TrackID // track of the last event; consecutive events are mostly on the same row
 	tracks       map[trackKey]trace.TrackID
 	trackOps     []int    // amount of GPU work on each track
-	ofShape      []uint16 // index in made, from 1, by Event.Shape; 0: none
+	ofShape      []uint16 // Event.Shape -> index in made + 1; 0: none
 	made         []made
 	odd          trace.Tally // unusable events
 	lastCat      string
@@ -32,11 +32,11 @@ type builder struct {
 // sevenDays is seven days, in ns.
 const sevenDays = 7 * 24 * 3600 * 1_000_000_000
 
-// farthest is the largest accepted time, in ns: the year 2043 if it counts from 1970. Sums of times and bases within it
-// cannot overflow.
+// farthest is the largest accepted time or base, in ns. Counted from 1970, it lies in the year 2043. The sum of a time
+// and a base below farthest cannot overflow.
 const farthest = 1 << 61
 
-// trackKey identifies a row as the file does. The strings are interned.
+// trackKey identifies a row by the pid and tid in the file, as interned strings.
 type trackKey struct{ pid, tid trace.StringID }
 
 type openSpan struct {
@@ -52,7 +52,7 @@ func newBuilder() *builder {
 	}
 }
 
-// categories maps an event's cat, in Kineto's spelling and in that used before 2022.
+// categories maps an event's cat to its category. It has Kineto's current spellings and those used before 2022.
 var categories = map[string]trace.Category{
 	"cpu_op": trace.CPUOp, "Operator": trace.CPUOp, "user_annotation": trace.UserAnnotation,
 	"gpu_user_annotation": trace.GPUAnnotation, "python_function": trace.PythonFunction,
@@ -77,7 +77,7 @@ func (b *builder) event(e *chromejson.Event) {
 	switch e.Ph {
 	case 'X':
 		b.span(e)
-	case 's', 'f', 't': // correlations carry the same information more reliably
+	case 's', 'f', 't': // flow events; correlation ids carry the same information more reliably
 	case 'M':
 		b.metadata(e)
 	case 'i', 'I':
@@ -177,7 +177,7 @@ func (b *builder) span(e *chromejson.Event) bool {
 			s.Detail = int32(b.t.Strings.Intern(e.Text(rids)))
 		}
 	case trace.CPUOp:
-		// Before 2022 the steps of PyTorch's profiler had the same category as ops.
+		// Before 2022 the steps of PyTorch's profiler had the category of operators.
 		if bytes.HasPrefix(e.Text(e.Name), []byte("ProfilerStep#")) {
 			s.Cat = trace.UserAnnotation
 		}
@@ -197,13 +197,13 @@ func (b *builder) span(e *chromejson.Event) bool {
 	return true
 }
 
-// when returns the time of an event, ns since the file's base.
+// when returns the time of an event in ns since the file's base.
 func when(e *chromejson.Event) (ns int64, ok bool) {
 	ns, ok = chromejson.ParseMicros(e.Text(e.TS))
 	return ns, ok && -farthest <= ns && ns <= farthest
 }
 
-// shaped reports whether an op's cost follows from its inputs: matrix products and attention.
+// shaped reports whether the inputs of the operator determine its cost, as for matrix products and attention.
 func shaped(name []byte) bool {
 	if !bytes.HasPrefix(name, []byte("aten::")) {
 		return false
@@ -212,7 +212,7 @@ func shaped(name []byte) bool {
 		bytes.Contains(name, []byte("linear")) || bytes.Contains(name, []byte("attention"))
 }
 
-// linked reports whether spans of a category have the args that links reads.
+// linked reports whether spans of category c have the args that links reads.
 func linked(c trace.Category) bool {
 	switch c {
 	case trace.Runtime, trace.Driver, trace.Sync, trace.CPUOp, trace.UserAnnotation, trace.GPUAnnotation, trace.Kernel, trace.Memcpy, trace.Memset:
@@ -286,7 +286,7 @@ func (b *builder) gpuOp(e *chromejson.Event, s *trace.Span) {
 	tr := &b.t.Tracks[s.Track]
 	if !tr.GPU {
 		tr.GPU = true
-		if device < 0 { // without args, use the row
+		if device < 0 { // without args the row gives the device
 			device, _ = chromejson.ParseInt([]byte(tr.PID))
 		}
 		if stream < 0 {

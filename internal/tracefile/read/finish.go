@@ -19,7 +19,7 @@ func (b *builder) devices() map[int32]int {
 	return ops
 }
 
-// mainDevice returns the GPU with most of the work, or -1 if none has any.
+// mainDevice returns the GPU with the most work, or -1 if there is no GPU work.
 func (b *builder) mainDevice() int32 {
 	ops := b.devices()
 	best, most := int32(-1), 0
@@ -31,7 +31,8 @@ func (b *builder) mainDevice() int32 {
 	return best
 }
 
-// busyDevices counts the devices with a tenth of the GPU ops of the busiest or more: a rank may touch other devices.
+// busyDevices counts the devices with at least a tenth as many GPU ops as the busiest device. A device with fewer is
+// one that a rank only touches.
 func (b *builder) busyDevices() (n int) {
 	ops, most := b.devices(), 0
 	for _, k := range ops {
@@ -45,8 +46,8 @@ func (b *builder) busyDevices() (n int) {
 	return n
 }
 
-// near returns a function that reports whether a time lies within days of the others. Times farther away are invalid
-// and would stretch the window.
+// near returns a function that reports whether a time lies within a few days of the other times of the file. Times
+// farther away are invalid and would stretch the window.
 func (b *builder) near() func(at int64) bool {
 	if b.spans.n == 0 {
 		return func(int64) bool { return true }

@@ -1,5 +1,5 @@
-// Package read reads trace files into trace.Trace tables. Units and clocks are converted only here: all resulting times
-// are nanoseconds since the Unix epoch.
+// Package read reads trace files into values of trace.Trace. It is the only place where units and clocks are converted:
+// all resulting times are nanoseconds since the Unix epoch.
 package read
 
 import (
@@ -23,8 +23,8 @@ import (
 // Options control reading.
 type Options struct {
 	Meter *progress.Meter
-	// Nsys controls the reading of Nsight Systems exports. Export makes an export of a report (nil: reports cannot be
-	// read); done is called after reading it.
+	// Nsys controls the reading of Nsight Systems exports. Export makes an export of a report and returns its path; nil
+	// means that reports cannot be read. ReadFile calls done after it has read the export.
 	Nsys   nsysdb.Options
 	Export func(ctx context.Context, report string) (export string, done func(), err error)
 }
@@ -35,8 +35,8 @@ type Failure struct {
 	Err  error
 }
 
-// ReadSet reads all files of a set, several at a time. The traces are in the set's order; a merged file gives one trace
-// per rank. Files that gave nothing are Failures.
+// ReadSet reads all files of a set, several at a time. The traces are in the set's order; a merged file yields one
+// trace per rank. A file that yields no trace becomes a Failure.
 func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []Failure, error) {
 	results := make([][]*trace.Trace, len(set.Files))
 	failures, err := Each(ctx, set, opt, func(i int, ts []*trace.Trace) { results[i] = ts })
@@ -56,8 +56,8 @@ func ReadSet(ctx context.Context, set set.Set, opt Options) ([]*trace.Trace, []F
 }
 
 // Each is ReadSet for callers that need only the traces of one rank at a time. take receives the traces of the files at
-// index i of [set.Set.ByRank]. It is called in any order, and concurrently for several ranks. Reports of Nsight Systems
-// must be placed together: see Places.
+// index i of [set.Set.ByRank]. take is called in any order, and concurrently for several ranks. The ranks of Nsight
+// Systems reports keep their numbers from the reports, so the caller must pass all of them through one Places.
 func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*trace.Trace)) ([]Failure, error) {
 	var mu sync.Mutex
 	var failures []Failure
@@ -81,7 +81,8 @@ func Each(ctx context.Context, set set.Set, opt Options, take func(i int, ts []*
 }
 
 // Rank reads the files of one rank, as grouped by [set.Set.ByRank]. The files of several stages become one trace with a
-// stretch for each, unless they come from different processes. In a window by stage no trace has a stage then.
+// stretch for each stage, unless they come from different processes. In a window by stage, the Source.Stage of the
+// resulting traces is then empty.
 func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all []*trace.Trace, failures []Failure) {
 	for _, f := range files {
 		ts, err := ReadFile(ctx, f, opt)
@@ -108,8 +109,8 @@ func Rank(ctx context.Context, files []set.File, byStage bool, opt Options) (all
 	return all, failures
 }
 
-// ReadFile reads one file. A truncated or partly broken file gives its readable part, with notes. An error means that
-// it gave nothing.
+// ReadFile reads one file. Of a truncated or partly broken file it returns the readable part, with notes. An error
+// means that no part was readable.
 func ReadFile(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	if trace.IsReport(f.Path) || sqlitefile.Is(f.Path) {
 		return readNsys(ctx, f, opt)

@@ -6,20 +6,21 @@ import "github.com/stepscope/stepscope/trace"
 // and without injected faults.
 //
 //   - A GPU op ends before a later op of its stream ends. Ops may overlap (programmatic dependent launch), but a stream
-//     completes them in order. ROCm has been seen to report kernels that run on for 25 ms.
-//   - Correlation ids of a thread's API calls rise with time. They fall where the clock was set back.
-//   - Each launch has a GPU op, except launches into a graph under capture.
+//     completes them in order. Some ROCm captures report kernels that end 25 ms too late.
+//   - Correlation ids of a thread's API calls rise with time. In order of time they fall only where the clock was set
+//     back.
+//   - Each launch has a GPU op, except a launch that is recorded into a CUDA graph during graph capture.
 const (
-	runsOnLeast  = 1_000   // ns by which an op must end too late
-	setBackLeast = 100_000 // ns by which a clock must go back
-	lostLeast    = 0.01    // share of the launches without a GPU op
+	runsOnLeast  = 1_000   // ns: an op that ends too late by less than this is not a violation
+	setBackLeast = 100_000 // ns: a clock that goes back by less than this is not a violation
+	lostLeast    = 0.01    // share of launches without a GPU op above which records are lost
 )
 
-// checkInvariants notes violations in t, whose spans are in order of time, and cuts GPU ops that run on at the start of
-// the next op of their stream.
+// checkInvariants adds notes about violations to t, whose spans must be in order of time. It shortens a GPU op that
+// ends too late to the start of the next op of its stream.
 func checkInvariants(t *trace.Trace) {
 	odd := trace.Tally{}
-	last := make([]int, len(t.Tracks)) // the latest GPU op of each track, + 1
+	last := make([]int, len(t.Tracks)) // index of the latest GPU op of each track, plus 1
 	calls := make([]int, len(t.Tracks))
 	back := int64(0)
 	for i := range t.Spans {
@@ -53,8 +54,8 @@ func checkInvariants(t *trace.Trace) {
 	noteLost(t)
 }
 
-// noteLost notes launches without a GPU op: the profiler dropped records. A trace in which no launch has an op, such as
-// one without GPU activity, gets no note.
+// noteLost adds a note about launches without a GPU op, which mean that the profiler dropped records. A trace in which
+// no launch has a GPU op, such as a trace without GPU activity, gets no note.
 func noteLost(t *trace.Trace) {
 	done := map[int64]bool{}
 	for i := range t.Spans {

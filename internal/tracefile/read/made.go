@@ -7,16 +7,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// made holds the common properties of spans of one shape.
+// made holds the properties that all spans of one shape share.
 type made struct {
 	span trace.Span // without times, Corr and Ext, and without Detail for GPU work
-	op   trace.Op   // GPU work, without Bytes
-	// Indices in Event.Known of the numbers that vary between events; -1: absent.
+	op   trace.Op   // for GPU work, without Bytes
+	// corr, ext and bytes are the indices in Event.Known of the numbers that vary between events; -1: absent.
 	corr, ext, bytes int
 }
 
-// keep stores the common properties of the event's shape. It skips collectives and moves, which have entries of their
-// own.
+// keep stores the common properties of the event's shape. It skips collectives and moves, because each of these has a
+// separate entry in the trace.
 func (b *builder) keep(e *chromejson.Event, s trace.Span) {
 	m := made{span: s, corr: -1, ext: -1, bytes: -1}
 	if s.Cat.OnGPU() {
@@ -40,10 +40,10 @@ func (b *builder) keep(e *chromejson.Event, s trace.Span) {
 		b.ofShape = append(b.ofShape, make([]uint16, e.Shape+1-len(b.ofShape))...)
 	}
 	b.made = append(b.made, m)
-	b.ofShape[e.Shape] = uint16(len(b.made)) // fits: there are fewer shapes
+	b.ofShape[e.Shape] = uint16(len(b.made)) // cannot overflow: there are fewer shapes than 1<<16
 }
 
-// as returns the common properties of the event's shape, or nil if unknown.
+// as returns the common properties of the event's shape, or nil if they are not stored.
 func (b *builder) as(e *chromejson.Event) *made {
 	if e.Shape < len(b.ofShape) && b.ofShape[e.Shape] > 0 {
 		return &b.made[b.ofShape[e.Shape]-1]

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// readNsys reads a Nsight Systems report or its export. The report determines the ranks' places, unless the file's name
-// gives the rank.
+// readNsys reads a Nsight Systems report or its export. The coordinates of the ranks come from the report, unless the
+// file's name gives the rank.
 func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, error) {
 	path := f.Path
 	if trace.IsReport(path) {
@@ -41,9 +41,9 @@ func readNsys(ctx context.Context, f set.File, opt Options) ([]*trace.Trace, err
 	return traces, err
 }
 
-// Places keeps the ranks of several reports apart, and detects reports of different windows, which are not ranks of one
-// run. Reports made per rank or per node each count from 0, unless their names or the names of their processes give the
-// rank.
+// Places gives the ranks of several reports different coordinates. It also detects reports of different windows, which
+// are not ranks of one run. In reports made per rank or per node, the ranks of each report count from 0, unless the
+// names of the reports or of their processes give the rank.
 type Places struct {
 	used map[place]bool
 	next map[string]int // next free TP, by stage
@@ -56,7 +56,8 @@ type extent struct {
 	start, end int64
 }
 
-// apart is longer than the clock difference between any two hosts, in ns.
+// apart is the gap between two reports, in ns, above which they belong to different windows. It is longer than the
+// clock difference between any two hosts.
 const apart = int64(time.Second)
 
 // extentOf returns the extent from the first to the last event of a report. ok is false if there are no events.
@@ -73,7 +74,7 @@ func extentOf(traces []*trace.Trace) (x extent, ok bool) {
 	return x, ok
 }
 
-// compare adds a note if a report does not overlap an earlier one.
+// compare adds a note if the report is recorded more than apart before or after an earlier report.
 func (p *Places) compare(traces []*trace.Trace) {
 	x, ok := extentOf(traces)
 	if !ok {
@@ -93,8 +94,8 @@ type place struct {
 	stage string
 }
 
-// Take assigns places to the ranks of the next report: their own if these are free, otherwise those after the ranks of
-// earlier reports.
+// Take assigns coordinates to the ranks of the next report. A rank keeps the coordinates that it has if no earlier rank
+// has them. Otherwise it gets the next ones after the ranks of earlier reports.
 func (p *Places) Take(traces []*trace.Trace) {
 	if p.used == nil {
 		p.used, p.next = map[place]bool{}, map[string]int{}

@@ -12,14 +12,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// reader distributes the events of one file to builders, one per rank: a plain file has one rank, a merged file one per
-// label in its pids.
+// reader distributes the events of one file to builders, one per rank: a plain file has one rank, and a merged file has
+// one rank for each label in its pids.
 type reader struct {
 	file     set.File
 	plain    *builder
 	byLabel  map[string]*builder
 	order    []*builder
-	lastPID  []byte // pid of the last event, because labels come in long runs
+	lastPID  []byte // pid of the last event; consecutive events mostly have the same label
 	last     *builder
 	metaText map[string]json.RawMessage
 	merged   set.Merged // our merger's metadata about the parts of a merged file
@@ -77,7 +77,7 @@ func (r *reader) finish(src *chromejson.Source, stats chromejson.Stats) []*trace
 	var out []*trace.Trace
 	for _, b := range r.order {
 		if len(r.order) > 1 && b.spans.n == 0 {
-			continue // a label with only names
+			continue // the label occurs only in names of rows
 		}
 		t := b.finish(base)
 		t.Source = trace.Source{
@@ -117,7 +117,7 @@ func (r *reader) labelled(label string, t *trace.Trace) (dist json.RawMessage) {
 	if at, ok := trace.ParseRank(rank); ok {
 		t.Source.Rank, t.Source.Stage = at, stage
 	}
-	parts := 0 // several if the rank has stages
+	parts := 0 // number of parts with this label: several if the rank has stages
 	for _, m := range r.merged.Ranks {
 		if m.Label != label {
 			continue
@@ -164,7 +164,7 @@ func (r *reader) notes(t *trace.Trace, src *chromejson.Source, stats chromejson.
 	}
 }
 
-// device returns the name of GPU id. listed reports whether any GPU is visible.
+// device returns the name of the GPU with that id. listed reports whether the metadata lists any GPU.
 func device(raw json.RawMessage, id int32) (name string, listed bool) {
 	var devices []struct {
 		ID   int32  `json:"id"`

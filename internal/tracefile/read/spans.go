@@ -7,14 +7,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// spanList holds the spans of a file in file order until finish sorts them. They lie in pieces of fixed size that are
-// reused across files, so that growing copies nothing and leaves little unused memory.
+// spanList holds the spans of a file in file order until finish sorts them. The spans are stored in pieces of fixed
+// size, which are reused across files. So the list grows without copying and leaves little memory unused.
 type spanList struct {
 	pieces []*[spanPiece]trace.Span
 	n      int
 }
 
-// spanPiece is small, since each label of a merged file needs at least one piece.
+// spanPiece is the number of spans in a piece. It is small because each label of a merged file needs at least one
+// piece.
 const spanPiece = 256
 
 var spanPieces = sync.Pool{New: func() any { return new([spanPiece]trace.Span) }}
@@ -30,8 +31,8 @@ func (s *spanList) add() *trace.Span {
 
 func (s *spanList) at(i int) *trace.Span { return &s.pieces[uint(i)/spanPiece][uint(i)%spanPiece] }
 
-// sorted returns the spans that keep accepts, sorted by track and start, with longer ones first and ties in file order.
-// It releases the list. tracks is the number of tracks.
+// sorted returns the spans that keep accepts, sorted by track, then start, then duration (longest first), then file
+// order. It releases the list. tracks is the number of tracks.
 func (s *spanList) sorted(tracks int, keep func(*trace.Span) bool) []trace.Span {
 	ends := make([]int32, tracks+1)
 	for i := range s.n {

@@ -4,15 +4,15 @@ package redact
 type rule uint8
 
 const (
-	asNumber rule = iota // a number, or text of numbers
+	asNumber rule = iota // a number, or a text that consists of numbers
 	asWord               // a short keyword of the format
-	asCode               // a name from a program
+	asCode               // a name from program code
 	asType
 	asInput
 	asGroup
 	asCategory
-	asName // name of an event, by its category
-	asID   // id of a flow
+	asName // name of an event; the event's category determines the rule
+	asID   // id of a flow (arrow)
 	asPID
 	asTID
 	asSort
@@ -21,7 +21,7 @@ const (
 	asLabel
 	asRequests
 	asStack
-	asRowName // name of a process or thread, by the event's name
+	asRowName // name of a process or thread; the event's name determines the rule
 	asRowLabels
 	asProcess
 	asThread
@@ -38,7 +38,7 @@ const (
 	numRules
 )
 
-// members returns the known members of an object under a rule, or nil if objects are not allowed.
+// members returns the known members of an object to which the rule applies, or nil if the rule does not allow objects.
 func (k rule) members() map[string]rule {
 	switch k {
 	case asArgs:
@@ -53,7 +53,7 @@ func (k rule) members() map[string]rule {
 	return nil
 }
 
-// takes reports whether the rule accepts the type of the value that starts v.
+// takes reports whether the rule accepts the type of the value at the start of v.
 func (k rule) takes(v []byte) bool {
 	if len(v) == 0 {
 		return false
@@ -66,7 +66,7 @@ func (k rule) takes(v []byte) bool {
 	case '"':
 		return k.members() == nil
 	}
-	switch k { // a number or a word in place of text
+	switch k { // the value is a number or literal instead of text
 	case asHost, asTrace, asLabel, asRequests, asStack:
 		return false
 	}
@@ -79,7 +79,8 @@ var eventKeys = map[string]rule{
 	"id": asID, "bind_id": asID, "bp": asWord, "s": asWord, "args": asArgs,
 }
 
-// argKeys are the members of an event's args that Kineto, SGLang, vLLM and this program write, except free text.
+// argKeys are the members of an event's args that Kineto, SGLang, vLLM and this program write, except those that hold
+// free text.
 var argKeys = map[string]rule{
 	"Collective name": asCode, "dtype": asCode, "Process Group Name": asGroup, "Process Group ID": asGroup, "Process Group Description": asGroup,
 	"cuda_sync_kind": asCode, "hip_sync_kind": asCode, "kernel_backend": asCode, "Input type": asType, "Concrete Inputs": asInput,
@@ -106,10 +107,10 @@ var fileKeys = map[string]rule{
 	"displayTimeUnit": asWord, "stepscope": asMerged, "stepscope_cut": asMerged, "cuda_sync_mode": asCode,
 }
 
-// deviceKeys are the members of deviceProperties, without numbers.
+// deviceKeys are the members of deviceProperties, except those that are numbers.
 var deviceKeys = map[string]rule{"name": asCode}
 
-// worldKeys are the members of distributedInfo and its lists.
+// worldKeys are the members of distributedInfo and of the objects in its lists.
 var worldKeys = map[string]rule{
 	"backend": asCode, "nccl_version": asCode, "pg_config": asWorld, "pg_name": asGroup, "pg_desc": asGroup, "backend_config": asCode,
 	"clock": asWorld, "reference": asHost, // for clock alignment

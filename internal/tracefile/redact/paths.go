@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Paths keep the part within a public package, which locates code in SGLang, vLLM or PyTorch. All others become path-N
-// with the file's extension.
+// A path into a public package keeps the part within that package, because it locates code in SGLang, vLLM or PyTorch.
+// Any other path becomes path-N with the file's extension.
 
-// public lists packages whose file names may stay, wherever they are installed.
+// public lists packages whose file names may stay, regardless of the directory in which a package is installed.
 var public = wordsOf(`torch sglang sgl_kernel sgl_kernel_npu vllm triton transformers flashinfer flash_attn flash_attn_interface deep_gemm deep_ep deepep xgrammar
 	outlines_core outlines tokenizers safetensors huggingface_hub numpy einops torchvision torchaudio functorch torchgen accelerate diffusers xformers bitsandbytes
 	compressed_tensors nvidia cutlass cuda cupy ray fastapi starlette uvicorn uvloop pydantic zmq msgspec orjson aiohttp httpx requests urllib3 anyio
@@ -36,11 +36,11 @@ func wordsOf(s string) map[string]bool {
 var (
 	installed = regexp.MustCompile(`^.*/(?:site-packages|dist-packages)/`)
 	library   = regexp.MustCompile(`^(?:.*/)?python3(?:\.\d+)?/`)
-	// Checkouts, recognised by the projects' own folders.
+	// checkout matches files of source checkouts, which are recognised by the folders of these projects.
 	checkout = regexp.MustCompile(`^.*/((?:sglang/(?:srt|multimodal_gen|lang|jit_kernel|cli|test|launch_server\.py|bench_[a-z_]+\.py)` +
 		`|vllm/(?:v1|engine|worker|model_executor|distributed|executor|attention|compilation|entrypoints|lora|multimodal|platforms|spec_decode|transformers_utils|utils|_custom_ops\.py|forward_context\.py)` +
 		`|torch/(?:_dynamo|_inductor|_functorch|_higher_order_ops|_ops\.py|autograd|cuda|distributed|fx|jit|nn|profiler|utils)|at/native|aten/src)(?:/.*)?)$`)
-	// The characters allowed in a path that stays.
+	// plainPath limits the characters of a path that stays.
 	plainPath = regexp.MustCompile(`^[\w.+/-]+$`)
 	endings   = regexp.MustCompile(`^\.(?:py|pyc|so|json|cu|cuh|cc|cpp|h|hpp|c|safetensors|bin|pt|gz|txt|log|ttir|ptx|cubin)$`)
 )

@@ -1,9 +1,9 @@
 // Package redact makes a trace fit for publication. It replaces the names of people, machines, files, requests and
 // processes, and keeps the data that an analysis needs. docs/formats/redacted.md lists the replacements.
 //
-// It works from a list of allowed contents: an unknown member of an event or file is left out, and a text in no known
-// form is replaced. Equal texts get equal replacements in all files of one Redactor. Names of operators, kernels and
-// Python functions are code and stay, except for paths, addresses and secrets within them.
+// It works from a list of allowed contents. An unknown member of an event or file is left out, and a text that matches
+// no known form is replaced. Equal texts get equal replacements in all files of one Redactor. Names of operators,
+// kernels and Python functions are code and stay, except for paths, addresses and secrets within them.
 package redact
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// Options adjust the set of secrets.
+// Options determine which texts count as secrets.
 type Options struct {
-	// KeepNames keeps annotations in no known form.
+	// KeepNames keeps annotations that match no known form.
 	KeepNames bool
 	// Hosts and Users are further names to hide wherever they occur as words, in addition to those found in the files.
 	Hosts, Users []string
@@ -32,11 +32,11 @@ type Redactor struct {
 	vocab  [numKinds]map[string]int // secret → number
 	places [numKinds]int64
 	caches [numRules]map[string]cached
-	left   map[string]int64 // number of omitted members by key
-	words  []word           // words to hide anywhere, longest first
+	left   map[string]int64 // key → number of omitted members
+	words  []word           // words to hide in any text, longest first
 	buf    []byte
 	e      *chromejson.Event // current event
-	now    []kind            // kinds replaced in the current text
+	now    []kind            // kinds of secrets replaced in the current text
 
 	settled bool
 	mu      sync.Mutex // protects seen
@@ -46,7 +46,7 @@ type Redactor struct {
 type word struct {
 	text string
 	kind kind
-	of   string // the secret it belongs to
+	of   string // the secret that this word belongs to
 }
 
 type cached struct {
@@ -106,8 +106,8 @@ func New(opt Options) *Redactor {
 	return r
 }
 
-// LookFile records the host that a file names, and any host in a name from PyTorch's handler
-// (HOST_PID.TIME.pt.trace.json).
+// LookFile records host, the host that a file's contents name. It also records the host in the file's name if PyTorch's
+// handler chose that name (HOST_PID.TIME.pt.trace.json).
 func (r *Redactor) LookFile(path, host string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ var handlerName = regexp.MustCompile(`^(.+)_\d+\.\d{10,20}\.`)
 
 // drop counts an omitted member.
 func (r *Redactor) drop(key string) {
-	const most = 1000 // maximum number of keys, which may be arbitrary texts
+	const most = 1000 // maximum number of distinct keys to count; keys may be arbitrary texts
 	if _, ok := r.left[key]; !ok && len(r.left) >= most {
 		key = "(others)"
 	}
@@ -137,7 +137,7 @@ func (r *Redactor) Look(raw []byte) {
 	}
 }
 
-// settle adds the collected hosts and users to words.
+// settle adds the hosts and users collected so far to r.words.
 func (r *Redactor) settle() {
 	if r.settled {
 		return
@@ -153,7 +153,7 @@ func (r *Redactor) settle() {
 	slices.SortStableFunc(r.words, func(a, b word) int { return len(b.text) - len(a.text) })
 }
 
-// number returns the index of a secret among those of its kind.
+// number returns the number of a secret, counted among the secrets of the same kind.
 func (r *Redactor) number(k kind, s string) int {
 	n, ok := r.vocab[k][s]
 	if !ok {
@@ -176,13 +176,14 @@ func (r *Redactor) Event(e *chromejson.Event) {
 	out, end := r.object(r.buf[:0], e.Raw, 0, eventKeys)
 	r.buf, r.e = out, nil
 	if end != len(e.Raw) || !e.Reset(out) {
-		// Events are well-formed JSON objects, so this is a bug. Drop the event rather than leak it.
+		// Events are well-formed JSON objects, so a failure here is a bug. Drop the event rather than leak its
+		// contents.
 		r.drop("(an event that could not be read)")
 		e.Reset([]byte("{}"))
 	}
 }
 
-// Member returns the redacted value of a top-level member, or nil to leave it out. key is as in the file.
+// Member returns the redacted value of a top-level member, or nil to leave it out. key is written as in the file.
 func (r *Redactor) Member(key string, value []byte) []byte {
 	r.settle()
 	k, ok := fileKeys[key]
@@ -201,7 +202,7 @@ type Count struct {
 	Places   int64  `json:"places"`
 }
 
-// Counts lists the replacements by kind, most places first.
+// Counts lists the replacements by kind, the kind with the most replaced places first.
 func (r *Redactor) Counts() []Count {
 	counts := []Count{}
 	for k := range numKinds {

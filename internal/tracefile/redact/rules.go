@@ -33,14 +33,15 @@ func init() {
 		asCall:  form(`[A-Za-z_][A-Za-z0-9_]{0,80}`, call),
 		asFrame: pythonFrame,
 	}
-	for k := range numRules { // in lists: texts in place of objects are dropped
+	for k := range numRules { // a text in a list of objects becomes ""
 		if k.members() != nil {
 			rules[k] = form("", argument)
 		}
 	}
 }
 
-// form returns a rule that keeps texts of the form, except for secrets within them, and replaces others.
+// form returns a rule that keeps texts that match the pattern, except for secrets within them, and replaces all other
+// texts.
 func form(pattern string, k kind) func(*Redactor, string) string {
 	re := regexp.MustCompile(`^(?:` + pattern + `)$`)
 	return func(r *Redactor, s string) string {
@@ -97,7 +98,8 @@ func (r *Redactor) resolve(k rule) rule {
 	return asNote
 }
 
-// Lower ids number devices and streams, or belong to the few processes of a container.
+// firstPID is the lowest id that is replaced. Lower ids are numbers of devices and streams, or of the few processes of
+// a container.
 const firstPID = 1000
 
 // ofProcess reports whether the current event belongs to a process rather than a device.
@@ -109,7 +111,7 @@ func (r *Redactor) ofProcess() bool {
 	return ok && n >= firstPID
 }
 
-// ofRow reports whether a number is the event's process or thread id, by which rows are sorted.
+// ofRow reports whether a number is the process id or thread id of the current event. Rows may be sorted by that id.
 func (r *Redactor) ofRow(raw []byte) bool {
 	return r.ofProcess() && (bytes.Equal(raw, r.e.Text(r.e.PID)) || bytes.Equal(raw, r.e.Text(r.e.TID)))
 }
@@ -140,7 +142,8 @@ func pid(r *Redactor, s string) string {
 	return strconv.Itoa(firstPID + r.number(number, s))
 }
 
-// requests replaces each id of a list, because the ids occur in the logs of servers and clients.
+// requests replaces each request id of a comma-separated list, because request ids occur in the logs of servers and
+// clients.
 func requests(r *Redactor, s string) string {
 	if s == "" {
 		return s

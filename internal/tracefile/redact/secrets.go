@@ -14,15 +14,15 @@ var (
 	ips    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
 	tokens = regexp.MustCompile(`(^|[^A-Za-z0-9])(hf_[A-Za-z0-9]{6,}|sk-[A-Za-z0-9_-]{6,}|gh[pousr]_[A-Za-z0-9]{6,}|github_pat_\w{6,}|glpat-[\w-]{6,}|nvapi-[\w-]{6,}|xox[abprs]-[\w-]{6,}` +
 		`|AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]+|[0-9a-f]{40,}|[0-9A-F]{40,})`)
-	// The name of a secret and its value. Token counts are not secrets.
+	// pairs matches the name of a secret together with its value. Token counts are not secrets.
 	pairs = regexp.MustCompile(`(?i)\b([\w-]*(?:secret|token|api_?key|_key|passwo?r?d|credential|auth)[\w-]*\s*(?:=\s*|:\s+))("[^"]*"|'[^']*'|[^\s,;<>)\]}"']+)`)
 	count = regexp.MustCompile(`^[\d.,/-]+$`)
-	// At least two parts: a single "/" is a division.
+	// paths matches only paths of at least two parts, because a single "/" may be a division.
 	paths = regexp.MustCompile(`(^|[\s"'(\[{=,:;<>@|])((?:~|[A-Za-z]:)?(?:[/\\][\w.+@%-]+){2,}[/\\]?|~[/\\][\w.+@%-]+)`)
 	house = regexp.MustCompile(`(?:^|[^\w])[/\\](?:home|Users)[/\\]+([\w.-]+)`)
 )
 
-// homes returns the user names in the home directories of a text.
+// homes returns the user names in paths of home directories in a text.
 func homes(raw []byte) (names [][]byte) {
 	if !bytes.Contains(raw, []byte("home")) && !bytes.Contains(raw, []byte("Users")) {
 		return nil // the usual case
@@ -63,13 +63,13 @@ func (r *Redactor) clean(s string) string {
 	return r.unword(s)
 }
 
-// generic are names that identify no one, and words that occur in kernel names.
+// generic lists names that identify nobody, and words that occur in kernel names.
 var generic = wordsOf(`root user users home ubuntu admin python python3 nobody runner localhost local host node worker gpu cpu server default workspace app data
 	model models test void const char float double int long at c10 std kernel gemm nccl cutlass cublas cudnn attn attention flash mha mla moe norm rms silu act
 	mul add reduce scatter gather all fused elementwise native vectorized triton unrolled cub thrust copy fill cat sort topk softmax rotary rope embedding index
 	marlin awq gptq fp8 fp4 int8 bf16 cuda hip rocm aten step decode prefill extend layer layers self linear mlp sgl`)
 
-// hide makes clean replace a name.
+// hide adds a name to the names that clean replaces.
 func (r *Redactor) hide(k kind, name string) {
 	list := []string{name}
 	if first, _, ok := strings.Cut(name, "."); ok && k == host {

@@ -15,7 +15,7 @@ func (r *Redactor) object(dst, src []byte, i int, keys map[string]rule) ([]byte,
 	dst = append(dst, '{')
 	i++
 	for first := true; i < len(src); {
-		at := i // start of the white space before a key or the end
+		at := i // start of the white space before the next key or the closing brace
 		i = chromejson.SkipSpace(src, i)
 		if i < len(src) && src[i] == '}' {
 			return append(append(dst, src[at:i]...), '}'), i + 1
@@ -92,7 +92,7 @@ func (r *Redactor) array(dst, src []byte, i int, rule rule) ([]byte, int) {
 	return dst, i
 }
 
-// text appends a redacted string. quoted is its text with quotes.
+// text appends a redacted string. quoted is the original string with its quotes.
 func (r *Redactor) text(dst, quoted []byte, rule rule) []byte {
 	rule = r.resolve(rule)
 	c, ok := r.caches[rule][string(quoted)]
@@ -107,7 +107,7 @@ func (r *Redactor) text(dst, quoted []byte, rule rule) []byte {
 			c.text = `"` + chromejson.Escape(to) + `"`
 		}
 		c.what = slices.Clone(r.now)
-		const most = 1 << 16 // cached texts; more would not help if all are different
+		const most = 1 << 16 // maximum number of cached texts; a larger cache would not help if all texts are different
 		if r.caches[rule] == nil {
 			r.caches[rule] = map[string]cached{}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// dropCopies removes files that are byte for byte a file of another rank and name a rank in their distributedInfo, with
+// dropCopies removes files that are byte for byte a file of another rank of their replica and name a rank in their distributedInfo, with
 // a note for each. Of a pair it keeps the file whose name agrees with that rank.
 func (w *window) dropCopies() {
 	bySize := map[int64][]int{}
@@ -26,8 +26,8 @@ func (w *window) dropCopies() {
 					continue
 				}
 				world := ReadHead(w.Files[j], nil).World
-				if !world.Known {
-					continue
+				if !world.Known || w.Files[i].Name.Rank.DP != w.Files[j].Name.Rank.DP {
+					continue // replicas may each have a world of their own
 				}
 				of, copied := i, j
 				if world.Rank == w.Files[j].Name.Rank.TP {

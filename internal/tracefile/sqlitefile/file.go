@@ -1,8 +1,8 @@
 // Package sqlitefile reads whole tables of a SQLite database directly from its pages, in order of rowid, and writes
-// databases sequentially (Writer). Without SQL it reads whole tables an order of magnitude faster.
+// databases sequentially (Writer). Reading whole tables this way is an order of magnitude faster than with SQL.
 //
-// The format is that of https://sqlite.org/fileformat2.html. Not supported are databases with pages in a write-ahead
-// log, tables WITHOUT ROWID, and text other than UTF-8.
+// The format is that of https://sqlite.org/fileformat2.html. The package does not support databases with pages in a
+// write-ahead log, tables WITHOUT ROWID, or text other than UTF-8.
 package sqlitefile
 
 import (
@@ -18,7 +18,7 @@ import (
 // Magic is the start of every database file.
 const Magic = "SQLite format 3\x00"
 
-// Is reports whether the file at path is a SQLite database, by its first bytes.
+// Is reports whether the first bytes of the file at path are those of a SQLite database.
 func Is(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ type File struct {
 	r      io.ReaderAt
 	closer io.Closer
 	page   int   // page size, bytes
-	usable int   // usable bytes of a page, without the reserved ones
+	usable int   // usable bytes of a page: its size less the reserved bytes
 	pages  int64 // number of pages in the file
 	tables map[string]*Table
 }
@@ -99,7 +99,7 @@ func open(r io.ReaderAt, size int64) (*File, error) {
 	if f.page < 512 || f.page&(f.page-1) != 0 || f.usable < 480 {
 		return nil, fmt.Errorf("damaged SQLite header: pages of %d bytes", f.page)
 	}
-	// 0 means an empty database.
+	// The encoding is 0 in an empty database.
 	if enc := binary.BigEndian.Uint32(h[56:]); enc > 1 {
 		return nil, errors.New("its text is UTF-16: only UTF-8 databases are supported")
 	}
@@ -111,7 +111,7 @@ func open(r io.ReaderAt, size int64) (*File, error) {
 
 var schemaColumns = []string{"type", "name", "tbl_name", "rootpage", "sql"}
 
-// schema reads sqlite_schema, whose tree begins on page 1.
+// schema reads the table sqlite_schema, whose root is page 1.
 func (f *File) schema() error {
 	master := &Table{Name: "sqlite_schema", Columns: schemaColumns, file: f, root: 1, rowid: -1}
 	return master.Scan([]string{"type", "name", "rootpage", "sql"}, func(row *Row) error {

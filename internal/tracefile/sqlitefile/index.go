@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// mostKeys is the number of index keys sorted at once: 32 MB of integers.
+// mostKeys is the maximum number of index keys sorted at once: 32 MB if the keys are integers.
 const mostKeys = 2 << 20
 
 // Index creates the index of a CREATE INDEX statement over one column of a table with an INTEGER PRIMARY KEY. The
-// column holds integers, or texts in byte order. WHERE column IS NOT NULL leaves NULLs out. No rows can be added to any
-// table afterwards.
+// column holds integers, or texts in byte order. WHERE column IS NOT NULL leaves NULLs out. After Index, no rows can be
+// added to any table.
 //
-// The keys are read from the written rows, so nothing is kept in memory meanwhile. If there are more keys than can be
-// sorted at once, the table is read several times, each time for a range of keys. Reading is fast enough that this
-// needs no temporary files.
+// The keys are read from the written rows, so they take no memory while rows are added. If there are more than mostKeys
+// keys, the table is read several times, each time for one range of keys. Reading is so fast that temporary files would
+// not pay off.
 func (w *Writer) Index(sql string) error {
 	words := lex(sql)
 	if len(words) < 8 || words[1].text != "INDEX" || words[5].text != "(" || words[7].text != ")" {
@@ -50,7 +50,7 @@ func (w *Writer) Index(sql string) error {
 	}
 	w.trees = append(w.trees, entry{"index", x.name, table, root, strings.TrimSpace(sql)})
 	if x.rows > 0 || x.partial {
-		// Statistics as ANALYZE writes them: the number of rows, and the average number per key.
+		// These are the statistics that ANALYZE writes: the number of rows, and the average number of rows per key.
 		distinct := max(1, x.distinct)
 		same := (x.rows + distinct - 1) / distinct
 		if same == 2 && x.rows*10 <= distinct*11 {
@@ -67,7 +67,7 @@ type indexer struct {
 	w        *Writer
 	name     string
 	table    Table
-	want     []string // the column, and the rowid column
+	want     []string // the names of the indexed column and the rowid column
 	partial  bool     // without NULLs
 	tree     tree
 	rows     int64
@@ -75,7 +75,7 @@ type indexer struct {
 	last     Value // key of the last row
 }
 
-// add appends a key. Keys must come in order.
+// add appends a key. Keys must be added in order.
 func (x *indexer) add(key Value, row int64) error {
 	if x.rows == 0 || key != x.last {
 		x.distinct++

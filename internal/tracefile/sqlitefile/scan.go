@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// readAhead is the number of bytes of a table read at once.
+// readAhead is the maximum number of bytes of a table that one read requests.
 const readAhead = 1 << 18
 
-// Scan calls visit with each row of the table, in order of rowid. Columns that the table lacks are NULL. The row is
-// valid only during the call.
+// Scan calls visit with each row of the table, in order of rowid. A wanted column that the table does not have is NULL.
+// The row is valid only during the call of visit.
 func (t *Table) Scan(want []string, visit func(*Row) error) error {
 	if t.err != nil {
 		return fmt.Errorf("table %s: %w", t.Name, t.err)
@@ -73,7 +73,7 @@ func (t *Table) Rows() (int64, error) {
 	return cells * int64(len(leaves)) / n, nil
 }
 
-// stopped wraps an error of the visitor to distinguish it from an error of the file.
+// stopped wraps an error returned by visit, to distinguish it from an error of the file.
 type stopped struct{ error }
 
 // Kinds of pages in the trees of tables and indexes.
@@ -113,7 +113,7 @@ func (t *Table) leaves() ([]uint32, error) {
 	looked := int64(0)
 	var walk func(number uint32, depth int) error
 	walk = func(number uint32, depth int) error {
-		// 20 levels hold more rows than there are rowids.
+		// A tree of 20 levels can hold more rows than there are rowids.
 		if looked++; depth > 20 || looked > f.pages || int64(len(list)) > f.pages {
 			return fmt.Errorf("damaged: its pages form a cycle at page %d", number)
 		}
@@ -142,7 +142,8 @@ func (t *Table) leaves() ([]uint32, error) {
 			children = append(children, binary.BigEndian.Uint32(buf[at:]))
 		}
 		children = append(children, binary.BigEndian.Uint32(h[8:]))
-		// Children of one page are of one kind: if the first is a leaf, the others need not be read.
+		// All children of a page are of the same kind: if the first child is a leaf, the other children need not be
+		// read.
 		for i, child := range children {
 			before := len(list)
 			if err := walk(child, depth+1); err != nil {
@@ -162,15 +163,15 @@ func (t *Table) leaves() ([]uint32, error) {
 type scanner struct {
 	t       *Table
 	visit   func(*Row) error
-	place   []int32 // column of the table -> value of the row; -1: not needed
-	rowids  []int   // values of the row that are the rowid
+	place   []int32 // index of a table's column -> index of the row's value; -1: not needed
+	rowids  []int   // indices of the row's values that are the rowid
 	row     Row
 	last    layout
 	whole   []byte // payload of a row that overflows its page
 	chained int64  // number of overflow pages read
 }
 
-// pages decodes leaves and reads adjacent ones together.
+// pages decodes the leaves. It reads leaves that are adjacent in the file together.
 func (s *scanner) pages(leaves []uint32) error {
 	f := s.t.file
 	most := max(1, readAhead/f.page)
@@ -270,7 +271,7 @@ func (f *File) local(size uint64) int {
 	return local(int(size), f.usable, f.usable-35)
 }
 
-// local returns the number of payload bytes stored on a page that has room for most bytes.
+// local returns the number of payload bytes stored on a page that can hold up to most bytes.
 func local(size, usable, most int) int {
 	if size <= most {
 		return size
@@ -300,15 +301,15 @@ func (s *scanner) overflow(first []byte, next uint32, size int) ([]byte, error) 
 	return s.whole, nil
 }
 
-// layout is the positions of a record's wanted values. Adjacent rows mostly have the same layout, so the last one is
-// cached with its header.
+// layout holds the positions of a record's wanted values. Adjacent rows mostly have the same layout, so the scanner
+// caches the last layout together with its record header.
 type layout struct {
 	header []byte
 	cells  []cell
-	size   int // bytes of all examined values of the record
+	size   int // total size of all examined values of the record, bytes
 }
 
-// cell is one wanted value of a record: its type and its position after the header.
+// cell is one wanted value of a record: its type, and its position relative to the end of the record's header.
 type cell struct {
 	value int32
 	kind  valueKind
@@ -427,14 +428,14 @@ func varint(b []byte) (v uint64, n int) {
 	return v<<8 | uint64(b[8]), 9
 }
 
-// Row is one row, with values in the order of Scan's columns.
+// Row is one row. Its values are in the order of the columns passed to Scan.
 type Row struct {
 	values []value
 	body   []byte
 }
 
 type value struct {
-	n        int64 // integers; the bits of real numbers
+	n        int64 // an integer, or the bits of a real number
 	at, size uint32
 	kind     valueKind
 }
@@ -445,7 +446,7 @@ const (
 	null valueKind = iota
 	integer
 	real
-	text // or a blob
+	text // a text or a blob
 )
 
 // Null reports whether the value is NULL.

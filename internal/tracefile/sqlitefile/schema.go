@@ -82,7 +82,7 @@ func columns(sql string) (names []string, rowid int, err error) {
 	return names, rowid, nil
 }
 
-// isOfType reports whether a column is declared with that type.
+// isOfType reports whether a CREATE TABLE statement, split into words, declares the column with the given type.
 func isOfType(words []word, column, is string) bool {
 	for i := 0; i+1 < len(words); i++ {
 		if strings.EqualFold(words[i].text, column) && strings.EqualFold(words[i+1].text, is) {

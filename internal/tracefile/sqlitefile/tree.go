@@ -5,12 +5,13 @@ import (
 	"fmt"
 )
 
-// tree is a B-tree filled from the left: cells come in order of their keys, so each page is written once, when it is
-// full, and never read again.
+// tree is a B-tree filled from the left. Cells are added in order of their keys, so each page is written once, when it
+// is full, and never read again.
 //
-// A full page adds a cell that leads to it to the level above. In a table that cell has the largest rowid of the page.
-// In an index, the page's last key moves up. The same happens in the levels above: the page to the left of the moved
-// key becomes the rightmost child of its old page. No page is without cells, as the format requires.
+// When a page is full, a cell that points to the page is added to the level above. In a table that cell holds the
+// largest rowid of the page. In an index, the page's last key moves into that cell. When an interior page is full, its
+// last cell moves up in both cases: the child of that cell becomes the rightmost child of the page. Every page of a
+// tree with cells has at least one cell, as the format requires.
 type tree struct {
 	w      *Writer
 	index  bool
@@ -18,13 +19,14 @@ type tree struct {
 	levels []*node
 }
 
-// node is the page of one level that is being filled: cells from its end backwards, their offsets after its header.
+// node is the page of one level that is being filled. Cells are stored from the page's end backwards, and their offsets
+// follow the page's header.
 type node struct {
 	page        []byte
 	base        int // offset of the header
 	header      int // length of the header, bytes
 	cells       int
-	top, before int   // offset of the last cell, and of the one before it
+	top, before int   // offsets of the last cell and of the cell before it
 	rowid       int64 // rowid of the last cell of a table's leaf
 }
 
@@ -39,7 +41,7 @@ func (t *tree) level(i int) *node {
 	return t.levels[i]
 }
 
-// leaf adds a cell at the lowest level. rowid is for tables.
+// leaf adds a cell at the lowest level. rowid is used only for tables.
 func (t *tree) leaf(cell []byte, rowid int64) error {
 	err := t.add(0, cell)
 	t.levels[0].rowid = rowid
@@ -60,7 +62,7 @@ func (t *tree) add(level int, cell []byte) error {
 	return nil
 }
 
-// full writes a page and adds its cell to the level above.
+// full writes a full page and adds a cell that points to it to the level above.
 func (t *tree) full(level int) error {
 	n := t.levels[level]
 	up := make([]byte, 4, 64)
@@ -137,7 +139,7 @@ func (n *node) add(cell []byte) {
 	n.cells++
 }
 
-// pop removes the last cell and returns it. It is valid until the next is added.
+// pop removes the last cell and returns it. The returned cell is valid until the next cell is added.
 func (n *node) pop() []byte {
 	cell := n.page[n.top:n.before]
 	n.cells--

@@ -12,14 +12,15 @@ import (
 const (
 	// pageSize is the page size of a Writer, in bytes.
 	pageSize = 8192
-	// lockByte lies on a page that is never used, because SQLite locks databases with it (section 1.3).
+	// lockByte is the file offset of the byte that SQLite uses to lock a database. The page that contains it is never
+	// used (section 1.3).
 	lockByte = 1 << 30
 	// writeBuffer is the number of bytes written at once.
 	writeBuffer = 1 << 18
 )
 
-// Writer writes a database: first tables, which may be filled row by row at the same time, then indexes. Pages are
-// written sequentially, and memory does not grow with the output.
+// Writer writes a database: first the tables, then the indexes. Rows of several tables may be added in any order. Pages
+// are written sequentially, and memory does not grow with the output.
 type Writer struct {
 	file   file
 	page   int    // page size, bytes
@@ -27,7 +28,7 @@ type Writer struct {
 	at     int64  // offset of buffer in the file
 	buffer []byte
 	first  []byte // page 1, written last
-	cell   []byte // of the row being added
+	cell   []byte // cell of the row being added
 	record []byte
 	tables []*Appender
 	views  []entry
@@ -60,7 +61,7 @@ func newWriter(f file, page int) *Writer {
 
 // Appender adds rows to one table.
 type Appender struct {
-	Rows    int64 // so far; also the rowid of the last row
+	Rows    int64 // rows added so far; also the rowid of the last row
 	w       *Writer
 	name    string
 	sql     string
@@ -71,8 +72,8 @@ type Appender struct {
 	indexed bool
 }
 
-// Table creates the table of a CREATE TABLE statement, with rowids and without UNIQUE constraints, which would need an
-// index.
+// Table creates the table of a CREATE TABLE statement. The table must have rowids and no UNIQUE constraints, because
+// those would need an index.
 func (w *Writer) Table(sql string) (*Appender, error) {
 	words := lex(sql)
 	if len(words) < 3 || words[1].text != "TABLE" {
@@ -106,7 +107,8 @@ func Int(n int64) Value { return Value{kind: integer, n: n} }
 // Text returns a UTF-8 text value.
 func Text(s string) Value { return Value{kind: text, text: s} }
 
-// Add adds a row. Its rowid is one more than that of the last row, and the value of a rowid column must equal it.
+// Add adds a row. The new row's rowid is the last row's rowid plus 1. If the table has a rowid column, its value must
+// be that rowid.
 func (t *Appender) Add(values ...Value) error {
 	if len(values) != len(t.columns) {
 		panic(fmt.Sprintf("%d values for the %d columns of %s", len(values), len(t.columns), t.name))
@@ -128,7 +130,7 @@ func (t *Appender) Add(values ...Value) error {
 	return t.tree.leaf(w.cell, t.Rows)
 }
 
-// payload adds the record to the cell. Bytes beyond local go to overflow pages.
+// payload adds the record to the cell. Bytes beyond the first local bytes go to overflow pages.
 func (w *Writer) payload(local int) error {
 	w.cell = append(w.cell, w.record[:local]...)
 	rest := w.record[local:]
@@ -186,7 +188,7 @@ func (w *Writer) flush() error {
 	return err
 }
 
-// finish finishes the tables that have no root yet. No rows can be added afterwards.
+// finish finishes the tables that have no root yet. No rows can be added after finish.
 func (w *Writer) finish() (err error) {
 	for _, t := range w.tables {
 		if t.root != 0 {
@@ -208,7 +210,7 @@ func (w *Writer) Close() error {
 	if err := w.analyze(); err != nil {
 		return err
 	}
-	// Its tree begins on page 1, after the file's header.
+	// The root of sqlite_schema is page 1, where it follows the file's header.
 	schema := Appender{w: w, name: "sqlite_schema", columns: schemaColumns, rowid: -1, tree: tree{w: w, base: 100}}
 	for _, e := range append(w.trees, w.views...) {
 		err := schema.Add(Text(e.kind), Text(e.name), Text(e.table), Int(int64(e.root)), Text(strings.TrimSpace(e.sql)))
@@ -225,12 +227,12 @@ func (w *Writer) Close() error {
 	h := w.first
 	copy(h, Magic)
 	binary.BigEndian.PutUint16(h[16:], uint16(w.page%65535)) // 65536 is written as 1
-	copy(h[18:], []byte{1, 1, 0, 64, 32, 32})                // no write-ahead log, no reserved bytes; the rest is fixed
+	copy(h[18:], []byte{1, 1, 0, 64, 32, 32})                // no write-ahead log, no reserved bytes; others fixed
 	const changes = 1
 	binary.BigEndian.PutUint32(h[24:], changes)
 	binary.BigEndian.PutUint32(h[28:], w.pages)
 	binary.BigEndian.PutUint32(h[40:], 1) // schema version
-	binary.BigEndian.PutUint32(h[44:], 4) // schema format: integers 0 and 1 take no space
+	binary.BigEndian.PutUint32(h[44:], 4) // schema format: the integers 0 and 1 take no space in a record
 	binary.BigEndian.PutUint32(h[56:], 1) // UTF-8
 	binary.BigEndian.PutUint32(h[92:], changes)
 	binary.BigEndian.PutUint32(h[96:], 3_046_000) // version of SQLite that defines this format
@@ -264,7 +266,7 @@ func appendRecord(b []byte, values []Value) []byte {
 	for i := range values {
 		types = appendVarint(types, values[i].serialType())
 	}
-	// The length includes itself.
+	// The header's length includes the bytes of the length itself.
 	size := len(types) + 1
 	if size > 127 {
 		size++

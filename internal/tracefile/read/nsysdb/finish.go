@@ -39,12 +39,12 @@ func (r *reader) finish() []*trace.Trace {
 		out[i] = t
 	})
 	slices.SortStableFunc(out, func(a, b *trace.Trace) int { return a.Source.Rank.Compare(b.Source.Rank) })
-	out[0].Notes = r.notes // they belong to the report, not to one rank
+	out[0].Notes = r.notes // the notes are about the report, not about one rank
 	return out
 }
 
-// sortSpans sorts spans into a Trace's order. Exports store the rows of one kind together and mostly in time order, so
-// each track is sorted separately.
+// sortSpans sorts spans into a Trace's order. An export stores the rows of one kind together and mostly in time order,
+// so sortSpans sorts each track separately.
 func sortSpans(t *trace.Trace) {
 	begin := make([]int, len(t.Tracks)+1)
 	for i := range t.Spans {
@@ -66,7 +66,8 @@ func sortSpans(t *trace.Trace) {
 			if a.Start != b.Start {
 				return a.Start < b.Start
 			}
-			// Sort ties by launch, then name, so that the order does not depend on the order of the rows.
+			// Sort spans with equal times by launch, then by name, so that the result does not depend on the order of
+			// the rows.
 			return cmp.Or(cmp.Compare(b.Dur, a.Dur), cmp.Compare(a.Corr, b.Corr), cmp.Compare(a.Name, b.Name)) < 0
 		})
 	}

@@ -18,10 +18,10 @@ const (
 	tableMemory = "CUDA_GPU_MEMORY_USAGE_EVENTS"
 )
 
-// device lists the common first columns of all queries.
+// device lists the columns with which every query for GPU work begins.
 var device = []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}
 
-// span reads those columns. It returns false if the row is outside the window or unusable.
+// span reads the columns of device. It returns false if the row is outside the window or unusable.
 func (r *reader) span(row *sqlitefile.Row, cat trace.Category) (k *rank, s trace.Span, ok bool) {
 	start, end := row.Int(0), row.Int(1)
 	if !r.usable(start, end) {
@@ -32,7 +32,7 @@ func (r *reader) span(row *sqlitefile.Row, cat trace.Category) (k *rank, s trace
 	return k, trace.Span{Start: start, Dur: end - start, Corr: row.Int(4), Detail: -1, Cat: cat, Track: k.stream(dev, stream)}, true
 }
 
-// usable reports whether an interval is valid and inside the window. It counts invalid ones.
+// usable reports whether an interval is valid and overlaps the window. It counts invalid intervals.
 func (r *reader) usable(start, end int64) bool {
 	if start < -farthest || end > farthest {
 		r.odd.Add(trace.NoteRowTime, 1)
@@ -76,7 +76,8 @@ func (r *reader) kernels() error {
 	})
 }
 
-// copyKinds and memKinds are CUPTI's enumerations in libkineto's words, so that captures of both kinds are comparable.
+// copyKinds and memKinds translate CUPTI's enumerations to libkineto's terms, so that nsys and PyTorch captures are
+// comparable.
 var (
 	copyKinds = map[int64]string{1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
 	memKinds  = map[int64]string{0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 5: "Device Static", 6: "Managed Static"}
@@ -121,8 +122,8 @@ func (r *reader) memsets() error {
 	})
 }
 
-// graphs reads whole graph launches. With --cuda-graph-trace=graph, nsys' default, they are the only record of the work
-// in a graph.
+// graphs reads graph launches that nsys recorded as a whole. With --cuda-graph-trace=graph, which is nsys' default,
+// these rows are the only record of the work in a graph.
 func (r *reader) graphs() error {
 	n := int64(0)
 	columns := append(device[:len(device):len(device)], "graphId")
@@ -141,11 +142,12 @@ func (r *reader) graphs() error {
 	return err
 }
 
-// syncNames are libkineto's words for CUPTI's kinds of synchronisation.
+// syncNames are libkineto's names for CUPTI's kinds of synchronisation.
 var syncNames = map[int64]string{1: "Event Sync", 2: "Stream Wait Event", 3: "Stream Sync", 4: "Context Sync"}
 
-// rankWith returns the rank of a process on a device. Synchronisation rows name device 0 in every process, so a process
-// with one rank always matches. The stream of rows that block a host is -1.
+// rankWith returns the rank of a process on a device. Synchronisation rows name device 0 in every process, so if the
+// process has only one rank, that rank matches regardless of the device. In rows for waits that block the host, the
+// stream is -1.
 func (r *reader) rankWith(process, device int64) *rank {
 	ranks := r.byPID[process&procMask]
 	if len(ranks) == 1 {
@@ -154,7 +156,7 @@ func (r *reader) rankWith(process, device int64) *rank {
 	return r.ranks[rankKey{process & procMask, device}]
 }
 
-// syncs reads the waits of hosts and streams, for ranks with GPU work.
+// syncs reads the waits of host threads and of streams, for ranks with GPU work.
 func (r *reader) syncs() error {
 	columns := append(device[:len(device):len(device)], "syncType")
 	return r.scan(tableSync, columns, func(row *sqlitefile.Row) {
@@ -177,7 +179,7 @@ func (r *reader) syncs() error {
 	})
 }
 
-// memory reads allocations of device memory and accumulates their sum.
+// memory reads allocations and frees of device memory and accumulates the allocated total.
 func (r *reader) memory() error {
 	held := map[*rank]int64{}
 	return r.scan(tableMemory, []string{"start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"}, func(row *sqlitefile.Row) {

@@ -25,8 +25,8 @@ const (
 	nvtxDomain     = 75
 )
 
-// rankOf returns the rank that a thread belongs to: that of its process or, if a process drives several devices, of the
-// device that the thread launches on.
+// rankOf returns the rank that a thread belongs to: the rank of the thread's process or, if the process drives several
+// devices, the rank of the device on which the thread launches.
 func (r *reader) rankOf(global int64, launches map[int64]*rank) *rank {
 	ranks := r.byPID[global&procMask]
 	if len(ranks) > 1 {
@@ -40,7 +40,8 @@ func (r *reader) rankOf(global int64, launches map[int64]*rank) *rank {
 	return ranks[0]
 }
 
-// launchers returns the rank that each thread launches on most, for processes that drive several devices.
+// launchers returns, for each thread of a process that drives several devices, the rank on whose device the thread
+// launches most.
 func (r *reader) launchers() (map[int64]*rank, error) {
 	type launch struct{ process, corr int64 }
 	started := map[launch]*rank{}
@@ -92,8 +93,8 @@ func (r *reader) calls() error {
 			r.meta.strings[id] = apiVersion.ReplaceAllString(name, "")
 		}
 	}
-	// A thread may launch on several devices. If a call started work, that work's device decides.
-	started := map[rankKey]*rank{} // by process and correlation
+	// A thread may launch on several devices. A call that started GPU work belongs to the rank of that work's device.
+	started := map[rankKey]*rank{} // rank of the work that a call started, by process and correlation
 	for process, ranks := range r.byPID {
 		for _, k := range ranks[min(1, len(ranks)):] {
 			for i := range k.t.Spans {
@@ -145,8 +146,8 @@ func (r *reader) domains() (map[domain]string, error) {
 	return names, err
 }
 
-// nvtx reads ranges. In a report without GPU work each thread with ranges is a rank: a server on devices that nsys does
-// not support.
+// nvtx reads ranges. In a report without GPU work, as of a server on devices that nsys does not support, each thread
+// with ranges is a rank.
 func (r *reader) nvtx() error {
 	if r.db.Table(tableNVTX) == nil {
 		return nil
@@ -213,8 +214,8 @@ func (r *reader) nvtx() error {
 	return err
 }
 
-// threadsAsRanks keeps the threads that ran forward steps, in a report without GPU work. If none did, each process is
-// one rank.
+// threadsAsRanks determines the ranks of a report without GPU work. Each thread that ran forward steps is a rank. If no
+// thread did, each process is a rank.
 func (r *reader) threadsAsRanks() {
 	if len(r.ranks) == 0 {
 		return
@@ -255,16 +256,16 @@ func (r *reader) joinThreads() {
 	}
 }
 
-// osrtCall is the event class of a call in OSRT_API. Its other rows mark the begin and end of nsys itself.
+// osrtCall is the event class of a call in OSRT_API. The other rows of OSRT_API mark the begin and end of nsys itself.
 const osrtCall = 27
 
-// osrt reads calls of libc that threads blocked in.
+// osrt reads libc calls in which threads blocked.
 func (r *reader) osrt() error { return r.plain(tableOSRT, trace.Other, osrtCall) }
 
 // overhead reads the overhead of nsys itself.
 func (r *reader) overhead() error { return r.plain(tableOverhead, trace.Overhead, -1) }
 
-// plain reads a table of calls on threads into one category. class -1 means any event class.
+// plain reads a table of calls by threads as spans of category cat. class -1 means any event class.
 func (r *reader) plain(table string, cat trace.Category, class int64) error {
 	return r.scan(table, []string{"start", "end", "globalTid", "nameId", "eventClass"}, func(row *sqlitefile.Row) {
 		start, end, global := row.Int(0), row.Int(1), row.Int(2)

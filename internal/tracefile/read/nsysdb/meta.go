@@ -8,15 +8,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// meta is the metadata of an export and its machine.
+// meta is the metadata of an export and of the machine on which the report was recorded.
 type meta struct {
 	strings   map[int64]string
-	epoch     int64 // ns since the Unix epoch at time 0
+	epoch     int64 // ns since the Unix epoch at time 0 of the capture
 	host      string
 	schema    string // version of the export's schema
 	product   string // version of nsys that made the export
 	gpus      map[int64]string
-	physical  map[cudaDevice]int64 // GPU of a process's CUDA device
+	physical  map[cudaDevice]int64 // CUDA device of a process -> physical GPU
 	processes map[int64]string     // by globalPid
 	threads   map[int64]string     // by globalTid
 	mpi       map[int64]int64      // MPI rank by globalPid
@@ -24,11 +24,11 @@ type meta struct {
 
 type cudaDevice struct{ pid, device int64 }
 
-// longestName is the longest string that can be a name. Longer ones are the environment and embedded files of a report,
-// which are not read.
+// longestName is the longest string that can be a name. Longer strings are the environment and embedded files of a
+// report, which are not read.
 const longestName = 1 << 16
 
-// Parts of a global id.
+// Masks and shifts of the parts of a global id.
 const (
 	tidBits  = 24
 	tidMask  = 1<<tidBits - 1
@@ -61,7 +61,7 @@ func (r *reader) readMeta() error {
 		visit   func(*sqlitefile.Row)
 	}{
 		{"META_DATA_EXPORT", []string{"name", "value"}, pair},
-		{"EXPORT_META_DATA", []string{"name", "value"}, pair}, // name until 2022
+		{"EXPORT_META_DATA", []string{"name", "value"}, pair}, // name of the table until 2022
 		{"StringIds", []string{"id", "value"}, func(row *sqlitefile.Row) {
 			if text := row.Text(1); len(text) <= longestName {
 				m.strings[row.Int(0)] = string(text)
@@ -115,7 +115,7 @@ func (r *reader) readMeta() error {
 // farthest is the largest plausible wall clock time, in ns: the year 2043.
 const farthest = 1 << 61
 
-// diagnostic adds notes for nsys' messages about lost events, and for its warnings and errors.
+// diagnostic adds notes for three kinds of nsys messages: lost events, warnings and errors.
 func (r *reader) diagnostic(row *sqlitefile.Row) {
 	text := string(row.Text(1))
 	lower := strings.ToLower(text)
@@ -127,7 +127,7 @@ func (r *reader) diagnostic(row *sqlitefile.Row) {
 	}
 }
 
-// said adds a note for an nsys message and counts repetitions.
+// said adds a note for an nsys message. For a repeated message it only raises the note's count.
 func (r *reader) said(kind trace.NoteKind, text string) {
 	for i := range r.notes {
 		if n := &r.notes[i]; n.Kind == kind && n.Names[0] == text {
@@ -144,7 +144,7 @@ func (r *reader) note(kind trace.NoteKind, count int64, names ...string) {
 	r.notes = append(r.notes, trace.Note{Kind: kind, Source: r.db.Path, Count: count, Names: names})
 }
 
-// text returns a string that the row holds itself or references by id.
+// text returns a string that the row contains (column own) or references by id (column id).
 func (r *reader) text(row *sqlitefile.Row, own, id int) string {
 	if !row.Null(own) {
 		return string(row.Text(own))

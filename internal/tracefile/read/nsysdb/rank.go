@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rankKey is a process and a device it uses.
+// rankKey is a process and a device that the process uses.
 type rankKey struct{ process, device int64 }
 
 // rank fills one Trace.
@@ -22,13 +22,13 @@ type rank struct {
 	threads map[threadKey]trace.TrackID
 	streams map[streamKey]trace.TrackID
 	names   map[int64]trace.StringID // by id in StringIds
-	last    int64                    // last name looked up, because names come in runs
+	last    int64                    // id of the last name looked up; consecutive rows often have the same name
 	lastID  trace.StringID
 }
 
 type threadKey struct {
 	thread int64
-	spare  bool // row for ranges that need not nest
+	spare  bool // an additional row of the thread, for ranges that need not nest
 }
 
 type streamKey struct{ device, stream int64 }
@@ -46,7 +46,7 @@ func (r *reader) rank(process, device int64) *rank {
 	return k
 }
 
-// name interns a string of the report in the rank's trace.
+// name interns a string of the report in the rank's trace. id is its id in StringIds.
 func (k *rank) name(r *reader, id int64) trace.StringID {
 	if id == k.last {
 		return k.lastID
@@ -106,12 +106,11 @@ func room[E any](list []E, held, all int64) []E {
 	return list
 }
 
-// few is the fraction of a process's GPU work below which a second device is not a separate rank: frameworks touch
-// device 0 from every process.
+// few is the fraction of a process's GPU work below which a second device is not a separate rank: frameworks use device
+// 0 briefly from every process.
 const few = 0.05
 
-// foldDevices moves the small amount of work that a process did on other devices to the rank of its main device, and
-// lists the ranks of each process.
+// foldDevices joins a rank with little work to the rank of the process's main device. It also fills r.byPID.
 func (r *reader) foldDevices() error {
 	r.byPID = map[int64][]*rank{}
 	for _, key := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b rankKey) int {
@@ -129,10 +128,10 @@ func (r *reader) foldDevices() error {
 	return nil
 }
 
-// leaveGuests removes processes that run no steps and do little work on a GPU that another process drives, such as a
-// server's frontend that prepares images. As ranks they would shift the numbers of all others.
+// leaveGuests removes processes that run no steps and do little work on a GPU that another process drives. An example
+// is a server's frontend that prepares images. As a rank, such a process would shift the numbers of all other ranks.
 func (r *reader) leaveGuests() {
-	most := map[int64]int64{} // ops of the process that drives a GPU
+	most := map[int64]int64{} // GPU -> ops of the process that drives it
 	for _, k := range r.ranks {
 		if gpu, ok := r.gpu(k); ok {
 			most[gpu] = max(most[gpu], k.ops)
@@ -161,7 +160,7 @@ func (k *rank) steps() bool {
 	})
 }
 
-// take moves all GPU work of another rank here.
+// take moves all GPU work of the rank from to k.
 func (k *rank) take(r *reader, from *rank) {
 	rows := make([]trace.TrackID, len(from.t.Tracks))
 	for key, id := range from.streams {
@@ -182,7 +181,7 @@ func (k *rank) take(r *reader, from *rank) {
 	k.ops += from.ops
 }
 
-// coordinates matches a rank's place in the process and thread names of servers: "sglang::scheduler_DP0_TP1_EP1",
+// coordinates matches a rank's coordinates in the process and thread names of servers: "sglang::scheduler_DP0_TP1_EP1",
 // "VLLM::Worker_TP3", "scheduler TP0".
 var coordinates = regexp.MustCompile(`(?:^|[^A-Za-z])(TP|DP|PP|EP)[-_]?(\d{1,6})`)
 
@@ -205,8 +204,8 @@ func parsePlace(name string) (trace.Rank, bool) {
 	return at, found
 }
 
-// places assigns coordinates to each rank: from process or thread names if these distinguish all ranks, else from MPI
-// ranks, else TP 0, 1, … in the order of the GPUs.
+// places assigns coordinates to each rank: from process or thread names if these distinguish all ranks, otherwise from
+// MPI ranks, otherwise TP 0, 1, … in the order of the GPUs.
 func (r *reader) places(ranks []*rank) {
 	tell := func(of func(*rank) (trace.Rank, bool)) bool {
 		seen := map[trace.Rank]bool{}
@@ -248,18 +247,19 @@ func (r *reader) places(ranks []*rank) {
 	}
 }
 
-// lead returns the thread that names the rank: the process's first thread, or the thread itself if ranks are threads.
+// lead returns the thread that names the rank: the first thread of the rank's process or, if ranks are threads, the
+// rank's thread.
 func (k *rank) lead() int64 {
 	if k.key.device == noDevice {
 		return k.key.process | pidOf(k.key.process)
 	}
-	if k.key.device < noDevice { // a thread: see ranks without GPU work
+	if k.key.device < noDevice { // the rank is a thread, see noDevice
 		return k.key.process | (noDevice - k.key.device)
 	}
 	return k.key.process | pidOf(k.key.process)
 }
 
-// noDevice is the device of ranks without GPU work. noDevice-tid is that of a single thread.
+// noDevice is the device of a rank without GPU work. If the rank is a single thread, its device is noDevice-tid.
 const noDevice = -1
 
 // gpu returns the physical GPU of a rank's device. If the report does not record it, known is false and id is the
@@ -271,7 +271,7 @@ func (r *reader) gpu(k *rank) (id int64, known bool) {
 	return id, known
 }
 
-// inOrder returns the ranks by GPU, then process.
+// inOrder returns the ranks sorted by GPU, then by process.
 func (r *reader) inOrder() []*rank {
 	return slices.SortedFunc(maps.Values(r.ranks), func(a, b *rank) int {
 		if a.key.device < 0 || b.key.device < 0 { // threads in order of their ids

@@ -1,10 +1,10 @@
-// Package nsysdb reads the SQLite export of a Nsight Systems report into trace.Trace tables, one per rank. A rank is a
-// process and the GPU that it drives.
+// Package nsysdb reads the SQLite export of a Nsight Systems report into values of trace.Trace, one per rank. A rank is
+// a process and the GPU that it drives.
 //
-// The schema is that of exports of nsys 2022.4 (3.0) to 2026 (3.30). A table exists only if it has rows, and a column
-// only since some version, so anything absent counts as not recorded. Ids of processes and threads have 64 bits,
-// hardware:8 | vm:8 | pid:24 | tid:24. Times are nanoseconds since the start of the capture, whose wall clock time is
-// utcEpochNs.
+// The package supports the export schemas of nsys 2022.4 (3.0) to 2026 (3.30). A table exists only if it has rows, and
+// some columns exist only in newer versions. So an absent table or column counts as not recorded. Ids of processes and
+// threads have 64 bits: hardware:8 | vm:8 | pid:24 | tid:24. Times are nanoseconds since the start of the capture,
+// whose wall clock time is utcEpochNs.
 package nsysdb
 
 import (
@@ -20,11 +20,11 @@ import (
 
 // Options control reading.
 type Options struct {
-	// From and To limit the window to read, in ns since the start of the capture; To 0: to its end. Work that overlaps
-	// the window is included.
+	// From and To limit the window to read, in ns since the start of the capture. If To is 0, the window ends with the
+	// capture. Work that overlaps the window is included.
 	From, To int64
-	// MaxSpans limits the memory, about 200 bytes per span during analysis. Of a longer capture only the beginning is
-	// read, and a note gives its length. 0: DefaultSpans.
+	// MaxSpans limits the number of spans, and thereby the memory: a span takes about 200 bytes during analysis. If a
+	// capture has more spans, only its beginning is read, and a note gives the length of that part. 0: DefaultSpans.
 	MaxSpans int64
 }
 
@@ -46,7 +46,7 @@ func Read(ctx context.Context, path string, opt Options) ([]*trace.Trace, error)
 	return r.finish(), nil
 }
 
-// errNotNsys is the error for SQLite databases of other programs.
+// errNotNsys is the error for a SQLite database that is not an nsys export.
 var errNotNsys = errors.New("a SQLite database, but not an Nsight Systems export: it has none of the tables (create one with: nsys export --type=sqlite REPORT.nsys-rep)")
 
 // reader is the state of reading one export.
@@ -57,12 +57,12 @@ type reader struct {
 	meta     meta
 	ranks    map[rankKey]*rank
 	byPID    map[int64][]*rank // ranks of each process with GPU work
-	last     int64             // latest end of the data read
+	last     int64             // latest end of all rows read
 	odd      trace.Tally       // unusable rows
 	notes    []trace.Note
 	rows     int64
-	spans    int64 // spans so far
-	most     int64 // expected totals: spans, and ops among them
+	spans    int64 // number of spans so far
+	most     int64 // expected number of spans, and of ops among them
 	mostOps  int64
 }
 
@@ -158,7 +158,7 @@ func (r *reader) bound(most int64) error {
 		return nil
 	}
 	r.most, r.mostOps = most, int64(float64(ops)*float64(most)/float64(rows))
-	// Number of rows that begin in each stretch of the capture.
+	// stretches is the number of equal parts of the capture. count holds the number of rows that begin in each part.
 	const stretches = 4096
 	length := int64(1)
 	var count [stretches]int64

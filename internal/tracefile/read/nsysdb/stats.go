@@ -14,7 +14,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Summary is one table of `nsys stats`: the total of all work by name.
+// Summary is one table of `nsys stats`: the total of all work, by name.
 type Summary struct {
 	Report string       `json:"report"` // nsys' name: cuda_gpu_kern_sum
 	Unit   string       `json:"unit"`   // ns or bytes
@@ -30,11 +30,11 @@ type SummaryRow struct {
 	Min    int64   `json:"min"`
 	Max    int64   `json:"max"`
 	Mean   float64 `json:"mean"`
-	Median float64 `json:"median"` // mean of the middle two of an even count
-	StdDev float64 `json:"stddev"` // sample standard deviation, over n-1; 0 for one
+	Median float64 `json:"median"` // for an even count, the mean of the middle two values
+	StdDev float64 `json:"stddev"` // sample standard deviation, with divisor n-1; 0 for a single value
 }
 
-// Reports are the supported summaries.
+// Reports lists the names of the supported summaries.
 var Reports = []string{"cuda_gpu_kern_sum", "cuda_api_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_sum", "osrt_sum"}
 
 // Known reports whether a summary is one of Reports.
@@ -70,7 +70,7 @@ func Summaries(ctx context.Context, path string, reports []string) ([]Summary, e
 	g, ctx := errgroup.WithContext(ctx)
 	for i, report := range reports {
 		g.Go(func() error {
-			// Use a separate reader, because scanning counts rows.
+			// Use a separate reader for each summary, because scan counts rows in the reader.
 			own := &reader{ctx: ctx, db: db, meta: r.meta}
 			t, err := own.summarise(report)
 			unit := "ns"
@@ -93,7 +93,7 @@ type tallies struct {
 
 type tallyKey struct {
 	name, style string
-	id          int64 // id in StringIds, instead of the name
+	id          int64 // id of the name in StringIds
 }
 
 func (t *tallies) of(key tallyKey) *tally {
@@ -136,10 +136,10 @@ func (r *reader) summarise(report string) (*tallies, error) {
 		err = r.ranges(t)
 	}
 	named := map[tallyKey]*tally{}
-	for key, at := range t.by { // different ids can have the same name, such as versions of an API call
+	for key, at := range t.by { // several ids can have the same name, such as the versions of an API call
 		if key.id != 0 {
 			key.name, key.id = r.meta.strings[key.id], 0
-			if report == "cuda_api_sum" { // a kernel's name may have the same suffix
+			if report == "cuda_api_sum" { // only API calls: a kernel's name may legitimately end in such a suffix
 				key.name = apiVersion.ReplaceAllString(key.name, "")
 			}
 		}
@@ -153,14 +153,14 @@ func (r *reader) summarise(report string) (*tallies, error) {
 	return t, err
 }
 
-// longKinds are nsys' words for the kinds of copies.
+// longKinds are nsys' names for the kinds of copies.
 var longKinds = map[int64]string{
 	1: "Host-to-Device", 2: "Device-to-Host", 3: "Host-to-Array", 4: "Array-to-Host", 5: "Array-to-Array",
 	6: "Array-to-Device", 7: "Device-to-Array", 8: "Device-to-Device", 9: "Host-to-Host", 10: "Peer-to-Peer",
 	11: "Unified Host-to-Device", 12: "Unified Device-to-Host", 13: "Unified Device-to-Device",
 }
 
-// copies adds copies and memsets.
+// copies adds copies and memsets to t.
 func (r *reader) copies(t *tallies, of func(*sqlitefile.Row) int64) error {
 	err := r.scan(tableMemcpy, []string{"start", "end", "bytes", "copyKind"}, func(row *sqlitefile.Row) {
 		t.of(tallyKey{name: "[CUDA memcpy " + word(longKinds, row.Int(3)) + "]"}).add(of(row))
@@ -170,7 +170,7 @@ func (r *reader) copies(t *tallies, of func(*sqlitefile.Row) int64) error {
 	}))
 }
 
-// ranges adds NVTX ranges. Unfinished ranges do not count.
+// ranges adds NVTX ranges to t. Unfinished ranges do not count.
 func (r *reader) ranges(t *tallies) error {
 	domains, err := r.domains()
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *reader) ranges(t *tallies) error {
 	})
 }
 
-// rows returns the rows, largest totals first.
+// rows returns the rows of the summary, largest totals first.
 func (t *tallies) rows() []SummaryRow {
 	var rows []SummaryRow
 	for key, at := range t.by {

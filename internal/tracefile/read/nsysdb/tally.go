@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// tally counts the values of one name. Values below fine are counted exactly in pages that are allocated on demand,
-// larger ones in a map. So the median is exact, and memory depends on the spread of the values, not on their number.
+// tally counts the values of one name. Values below fine are counted in pages that are allocated on demand, and larger
+// values in a map. So the median is exact, and memory depends on the number of distinct values, not on the number of
+// all values.
 type tally struct {
 	count, total int64
 	min, max     int64
@@ -46,7 +47,7 @@ func (t *tally) addTimes(v, times int64) {
 	page[v&(pageSize-1)] += uint32(times)
 }
 
-// join adds the counts of another tally.
+// join adds the counts of from.
 func (t *tally) join(from *tally) { from.each(t.addTimes) }
 
 // each calls visit with the values in ascending order.
@@ -71,7 +72,7 @@ func (t *tally) each(visit func(v, times int64)) {
 	}
 }
 
-// row computes the statistics.
+// row computes the statistics of the tally's values.
 func (t *tally) row(key tallyKey) SummaryRow {
 	mean := float64(t.total) / float64(t.count)
 	low, high := (t.count-1)/2, t.count/2 // indices of the middle two
