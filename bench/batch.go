@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Batch is the result of one batch of sequences of equal lengths, or of an offline benchmark's requests as a whole,
-// which has no lengths. docs/formats/run.md describes its JSON form.
+// Batch is the result of one batch of sequences of equal lengths. For an offline benchmark, it is the result of all
+// requests together and its lengths are 0. docs/formats/run.md describes its JSON form.
 type Batch struct {
 	BatchSize int             `json:"batch_size,omitempty"` // sequences
 	InputLen  int             `json:"input_len,omitempty"`  // tokens per sequence
@@ -25,12 +25,12 @@ type BatchFigure struct {
 	Unit   Unit    `json:"unit"`
 	Higher bool    `json:"higher_is_better,omitempty"`
 	Value  float64 `json:"value"`
-	// Samples holds one value per decode step, in order; empty if the batch has only one value. They show the spread of
-	// steps, not of batches.
+	// Samples holds one value per decode step, in order; empty if the batch has only one value. The samples show how
+	// much steps vary, not how much batches vary.
 	Samples []float64 `json:"samples,omitempty"`
 }
 
-// Size identifies the batch for people: "8 × 1024 + 16".
+// Size describes the batch for human readers as sequences × prompt + output tokens: "8 × 1024 + 16".
 func (b *Batch) Size() string {
 	if b.BatchSize == 0 {
 		return "of all requests"
@@ -54,10 +54,10 @@ type Batches struct {
 	Server             map[string]any // the server's description of itself, if known
 }
 
-// CompareBatches compares the batches of b with those of the same size in a. Batches repeated at least four times on
-// both sides are tested with the repetitions as samples. Other batches are not tested: a batch as a whole is faster or
-// slower by chance, so a test over its steps would find differences between equal builds. CompareBatches returns an
-// error if the sides have no size in common.
+// CompareBatches compares the batches of b with those of the same size in a. If a batch was repeated at least four
+// times on both sides, it is tested with the repetitions as samples. Other batches are not tested: a whole batch may be
+// faster or slower by chance, so a test over its steps would find differences between identical builds. CompareBatches
+// returns an error if a and b have no size in common.
 func CompareBatches(a, b Batches, o CompareOptions) (*Comparison, error) {
 	c := newComparison(a.side(), b.side(), o)
 	sizesA, ofA := a.sizes()
@@ -126,7 +126,8 @@ func some(list []string) string {
 	return cmp.Or(text, "none")
 }
 
-// compareBatch compares the batches of one size: first the figures of a, then those only b has.
+// compareBatch compares the batches of one size. It returns a row for each figure of a, followed by the figures that
+// only b has.
 func compareBatch(size string, a, b []*Batch) (rows []Diff) {
 	for _, x := range []*Batch{a[0], b[0]} {
 		for _, f := range x.Figures {

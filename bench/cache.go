@@ -5,7 +5,8 @@ type Cache struct {
 	Prompt  int     `json:"prompt_tokens"`
 	Cached  int     `json:"cached_tokens"`
 	HitRate float64 `json:"hit_rate"` // Cached over Prompt
-	// Details reports whether any server says where the cached tokens were: Device, Host and Storage count them.
+	// Details reports whether any server reported where the cached tokens were stored. If so, Device, Host and Storage
+	// count these tokens.
 	Details bool `json:"details"`
 	Device  int  `json:"device_tokens"`
 	Host    int  `json:"host_tokens"`

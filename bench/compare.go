@@ -15,16 +15,16 @@ type Comparison struct {
 	Format int  `json:"format"` // 1
 	A      Side `json:"a"`
 	B      Side `json:"b"`
-	// Verdict is the result in one sentence. Causes come from Captures, if both runs have any.
+	// Verdict is the result in one sentence. It names the causes found in Captures if both runs have captures.
 	Verdict string   `json:"verdict"`
 	Causes  []string `json:"causes"`
 	// Unlike lists the differences between the loads. Refused means that they are too large for a verdict. Mistimed
-	// lists loads whose client was too busy to time requests accurately.
+	// lists the loads in which the client was too busy to time requests accurately.
 	Unlike   []Unlike `json:"unlike"`
 	Mistimed []string `json:"mistimed"`
 	Refused  bool     `json:"refused"`
 	Rows     []Diff   `json:"rows"`
-	// Regressions lists the rows that got worse by more than Limit, for people.
+	// Regressions describes, for human readers, the rows that got worse by more than Limit.
 	Regressions []string `json:"regressions"`
 	Limit       float64  `json:"limit"`     // for all figures; 0: none given
 	Limits      []string `json:"limits"`    // for individual figures
@@ -40,7 +40,7 @@ type Side struct {
 	Runs     int    `json:"runs"`
 	Requests int    `json:"requests"`
 	Failed   int    `json:"failed"`
-	Batches  int    `json:"batches,omitempty"` // for a benchmark of batches, which has no runs and requests
+	Batches  int    `json:"batches,omitempty"` // set for a benchmark of batches, which has no runs or requests
 }
 
 // Load is one side of a comparison: a load and, with --repeat, its repetitions.
@@ -55,7 +55,7 @@ type Measured struct {
 	Records []Record
 }
 
-// Diff is one figure on both sides.
+// Diff compares one figure of A with the same figure of B.
 type Diff struct {
 	Batch  string  `json:"batch,omitempty"` // sequences × prompt + output tokens of a batch: "8 × 1024 + 16"
 	Metric string  `json:"metric"`          // ttft, ttft_scheduled, tpot, longest_gap, e2e, failed, good, request_throughput, …
@@ -66,13 +66,13 @@ type Diff struct {
 	B      float64 `json:"b"`
 	NA     int     `json:"a_n"` // samples
 	NB     int     `json:"b_n"`
-	Per    string  `json:"per"`    // unit of sampling: batch (of successive requests), run; repeat (of a batch)
+	Per    string  `json:"per"`    // unit of sampling: "batch" (successive requests), "run", or "repeat" (of a Batch)
 	Change float64 `json:"change"` // B/A − 1; for shares B − A
-	// Lo and Hi are the 95 % confidence interval of Change; both 0: none.
+	// Lo and Hi bound the 95 % confidence interval of Change; both are 0 if there is no interval.
 	Lo float64 `json:"lo"`
 	Hi float64 `json:"hi"`
-	// P is the p-value of Mann-Whitney's test, PAdj the value adjusted over all tested rows (Benjamini and Hochberg).
-	// Both are 1 for the p99 of batches, which has only an interval.
+	// P is the p-value of Mann-Whitney's test. PAdj is P adjusted over all tested rows (Benjamini and Hochberg). Both
+	// are 1 if the row is a p99 sampled by batch: such a row has only an interval.
 	P       float64 `json:"p"`
 	PAdj    float64 `json:"p_adjusted"`
 	Verdict string  `json:"verdict"`
@@ -82,39 +82,39 @@ type Diff struct {
 const (
 	Better   = "better"
 	Worse    = "worse"
-	Same     = "same"      // the whole interval lies within 5 %
-	NotClear = "not clear" // chance could explain the difference, or hide one
+	Same     = "same"      // the whole confidence interval lies within ±5 %
+	NotClear = "not clear" // chance could explain the observed difference, or hide a real one
 	TooFew   = "too few samples"
 	Missing  = "only one side has it"
 )
 
 // CompareOptions configure Compare.
 type CompareOptions struct {
-	Limits gate.Limits // by how much rows may get worse; none: no limit
-	SLO    SLO         // if set, also compares the share of requests that met it
-	Force  bool        // gives a verdict even on loads that differ
+	Limits gate.Limits // how much worse each row may get; empty: no limit
+	SLO    SLO         // if set, the share of requests that met it is compared as well
+	Force  bool        // give a verdict even if the loads differ
 }
 
 const (
 	significant = 0.05
 	sameWithin  = 0.05
-	// With enoughRuns runs a side, the runs are the samples: effects shared by the requests of one run then cannot
-	// appear as a difference.
+	// If each side has at least enoughRuns runs, the runs are the samples. An effect common to all requests of one run
+	// then cannot pass for a difference between the sides.
 	enoughRuns = 4
-	// With fewer runs, batches of requests are the samples. Neighbouring requests share a queue, so as separate samples
-	// they would show differences that do not exist. The figures of about twenty batches are nearly independent
-	// (Schmeiser, Operations Research 30(3), 1982).
+	// With fewer runs, batches of requests are the samples. Neighbouring requests wait in the same queue, so treating
+	// them as independent samples would show differences that do not exist. The figures of about twenty batches are
+	// nearly independent (Schmeiser, Operations Research 30(3), 1982).
 	batches = 20
-	// A 99th percentile needs batches of a hundred.
+	// A 99th percentile needs batches of a hundred requests.
 	tailBatches, tailBatch = 10, 100
 )
 
 type half struct {
 	load      Load
 	summaries []*Summary
-	all       [][]*Record // per run, by send time
-	ok        [][]*Record // the successful ones
-	touched   []overlap   // per run, by profiling windows
+	all       [][]*Record // records of each run, by send time
+	ok        [][]*Record // successful records of each run
+	touched   []overlap   // time of each run that profiling windows touched
 }
 
 // Compare compares b with a, metric by metric.
@@ -164,7 +164,7 @@ func newHalf(l Load, o CompareOptions) *half {
 	for _, m := range l.Runs {
 		s := Summarize(m.Records, m.Run, Options{SLO: o.SLO})
 		var t overlap
-		if s.Window != nil { // a window that touched no request excludes nothing
+		if s.Window != nil { // a profiling window that touched no request excludes nothing
 			t = s.Window.Spans
 		}
 		all := make([]*Record, len(m.Records))
@@ -217,7 +217,7 @@ func (c *Comparison) judge(limits gate.Limits) {
 		switch {
 		case d.Verdict == Worse:
 			c.Regressions = append(c.Regressions, d.String())
-		case d.Verdict == TooFew && d.Batch != "": // often measured once; a limit applies anyway
+		case d.Verdict == TooFew && d.Batch != "": // batches are often measured only once; limits still apply
 			c.Regressions = append(c.Regressions, d.String()+untested)
 		}
 	}
@@ -229,7 +229,7 @@ func (c *Comparison) judge(limits gate.Limits) {
 	c.Verdict = c.verdict()
 }
 
-// String describes the change: "median of ttft: +12.0 %".
+// String describes the change, as in "median of ttft: +12.0 %".
 func (d *Diff) String() string {
 	name := strings.ReplaceAll(d.Metric, "_", " ")
 	if d.Figure != "mean" && d.Batch == "" { // all figures of batches are medians
@@ -244,7 +244,7 @@ func (d *Diff) String() string {
 	return name + ": " + d.changed()
 }
 
-// tested reports whether P comes from a test: 99th percentiles of batches have only an interval.
+// tested reports whether P comes from a test. The 99th percentiles of batches have only a confidence interval.
 func (d *Diff) tested() bool { return d.Figure != "p99" || d.Per == per(true) }
 
 func (d *Diff) verdict() string {
@@ -266,7 +266,7 @@ func (d *Diff) verdict() string {
 	return NotClear
 }
 
-// lacks returns the compared figures for which too little of a run is left.
+// lacks returns the compared figures for which too little of a run remains without its profiling window.
 func (c *Comparison) lacks(s *Summary) (out []string) {
 	if s.Window == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Values compared between two loads, and the samples drawn from them.
+// This file extracts the values that are compared between two loads, and draws samples from them.
 
-// pooled returns the sorted values of all requests.
+// pooled returns the values of all requests of all runs, sorted.
 func (h *half) pooled(of value) (v []float64) {
 	for i, ok := range h.ok {
 		v = append(v, of.values(ok, h.touched[i])...)
@@ -18,8 +18,8 @@ func (h *half) pooled(of value) (v []float64) {
 	return v
 }
 
-// batched computes one figure for each of n batches of neighbouring values of a run. It makes fewer batches if they
-// would hold less than least values.
+// batched computes one figure for each of n batches of neighbouring values of a run. It makes fewer batches if n
+// batches would each hold fewer than least values.
 func batched(v []float64, n, least int, figure func([]float64) float64) (out []float64) {
 	n = min(n, len(v)/least)
 	for i := range n {
@@ -68,9 +68,10 @@ func (d *Diff) test(a, b []float64) {
 	}
 }
 
-// compareTail compares 99th percentiles by sectioning: the spread of the batches' percentiles around the overall one
-// gives the uncertainty, however correlated neighbouring requests are (Asmussen and Glynn, Stochastic Simulation,
-// section III.5). If the runs are the samples, their percentiles are tested as medians are.
+// compareTail compares 99th percentiles by sectioning: the spread of the batches' percentiles around the overall
+// percentile measures the uncertainty, even if neighbouring requests are correlated (Asmussen and Glynn, Stochastic
+// Simulation, section III.5). If the runs are the samples, the percentiles of the runs are tested in the same way as
+// medians.
 func compareTail(name string, of value, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "p99", Unit: NS, Per: per(perRun), P: 1}
 	p99 := func(v []float64) float64 {
@@ -107,7 +108,8 @@ func compareTail(name string, of value, a, b *half, perRun bool) Diff {
 	return d
 }
 
-// compareShare compares the shares of requests for which yes returns true; yes gets nil for a failed request.
+// compareShare compares the shares of requests for which yes returns true. For a failed request, yes is called with
+// nil.
 func compareShare(name string, higher bool, yes func(*Record) bool, a, b *half, perRun bool) Diff {
 	d := Diff{Metric: name, Figure: "mean", Unit: Share, Higher: higher, Per: per(perRun)}
 	of := func(h *half) (samples []float64, share float64) {

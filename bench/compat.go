@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Figure is one number under another tool's name for it.
+// Figure is one number, under the name that another tool gives it.
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -16,9 +16,9 @@ type Figure struct {
 // Tools are the tools supported by Compat.
 var Tools = []string{"sglang", "vllm", "aiperf", "guidellm"}
 
-// Compat returns the figures that another tool would have printed for the same events, under its names and in its
-// units, for comparison with old results. They cover the whole run, since no other tool excludes profiling windows.
-// docs/metrics.md gives the tools' definitions.
+// Compat returns the figures that another tool would have printed for the same events, with that tool's names and
+// units, so that they can be compared with the tool's old results. The figures cover the whole run, since no other tool
+// excludes profiling windows. docs/metrics.md gives the tools' definitions.
 func Compat(tool string, records []Record, run *Run, o Options) ([]Figure, error) {
 	if !slices.Contains(Tools, tool) {
 		return nil, fmt.Errorf("unknown tool %q; known tools: %s", tool, strings.Join(Tools, ", "))
@@ -53,7 +53,8 @@ type compat struct {
 	out     []Figure
 }
 
-// put skips values that are not finite: rates of a run of zero length, latencies of an empty sample.
+// put adds a figure. It skips values that are not finite, such as rates of a run of zero length and latencies of an
+// empty sample.
 func (c *compat) put(name string, v float64) {
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		c.out = append(c.out, Figure{name, v})
@@ -69,7 +70,8 @@ func (c *compat) totals(f func(*Record) int) (n int) {
 
 func outputLen(r *Record) int { return r.OutputLen }
 
-// orZero returns the stats of a sample passed to numpy as «x or 0»: an empty sample becomes a single 0.
+// orZero returns the stats of a sample that the other tool passes to numpy as «x or 0»: an empty sample counts as a
+// single 0.
 func orZero(s sample) Stats {
 	if len(s) == 0 {
 		s = sample{{0, 1}}
@@ -85,8 +87,8 @@ func each(v []float64) sample {
 	return s
 }
 
-// sglang: a reply without text is a success with a TTFT of 0, rounds of a conversation have no input, and empty lists
-// count as a single 0 (except for E2E, which SGLang then omits).
+// sglang adds the figures of SGLang's client. A reply without text is a success with a TTFT of 0. Rounds of a
+// conversation have no input. An empty list counts as a single 0, except that SGLang omits an empty E2E.
 func (c *compat) sglang() {
 	var e2e, ttft, tpot []float64
 	input, text, vision := 0, 0, 0
@@ -131,7 +133,7 @@ func (c *compat) sglang() {
 	c.ms("e2e_latency", all)
 	c.ms("ttft", orZero(each(ttft)))
 	c.ms("tpot", orZero(each(tpot)))
-	c.ms("itl", s.ITL) // if empty, all fields are 0 already
+	c.ms("itl", s.ITL) // the fields of an empty sample are 0 already
 	c.put("max_itl_ms", s.ITL.Max/1e6)
 	c.put("concurrency", all.Mean*float64(all.N)/1e9/c.seconds)
 	if s.AcceptLength > 0 {
@@ -147,13 +149,14 @@ func (c *compat) ms(name string, s Stats) {
 	}
 }
 
-// six returns SGLang's figures of a latency, in its order.
+// six returns the six figures that SGLang prints of a latency, in SGLang's order.
 func (s Stats) six() []Figure {
 	return []Figure{{"mean", s.Mean}, {"median", s.Median}, {"std", s.Std}, {"p90", s.P90}, {"p95", s.P95}, {"p99", s.P99}}
 }
 
-// vllm (vllm bench serve): the first event counts as the first token even if it is empty or a role, so the first gap
-// includes the prefill. Gaps are between events, whatever their content. A request ends with its last token.
+// vllm adds the figures of vllm bench serve. The first event counts as the first token even if it is empty or only
+// gives a role, so the first gap includes the prefill. Gaps are measured between all events, with or without text. A
+// request ends with its last token.
 func (c *compat) vllm(good *Goodput) {
 	var e2e, ttft, tpot []float64
 	var itl sample
@@ -199,9 +202,9 @@ func (c *compat) vllm(good *Goodput) {
 	}
 }
 
-// aiperf: inter_token_latency is one value per request, (latency − TTFT)/(n − 1), and a request ends with its last
-// content; gaps between events are inter_chunk_latency. Rates are over the time from the first send to the last
-// response.
+// aiperf adds the figures of AIPerf. inter_token_latency has one value per request, (latency − TTFT)/(n − 1), where the
+// request ends with its last content. inter_chunk_latency holds the gaps between events. Rates divide by the time from
+// the first send to the last response.
 func (c *compat) aiperf() {
 	var latency, ttft, ttfo, second, itl, perUser, in, out []float64
 	var icl sample
@@ -266,8 +269,9 @@ func (c *compat) spread(name string, s Stats, unit float64) {
 	}
 }
 
-// guidellm: time_per_output_token_ms includes the time to the first token. Both it and inter_token_latency_ms have one
-// value per request, weighted by its tokens. Percentiles are values of the sample.
+// guidellm adds the figures of GuideLLM. time_per_output_token_ms includes the time to the first token.
+// time_per_output_token_ms and inter_token_latency_ms have one value per request, weighted by the request's tokens.
+// Percentiles are not interpolated: each is a value of the sample.
 func (c *compat) guidellm() {
 	var latency, ttft, ttfo, tpot, itl sample
 	from, to := int64(math.MaxInt64), int64(0)
@@ -323,8 +327,8 @@ func (c *compat) guidellm() {
 	c.put("request_totals errored", float64(c.failed))
 }
 
-// inverse returns the smallest value of a sorted sample of n such that at least the share p is at or below it: the
-// inverted distribution, without interpolation.
+// inverse returns the smallest value of a sorted sample such that at least the share p of its n values is not greater.
+// This is the inverse of the empirical distribution function, without interpolation.
 func (s sample) inverse(n int64, p float64) float64 {
 	var below int64
 	for _, x := range s {

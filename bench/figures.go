@@ -1,6 +1,6 @@
 package bench
 
-// figure is a number of a run that can be compared with that of another run.
+// figure is a number computed for a run, which can be compared with the same number of another run.
 type figure struct {
 	name   string
 	unit   Unit
@@ -49,16 +49,17 @@ var latencies = []struct {
 	{"e2e", e2e, func(s *Summary) *Stats { return &s.E2E }},
 }
 
-// Estimate is a figure over the runs of --repeat: their mean, with Student's interval.
+// Estimate is a figure over the runs of --repeat: the mean over the runs, with Student's confidence interval.
 type Estimate struct {
 	Name     string    `json:"name"`
 	Unit     Unit      `json:"unit"`
-	Values   []float64 `json:"values"` // of each run with a value
+	Values   []float64 `json:"values"` // one per run that has a value
 	Mean     float64   `json:"mean"`
 	Interval Interval  `json:"interval"`
 }
 
-// Repeated summarises the runs of one load. Their spread is the run-to-run variation, which no single run can show.
+// Repeated summarises the runs of one load. The spread of the runs is the run-to-run variation, which no single run can
+// show.
 func Repeated(runs []*Summary) []Estimate {
 	all := rates[:len(rates):len(rates)]
 	for _, l := range latencies {

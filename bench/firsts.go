@@ -9,30 +9,32 @@ import (
 )
 
 // Firsts describes the times to first token of a load from its records alone, without a trace: whether they grew during
-// the load, and how the slowest differ. Times are in ns; moments are in the run's time. Requests touched by a profiling
-// window are excluded.
+// the load, and how the slowest requests differ from the others. Durations are in ns; times are in ns from the start of
+// the run. Requests touched by a profiling window are excluded.
 type Firsts struct {
 	// Early and Late are the median TTFTs of the first and the last quarter of requests by send time. Queue is the
-	// median number of other requests waiting for a first token when the late ones were sent. Grew means that Late is
-	// at least twice Early, with a probability by chance below 1 % (Mann-Whitney), and that there was a queue.
+	// median number of other requests waiting for a first token when the requests of the last quarter were sent. Grew
+	// means that Late is at least twice Early, that the probability of this by chance is below 1 % (Mann-Whitney), and
+	// that Queue is at least 2.
 	Early float64 `json:"early_ns"`
 	Late  float64 `json:"late_ns"`
 	Queue float64 `json:"queue"`
 	Grew  bool    `json:"grew"`
-	// Slow describes the slowest hundredth of requests; nil: the 99th percentile is less than three times the median.
+	// Slow describes the slowest hundredth of requests. It is nil if the 99th percentile is less than three times the
+	// median.
 	Slow *SlowFirsts `json:"slow,omitempty"`
 }
 
 // SlowFirsts describes the requests whose TTFT is at least the 99th percentile.
 type SlowFirsts struct {
 	Requests int   `json:"requests"`
-	Slowest  int   `json:"slowest"` // index of the slowest
-	At       int64 `json:"at_ns"`   // its send time
-	TTFT     int64 `json:"ttft_ns"` // its TTFT
-	From     int64 `json:"from_ns"` // send time of the first of them
-	To       int64 `json:"to_ns"`   // send time of the last of them
-	// Medians over these requests and over all: the number of other requests waiting for a first token at the send
-	// time, and the number of uncached prompt tokens.
+	Slowest  int   `json:"slowest"` // index of the slowest request
+	At       int64 `json:"at_ns"`   // send time of the slowest request
+	TTFT     int64 `json:"ttft_ns"` // TTFT of the slowest request
+	From     int64 `json:"from_ns"` // send time of the first of the slow requests
+	To       int64 `json:"to_ns"`   // send time of the last of the slow requests
+	// The fields below are medians over the slow requests, and over all requests, of two quantities: the number of
+	// other requests waiting for a first token at the send time, and the number of uncached prompt tokens.
 	Waiting    float64 `json:"waiting"`
 	WaitingAll float64 `json:"waiting_all"`
 	Prompt     float64 `json:"prompt"`
@@ -41,10 +43,10 @@ type SlowFirsts struct {
 
 const (
 	fewestFirsts = 20   // minimum number of requests for a result
-	grownBy      = 2.0  // ratio of Late to Early
-	queued       = 2.0  // minimum of Queue
+	grownBy      = 2.0  // minimum ratio of Late to Early
+	queued       = 2.0  // minimum value of Queue
 	growthChance = 0.01 // significance level of Grew, two-sided
-	slowBy       = 3.0  // ratio of the 99th percentile to the median
+	slowBy       = 3.0  // minimum ratio of the 99th percentile to the median
 )
 
 // firsts returns nil if there are too few requests.
@@ -72,8 +74,8 @@ func firsts(ok []*Record, t overlap) *Firsts {
 	return f
 }
 
-// waitingFirsts returns, for each request, the number of others waiting for a first token at its send time: those sent
-// by then, less those with a first token. sent is in order of send time.
+// waitingFirsts returns, for each request, the number of other requests waiting for a first token at its send time: the
+// requests sent so far, less those that already have a first token. sent is in order of send time.
 func waitingFirsts(sent []*Record) []float64 {
 	came := make([]int64, len(sent))
 	for i, r := range sent {
@@ -83,15 +85,16 @@ func waitingFirsts(sent []*Record) []float64 {
 	out := make([]float64, len(sent))
 	for i, r := range sent {
 		have, _ := slices.BinarySearch(came, r.Sent+1)
-		// Requests sent at the same moment wait, too.
+		// Requests sent at the same moment count as waiting.
 		before, _ := slices.BinarySearchFunc(sent, r.Sent+1, func(o *Record, at int64) int { return cmp.Compare(o.Sent, at) })
 		out[i] = float64(before - 1 - have)
 	}
 	return out
 }
 
-// slowFirsts describes the slow end. sent is in order of send time; took and queue hold each request's TTFT and the
-// number of others waiting at its send time.
+// slowFirsts describes the requests with the largest TTFTs, or returns nil if these are not unusually large. sent is in
+// order of send time. took holds each request's TTFT; queue holds the number of other requests waiting at its send
+// time.
 func slowFirsts(sent []*Record, took, queue []float64) *SlowFirsts {
 	sorted := slices.Sorted(slices.Values(took))
 	p99 := metric.Quantile(sorted, 0.99)

@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// DecodeGap is the time from one decode step to the next, measured between the tokens of one of its requests.
+// DecodeGap is the time from one decode step to the next, measured between two tokens of a request that took part in
+// both steps.
 type DecodeGap struct {
 	From, To int64
 	Decoding int // requests between their first and their last token at From
 }
 
-// severalTokens is the largest usable share of events with a token count other than one. Above it, events do not show
-// the steps: a speculating server produces several tokens a step, and a server may send the tokens of several steps at
-// once.
+// severalTokens is the largest share of events with a token count other than one for which the events still show the
+// decode steps. Above that share they do not: a speculating server produces several tokens a step, and a server may
+// send the tokens of several steps at once.
 const severalTokens = 0.25
 
-// tokenAnEvent reports whether the events of a request, which carry no token counts, bring one token each: the total
-// number of tokens equals that of events to within a twentieth.
+// tokenAnEvent reports whether each event of a request without token counts brings one token. This is assumed if the
+// number of tokens equals the number of events to within a twentieth.
 func (r *Record) tokenAnEvent() bool {
 	off := len(r.Chunks) - r.OutputLen
 	return r.OutputFrom == FromServer && 20*max(off, -off) <= r.OutputLen
 }
 
-// DecodeGaps returns the successive times between decode steps outside some spans of a run. A step counts once, however
-// many requests it has. Gaps in which a request had its first token include that request's prefill and are left out.
-// nil: the tokens do not show the steps.
+// DecodeGaps returns, in order, the times between decode steps that do not overlap any span of outside. A step counts
+// once, however many requests take part in it. A gap in which any request received its first token is left out because
+// it includes that request's prefill. DecodeGaps returns nil if the tokens do not show the steps.
 func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	if run.AcceptLength() > 0 || run.Embedding() {
 		return nil
@@ -38,7 +39,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 		if r.First == Never {
 			continue
 		}
-		shared := map[*Chunk]bool{} // read together with others, so that their time is unknown
+		shared := map[*Chunk]bool{} // chunks read together with another one, so that their own times are unknown
 		for k := 1; k < len(r.Chunks); k++ {
 			if r.Chunks[k].Merged {
 				shared[&r.Chunks[k-1]], shared[&r.Chunks[k]] = true, true
@@ -62,7 +63,7 @@ func DecodeGaps(records []Record, run *Run, outside []Span) []DecodeGap {
 	}
 	slices.Sort(firsts)
 	slices.Sort(lasts)
-	until := func(sorted []int64, at int64) int { // number of values not later than at
+	until := func(sorted []int64, at int64) int { // number of values ≤ at
 		n, _ := slices.BinarySearch(sorted, at+1)
 		return n
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// The line that SGLang's bench_serving appends to its output file, with the same keys in the same order
-// (docs/formats/bench.md).
+// This file writes the line that SGLang's bench_serving appends to its output file, with the same keys in the same
+// order (docs/formats/bench.md).
 
 // LineOptions select the content of a line.
 type LineOptions struct {
-	// Python writes values that JSON lacks as Python does: Infinity and NaN. Otherwise an infinite request rate is
-	// "inf" and all others are null.
+	// Python means that values without a JSON form are written as Python writes them: Infinity and NaN. Otherwise an
+	// infinite request rate is written as "inf", and every other such value as null.
 	Python  bool
-	Details bool // adds lists with one value per request
-	Cache   bool // cache_report
+	Details bool // add the lists with one value per request
+	Cache   bool // add the key cache_report and the lists of cached tokens
 }
 
 // WriteJSONL writes one line in a single Write, so that a line appended to a file is complete or absent.
@@ -90,7 +90,7 @@ func (l *line) float(f float64) {
 	}
 }
 
-// list writes n values.
+// list writes a list of n values.
 func (l *line) list(name string, n int, value func(i int)) {
 	l.key(name)
 	l.buf = append(l.buf, '[')
@@ -160,7 +160,7 @@ func (l *line) figures(s *Summary) {
 		for _, x := range f.of.six() {
 			v := x.Value / 1e6
 			if f.of.N == 0 {
-				v = math.NaN() // no value, which differs from 0
+				v = math.NaN() // NaN: no value, which differs from 0
 			}
 			l.put(x.Name+"_"+f.name+"_ms", v)
 		}
@@ -175,7 +175,8 @@ func (l *line) figures(s *Summary) {
 	rate("max_concurrent_requests", s.MaxConcurrent)
 }
 
-// goodput writes the keys of SGLang's --goodput; nulls if too little of it is left.
+// goodput writes the keys of SGLang's --goodput. The values are null if too little of the run remains without its
+// profiling window.
 func (l *line) goodput(s *Summary) {
 	g := s.Goodput
 	value := func(v float64) float64 { return v }
@@ -196,8 +197,8 @@ func (l *line) goodput(s *Summary) {
 	}
 }
 
-// window writes stepscope's own keys. The figures before it exclude the time touched by profiling windows, those in it
-// include all.
+// window writes a key of stepscope's own. It describes the profiling windows, and gives the figures of the whole run.
+// The figures outside this key exclude the time that profiling windows touched.
 func (l *line) window(w *Window) {
 	if w == nil {
 		return
@@ -242,8 +243,8 @@ func (l *line) cache(c *Cache) {
 	l.buf = append(append(l.buf, in.buf...), '}')
 }
 
-// details writes the lists in plan order, whatever the order of the records, in seconds. SGLang gives a request without
-// a token a TTFT of 0; here it has none.
+// details writes the lists with one value per request. Requests are in plan order, whatever the order of the records,
+// and times are in seconds. A request without a token has no TTFT, whereas SGLang gives it a TTFT of 0.
 func (l *line) details(records []Record, run *Run, cache bool) {
 	records = slices.Clone(records)
 	slices.SortStableFunc(records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn)) })
@@ -281,8 +282,8 @@ func (l *line) details(records []Record, run *Run, cache bool) {
 	}
 }
 
-// FileName returns the default output file of SGLang's client: in the current directory, named after backend, day and
-// load.
+// FileName returns the default output file of SGLang's client. The file is in the current directory and is named after
+// the backend, the day and the load.
 func FileName(run *Run, now time.Time) string {
 	day := now.Format("0102")
 	n, in, out := run.arg("num_prompts", 1000), run.arg("random_input_len", 1024), run.arg("random_output_len", 1024)
@@ -295,7 +296,8 @@ func FileName(run *Run, now time.Time) string {
 	return fmt.Sprintf("%s_%s_%v_%s.jsonl", run.Backend, day, n, run.Dataset)
 }
 
-// arg returns a flag of the run, spelled with _ or -, or otherwise, the default of SGLang's client.
+// arg returns the value of a flag of the run, whose name may be spelled with _ or -. If the flag is not set, it returns
+// the value passed as otherwise, which is the default of SGLang's client.
 func (r *Run) arg(name string, otherwise any) any {
 	for _, k := range []string{name, strings.ReplaceAll(name, "_", "-")} {
 		if v, ok := r.Args[k]; ok {

@@ -5,30 +5,32 @@ import (
 	"slices"
 )
 
-// Window holds the figures of a run with the time touched by profiling windows (Run.Profiled), and describes that time.
-// The run's own figures exclude it. docs/metrics.md has the rules.
+// Window describes the time of a run that profiling windows touched (Run.Profiled), and holds the figures of the run
+// including that time. The Summary that contains the Window excludes it. docs/metrics.md has the rules.
 type Window struct {
 	Spans     []Span   `json:"spans"`            // touched time, in order, without overlaps
-	Touched   int      `json:"touched_requests"` // requests in progress during Spans
-	Untouched int64    `json:"untouched_ns"`     // part of the duration outside Spans
-	Lacks     []string `json:"lacks"`            // figures with less than half of their data untouched: "rates", "e2e", …
-	Whole     *Summary `json:"whole"`            // the same figures over everything
+	Touched   int      `json:"touched_requests"` // number of requests in progress during Spans
+	Untouched int64    `json:"untouched_ns"`     // length of the run outside Spans
+	Lacks     []string `json:"lacks"`            // figures with too little untouched data: "rates", "e2e", …
+	Whole     *Summary `json:"whole"`            // the figures of the whole run, touched time included
 }
 
-// Rates is the name in Window.Lacks of all figures per time: rates, concurrency, peaks, the steady part, goodput.
+// Rates in Window.Lacks stands for all figures per unit of time: rates, concurrency, peaks, the steady part and
+// goodput.
 const Rates = "rates"
 
-// Good is the name in Window.Lacks of goodput alone, if too few requests were untouched but rates have values.
+// Good in Window.Lacks means that goodput is missing because too few requests were untouched, although rates have
+// values.
 const Good = "goodput"
 
-// Lacks reports whether a figure has no value because too little of the run is left without its profiling window.
+// Lacks reports whether a figure has no value because too little of the run remains without its profiling window.
 func (s *Summary) Lacks(figure string) bool {
 	return s.Window != nil && slices.Contains(s.Window.Lacks, figure)
 }
 
-// Objectives returns the objectives of the run's goodput; nil: none.
+// Objectives returns the objectives of the run's goodput, or nil if it has none.
 func (s *Summary) Objectives() SLO {
-	if s.Goodput == nil && s.Window != nil && s.Window.Whole != nil { // too little left outside the window
+	if s.Goodput == nil && s.Window != nil && s.Window.Whole != nil { // too little of the run lies outside the window
 		s = s.Window.Whole
 	}
 	if s.Goodput == nil {
@@ -40,10 +42,11 @@ func (s *Summary) Objectives() SLO {
 // Within returns the length of the touched part of s.
 func (w *Window) Within(s Span) int64 { return s.To - s.From - overlap(w.Spans).left(s.From, s.To) }
 
-// enough reports whether the remaining part is large enough to represent all.
+// enough reports whether left, the untouched part of all, is at least half and therefore represents it.
 func enough[T int | int64](left, all T) bool { return 2*left >= all }
 
-// overlap is the touched time of a run, during which the server did not behave as usual: ordered, disjoint spans.
+// overlap is the touched time of a run, during which profiling disturbed the server. The spans are in order and
+// disjoint.
 type overlap []Span
 
 func (r *Run) overlap() (t overlap) {
@@ -61,15 +64,15 @@ func (r *Run) overlap() (t overlap) {
 	return t
 }
 
-// Overlaps reports whether a profiling window touched part of the span from-to of the run.
+// Overlaps reports whether a profiling window touched any part of the period from from to to, in the run's time.
 func (r *Run) Overlaps(from, to int64) bool { return r.overlap().over(from, to) }
 
-// over reports whether part of the span was touched. A moment is a span of length 0.
+// over reports whether any part of the span was touched. The span may be a single moment, with from equal to to.
 func (t overlap) over(from, to int64) bool {
 	return slices.ContainsFunc(t, func(s Span) bool { return from < s.To && to > s.From })
 }
 
-// rest returns the untouched parts of a span.
+// rest returns the untouched parts of the span.
 func (t overlap) rest(from, to int64) (out []Span) {
 	for _, s := range t {
 		if s.To <= from || s.From >= to {
@@ -86,7 +89,7 @@ func (t overlap) rest(from, to int64) (out []Span) {
 	return out
 }
 
-// left returns the total length of the untouched parts.
+// left returns the total length of the untouched parts of the span.
 func (t overlap) left(from, to int64) (n int64) {
 	if len(t) == 0 {
 		return max(to-from, 0)
@@ -116,8 +119,8 @@ func (t overlap) requests(records []Record) (n int) {
 	return n
 }
 
-// without removes the figures of s for which too little data is left, and lists them in w. w describes the touched time
-// and holds s over everything.
+// without removes the figures of s for which too little untouched data remains, and lists them in w.Lacks. On entry, w
+// describes the touched time, and w.Whole holds the figures of the whole run.
 func (s *Summary) without(w *Window) {
 	s.Window = w
 	if !enough(w.Untouched, s.Duration) {

@@ -1,5 +1,5 @@
-// Package bench holds the results of a load: a [Record] for each request, and the [Run] that they form. It contains the
-// only definitions of TTFT, ITL, TPOT, E2E and of all figures computed from them.
+// Package bench holds the results of a load: a [Record] for each request, and a [Run] for the load as a whole. It
+// contains the only definitions of TTFT, ITL, TPOT and E2E, and of all figures computed from them.
 //
 // Times are int64 nanoseconds from the start of the run on a monotonic clock. A moment that did not occur is [Never]; 0
 // is the start of the run and never means "not measured".
@@ -8,38 +8,38 @@ package bench
 // Never marks a moment that did not occur.
 const Never int64 = -1
 
-// Record is one request: its parameters, its times and its response.
+// Record describes one request: its parameters, times and response.
 type Record struct {
 	ID    string `json:"id"`    // id sent to the server (rid), if the API accepts one
 	Index int    `json:"index"` // position in the plan, from 0
 	Turn  int    `json:"turn"`  // round of a conversation, from 0
 
 	Scheduled int64 `json:"scheduled"` // planned send time
-	Released  int64 `json:"released"`  // released by --max-concurrency
-	Connected int64 `json:"connected"` // connection established; a reused one: taken
+	Released  int64 `json:"released"`  // --max-concurrency allowed the request to be sent
+	Connected int64 `json:"connected"` // connection established, or taken if it is reused
 	Sent      int64 `json:"sent"`      // last byte of the request passed to the kernel; latencies count from here
 	Headers   int64 `json:"headers"`   // status line received
 	FirstAny  int64 `json:"first_any"` // first event, even one without text (a role)
 	First     int64 `json:"first"`     // first event with text, reasoning included
 	Visible   int64 `json:"visible"`   // first event with text that is not reasoning
 	Last      int64 `json:"last"`      // last event with text
-	Done      int64 `json:"done"`      // last byte, or the failure
+	Done      int64 `json:"done"`      // last byte received, or the request failed
 
 	PromptLen    int        `json:"prompt_len"`  // tokens; the server's count if known, else the data set's
-	TextLen      int        `json:"text_len"`    // text tokens among them
-	VisionLen    int        `json:"vision_len"`  // image tokens among them
+	TextLen      int        `json:"text_len"`    // text tokens in PromptLen
+	VisionLen    int        `json:"vision_len"`  // image tokens in PromptLen
 	AskedLen     int        `json:"asked_len"`   // limit on generated tokens
 	OutputLen    int        `json:"output_len"`  // tokens generated, see OutputFrom
-	Retokenized  int        `json:"retokenized"` // tokens in Text, re-encoded; -1: no tokenizer
+	Retokenized  int        `json:"retokenized"` // tokens obtained by encoding Text again; -1: no tokenizer
 	CachedTokens int        `json:"cached"`      // prompt tokens from the server's cache; -1: unknown
-	Status       int        `json:"status"`      // HTTP; 0: none received
+	Status       int        `json:"status"`      // HTTP status; 0: none received
 	DPRank       int        `json:"dp_rank"`     // -1: unknown
 	OutputFrom   OutputFrom `json:"output_from"` // source of OutputLen
 
 	Finish  string  `json:"finish,omitempty"`  // finish_reason
 	Failure Failure `json:"failure,omitempty"` // "": success
-	Error   string  `json:"error,omitempty"`   // one line, for people
-	Text    string  `json:"text,omitempty"`    // generated text; kept on request
+	Error   string  `json:"error,omitempty"`   // one line, for human readers
+	Text    string  `json:"text,omitempty"`    // generated text, kept only if the user asked for it
 
 	// Chunks are the events with tokens or text, in order.
 	Chunks []Chunk `json:"chunks,omitempty"`
@@ -50,37 +50,38 @@ type Record struct {
 
 // Chunk is one event of a stream that contained tokens or text.
 type Chunk struct {
-	At     int64 `json:"at"`     // receive time: by the kernel, see Run.Stamps
-	Tokens int   `json:"tokens"` // new completion tokens; -1: neither the server nor a tokenizer gives the count
+	At     int64 `json:"at"`     // receive time; Run.Stamps gives its source
+	Tokens int   `json:"tokens"` // new completion tokens; -1: counted by neither server nor tokenizer
 	Text   bool  `json:"text"`   // contained text
-	// Merged means that one read returned this event and the one before, so that At may be too late for both.
+	// Merged means that one read returned both this event and the preceding one, so that At may be too late for both
+	// events.
 	Merged bool `json:"merged,omitempty"`
 }
 
 // OutputFrom is the source of an output length.
 type OutputFrom string
 
-// Sources of an output length, best first.
+// Sources of an output length, the most reliable first.
 const (
 	FromServer    OutputFrom = "server"    // meta_info or usage
-	FromTokenizer OutputFrom = "tokenizer" // the text, re-encoded
+	FromTokenizer OutputFrom = "tokenizer" // the tokenizer's count for the generated text
 	FromChunks    OutputFrom = "chunks"    // one token per event: a guess
-	FromRequest   OutputFrom = "request"   // the requested length: a guess, as SGLang's client makes it
+	FromRequest   OutputFrom = "request"   // the requested length: a guess that SGLang's client makes as well
 )
 
-// Failure is the reason for which a request failed.
+// Failure is the reason that a request failed.
 type Failure string
 
-// Reasons for failure. HTTP statuses are "http_500" and so on.
+// Reasons for failure. A failing HTTP status is written as "http_500", for example.
 const (
 	Refused     Failure = "refused"      // no connection
-	Timeout     Failure = "timeout"      // no connection, no headers or no event within the limit
+	Timeout     Failure = "timeout"      // no connection, no headers or no event within the time limit
 	Reset       Failure = "reset"        // connection broken before the reply began
-	Cut         Failure = "cut"          // stream broken off, or without its end marker
+	Cut         Failure = "cut"          // stream broken off, or ended without its end marker
 	Malformed   Failure = "malformed"    // reply is not HTTP, not an event stream, or not JSON
 	Empty       Failure = "empty"        // status 200, but no token
 	ServerError Failure = "server_error" // an error event in a stream
-	Interrupted Failure = "interrupted"  // in progress when the user ended the run
+	Interrupted Failure = "interrupted"  // still in progress when the user ended the run
 	NotSent     Failure = "not_sent"     // not yet sent when the user ended the run; neither failure nor success
 )
 
@@ -96,7 +97,7 @@ const (
 	UserStamps   Stamps = "user"   // the read returned
 )
 
-// Run is a load and its outcome. Records are stored separately: see internal/runs.
+// Run describes a load and its outcome. The records of its requests are stored separately: see internal/runs.
 type Run struct {
 	Tool    string `json:"tool"` // "bench serving"
 	Backend string `json:"backend"`
@@ -107,21 +108,23 @@ type Run struct {
 	Seed    int64  `json:"seed"`
 
 	Rate           float64 `json:"rate"`            // requests/s; 0: all at once ("inf")
-	Traced         bool    `json:"traced"`          // requests were sent at the times in a trace
+	Traced         bool    `json:"traced"`          // requests were sent at the times given by a trace
 	MaxConcurrency int     `json:"max_concurrency"` // 0: not set
 
-	// StartWall is the wall clock at time 0, in ns since the epoch, read once. Drift is the wall clock's drift from the
-	// monotonic clock until the end.
+	// StartWall is the wall clock at time 0, in ns since the epoch. Drift is how far the wall clock had drifted from
+	// the monotonic clock by the end of the run.
 	StartWall int64  `json:"start_wall"`
 	Drift     int64  `json:"drift"`
-	Duration  int64  `json:"duration"` // from the first request to the end of the last; excludes stopping a profiler
+	Duration  int64  `json:"duration"` // from the first send to the last end; excludes stopping a profiler
 	Stamps    Stamps `json:"stamps"`
 	Health    Health `json:"health"`
 	// Profiled is the time touched by profiling windows, one span for each, in order. A span begins just before the
-	// profiler is asked to start (with a start step: when that step was last seen to be still ahead). It ends when all
-	// traces have been written, so it includes arming, recording and exporting. With several servers it lasts from the
-	// first to the last of them. If the time of writing is unknown, it extends to the end of the load. A request, or a
-	// gap between tokens, is touched if it overlaps a span. Older runs have no span for a window of a number of steps.
+	// profiler is asked to start. If the window has a start step, the span begins at the last moment at which the
+	// server was known not to have reached that step. The span ends when all traces have been written, so it includes
+	// arming, recording and exporting. With several servers, the span begins with the first server and ends with the
+	// last one. If the time of writing is unknown, the span extends to the end of the load. A request or a gap between
+	// tokens is touched if it overlaps a span. Runs recorded by older versions have no span for windows whose length
+	// was given in steps.
 	Profiled []Span `json:"profiled,omitempty"`
 
 	// Args are the flags of the run as given; ServerInfo is the server's description of itself.
@@ -129,7 +132,7 @@ type Run struct {
 	ServerInfo map[string]any `json:"server_info,omitempty"`
 }
 
-// Span is a period in the run's time.
+// Span is a period, in ns from the start of the run.
 type Span struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
@@ -140,12 +143,12 @@ type Health struct {
 	Verdict  string   `json:"verdict"` // clean, suspect, invalid
 	Evidence []string `json:"evidence,omitempty"`
 
-	SendLateP50  int64 `json:"send_late_p50"` // delay between scheduled and released, and sent
+	SendLateP50  int64 `json:"send_late_p50"` // delay of Sent after Scheduled and Released
 	SendLateP99  int64 `json:"send_late_p99"`
 	SendLateP999 int64 `json:"send_late_p999"`
 	SendLateMax  int64 `json:"send_late_max"`
 	StampErrP99  int64 `json:"stamp_error_p99"` // error bound of receive times
-	StallCount   int   `json:"stalls"`          // times the client's scheduler paused for over 1 ms
+	StallCount   int   `json:"stalls"`          // number of times that the client's scheduler paused for over 1 ms
 	StallMax     int64 `json:"stall_max"`
 	GCPauseMax   int64 `json:"gc_pause_max"`
 	MergedReads  int   `json:"merged_reads"` // reads that returned several events of one stream

@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Latencies of one request, in ns. ok is false if a moment they need did not occur: a request without a token has no
-// TTFT, rather than a TTFT of 0.
+// The methods below return latencies of one request, in ns. The second result is false if a moment that the latency
+// needs did not occur: a request without a token has no TTFT, rather than a TTFT of 0.
 
 func since(at, from int64) (ns int64, ok bool) {
 	if at == Never || from == Never {
@@ -23,8 +23,8 @@ func (r *Record) TTFT() (int64, bool) { return since(r.First, r.Sent) }
 // last token; see Summary.StreamClose.
 func (r *Record) E2E() (int64, bool) { return since(r.Done, r.Sent) }
 
-// TPOT is the mean time per token after the first: (E2E − TTFT) / (n − 1). It
-// needs two tokens.
+// TPOT is the mean time per token after the first: (E2E − TTFT) / (n − 1). It is defined for requests with at least two
+// tokens.
 func (r *Record) TPOT() (float64, bool) {
 	ttft, ok := r.TTFT()
 	e2e, done := r.E2E()
@@ -34,7 +34,7 @@ func (r *Record) TPOT() (float64, bool) {
 	return float64(e2e-ttft) / float64(r.OutputLen-1), true
 }
 
-// value is a figure of one request, measured between two of its moments.
+// value is a latency defined for each request, as the time between two moments of the request.
 type value struct {
 	of       func(*Record) (float64, bool)
 	to, from func(*Record) int64
@@ -47,7 +47,7 @@ func between(to, from func(*Record) int64) value {
 	}, to, from}
 }
 
-// values returns the values of the requests that have one, in order, without touched requests.
+// values returns the latency of each untouched request that has one, in the order of the requests.
 func (v value) values(records []*Record, t overlap) []float64 {
 	out := make([]float64, 0, len(records))
 	for _, r := range records {
@@ -94,8 +94,8 @@ func (r *Record) LongestGap() (int64, bool) {
 	return longest, found
 }
 
-// gaps calls f for each pair of neighbouring events with text, with the time between them and the tokens received after
-// the first; -1: unknown.
+// gaps calls f for each pair of neighbouring events with text. f also receives the time between the two events and the
+// number of tokens received after the first event, or -1 if that number is unknown.
 func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 	var last *Chunk
 	tokens := 0
@@ -107,7 +107,7 @@ func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 			tokens = -1
 		}
 		if !c.Text {
-			continue // its tokens appear with the next text
+			continue // its tokens count towards the next event with text
 		}
 		if last != nil {
 			f(last, c, c.At-last.At, tokens)
@@ -116,9 +116,10 @@ func (r *Record) gaps(f func(from, to *Chunk, gap int64, tokens int)) {
 	}
 }
 
-// tokenGaps calls f for each group of token gaps: n equal gaps of each ns, ending at to. The tokens of one event are
-// spread evenly over the time since the event before. An event without new tokens is skipped, as in SGLang's client for
-// /generate. An event of unknown size counts as guess tokens; if guess is 0, it is left out.
+// tokenGaps calls f for each event with text after the first, with the event's time to, its number of tokens n, and the
+// time from of the preceding event with tokens. The n tokens are taken to arrive at equal distances between from and
+// to. An event without new tokens is skipped, as in SGLang's client for /generate. An event with an unknown number of
+// tokens counts as guess tokens; if guess is 0, the event is left out.
 func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
 	var from int64
 	have := false
@@ -139,8 +140,8 @@ func (r *Record) tokenGaps(guess int, f func(from, to int64, n int64)) {
 	})
 }
 
-// itls returns the gaps that SGLang's client records for the request, in ns: between tokens for its own API, between
-// events for the others.
+// itls returns the gaps that SGLang's client records for the request, in ns: between tokens for SGLang's own API,
+// between events for all other APIs.
 func (r *Record) itls(native bool) []float64 {
 	out := []float64{}
 	if !native {
@@ -148,15 +149,15 @@ func (r *Record) itls(native bool) []float64 {
 		return out
 	}
 	r.tokenGaps(1, func(from, to, n int64) {
-		for range min(n, 1<<16) { // no server makes more at once, but a server may claim so
+		for range min(n, 1<<16) { // no server sends more tokens in one event, but a faulty one may claim to
 			out = append(out, float64(to-from)/float64(n))
 		}
 	})
 	return out
 }
 
-// failure returns the reason for which a request counts as failed. A reply without tokens is a failure whatever its
-// status, unless none were requested.
+// failure returns the reason that a request counts as failed. A reply without tokens is a failure whatever its HTTP
+// status, unless the request is for an embedding.
 func (r *Record) failure(embedding bool) Failure {
 	if r.OK() && !embedding && r.First == Never {
 		return Empty
@@ -164,7 +165,8 @@ func (r *Record) failure(embedding bool) Failure {
 	return r.Failure
 }
 
-// inputLen is the data set's count of prompt tokens, as in SGLang's totals; PromptLen is the server's count if known.
+// inputLen returns the data set's count of prompt tokens, which SGLang's totals use. PromptLen, by contrast, is the
+// server's count if known.
 func (r *Record) inputLen() int {
 	if n := r.TextLen + r.VisionLen; n > 0 {
 		return n
@@ -175,23 +177,23 @@ func (r *Record) inputLen() int {
 // Embedding reports whether the backend generates no tokens.
 func (r *Run) Embedding() bool { return strings.HasSuffix(r.Backend, "-embedding") }
 
-// native reports whether the run used SGLang's own API, whose events carry token counts.
+// native reports whether the run used SGLang's own API, in which events carry token counts.
 func (r *Run) native() bool { return r.Backend == "sglang" || r.Backend == "sglang-native" }
 
-// dividesGaps reports whether SGLang divides the time between events among their tokens: for its own API, and for
-// OpenAI's if the server speculates.
+// dividesGaps reports whether SGLang's client divides the time between two events among the tokens of the second event.
+// It does so for SGLang's own API, and for the OpenAI API if the server uses speculative decoding.
 func (r *Run) dividesGaps() bool {
 	return r.native() || r.AcceptLength() > 0 && (r.Backend == "sglang-oai" || r.Backend == "sglang-oai-chat")
 }
 
-// AcceptLength is the mean number of tokens per speculative step, as reported by the server; 0: unknown. Only SGLang
-// servers are queried.
+// AcceptLength is the mean number of tokens per speculative step, as reported by the server; 0: unknown. It is known
+// only for SGLang servers.
 func (r *Run) AcceptLength() float64 {
 	if !strings.Contains(r.Backend, "sglang") {
 		return 0
 	}
 	info := r.ServerInfo
-	if decode, ok := first(info["decode"]); ok { // a PD balancer
+	if decode, ok := first(info["decode"]); ok { // the reply of a balancer for PD disaggregation
 		info = decode
 	}
 	state, _ := first(info["internal_states"])

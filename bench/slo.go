@@ -18,7 +18,7 @@ type Objective struct {
 	Limit int64  `json:"limit_ns"`
 }
 
-// Metric is SGLang's name of the limited latency.
+// Metric returns SGLang's name for the latency that the objective limits.
 func (o Objective) Metric() string {
 	if o.Key == "e2e" {
 		return "e2el"
@@ -26,8 +26,8 @@ func (o Objective) Metric() string {
 	return o.Key
 }
 
-// objectives are the latencies that can have a limit. A reply of one token has no time between tokens, which meets
-// every limit, as in SGLang's --goodput. A request that lacks any other latency misses its limit.
+// objectives are the latencies that can have a limit. A reply of one token has no TPOT and meets every TPOT limit, as
+// in SGLang's --goodput. If a request lacks any other latency, it misses the limit on that latency.
 var objectives = []struct {
 	key string
 	of  value
@@ -36,8 +36,8 @@ var objectives = []struct {
 	{"itl", longestGap}, {"e2e", e2e}, {"e2e_scheduled", e2eScheduled},
 }
 
-// ParseSLO parses objectives such as "ttft:500,tpot:50,e2e:2s": milliseconds, or a number with its unit. e2el is
-// SGLang's name for e2e.
+// ParseSLO parses objectives such as "ttft:500,tpot:50,e2e:2s". A number without a unit is in milliseconds. e2el,
+// SGLang's name for e2e, is accepted as well.
 func ParseSLO(text string) (SLO, error) {
 	var out SLO
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -56,7 +56,7 @@ func ParseSLO(text string) (SLO, error) {
 		limit, err := time.ParseDuration(value)
 		if err != nil {
 			ms, err := strconv.ParseFloat(value, 64)
-			if err != nil || !(ms < 1e12) { // NaN, infinite, beyond int64
+			if err != nil || !(ms < 1e12) { // NaN, infinite, or too large for int64
 				return nil, fmt.Errorf("objective %q: want %s:MILLISECONDS, such as %s:500, or a duration such as %s:1.5s", pair, key, key, key)
 			}
 			limit = time.Duration(ms * 1e6)
@@ -83,7 +83,7 @@ func objective(key string) (value, error) {
 	return value{}, fmt.Errorf("unknown objective %q: give NAME:MILLISECONDS; known objectives: %s", key, strings.Join(known, ", "))
 }
 
-// String formats objectives for ParseSLO.
+// String formats objectives in the syntax of ParseSLO.
 func (s SLO) String() string {
 	parts := make([]string, len(s))
 	for i, o := range s {
@@ -98,26 +98,27 @@ type Goodput struct {
 	Good      int     `json:"good"`
 	Share     float64 `json:"share"` // share of all requests, failed ones included
 	Rate      float64 `json:"requests_per_s"`
-	TokenRate float64 `json:"output_tokens_per_s"` // output tokens of good requests
+	TokenRate float64 `json:"output_tokens_per_s"` // output tokens/s of requests that met all objectives
 	// Met is the share of requests that met each objective, in the order of SLO.
 	Met    []float64 `json:"met"`
 	Judged int       `json:"judged"` // number of requests judged
-	Failed int       `json:"failed"` // failed among them; they miss everything
-	Missed []Missed  `json:"missed"` // by successful requests, in the order of SLO
+	Failed int       `json:"failed"` // failed requests among Judged, which miss every objective
+	Missed []Missed  `json:"missed"` // misses of successful requests, in the order of SLO
 }
 
 // Missed describes the successful requests that missed an objective.
 type Missed struct {
 	Requests int   `json:"requests"`
-	First    []int `json:"first"`    // indices of the first few
-	Worst    int   `json:"worst"`    // index of the worst
-	WorstNS  int64 `json:"worst_ns"` // its latency
+	First    []int `json:"first"`    // indices of the first few requests that missed
+	Worst    int   `json:"worst"`    // index of the request with the largest latency
+	WorstNS  int64 `json:"worst_ns"` // latency of that request
 }
 
 // mostMissed is the maximum length of Missed.First.
 const mostMissed = 5
 
-// Short describes the missed objectives in one line if less than the given share of requests met them all, else "".
+// Short describes the missed objectives in one line. It returns "" if at least the given share of requests met all
+// objectives.
 func (g *Goodput) Short(share float64) string {
 	if g.Share >= share {
 		return ""
@@ -162,7 +163,7 @@ func (s SLO) each(r *Record, met func(i int)) bool {
 	return all
 }
 
-// add counts the request if it misses an objective.
+// add counts the request if it misses the objective in one.
 func (m *Missed) add(r *Record, one SLO) {
 	if one.Meets(r) {
 		return
@@ -180,8 +181,8 @@ func (m *Missed) add(r *Record, one SLO) {
 	}
 }
 
-// goodput judges the untouched requests. If some were touched, it multiplies the rate at which all requests ended by
-// the share of good ones among the untouched.
+// goodput judges the untouched requests. If some requests were touched, the rate of good requests is the share of good
+// requests among the untouched ones, times the rate at which requests ended during the untouched time.
 func goodput(s SLO, records []Record, ok []*Record, seconds float64, t overlap) *Goodput {
 	requests, ended := 0, 0
 	for i := range records {

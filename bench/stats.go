@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Stats describes a sample of times, in ns. N 0 means that nothing was measured; the other fields are then meaningless
-// and must not be shown as 0.
+// Stats describes a sample of times, in ns. If N is 0, nothing was measured; the other fields are then meaningless and
+// must not be shown as 0.
 type Stats struct {
 	N      int64   `json:"n"`
 	Mean   float64 `json:"mean_ns"`
@@ -20,13 +20,13 @@ type Stats struct {
 	P95    float64 `json:"p95_ns"`
 	P99    float64 `json:"p99_ns"`
 	Max    float64 `json:"max_ns"`
-	// Confidence intervals of the median and of the 99th percentile; Level 0: too few samples, or dependent samples
-	// (the gaps of one request).
+	// MedianIn and P99In are confidence intervals of the median and of the 99th percentile. Their Level is 0 if there
+	// are too few samples, or if the samples depend on each other (as the gaps of one request do).
 	MedianIn Interval `json:"median_interval"`
 	P99In    Interval `json:"p99_interval"`
 }
 
-// Interval contains the true value with probability Level; Level 0: unknown.
+// Interval contains the true value with probability Level. If Level is 0, there is no interval.
 type Interval struct {
 	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
@@ -35,8 +35,8 @@ type Interval struct {
 
 const level = 0.95 // confidence level of all intervals
 
-// sample is a list of weighted values: a server that sends 10 tokens in an event makes 10 equal gaps, and a broken
-// server that claims 10⁹ must not exhaust memory.
+// sample is a list of weighted values. An event with 10 tokens adds 10 equal gaps as one entry of weight 10, so a
+// broken server that claims 10⁹ tokens cannot exhaust memory.
 type sample []weighted
 
 type weighted struct {
@@ -82,10 +82,11 @@ func (s sample) stats() Stats {
 	return out
 }
 
-// quantiles of a sorted sample of n values in all, for ascending ps. Type 7 of Hyndman and Fan, as metric.Quantile.
+// quantiles returns the quantiles ps, which must ascend, of a sorted sample with a total weight of n. They are of type
+// 7 of Hyndman and Fan, like metric.Quantile.
 func (s sample) quantiles(n int64, ps ...float64) []float64 {
 	out := make([]float64, len(ps))
-	i, below := 0, int64(0) // s[i] represents the values with numbers from below on
+	i, below := 0, int64(0) // s[i] represents the values at the positions from below on
 	for k, p := range ps {
 		at := p * float64(n-1)
 		lo := int64(at)
@@ -101,7 +102,8 @@ func (s sample) quantiles(n int64, ps ...float64) []float64 {
 	return out
 }
 
-// independent is like stats, with intervals, for independent samples such as one value per request.
+// independent returns the statistics of independent values, such as one value per request, including confidence
+// intervals.
 func independent(v []float64) Stats {
 	s := make(sample, len(v))
 	for i, x := range v {
@@ -117,8 +119,8 @@ func independent(v []float64) Stats {
 	return out
 }
 
-// quantileInterval is the confidence interval of the population's p-quantile. For the 99th percentile it needs a sample
-// of 368.
+// quantileInterval returns the confidence interval of the population's p-quantile. For the 99th percentile it needs at
+// least 368 values.
 func quantileInterval(sorted []float64, p float64) Interval {
 	lo, hi, ok := metric.QuantileInterval(sorted, p, level)
 	if !ok {
@@ -127,7 +129,7 @@ func quantileInterval(sorted []float64, p float64) Interval {
 	return Interval{Lo: lo, Hi: hi, Level: level}
 }
 
-// meanInterval is Student's interval of the mean of a few values, such as one per run.
+// meanInterval returns the mean of a few values, such as one per run, and its confidence interval by Student's t.
 func meanInterval(v []float64) (mean float64, in Interval) {
 	n := float64(len(v))
 	for _, x := range v {
@@ -145,7 +147,8 @@ func meanInterval(v []float64) (mean float64, in Interval) {
 }
 
 // studentT returns the value that Student's t with df degrees of freedom exceeds in magnitude with probability 1 −
-// level. The share within ±t is a finite series (Abramowitz and Stegun 26.7.3, 26.7.4) and increases with t.
+// level. The probability within ±t is a finite series (Abramowitz and Stegun 26.7.3, 26.7.4) and increases with t, so
+// studentT searches for t.
 func studentT(df int) float64 {
 	within := func(t float64) float64 {
 		theta := math.Atan(t / math.Sqrt(float64(df)))
@@ -167,7 +170,7 @@ func studentT(df int) float64 {
 		}
 		return s * sum
 	}
-	const steps = 1 << 22 // in steps of 2⁻¹⁷ up to 32
+	const steps = 1 << 22 // t is searched in steps of 2⁻¹⁷ up to 32
 	i := sort.Search(steps, func(i int) bool { return within(float64(i)*0x1p-17) >= level })
 	return float64(i) * 0x1p-17
 }

@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// Summary holds the figures of a run. Its JSON form is docs/formats/bench.md, its formulas are in docs/metrics.md.
-// Latencies are of successful requests, in ns. Summaries are computed from records, never from other summaries.
+// Summary holds the figures of a run. docs/formats/bench.md describes its JSON form, and docs/metrics.md has the
+// formulas. Latencies are those of successful requests, in ns. Summaries are computed from records, never from other
+// summaries.
 type Summary struct {
 	Format    int    `json:"format"` // 1
 	Backend   string `json:"backend"`
 	Embedding bool   `json:"embedding"`
 	Requests  int    `json:"requests"`
 	Completed int    `json:"completed"`
-	NotSent   int    `json:"not_sent,omitempty"` // planned, but not sent since the run was interrupted; not in Requests
+	NotSent   int    `json:"not_sent,omitempty"` // planned requests left unsent by an interrupt; not in Requests
 	Duration  int64  `json:"duration_ns"`
 
-	// SGLang's figures, by its formulas.
-	InputTokens   int     `json:"input_tokens"` // by the data set's count
+	// The fields below are SGLang's figures, computed with SGLang's formulas.
+	InputTokens   int     `json:"input_tokens"` // according to the data set's token counts
 	TextTokens    int     `json:"text_tokens"`
 	VisionTokens  int     `json:"vision_tokens"`
 	OutputTokens  int     `json:"output_tokens"`
@@ -26,36 +27,36 @@ type Summary struct {
 	InputRate     float64 `json:"input_tokens_per_s"`
 	OutputRate    float64 `json:"output_tokens_per_s"`
 	TotalRate     float64 `json:"total_tokens_per_s"`
-	Concurrency   float64 `json:"concurrency"` // sum of E2E over the duration
+	Concurrency   float64 `json:"concurrency"` // sum of E2E divided by the duration
 	MaxOutputRate float64 `json:"max_output_tokens_per_s"`
 	MaxConcurrent int     `json:"max_concurrent_requests"`
 	AcceptLength  float64 `json:"accept_length"` // 0: unknown
 	E2E           Stats   `json:"e2e"`
 	TTFT          Stats   `json:"ttft"`
 	TPOT          Stats   `json:"tpot"`
-	ITL           Stats   `json:"itl"` // pooled: between tokens for /generate, between events for others
+	ITL           Stats   `json:"itl"` // over all requests; between tokens for /generate, between events for other APIs
 
-	// Waiting in the client, and latencies that include it.
-	Gate          Stats `json:"client_queue"` // released − scheduled: delay by --max-concurrency
+	// The fields below are times spent waiting in the client, and latencies that include this wait.
+	Gate          Stats `json:"client_queue"` // released − scheduled: the delay caused by --max-concurrency
 	Late          Stats `json:"send_delay"`   // sent − released: the client's delay, including connecting
 	TTFTScheduled Stats `json:"ttft_scheduled"`
 	E2EScheduled  Stats `json:"e2e_scheduled"`
 
-	// Times around the tokens.
+	// The fields below are times before, between and after the tokens.
 	Headers     Stats `json:"headers"`      // sent to status line
 	FirstEvent  Stats `json:"first_event"`  // sent to first event, even a role
 	TTFTVisible Stats `json:"ttft_visible"` // sent to first text that is not reasoning
 	StreamClose Stats `json:"stream_close"` // last token to last byte
 	ChunkGap    Stats `json:"chunk_gap"`    // between events with text, as received
-	TokenGap    Stats `json:"token_gap"`    // the same, divided among an event's new tokens: interpolated
+	TokenGap    Stats `json:"token_gap"`    // ChunkGap divided evenly among the new tokens of the later event
 
 	TokensPerEvent float64            `json:"tokens_per_event"` // 0: unknown
-	UnknownEvents  int                `json:"unknown_events"`   // events with text, of unknown size
-	MergedEvents   int                `json:"merged_events"`    // events read together with the one before
+	UnknownEvents  int                `json:"unknown_events"`   // events with text whose number of tokens is unknown
+	MergedEvents   int                `json:"merged_events"`    // events read together with the preceding event
 	Events         int                `json:"events"`           // events with text
 	LengthFrom     map[OutputFrom]int `json:"output_length_from"`
-	PeakRunning    int                `json:"peak_running"`             // maximum of requests in progress
-	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // maximum of tokens in any one second
+	PeakRunning    int                `json:"peak_running"`             // maximum number of requests in progress
+	PeakOutputRate float64            `json:"peak_output_tokens_per_s"` // maximum number of tokens in any one second
 
 	Firsts   *Firsts   `json:"firsts,omitempty"`
 	Steady   *Steady   `json:"steady,omitempty"`
@@ -63,16 +64,16 @@ type Summary struct {
 	Cache    *Cache    `json:"cache,omitempty"`
 	Failures []Failing `json:"failures"`
 	Health   Health    `json:"health"`
-	// Window is nil if nothing was profiled. Otherwise times and rates exclude the time touched by its spans; counts
+	// Window is nil if nothing was profiled. Otherwise times and rates exclude the time in Window.Spans, while counts
 	// cover the whole run.
 	Window *Window `json:"window,omitempty"`
 }
 
-// Failing is one reason for failures.
+// Failing counts the requests that failed for one reason.
 type Failing struct {
 	Reason  Failure `json:"reason"`
 	Count   int     `json:"count"`
-	Example string  `json:"example"` // error text of one of them
+	Example string  `json:"example"` // error text of one of these requests
 }
 
 // Options configure Summarize.
@@ -80,8 +81,8 @@ type Options struct {
 	SLO SLO // nil: no goodput
 }
 
-// Summarize computes all figures of a run. Only Window's figures include time touched by profiling windows. Window is
-// nil for a run without them.
+// Summarize computes all figures of a run. Only the figures in Window.Whole include the time touched by profiling
+// windows. Window is nil if there were no such windows.
 func Summarize(records []Record, run *Run, o Options) *Summary {
 	all := len(records)
 	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Failure == NotSent })
@@ -96,7 +97,7 @@ func Summarize(records []Record, run *Run, o Options) *Summary {
 	s.Cache = newCache(ok)
 	t := run.overlap()
 	n := t.requests(records)
-	if n == 0 { // it began after the load, or fell in a pause
+	if n == 0 { // the window began after the load, or fell into a pause of the load
 		s.measure(records, ok, run, o, nil)
 		return s
 	}
@@ -127,7 +128,7 @@ func (s *Summary) measure(records []Record, ok []*Record, run *Run, o Options, t
 	return untouched
 }
 
-// underWay returns the span of each request, and the first and last moment of all of them.
+// underWay returns the span of each request, the earliest start and the latest end.
 func underWay(records []Record) (spans []Span, from, to int64) {
 	for i := range records {
 		if r := &records[i]; r.Sent != Never && r.Done >= r.Sent {
@@ -141,8 +142,8 @@ func underWay(records []Record) (spans []Span, from, to int64) {
 	return spans, from, to
 }
 
-// rates divides the counts of the untouched time by its length: requests and their prompts count at the end of the
-// request, tokens when they arrived.
+// rates divides the counts of the untouched time by its length: requests and their prompt tokens count at the end of
+// the request, output tokens when they arrived.
 func (s *Summary) rates(ok []*Record, seconds float64, t overlap) {
 	if seconds <= 0 {
 		return
@@ -167,7 +168,8 @@ func (s *Summary) rates(ok []*Record, seconds float64, t overlap) {
 	s.Concurrency = busy / 1e9 / seconds
 }
 
-// successes returns the successful requests, and the failures by reason, the most frequent first.
+// successes returns the successful requests, and the number of failures for each reason, the most frequent reason
+// first.
 func successes(records []Record, embedding bool) (ok []*Record, failures []Failing) {
 	at := map[Failure]int{}
 	failures = []Failing{}
@@ -211,7 +213,8 @@ func (s *Summary) count(ok []*Record) {
 	s.TextTokens = s.InputTokens - s.VisionTokens
 }
 
-// times returns all latencies by JSON name. Gaps are pooled over requests, so a single request has no value of them.
+// times returns all latencies with their JSON names. of is unset for gaps: they are pooled over requests, so a request
+// has no single value.
 func (s *Summary) times() []struct {
 	name string
 	to   *Stats
@@ -277,7 +280,7 @@ func (s *Summary) gaps(ok []*Record, run *Run, t overlap) {
 		}
 	}
 	s.ChunkGap = chunk.stats()
-	if single { // one token per event: both gaps are equal
+	if single { // one token per event: the gaps between tokens are the gaps between events
 		s.TokenGap, s.ITL = s.ChunkGap, s.ChunkGap
 	} else {
 		for _, r := range ok {

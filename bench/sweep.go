@@ -5,18 +5,20 @@ import (
 	"slices"
 )
 
-// Sweeps over time: the number of running requests, the tokens received, and the steady part of the run.
+// This file computes figures over time: the number of running requests, the tokens received, and the steady part of the
+// run.
 
-// maxBuckets limits the cost of an invalid time: 10⁷ seconds are 115 days.
+// maxBuckets limits the cost of processing an invalid time. 10⁷ seconds are 115 days.
 const maxBuckets = 10_000_000
 
-// change is the moment at which the number of running requests changes to running.
+// change is a moment at which the number of requests in progress changes, and the new number.
 type change struct {
 	at      int64
 	running int
 }
 
-// running counts the spans in progress over time. At equal times ends precede starts, and all of them form one change.
+// running returns the number of spans in progress over time. At equal times, ends precede starts, and all ends and
+// starts together form one change.
 func running(spans []Span) []change {
 	starts, ends := make([]int64, len(spans)), make([]int64, len(spans))
 	for i, s := range spans {
@@ -52,26 +54,26 @@ func peakOf(c []change, t overlap) int {
 	return most
 }
 
-// Steady is the part of a run at its full level: both ends are trimmed, at moments when tokens arrived, rather than by
-// a number of requests.
+// Steady is the part of a run at its full load level. Both ends of the run are trimmed by time, at moments when tokens
+// arrived, rather than by a number of requests.
 //
 // The level is the number of requests in decode (between their first and their last token) such that half of all decode
-// time was spent at that number or below. It is weighted by request-seconds, so that a long, thin end does not lower
-// it. The window runs from the first to the last moment at which at least 90 % of the level decode. That is the time of
-// the full batch if all requests arrive at once, the time at the limit in a closed loop, and the time without the ramps
-// of an open loop. If hardly any reply has two events (no streaming, embeddings), requests in progress replace those in
-// decode.
+// time was spent at that number or below. The level is weighted by request-seconds, so that a long final phase with few
+// requests does not lower it. The steady window runs from the first to the last moment at which the number of requests
+// in decode is at least 90 % of the level. If all requests arrive at once, this is the time of the full batch; in a
+// closed loop, the time at the concurrency limit; in an open loop, the time between the ramps. If hardly any reply has
+// two events (no streaming, embeddings), requests in progress replace those in decode.
 type Steady struct {
 	Span
 	Level    int     `json:"level"`    // requests in decode
 	Decode   bool    `json:"decode"`   // false: Level counts requests in progress
-	Requests int     `json:"requests"` // requests that ended in it
-	Tokens   float64 `json:"tokens"`   // tokens received in it
+	Requests int     `json:"requests"` // requests that ended in the window
+	Tokens   float64 `json:"tokens"`   // tokens received in the window
 
 	RequestRate float64 `json:"requests_per_s"`
 	OutputRate  float64 `json:"output_tokens_per_s"`
 	Running     float64 `json:"running"` // mean number of requests in progress
-	// TTFT of the requests sent in the window, which excludes the initial burst.
+	// TTFT covers the requests sent in the window, and so excludes the initial burst.
 	TTFT Stats `json:"ttft"`
 	TPOT Stats `json:"tpot"`
 	E2E  Stats `json:"e2e"`
@@ -79,7 +81,7 @@ type Steady struct {
 
 const steadyShare = 0.9
 
-// steadyWindow returns the window and its level; level 0: none.
+// steadyWindow returns the steady window and its level. If the level is 0, there is no steady window.
 func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode bool) {
 	var spans []Span
 	for _, r := range records {
@@ -97,7 +99,7 @@ func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode boo
 		}
 	}
 	changes := running(spans)
-	byLevel := make([]float64, peakOf(changes, nil)+1) // request-ns at each number of requests
+	byLevel := make([]float64, peakOf(changes, nil)+1) // request-ns spent at each number of requests
 	var all float64
 	for i := 1; i < len(changes); i++ {
 		n := changes[i-1].running
@@ -131,7 +133,7 @@ func steadyWindow(records []*Record, t overlap) (w Span, atLevel int, decode boo
 	return w, atLevel, decode
 }
 
-// steady measures the untouched part of the steady window; nil: none.
+// steady measures the untouched part of the steady window. It returns nil if there is no steady window.
 func steady(records []*Record, t overlap) *Steady {
 	w, atLevel, decode := steadyWindow(records, t)
 	if atLevel == 0 || w.To <= w.From {
@@ -163,7 +165,7 @@ func steady(records []*Record, t overlap) *Steady {
 }
 
 // eachToken calls f for each event with its number of tokens. If events carry no counts, the request's tokens are
-// spread evenly over them. Without events, they all arrive with the last byte.
+// spread evenly over them. If there are no events, all tokens count as arriving with the last byte.
 func eachToken(r *Record, f func(at int64, n float64)) {
 	known := true
 	for i := range r.Chunks {
@@ -186,7 +188,7 @@ func eachToken(r *Record, f func(at int64, n float64)) {
 	}
 }
 
-// peakRate is the maximum number of tokens in any second, with the start varied in steps of 10 ms.
+// peakRate returns the maximum number of tokens in any second, where seconds end at multiples of 10 ms after from.
 func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 	eachSecond(records, from, to, func(begin, end int64, tokens float64) {
 		if !t.over(begin, end) {
@@ -196,10 +198,11 @@ func peakRate(records []*Record, from, to int64, t overlap) (most float64) {
 	return most
 }
 
-// secondStep is the distance between the ends of successive sliding seconds, in ns.
+// secondStep is the distance between successive sliding seconds, in ns.
 const secondStep = int64(10_000_000)
 
-// eachSecond calls f for each second between from and to, in steps of 10 ms, with the tokens received in it.
+// eachSecond calls f for each second between from and to, moving on by 10 ms each time, with the tokens received in
+// that second.
 func eachSecond(records []*Record, from, to int64, f func(begin, end int64, tokens float64)) {
 	if to <= from || (to-from)/secondStep >= maxBuckets {
 		return
@@ -223,9 +226,9 @@ func eachSecond(records []*Record, from, to int64, f func(begin, end int64, toke
 	}
 }
 
-// buckets returns SGLang's peaks: the most token events, and the most requests, in any of the seconds counted from the
-// first send. A request counts in every second that it overlaps, so the peak can exceed --max-concurrency. Touched
-// seconds do not count.
+// buckets returns SGLang's peaks: the maximum number of token events, and of requests, in any one second. Seconds are
+// counted from the first send and do not overlap. A request counts in every second that it overlaps, so the peak can
+// exceed --max-concurrency. Touched seconds do not count.
 func buckets(records []*Record, native bool, t overlap) (tokens float64, requests int) {
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, r := range records {
@@ -272,7 +275,7 @@ func buckets(records []*Record, native bool, t overlap) (tokens float64, request
 	return tokens, requests
 }
 
-// spread distributes n tokens over the seconds: at equal distances after a, the last at b.
+// spread distributes n tokens over the seconds. The tokens are at equal distances after time a, the last one at time b.
 func spread(a, b float64, n int64, add func(second int, n float64)) {
 	first, last := int(math.Floor(a)), int(math.Floor(b))
 	if first == last || b <= a {
@@ -281,7 +284,7 @@ func spread(a, b float64, n int64, add func(second int, n float64)) {
 	}
 	var before float64
 	for s := first; s < last; s++ {
-		// Tokens before the end of second s: those k with a + k·(b−a)/n < s + 1.
+		// Count the tokens before the end of second s, which are those k with a + k·(b−a)/n < s + 1.
 		upTo := math.Ceil((float64(s+1)-a)/(b-a)*float64(n)) - 1
 		add(s, upTo-before)
 		before = upTo

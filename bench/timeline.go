@@ -2,16 +2,16 @@ package bench
 
 import "math"
 
-// Timeline is a run, or a part of it, in equal time bins, for plots.
+// Timeline holds figures of a run, or of a part of it, in equal time bins, for plots.
 type Timeline struct {
 	From    int64     `json:"from_ns"` // start of the first bin, in the run's time
 	Bin     int64     `json:"bin_ns"`  // length of a bin
-	Tokens  []float64 `json:"tokens"`  // received in the bin
-	Busiest []float64 `json:"busiest"` // maximum over any one second that ended in the bin
+	Tokens  []float64 `json:"tokens"`  // tokens received in the bin
+	Busiest []float64 `json:"busiest"` // maximum number of tokens in any one second that ended in the bin
 	Running []float64 `json:"running"`
-	Most    []int     `json:"most"`   // maximum of requests in progress
+	Most    []int     `json:"most"`   // maximum number of requests in progress
 	Decode  []float64 `json:"decode"` // mean number of requests between first and last token
-	Ended   []int     `json:"ended"`  // requests that succeeded
+	Ended   []int     `json:"ended"`  // number of requests that ended successfully
 	Failed  []int     `json:"failed"`
 }
 
@@ -24,7 +24,7 @@ func NewTimeline(records []Record, run *Run, n int) *Timeline {
 	return PartTimeline(records, run, Span{0, end}, n)
 }
 
-// PartTimeline divides a part of a run in the same way; its bins begin at multiples of their length.
+// PartTimeline divides a part of a run in the same way. The bins begin at multiples of their length.
 func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	t := &Timeline{Bin: 1_000_000}
 	part.To = max(part.From, part.To)
@@ -58,7 +58,7 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 			}
 		})
 	}
-	// The peaks of the summary, bin by bin.
+	// Compute the peaks of the summary for each bin.
 	spans, from, to := underWay(records)
 	end := t.From + int64(bins)*t.Bin
 	changes := running(spans)
@@ -67,7 +67,7 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 		if i+1 < len(changes) {
 			until = min(until, changes[i+1].at-1)
 		}
-		if until = max(until, c.at); until < t.From || c.at >= end { // some last no time at all
+		if until = max(until, c.at); until < t.From || c.at >= end { // the change may last no time at all
 			continue
 		}
 		for k := (max(c.at, t.From) - t.From) / t.Bin; k <= (until-t.From)/t.Bin; k++ {
@@ -76,9 +76,9 @@ func PartTimeline(records []Record, run *Run, part Span, n int) *Timeline {
 	}
 	ok, _ := successes(records, embedding)
 	eachSecond(ok, from, to, func(_, end int64, tokens float64) {
-		last := min(end-1, to) // the last seconds end after the run
+		last := min(end-1, to) // the last sliding seconds end after the run
 		since := last
-		if t.Bin < secondStep { // bins in which no second ends take the value of the next one to end
+		if t.Bin < secondStep { // a bin in which no sliding second ends takes the value of the next second that ends
 			since = min(end-secondStep, last)
 		}
 		for k := max(since-t.From, 0) / t.Bin; last >= t.From && k <= (last-t.From)/t.Bin && k < int64(bins); k++ {
@@ -94,8 +94,8 @@ func (t *Timeline) bin(at int64) (k int64, ok bool) {
 	return k, at >= t.From && k < int64(len(t.Tokens))
 }
 
-// cover adds the part of each bin that the span covers. Most spans are long and cover many bins, so the cost is
-// requests × bins; bins are few.
+// cover adds to each bin the share of the bin that the span covers. The cost over all requests is at most requests ×
+// bins, which is acceptable because bins are few.
 func (t *Timeline) cover(into []float64, from, to int64) {
 	from, to = from-t.From, to-t.From
 	for k := max(from, 0) / t.Bin; k < int64(len(into)) && k*t.Bin < to; k++ {
@@ -103,16 +103,17 @@ func (t *Timeline) cover(into []float64, from, to int64) {
 	}
 }
 
-// Distribution is a latency as its quantiles, for plots.
+// Distribution describes the distribution of a latency by quantiles, for plots.
 type Distribution struct {
 	Name   string    `json:"name"` // ttft, tpot, itl, e2e
 	N      int64     `json:"n"`
-	Shares []float64 `json:"shares"` // ascending, the last 1
+	Shares []float64 `json:"shares"` // ascending; the last share is 1
 	Values []float64 `json:"values"` // value at each share, ns
 }
 
 // Distributions returns SGLang's four latencies, excluding the time touched by profiling windows. Shares are dense in
-// the tail: each further nine is divided into as many parts, down to one sample.
+// the tail: the step from 0 to 90 %, from 90 to 99 %, and so on, is divided into the same number of parts each time.
+// The tail ends at a single sample.
 func Distributions(records []Record, run *Run) []Distribution {
 	ok, _ := successes(records, run.Embedding())
 	itl := make(sample, 0, len(ok))
@@ -145,7 +146,7 @@ func Distributions(records []Record, run *Run) []Distribution {
 		for _, x := range d.of {
 			dist.N += x.n
 		}
-		const parts = 45 // per nine
+		const parts = 45 // number of shares from 0 to 0.9, from 0.9 to 0.99, and so on
 		for k := 0; ; k++ {
 			rest := math.Pow(10, -float64(k)/parts)
 			if rest < 1/float64(dist.N) {

@@ -10,18 +10,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// Unlike is a difference between two loads, or their servers, that may explain a change.
+// Unlike is a difference between two loads, or between their servers, that may explain a change in the figures.
 type Unlike struct {
 	What string `json:"what"`
 	A    string `json:"a"`
 	B    string `json:"b"`
-	// Refuses means that figures of such loads are not comparable.
+	// Refuses means that loads with this difference are not comparable.
 	Refuses bool `json:"refuses"`
-	// Of is the side that differs: the load, or the server, which may be the object of the comparison.
+	// Of names the thing that differs: the load or the server. A difference between servers may be the purpose of the
+	// comparison.
 	Of string `json:"of"`
 }
 
-// String describes the difference: "request rate: 4.0 against 8.0".
+// String describes the difference, as in "request rate: 4.0 against 8.0".
 func (u Unlike) String() string { return fmt.Sprintf("%s: %s against %s", u.What, u.A, u.B) }
 
 // Values of Unlike.Of.
@@ -37,7 +38,7 @@ func unlikeLoads(a, b *half) (out []Unlike) {
 	}
 	x, y := a.load.Runs[0].Run, b.load.Runs[0].Run
 	add := func(what string, u, v any, refuses bool) {
-		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" { // older runs lack some
+		if u, v := fmt.Sprint(u), fmt.Sprint(v); u != v && u != "" && v != "" { // older versions did not record some
 			out = append(out, Unlike{what, u, v, refuses, ofLoad})
 		}
 	}
@@ -79,11 +80,13 @@ func (h *half) mean(of func(*Summary) int) float64 {
 	return sum / max(n, 1)
 }
 
-// cachedAlike is the largest difference in cached share of prompt tokens between comparable loads. Cached tokens are
-// not computed, so a first run and its repetition on the same server are not comparable.
+// cachedAlike is the largest difference between comparable loads in the share of prompt tokens found in the cache.
+// Cached tokens need no prefill, so a run and its repetition on the same server, which finds the prompts cached, are
+// not comparable.
 const cachedAlike = 0.1
 
-// cached is the mean share of prompt tokens from the cache over the runs that report it; 0: none does.
+// cached returns the share of prompt tokens found in the cache, as the mean over the runs that report it, or 0 if no
+// run does.
 func (h *half) cached() float64 {
 	var shares []float64
 	for _, s := range h.summaries {
@@ -97,7 +100,7 @@ func (h *half) cached() float64 {
 	return metric.Mean(shares)
 }
 
-// keys returns the keys common to both.
+// keys returns the keys that a and b have in common.
 func keys(a, b map[string]any) (out []string) {
 	for key := range a {
 		if v, ok := b[key]; ok && v != nil && a[key] != nil {
@@ -108,7 +111,7 @@ func keys(a, b map[string]any) (out []string) {
 	return out
 }
 
-// passing are server properties that are not settings: they differ from start to start.
+// passing lists server properties that are not settings, because they change whenever the server starts.
 var passing = map[string]bool{
 	"host": true, "port": true, "nccl_port": true, "dist_init_addr": true, "status": true, "random_seed": true, "node_rank": true,
 	"max_total_num_tokens": true, "max_req_input_len": true, "base_gpu_id": true, "disaggregation_bootstrap_port": true, "uptime": true, "api_key": true, "admin_api_key": true,
@@ -134,7 +137,7 @@ func UnlikeServers(a, b map[string]any) (out []Unlike) {
 	return out
 }
 
-// setting returns a value as text; ok is false for composite values, which are states.
+// setting returns a value as text. ok is false for composite values, which describe state rather than settings.
 func setting(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case nil:

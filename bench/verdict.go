@@ -19,7 +19,8 @@ var names = map[string]string{
 	"total_latency": "total latency", "overall_throughput": "tokens/s", "input_throughput": "prompt tokens/s", "total_throughput": "all tokens/s",
 }
 
-// Name returns the human-readable name of the figure. Figures of batches are all medians.
+// Name returns the human-readable name of the figure. It does not say median for figures of batches, since all of them
+// are medians.
 func (d *Diff) Name() string {
 	name := cmp.Or(names[d.Metric], d.Metric)
 	if d.Figure == "mean" || d.Batch != "" {
@@ -28,8 +29,8 @@ func (d *Diff) Name() string {
 	return name + ", " + d.Figure
 }
 
-// LimitNames are the figures that limits may name, for loads or for batches. A latency without a figure means its
-// median.
+// LimitNames returns the figures that limits may name, either for loads or for batches. A latency without a figure
+// means its median.
 func LimitNames(batches bool) (out []string) {
 	if batches {
 		return []string{"prefill_latency", "prefill_throughput", "decode_latency", "decode_throughput", "total_latency", "overall_throughput",
@@ -57,8 +58,8 @@ func (d *Diff) limited(l gate.Limit) bool {
 	return d.Batch != "" || d.Figure == "mean" || d.Figure == cmp.Or(figure, "median")
 }
 
-// hold applies a limit to the rows. As for the limit on all figures, only a significant change counts; for batches
-// measured once, any change.
+// hold applies a limit to the rows it names. As with the limit on all figures, only significant changes count, except
+// that for batches measured too rarely for a test, any change counts.
 func (c *Comparison) hold(l gate.Limit) {
 	there, why := false, ""
 	for i := range c.Rows {
@@ -110,7 +111,7 @@ func (c *Comparison) hold(l gate.Limit) {
 
 const untested = " (not tested: too few samples)"
 
-// telling are the figures that a verdict names, the most important first.
+// telling lists the figures that a verdict may name, the most important first.
 var telling = []string{
 	"ttft", "tpot", "e2e", "output_throughput", "failed", "good", "goodput", "request_throughput", "longest_gap",
 	"prefill_latency", "decode_latency", "total_latency", "overall_throughput", "total_throughput", "prefill_throughput", "decode_throughput",
@@ -177,7 +178,7 @@ func told(rows []*Diff) string {
 	slices.SortStableFunc(rows, func(x, y *Diff) int { return cmp.Compare(at(x), at(y)) })
 	var parts []string
 	for _, d := range rows {
-		// A 99th percentile follows the median of its metric, if that is present.
+		// Omit a 99th percentile if the median of the same metric is among the rows.
 		if d.Figure == "p99" && slices.ContainsFunc(rows, func(o *Diff) bool { return o.Metric == d.Metric && o.Figure == "median" }) {
 			continue
 		}
@@ -199,16 +200,16 @@ func told(rows []*Diff) string {
 	return strings.Join(parts, ", ")
 }
 
-// changed formats the change.
+// changed formats the change between A and B.
 func (d *Diff) changed() string {
 	text := metric.PercentChange(d.Change)
-	if d.Unit == Share { // a difference of shares
+	if d.Unit == Share { // the change is a difference of shares, not a ratio
 		text = strings.TrimSuffix(text, " %") + " points"
 	}
 	return text
 }
 
-// Text formats a value in the unit.
+// Text formats a value given in the unit u.
 func (u Unit) Text(v float64) string {
 	switch u {
 	case NS:

@@ -8,13 +8,13 @@ type Call uint8
 // Classes of API calls.
 const (
 	OtherCall     Call = iota + 1
-	Launches           // launches a kernel or a graph; each has GPU work, except during the capture of a graph
+	Launches           // launches a kernel or a graph, and so starts GPU work, except during the capture of a graph
 	BeginsCapture      // begins to capture a graph
 	EndsCapture
 )
 
-// CallOf returns the class of the API call of a name. Graph launches of HIP are OtherCall: their kernels may lack the
-// launch's correlation id.
+// CallOf returns the class of the API call with the given name. HIP's graph launches are OtherCall because the kernels
+// they start may lack the launch's correlation id.
 func CallOf(name string) Call {
 	switch {
 	case strings.Contains(name, "StreamBeginCapture"):

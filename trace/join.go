@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// stretched returns the period that t covers as one stretch, including the profiler's window span.
+// stretched returns one stretch that covers all of t, including the span of the profiler's window.
 func stretched(t *Trace) Stretch {
 	s := Stretch{Path: t.Source.Path, Start: math.MaxInt64, End: math.MinInt64, Complete: t.Source.Complete}
 	for i := range t.Spans {
@@ -15,8 +15,8 @@ func stretched(t *Trace) Stretch {
 	return s
 }
 
-// JoinStretches merges successive recordings of one process into one trace. It returns nil if they cannot be merged:
-// they name different hosts, have no process in common, or overlap in time. The parts must not be used afterwards.
+// JoinStretches merges successive recordings of one process into one trace. It returns nil if the recordings name
+// different hosts, have no process in common, or overlap in time. The caller must not use parts afterwards.
 func JoinStretches(parts []*Trace) *Trace {
 	parts = slices.Clone(parts)
 	of := map[*Trace]Stretch{}
@@ -119,7 +119,7 @@ func (t *Trace) add(p *Trace) {
 	}
 }
 
-// byTrack groups the spans by track. Within a track they are already in order.
+// byTrack groups the spans by track. It requires that the spans of each track are already in order.
 func (t *Trace) byTrack() {
 	at := make([]int, len(t.Tracks)+1)
 	for i := range t.Spans {
@@ -137,8 +137,9 @@ func (t *Trace) byTrack() {
 	t.Spans = spans
 }
 
-// FindStretches returns the stretches of a trace that already contains several, found by the spans of the profiler's
-// windows. It returns nil if there is at most one. Spans that begin between two windows belong to the earlier stretch.
+// FindStretches returns the stretches of a trace file that already contains several of them, one for each span of a
+// profiler window. It returns nil if there are fewer than two. A span that begins between two windows belongs to the
+// stretch of the earlier window.
 func FindStretches(t *Trace) (out []Stretch) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == Window {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// CompareLabels orders rank labels by text, but compares the numbers in them by value: "rank 2" sorts before "rank 10".
+// CompareLabels orders rank labels by text, but compares numbers within the labels by value: "rank 2" sorts before
+// "rank 10".
 func CompareLabels(a, b string) int {
 	for a != "" && b != "" {
 		m, n := digits(a), digits(b)
@@ -44,7 +45,7 @@ func LabelRuns(labels []string) (out []string) {
 	return out
 }
 
-// follows reports whether the last number of b is one more than that of a and the rest is equal.
+// follows reports whether the last number in b is one more than the last number in a, and a and b are otherwise equal.
 func follows(a, b string) bool {
 	aHead, aNumber, aTail := lastNumber(a)
 	bHead, bNumber, bTail := lastNumber(b)
@@ -53,7 +54,7 @@ func follows(a, b string) bool {
 	return err == nil && err2 == nil && n == m+1 && aHead == bHead && aTail == bTail
 }
 
-// lastNumber splits s around its last number.
+// lastNumber splits s into the text before its last number, the number, and the text after it.
 func lastNumber(s string) (head, number, tail string) {
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	to := len(s)

@@ -6,11 +6,11 @@ type Load struct {
 	At          int64   `json:"at_ns"` // ns since the epoch
 	Running     int     `json:"running"`
 	MostRunning int     `json:"most_running"` // limit on running requests; 0: unknown
-	Waiting     int     `json:"waiting"`      // waiting for a batch
+	Waiting     int     `json:"waiting"`      // waiting to join a batch
 	Bootstrap   int     `json:"bootstrap"`    // prefill: waiting for the decode server to allocate memory
 	Inflight    int     `json:"inflight"`     // prefill: computed, transfer in progress
 	Prealloc    int     `json:"prealloc"`     // decode: waiting for memory and one of MostRunning slots
 	Transfer    int     `json:"transfer"`     // decode: waiting for the KV transfer
 	Retracted   int     `json:"retracted"`    // decode: retracted for lack of memory
-	KVUsage     float64 `json:"kv_usage"`     // share of the KV cache in use, on the fullest rank
+	KVUsage     float64 `json:"kv_usage"`     // share of the KV cache in use on the rank with the highest usage
 }

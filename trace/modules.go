@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// modulePasses builds forward passes from module calls: a pass is the outermost call and everything after it, up to the
-// end of the logits processor. Calls without such an end were cut by the window's end, or belong to another module (the
-// image encoder, say). A pipeline stage that computes no logits has calls alone.
+// modulePasses builds forward passes from module calls. A pass begins with an outermost call and ends with the end of
+// the logits processor that follows. A call that no logits processor follows was cut off by the end of the window, or
+// belongs to another module, such as the image encoder. On a pipeline stage that computes no logits, each outermost
+// call is a pass.
 func modulePasses(calls, ends []Pass) []Pass {
 	calls, ends = outermostCalls(calls), outermost(ends)
 	if len(ends) == 0 {
@@ -36,8 +37,8 @@ func modulePasses(calls, ends []Pass) []Pass {
 	return passes
 }
 
-// outermostCalls is like outermost, but a call without a token count takes the count of the first call inside it: vLLM
-// calls its model with keyword arguments, which the markers do not show.
+// outermostCalls is like outermost, but gives a call without a token count the count of the first call nested in it.
+// vLLM calls its model with keyword arguments, which the markers do not show.
 func outermostCalls(calls []Pass) []Pass {
 	all := slices.Clone(calls)
 	kept := outermost(calls)
@@ -50,8 +51,8 @@ func outermostCalls(calls []Pass) []Pass {
 	return kept
 }
 
-// longestModule keeps the calls of the module with the most time. If a window begins inside a call, its inner calls
-// look outermost.
+// longestModule keeps only the calls of the module whose calls take the most time in total. If the window begins inside
+// a call, the calls nested in it appear to be outermost; longestModule removes them.
 func longestModule(calls []Pass) []Pass {
 	took, longest := map[string]int64{}, ""
 	for i := range calls {
@@ -65,10 +66,10 @@ func longestModule(calls []Pass) []Pass {
 }
 
 // readRequests derives each pass's number of requests from the size of its sampled token ids, which are the first data
-// copied to the host after it. A pass with one row per request is a decode pass; a pass with more rows is a prefill.
+// copied to the host after it. A pass with one input token per request is a decode pass; a pass with more is a prefill.
 func readRequests(t *Trace, passes []Pass) {
 	bytes := make([]int64, len(passes))
-	copied := map[int64]int64{} // by correlation
+	copied := map[int64]int64{} // bytes copied to the host, by correlation id
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == Memcpy && strings.HasPrefix(t.Strings.Get(s.Name), "Memcpy DtoH") {
 			copied[s.Corr] = t.Ops[s.Detail].Bytes
@@ -81,7 +82,7 @@ func readRequests(t *Trace, passes []Pass) {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(passes, s.Start, func(p Pass, start int64) int { return cmp.Compare(p.End, start) })
-		// Copies during the next pass come later than any copy of this one.
+		// A copy that starts during the next pass does not belong to this pass.
 		if at--; at >= 0 && bytes[at] == 0 && passes[at].Track == s.Track && (at+1 == len(passes) || s.Start < passes[at+1].Start) {
 			bytes[at] = n
 		}

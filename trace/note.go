@@ -10,7 +10,8 @@ import (
 // Severity grades a Note.
 type Severity uint8
 
-// Info is worth knowing, Warning casts doubt on some figures, Loss means that part of the recording is missing.
+// Info is for information only, Warning casts doubt on some figures, and Loss means that part of the recording is
+// missing.
 const (
 	Info Severity = iota
 	Warning
@@ -19,45 +20,48 @@ const (
 
 func (s Severity) String() string { return [...]string{"info", "warning", "loss"}[min(s, 2)] }
 
-// Note reports data that could not be used or had to be repaired. It holds the figures; Text renders them.
+// Note reports data that could not be used or had to be repaired. The fields hold the facts, and Text renders them as a
+// sentence.
 type Note struct {
 	Kind   NoteKind
 	Source string // file; "" if the note concerns no single file
-	Count  int64  // number of items of the kind
-	// Names are the names that the note mentions: other files, ranks, or the recording program's own message.
+	Count  int64  // number of items that the note is about
+	// Names are the names or texts that the note mentions, such as other files, ranks, or a message of the recording
+	// program.
 	Names []string
-	// For a truncated file: bytes of decompressed text that are good, the corresponding position in the file, and bytes
-	// of text that are lost.
+	// Offset, FileOffset and Lost describe a truncated file: the number of valid bytes of decompressed text, the
+	// corresponding position in the file, and the number of bytes of text that are lost.
 	Offset, FileOffset, Lost int64
-	// The part of a capture that is read, and the capture's end; or the distance between two captures. In ns.
+	// From and To bound the part of a capture that is read, and End is the capture's end; or End is the distance
+	// between two captures. All three are in ns.
 	From, To, End int64
 }
 
 // NoteKind is the subject of a note.
 type NoteKind uint8
 
-// Note kinds. The comment beside a kind describes its Names, if any.
+// Note kinds. The comment beside a kind describes the note, and its Names if it has any.
 const (
 	NoNote NoteKind = iota
 
-	// Inputs left out by package set.
+	// The following kinds report inputs that package set left out.
 	NoteGivenTwice
-	NoteExportRead   // a report; Names[0] is its newer export
-	NoteReportRead   // an export; Names[0] is the newer report it was made from
+	NoteExportRead   // a report was left out; Names[0] is its newer export
+	NoteReportRead   // an export was left out; Names[0] is the newer report from which it was made
 	NoteNotReadable  // not a regular file, or no permission
-	NoteMergedFile   // its parts are present as well
-	NoteGraphCapture // a capture of CUDA graphs, before serving
-	NoteNoRank       // from a process without a rank
+	NoteMergedFile   // a merged file was left out because its parts are present as well
+	NoteGraphCapture // a capture of CUDA graphs, made before serving
+	NoteNoRank       // a trace of a process without a rank
 	NoteCopy         // byte for byte the file of another rank, Names[0]
-	NotePlainName    // a trace without a rank in its name, beside traces with one
+	NotePlainName    // a trace without a rank in its name, in a folder with traces that have one
 	NoteTogether     // Count files without any sign of their rank
 
-	// Problems found by the readers of Chrome JSON. Kinds from the first to the last are listed in this order.
-	NoteEndsEarly     // Names[0] gives the reason; Offset, FileOffset and Lost the position
-	NoteBrokenEvents  // skipped; Lost is their size, Offset the position of the first
+	// The following kinds are problems found by the readers of Chrome JSON. Reports list them in this order.
+	NoteEndsEarly     // Names[0] gives the reason; Offset, FileOffset and Lost give the position
+	NoteBrokenEvents  // broken events were skipped; Lost is their size, Offset the position of the first one
 	NoteQuotes        // unescaped quotes, repaired
 	NoteCleaned       // NaN, control characters, broken UTF-8
-	NoteTrailingBytes // after the last gzip member
+	NoteTrailingBytes // bytes after the last gzip member
 	NoteBase          // baseTimeNanoseconds is not a plausible time
 	NoteNeverEnded
 	NoteNeverBegun
@@ -71,7 +75,7 @@ const (
 	NoteNoDur
 	NoteNoTime
 
-	// Problems found by, and remarks of, the reader of Nsight Systems' exports.
+	// The following kinds are problems and remarks of the reader of Nsight Systems' exports.
 	NoteThreadsLeft
 	NoteProcessesLeft
 	NoteRowBackwards
@@ -79,15 +83,15 @@ const (
 	NoteNsysLost // Names[0] is nsys's message
 	NoteNsysSaid // Names[0] is nsys's message
 	NoteNoEpoch
-	NoteSchema     // Names[0] is its version
+	NoteSchema     // Names[0] is the version of the schema
 	NoteTooLong    // From, To: the part read; End: the end of the requested part
 	NoteGraphs     // CUDA graphs recorded as a whole
 	NoteOpenRanges // NVTX ranges still open at the end
 	NoteGuestsLeft
 	NoteNoGPU
-	NoteApart // End ns apart from the report Names[0]
+	NoteApart // recorded End ns apart from the report Names[0]
 
-	// Notes of a merge.
+	// The following kinds come from a merge.
 	NoteCategories // Names: the categories kept
 	NoteNoPython
 	NoteNoBase
@@ -97,25 +101,25 @@ const (
 	NoteClamped
 
 	NoteRunsOn  // Count GPU ops that end after a later op of their stream
-	NoteSetBack // Count API calls with an earlier correlation id than the call before; End is the largest distance, ns
-	NoteLostOps // Count of Lost launches have no GPU op
-	NoteDevices // Count GPUs with kernels in one file
+	NoteSetBack // Count API calls have a lower correlation id than the preceding one; End is the largest distance, ns
+	NoteLostOps // Count launches out of Lost have no GPU op
+	NoteDevices // one file has kernels of Count GPUs
 
-	// Names: the stage in a file's name, and the steps of the other stage found in it.
+	// Names: the stage in the file's name, and the file's steps of the other stage
 	NoteStageName
 	NoteUneven // Count steps
 
-	// Findings of a check.
-	NotePart          // Names: a part of a merged file, and its problem
-	NoteBases         // Count different bases
-	NoteClocks        // Names: the ranks whose clocks cannot be right
-	NoteSameRecording // Names: two files, and their trace_id
+	// The following kinds are findings of a check.
+	NotePart          // Names: a part of a merged file, and the problem with that part
+	NoteBases         // the files have Count different bases
+	NoteClocks        // Names: the ranks with impossible clocks
+	NoteSameRecording // Names: two files, and the trace_id they have in common
 	NoteMoreSame
 
 	numNoteKinds
 )
 
-// noteKinds holds the severity and the text of each kind; args returns the text's arguments.
+// noteKinds holds the severity and the text of each kind; args returns the arguments of the text.
 var noteKinds = [numNoteKinds]struct {
 	severity Severity
 	text     string

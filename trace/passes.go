@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The rules that cut a trace into steps, in the order tried.
+// Rules that cut a trace into steps, in the order in which they are tried.
 const (
 	ByAnnotations = "forward annotations"
 	ByModules     = "calls of the outermost module"
@@ -17,7 +17,8 @@ const (
 	Uncut         = "none: the whole window is one step"
 )
 
-// Pass is one forward pass as seen by the launching thread. Its number is its index in the result of Passes, from 0.
+// Pass is one forward pass as seen by the launching thread. Passes are numbered by their index in the result of Passes,
+// from 0.
 type Pass struct {
 	Start, End int64 // ns since the epoch
 	Step       Step
@@ -26,11 +27,11 @@ type Pass struct {
 	// Requests are the ids of the pass's requests, separated by commas; "%2C" and "%25" encode commas and per cent
 	// signs in them. 0: unknown.
 	Requests StringID
-	// Next is the start of the following pass if the window's end cut that pass off; 0: unknown.
+	// Next is the start of the following pass if the end of the window cut off that following pass; 0: unknown.
 	Next int64
 }
 
-// Passes cuts a trace into forward passes, in time order, and returns the rule used. If it finds none, the rule is
+// Passes cuts a trace into forward passes, in time order, and returns the rule used. If it finds no passes, the rule is
 // Uncut.
 func Passes(t *Trace) ([]Pass, string) {
 	c := NewCutter(t.Source.Path)
@@ -64,16 +65,17 @@ type Cutter struct {
 	diffusion bool // the process generated images
 
 	forward, calls, ends, alone []Pass
-	stage                       int64 // start of the last pipeline stage
+	stage                       int64 // start of the latest pipeline stage added
 }
 
-// NewCutter returns a Cutter for a file, whose name may show that its process generated images; see [AskedSteps].
+// NewCutter returns a Cutter for the file path. The file's name may show that the process generated images; see
+// [AskedSteps].
 func NewCutter(path string) (c Cutter) {
 	_, c.diffusion = AskedSteps(path)
 	return c
 }
 
-// Add takes in one annotation. Its name determines the step, if it marks one.
+// Add adds one annotation. It ignores names that do not mark a step or a stage.
 func (c *Cutter) Add(name string, p Pass) {
 	step, role := stepNamed(name)
 	switch p.Step = step; role {
@@ -92,8 +94,8 @@ func (c *Cutter) Add(name string, p Pass) {
 	}
 }
 
-// Passes returns the passes in time order, and the rule used. Of nested passes the outermost counts: a draft model's
-// step is part of the target's.
+// Passes returns the passes in time order, and the rule used. If passes are nested, only the outermost counts, since a
+// draft model's step is part of the target model's step.
 func (c *Cutter) Passes() ([]Pass, string) {
 	if c.forward = outermost(c.forward); len(c.forward) > 0 {
 		return c.forward, ByAnnotations
@@ -110,8 +112,9 @@ func (c *Cutter) Passes() ([]Pass, string) {
 	return nil, Uncut
 }
 
-// denoising marks the ProfilerSteps of a diffusion run that are denoising steps: all but a last one in which another
-// stage begins. That step began after the denoising steps, and the end of the request ended it.
+// denoising marks the ProfilerSteps of a diffusion run that are denoising steps. These are all ProfilerSteps, except
+// that the last one is not a denoising step if another stage begins in it: it then covers the time from the last
+// denoising step to the end of the request.
 func (c *Cutter) denoising() {
 	for i := range c.alone {
 		if p := &c.alone[i]; i < len(c.alone)-1 || c.stage < p.Start {
@@ -133,7 +136,7 @@ func RequestIDs(list string) (ids []string) {
 	return ids
 }
 
-// PassAt returns the index of the pass that contains the host time at, or -1. Passes do not overlap.
+// PassAt returns the index of the pass that contains the host time at, or -1 if there is none. passes must not overlap.
 func PassAt(passes []Pass, at int64) int32 {
 	i, ok := slices.BinarySearchFunc(passes, at, func(p Pass, at int64) int { return cmp.Compare(p.Start, at) })
 	if !ok {
@@ -160,7 +163,7 @@ func outermost(passes []Pass) []Pass {
 	return kept
 }
 
-// IsGraphLaunch reports whether name is an API call that replays a graph.
+// IsGraphLaunch reports whether name is the name of an API call that replays a graph.
 func IsGraphLaunch(name string) bool {
 	switch name {
 	case "cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch", "cudaGraphLaunch_ptsz", "cuGraphLaunch_ptsz":

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Without any step names, forward passes are recognised by repetition: every pass samples tokens, so the launches from
-// one sampling to the next are a pass. A pipeline stage that samples no tokens sends its result on instead. Unless all
-// passes fit this pattern, none are reported.
+// Without any step names, forward passes are recognised by repetition: every pass ends by sampling tokens, so the
+// launches from one sampling to the next form a pass. On a pipeline stage that samples no tokens, a pass ends by
+// sending its result to the next stage instead. If any pass does not fit the pattern, no passes are reported.
 
 var (
 	choosing = regexp.MustCompile(`(?i)arg_?max|sampling_?from|top_?k_?top_?p|multinomial|gumbel|distribution_\w*exponential|(\b|_)sampl(e|er|ing)(\b|_)`)
@@ -17,26 +17,26 @@ var (
 
 const (
 	leastPasses  = 3
-	leastKernels = 8    // between two pass ends; ends with fewer kernels between them count as one
-	alike        = 0.05 // relative difference in kernel count between similar passes
+	leastKernels = 8    // minimum between two pass ends; ends with fewer kernels between them count as one
+	alike        = 0.05 // largest relative difference in kernel count between similar passes
 )
 
-// launched is an API call that starts kernels; in a trace without API calls, a kernel.
+// launched is an API call that starts kernels or, in a trace without API calls, a kernel.
 type launched struct {
 	start, end    int64
 	track         TrackID
 	kernels       int
-	blocks        int64 // sum over the grids
+	blocks        int64 // total number of blocks in the grids
 	graph         bool
 	chooses, sent bool
 	names         []StringID
 }
 
-// launches returns the calls that start kernels, in time order. It returns none if more than a twentieth of the kernels
+// launches returns the calls that start kernels, in time order. It returns nil if more than a twentieth of the kernels
 // have no call.
 func launches(t *Trace) []launched {
 	is, some := endings(t)
-	if !some { // true of most processes without passes; skips building the list
+	if !some { // most processes without passes end here, without the cost of the list
 		return nil
 	}
 	of := map[int64]int{} // correlation -> index in list
@@ -53,7 +53,7 @@ func launches(t *Trace) []launched {
 		case !ok || s.Corr == 0:
 			of[s.Corr] = len(list)
 			list = append(list, l)
-		case list[at].end-list[at].start < s.Dur: // a driver call inside a runtime call
+		case list[at].end-list[at].start < s.Dur: // a driver call nested in the runtime call
 			list[at] = l
 		}
 	}
@@ -90,7 +90,7 @@ func launches(t *Trace) []launched {
 	return list
 }
 
-// Marks of names that may end a pass.
+// Flags for names of calls and kernels that may end a pass.
 const (
 	chooses = 1 << iota // a sampling kernel
 	sends
@@ -98,7 +98,7 @@ const (
 	known
 )
 
-// endings classifies the names of calls and kernels. some reports whether any of them ends a pass.
+// endings classifies the names of calls and kernels. some reports whether any name may end a pass.
 func endings(t *Trace) (is []uint8, some bool) {
 	is = make([]uint8, t.Strings.Len())
 	for i := range t.Spans {
@@ -118,7 +118,7 @@ func endings(t *Trace) (is []uint8, some bool) {
 	return is, some
 }
 
-// patternPasses finds the passes by their last launch; nil if the result would be uncertain.
+// patternPasses finds the passes by the last launch of each. It returns nil if the result would be uncertain.
 func patternPasses(list []launched) []Pass {
 	for _, ends := range []func(*launched) bool{
 		func(l *launched) bool { return l.chooses },
@@ -131,7 +131,8 @@ func patternPasses(list []launched) []Pass {
 	return nil
 }
 
-// withReplays adds graph-replay passes, which call no modules, to the passes found by modules.
+// withReplays adds to calls, the passes found by module calls, the passes that replay a graph and therefore call no
+// modules.
 func withReplays(calls []Pass, list []launched) []Pass {
 	all := slices.Clone(calls)
 	for _, p := range patternPasses(list) {
@@ -144,7 +145,7 @@ func withReplays(calls []Pass, list []launched) []Pass {
 	return all
 }
 
-// part is the launches of one thread in one pass.
+// part holds the launches of one thread in one pass.
 type part []launched
 
 func (p part) kernels() (n int) {
@@ -154,8 +155,8 @@ func (p part) kernels() (n int) {
 	return n
 }
 
-// cutAt splits the launches of the thread that launches the ends. Launches after the last end belong to a pass that the
-// window cut.
+// cutAt takes the launches of the thread that launches the pass ends, and splits them after each end. It drops the
+// launches after the last end, since the end of the window cut off their pass.
 func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
 	count := map[TrackID]int{}
 	var thread TrackID
@@ -187,8 +188,8 @@ func cutAt(list []launched, ends func(*launched) bool) (parts []part) {
 	return parts
 }
 
-// cutOff reports whether p is the rest of a pass that began before the window: a larger part contains at least 90 % of
-// p's kernels.
+// cutOff reports whether p is the remainder of a pass that began before the window. It is if some larger part contains
+// at least 90 % of p's kernels.
 func cutOff(p part, others []part) bool {
 	names := func(p part) map[StringID]int {
 		n := map[StringID]int{}
@@ -215,8 +216,8 @@ func cutOff(p part, others []part) bool {
 	return false
 }
 
-// regular reports whether the parts are passes: there are enough of them, none is much smaller than the others, and
-// most have about as many kernels as another.
+// regular reports whether the parts are passes: there are enough parts, no part is much smaller than the others, and
+// most parts have about as many kernels as some other part.
 func regular(parts []part) bool {
 	if len(parts) < leastPasses {
 		return false
@@ -240,8 +241,9 @@ func regular(parts []part) bool {
 	return 2*like > len(parts)
 }
 
-// passesOf determines each pass's kind. A pass that is mostly the replay of one graph is a decode step, and the others
-// are then prefills. Without graphs, passes with clearly larger grids are prefills.
+// passesOf converts parts to passes and determines the kind of each. A pass that consists mostly of the replay of one
+// graph is a decode step; the other passes are then prefills. If no graph is replayed, the passes with clearly larger
+// grids than the others are prefills.
 func passesOf(parts []part) []Pass {
 	passes := make([]Pass, len(parts))
 	blocks := make([]int64, len(parts))
@@ -273,8 +275,8 @@ func passesOf(parts []part) []Pass {
 	return passes
 }
 
-// gap returns the smallest of the large numbers if the numbers fall into a small and a large group at least a factor of
-// 2 apart; otherwise 0.
+// gap divides the numbers into a group of small and a group of large ones, at the largest ratio between neighbours. It
+// returns the smallest of the large numbers, or 0 if that ratio is less than 2.
 func gap(of []int64) (limit int64) {
 	sorted := slices.Sorted(slices.Values(of))
 	best := 2.0
@@ -286,9 +288,10 @@ func gap(of []int64) (limit int64) {
 	return limit
 }
 
-// graphPasses treats each launch of a large graph as the start of a decode pass. Launches before the next one belong to
-// the pass, unless they are big enough to be a pass of their own. Small graphs are pieces of passes. So are all graphs
-// if there are many per sampling.
+// graphPasses treats each launch of a large graph as the start of a decode pass. The launches up to the next large
+// graph belong to the pass, unless they are numerous enough to be a pass of their own. Small graphs are pieces of
+// passes. If there are more than 1.5 large graphs per sampling, these are pieces of passes as well, and graphPasses
+// returns nil.
 func graphPasses(t *Trace, list []launched) []Pass {
 	most, graphs, chosen := 0, 0, 0
 	for i := range list {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Rank is the position of one process in the parallel layout of a server. A negative coordinate is absent: the layout
+// Rank is the position of one process in the parallel layout of a server. A negative coordinate means that the layout
 // does not have that dimension.
 type Rank struct {
 	TP, DP, PP, EP int
 }
 
-// NoRank has no coordinates.
+// NoRank is a Rank without coordinates.
 var NoRank = Rank{TP: -1, DP: -1, PP: -1, EP: -1}
 
-// String formats the coordinates that are present as SGLang's trace merger does, without brackets: "TP00-DP01";
-// "Unknown" if there are none.
+// String formats the coordinates that are present, such as "TP00-DP01": as SGLang's trace merger does, but without
+// brackets. It returns "Unknown" if there are none.
 func (r Rank) String() string {
 	var b strings.Builder
 	for _, c := range [...]struct {
@@ -70,7 +70,7 @@ func ParseRank(s string) (Rank, bool) {
 	return r, true
 }
 
-// set stores one coordinate. It reports false for unknown or repeated keys.
+// set stores one coordinate. It returns false for an unknown or repeated key.
 func (r *Rank) set(key string, n int) bool {
 	var at *int
 	switch key {
@@ -92,18 +92,20 @@ func (r *Rank) set(key string, n int) bool {
 	return true
 }
 
-// FileName is the information encoded in the name of a profiler trace.
+// FileName is the information encoded in the file name of a profiler trace.
 type FileName struct {
 	ID     string // profile id with its prefix, shared by the files of one window
 	Rank   Rank
-	Stage  string // EXTEND, DECODE, prefill, decode; "" when the window was not split by stage
-	Merged bool   // a merged-ID file, which never has a rank of its own
-	// Wrote is the time at which the file was written, in ns since the epoch, from a name that ends in it, as torch's
-	// and vLLM's do; 0: unknown. The ID of such a name does not identify a window: the files of all windows share it.
+	Stage  string // EXTEND, DECODE, prefill, decode; "" if the window was not split by stage
+	Merged bool   // a file named merged-ID, which has no rank
+	// Wrote is the time at which the file was written, in ns since the epoch; 0: unknown. File names of torch and vLLM
+	// end in this time. The ID in such a name does not identify a window, because the files of all windows have the
+	// same ID.
 	Wrote int64
 }
 
-// String returns SGLang's name for the file or for a merged file. It omits a rank without coordinates.
+// String returns the name that SGLang gives the file, which may be a merged file. It omits the rank if the rank has no
+// coordinates.
 func (n FileName) String() string {
 	const suffix = ".trace.json.gz"
 	if n.Merged {
@@ -130,7 +132,8 @@ func (n FileName) String() string {
 	return s + suffix
 }
 
-// Names written by SGLang, section 1.6 of its contract: [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
+// Names written by SGLang (section 1.6 of SGLang's contract):
+// [PREFIX-]ID-TP-t[-DP-d][-PP-p][-EP-e][-STAGE].trace.json.gz
 var (
 	sglangName = regexp.MustCompile(`^(?:(.*)-)?TP-(\d{1,9})(?:-DP-(\d{1,9}))?(?:-PP-(\d{1,9}))?(?:-EP-(\d{1,9}))?(?:-([A-Za-z_]+))?$`)
 	mergedName = regexp.MustCompile(`^merged-(.*)$`)
@@ -139,8 +142,8 @@ var (
 	// Newer vLLM (get_worker_rank_suffix): [PREFIX_]dp0_pp0_tp0_dcp0_ep0_rank0.
 	vllmWorker = regexp.MustCompile(`(?:^|[-_.])dp(\d{1,9})_pp(\d{1,9})_tp(\d{1,9})_dcp\d{1,9}_ep(\d{1,9})(?:_rank\d{1,9})?$`)
 	vllmRank   = regexp.MustCompile(`(?:^|[-_.])rank[-_]?(\d{1,9})(?:[-_.]|$)`)
-	// nsys -o PREFIX-%q{RANK}, and srtctl's workers prefill_0 and decode_0. nsys itself appends a number after a dot:
-	// the index of the recorded range.
+	// nsys -o PREFIX-%q{RANK}, and srtctl's workers prefill_0 and decode_0. nsys itself appends a dot and the index of
+	// the recorded range.
 	reportRank = regexp.MustCompile(`^(.+?)[-_](\d{1,3})$`)
 	// OUTPUT-window-N from stepscope nsys run: each window covers a different period.
 	reportWindow = regexp.MustCompile(`^(.+?)(-window-\d{1,9})$`)
@@ -167,8 +170,8 @@ func firstSuffix(base string, suffixes ...string) string {
 	return ""
 }
 
-// IsReport reports whether path names a report of Nsight Systems: .nsys-rep, or .qdrep before 2021.4, which nsys still
-// reads.
+// IsReport reports whether path names a report of Nsight Systems: .nsys-rep, or the .qdrep of versions before 2021.4,
+// which nsys still reads.
 func IsReport(path string) bool {
 	return strings.HasSuffix(path, ".nsys-rep") || strings.HasSuffix(path, ".qdrep")
 }
@@ -178,8 +181,8 @@ func ReportSuffix(base string) string {
 	return firstSuffix(base, ".nsys-rep", ".qdrep", ".sqlite")
 }
 
-// ParseFileName reads the identity of a trace file or a report from its base name. It reports false if the name
-// contains no rank; ID is then the name without its ending, so that the file is grouped with no other.
+// ParseFileName reads the identity of a trace file or a report from its base name. It returns false if the name
+// contains no rank. ID is then the name without its ending, so that the file is not grouped with any other file.
 func ParseFileName(base string) (FileName, bool) {
 	report := ReportSuffix(base)
 	stem := strings.TrimSuffix(base, TraceSuffix(base)+report)
@@ -202,8 +205,8 @@ func ParseFileName(base string) (FileName, bool) {
 		return name, ok
 	}
 	name := FileName{ID: stem, Rank: NoRank}
-	// torch's handler and vLLM write WORKER.TIME_NS with a different time for each rank, so ranks share only the worker
-	// name without its rank.
+	// torch's handler and vLLM write WORKER.TIME_NS with a different time for each rank, so the ranks have in common
+	// only the worker name without the rank.
 	worker := stem
 	if m := torchWorker.FindStringSubmatch(stem); m != nil {
 		worker = m[1]
@@ -233,8 +236,9 @@ func ParseFileName(base string) (FileName, bool) {
 	return name, false
 }
 
-// AskedSteps returns the number of steps requested from the profiler of an SGLang diffusion program, as found in the
-// name of the file. The profiler steps in such a file are denoising steps. steps is 0 for all stages.
+// AskedSteps reports whether the file name path comes from the profiler of an SGLang diffusion program, and returns the
+// number of steps that the profiler was asked to record. The ProfilerSteps in such a file are denoising steps. steps is
+// 0 if all stages were recorded.
 func AskedSteps(path string) (steps int, diffusion bool) {
 	base := filepath.Base(path)
 	m := diffusionName.FindStringSubmatch(strings.TrimSuffix(base, TraceSuffix(base)))
@@ -246,7 +250,8 @@ func AskedSteps(path string) (steps int, diffusion bool) {
 	return steps, true
 }
 
-// nanoseconds converts a time since the epoch in s, ms, us or ns to ns; 0: not a time of this century.
+// nanoseconds converts a time since the epoch in s, ms, us or ns to ns. It returns 0 if digits is not a time of this
+// century in any of these units.
 func nanoseconds(digits string) int64 {
 	n, err := strconv.ParseInt((digits + "000000000")[:19], 10, 64)
 	if err != nil || len(digits) > 19 {

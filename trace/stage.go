@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// HeldStage returns the stage of a trace captured by stage: the one in its file name, unless its steps, counted by
-// kind, all belong to the other stage. SGLang 0.5.11 has written prefill steps into files named DECODE. In that case
-// the second result lists the steps found; it is "" if nothing contradicts the name.
+// HeldStage returns the stage of a trace from a window split by stage. This is the stage in the file name, unless all
+// steps in the file (counted by kind in steps) belong to the other stage: SGLang 0.5.11 has written prefill steps into
+// files named DECODE. If the steps contradict the name, the second result lists the steps found; otherwise it is "".
 func HeldStage(named string, steps map[string]int) (stage, what string) {
 	// Mixed batches count as prefill.
 	prefill, decode := steps[Prefill.String()]+steps[Mixed.String()], steps[Decode.String()]

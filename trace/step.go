@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Step is the information in the name of a forward pass's annotation.
+// Step is the information that the name of a forward pass's annotation contains.
 type Step struct {
 	Kind   StepKind
-	Mode   string // the server's own name: EXTEND, DECODE, TARGET_VERIFY, …
-	Batch  int    // requests; -1: unknown
-	Tokens int    // new tokens; -1: unknown
+	Mode   string // the server's own name of the kind: EXTEND, DECODE, TARGET_VERIFY, …
+	Batch  int    // number of requests; -1: unknown
+	Tokens int    // number of new tokens; -1: unknown
 	Index  int    // index of a denoising step, from 0
 
 	Context, Generation Lengths
 }
 
-// Lengths are sums over the requests of one phase in a step. Q counts the new tokens (attention's queries), K all
-// tokens they attend to (its keys). QQ and QK sum their squares and products, to which attention's work is
-// proportional. 0: unknown.
+// Lengths are sums over the requests of one phase in a step. For each request, q is its number of new tokens (attention
+// queries), and k is the number of all tokens to which these attend (attention keys). Q, K, QQ and QK are the sums of
+// q, k, q² and q·k; the work of attention is proportional to QQ and QK. A field is 0 if unknown.
 type Lengths struct{ Requests, Q, K, QQ, QK int }
 
-// StepKind is the phase a step belongs to.
+// StepKind is the phase to which a step belongs.
 type StepKind uint8
 
-// Prefill steps process new context, decode steps one token a request, mixed steps both. Training-style steps
-// (ProfilerStep) are OtherStep.
+// Prefill steps process new context, decode steps process one token per request, and mixed steps do both. Steps named
+// ProfilerStep, as in training, are OtherStep.
 const (
 	OtherStep StepKind = iota
 	Prefill
@@ -42,8 +42,8 @@ func (k StepKind) String() string {
 }
 
 // ParseStep recognises names that mark steps, such as SGLang's "step[DECODE bs=16]", vLLM's
-// "execute_context_2(6144)_generation_3(3)" and "ProfilerStep#3", and calls of modules that may be steps. Warm-up runs
-// and graph captures are not steps.
+// "execute_context_2(6144)_generation_3(3)" and "ProfilerStep#3", and module calls that may be steps. Warm-up runs and
+// graph captures are not steps.
 func ParseStep(name string) (Step, bool) {
 	s, role := stepNamed(name)
 	return s, role >= calls
@@ -80,8 +80,8 @@ var unsaid = func() (s said) {
 	return s
 }()
 
-// setAll parses a list of names with their numbers: "bs=2 toks=7", "sq7sk9". A number without a name counts new tokens,
-// and one after "_" is the sum of their squares.
+// setAll parses a list of names with their numbers: "bs=2 toks=7", "sq7sk9". A number without a name is the number of
+// new tokens, and a number after "_" is the sum of the squares of the requests' new tokens.
 func (s *said) setAll(phase, list string) {
 	digit := func(r rune) bool { return r >= '0' && r <= '9' }
 	for list != "" {
@@ -104,7 +104,7 @@ func (s *said) set(number, value string) {
 	}
 }
 
-// step derives a Step from the mode and the numbers of a name.
+// step derives a Step from the mode and the numbers found in a name.
 func (n *stepName) step(mode string, said said) Step {
 	lengths := func(s []int) Lengths {
 		return Lengths{max(s[0], 0), max(s[1], 0), max(s[2], 0), max(s[3], 0), max(s[4], 0)}
@@ -132,7 +132,7 @@ func (n *stepName) step(mode string, said said) Step {
 	case s.Tokens >= 0:
 	case g[1] >= 0:
 		s.Tokens = s.Context.Q + g[1]
-	case c[1] >= 0: // plus one token for each request in decode
+	case c[1] >= 0: // add one token for each request in decode
 		s.Tokens = c[1] + s.Generation.Requests
 	case s.Kind == Decode:
 		s.Tokens = s.Batch

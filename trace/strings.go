@@ -2,10 +2,11 @@ package trace
 
 import "hash/maphash"
 
-// Strings is a string table. It interns raw bytes, so a reader can intern escaped text and unescape only new entries.
+// Strings is a string table. It interns raw bytes, so a reader can intern escaped text and unescape each distinct text
+// only once.
 type Strings struct {
 	list  []string
-	slots []uint32 // open addressing; 0 is free, else id+1
+	slots []uint32 // open addressing; 0: free, otherwise id+1
 	used  int      // slots in use
 	hash  []uint32 // hash of list[i], so that growing needs no rehash
 	seed  maphash.Seed
@@ -51,8 +52,9 @@ func (t *Strings) Intern(b []byte) StringID {
 	return StringID(id)
 }
 
-// Replace changes the text of an id: a reader that interns escaped text replaces it with the plain text at the end.
-// Find uses the new text and returns one of the ids if several have it. Id 0 stays empty.
+// Replace changes the text of an id. A reader that interns escaped text uses it at the end to replace escaped text with
+// plain text. Find then looks for the new text; if several ids have the same text, Find returns one of them. Id 0 stays
+// empty.
 func (t *Strings) Replace(id StringID, s string) {
 	if id == 0 {
 		return

@@ -1,9 +1,9 @@
-// Package trace represents the timeline of one server process: the work of its CPU threads and GPU streams, with times,
-// and the link from each launch to the work it started.
+// Package trace represents the timeline of one server process: the timed work of its CPU threads and GPU streams, and
+// the link from each launch to the GPU work that it started.
 //
-// A Trace is a table. Spans are pointer-free structs in one flat slice, names are in one string table, and all times
-// are int64 nanoseconds since the Unix epoch on the clock of the recording host. The readers (package read) convert
-// units and clocks; this package does not depend on any file format.
+// Spans are pointer-free structs in one flat slice, names are in one string table, and all times are int64 nanoseconds
+// since the Unix epoch on the clock of the recording host. The readers (package read) convert units and clocks; this
+// package does not depend on any file format.
 package trace
 
 // Trace is the recording of one rank.
@@ -11,15 +11,16 @@ type Trace struct {
 	Source  Source
 	Strings Strings
 	Tracks  []Track
-	Spans   []Span // sorted by track, start, longest first: a parent precedes its children
-	Ops     []Op   // GPU work; Span.Detail of a span with Cat.OnGPU() indexes it
-	Comms   []Comm // arguments of collectives; indexed by Op.Comm
-	Moves   []Move // arguments of KV cache copies; see Op.Move
+	Spans   []Span // sorted by track, then start, then longest first, so a parent precedes its children
+	Ops     []Op   // GPU work, indexed by the Detail of spans for which Cat.OnGPU() is true
+	Comms   []Comm // arguments of collectives, indexed by Op.Comm
+	Moves   []Move // requests of KV cache copies; Op.Move refers to them
 	Shapes  []Shape
 	Memory  []MemoryPoint // in the order recorded
 	Notes   []Note
-	// Stretches are the recorded periods, in order, if there are several: a window by stage has one of prefill and one
-	// of decode. Nothing is known about the time between them. nil: the trace is one period.
+	// Stretches are the recorded periods, in order, if there are several. A window split by stage has one stretch of
+	// prefill and one of decode. Nothing is known about the time between stretches. nil: the trace is one continuous
+	// period.
 	Stretches []Stretch
 }
 
@@ -27,7 +28,7 @@ type Trace struct {
 type Stretch struct {
 	Path       string
 	Start, End int64 // ns since the epoch; all events of the stretch are inside
-	Complete   bool  // false: its file is truncated
+	Complete   bool  // false: the file of this stretch is truncated
 }
 
 // Source describes the origin of a trace, so that every figure can be traced back to it.
@@ -37,10 +38,10 @@ type Source struct {
 	TraceID   string
 	Rank      Rank
 	Stage     string
-	Device    string // name of the GPU that has work, from deviceProperties
-	HasGPU    bool   // the file lists a GPU, with or without work
+	Device    string // name of the GPU that did the work, from deviceProperties
+	HasGPU    bool   // the file lists a GPU, whether or not the GPU did any work
 	World     World
-	BaseNS    int64 // zero of the file's timestamps, ns since the epoch; 0: unknown
+	BaseNS    int64 // time 0 of the file's timestamps, in ns since the epoch; 0: unknown
 	WithStack bool
 	Complete  bool // false: the file is truncated; Notes give the position
 	Bytes     int64
@@ -53,13 +54,13 @@ type StringID uint32
 // TrackID indexes Trace.Tracks.
 type TrackID uint32
 
-// Track is one row: a CPU thread or a GPU stream.
+// Track is one row of the timeline: a CPU thread or a GPU stream.
 type Track struct {
 	PID, TID string // as in the file, without quotes
-	Name     string // thread name, if the file has one
+	Name     string // name of the thread, if the file gives one
 	GPU      bool
-	Device   int32 // GPU rows: device index, else -1
-	Stream   int64 // GPU rows: stream id
+	Device   int32 // device index of a GPU stream; -1: CPU thread
+	Stream   int64 // id of a GPU stream
 }
 
 // Category is the kind of work of a span. The zero value is Other.
@@ -70,7 +71,7 @@ const (
 	Other Category = iota
 	CPUOp
 	UserAnnotation
-	GPUAnnotation // a CPU annotation mirrored on a GPU row; not work
+	GPUAnnotation // a CPU annotation mirrored on a GPU track; it is not work
 	PythonFunction
 	Runtime // CUDA or HIP runtime API call
 	Driver  // CUDA driver API call
@@ -80,7 +81,7 @@ const (
 	Sync
 	Overhead // other time taken by the profiler or the driver; the name gives the reason
 	Window   // the "Trace" span: the recorded period
-	NoCore   // a software device was ready but had no host core to run on
+	NoCore   // a software device had work to do but no host core to run on
 	numCategories
 )
 
@@ -89,7 +90,7 @@ var categoryNames = [numCategories]string{
 	"cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "overhead", "Trace", "no_core",
 }
 
-// NoCoreName is the span name that distinguishes NoCore from other overhead in a file.
+// NoCoreName is the span name by which readers of a file distinguish NoCore from other overhead.
 const NoCoreName = "Waiting for a core"
 
 // String returns the category's name in a Kineto file.
@@ -100,22 +101,22 @@ func (c Category) String() string {
 	return "invalid"
 }
 
-// OnGPU reports whether c is work of a device: kernels, copies and memsets.
+// OnGPU reports whether c is a category of GPU work: kernels, copies or memsets.
 func (c Category) OnGPU() bool { return c == Kernel || c == Memcpy || c == Memset }
 
-// Launch reports whether c is an API call that may start GPU work.
+// Launch reports whether c is a category of API calls that may start GPU work.
 func (c Category) Launch() bool { return c == Runtime || c == Driver }
 
 // Span is one interval on one track.
 type Span struct {
 	Start int64 // ns since the epoch
 	Dur   int64 // ns, never negative
-	Corr  int64 // correlation of a launch and the GPU work it started; 0: none
-	Ext   int64 // External id: the innermost open op; 0: none
+	Corr  int64 // correlation id, which a launch and the GPU work it started have in common; 0: none
+	Ext   int64 // External id, which identifies the innermost open CPU op; 0: none
 	Name  StringID
 	Track TrackID
-	// Detail indexes Ops (GPU work) or Shapes (CPU ops with recorded shapes), or is the StringID of a step's requests
-	// (user annotations, see Pass.Requests); -1: no details.
+	// Detail is an index in Ops for GPU work, and an index in Shapes for CPU ops with recorded shapes. For user
+	// annotations it is the StringID of the step's requests (see Pass.Requests). -1: no details.
 	Detail int32
 	Cat    Category
 }
@@ -126,22 +127,22 @@ func (s *Span) End() int64 { return s.Start + s.Dur }
 // Op holds the details of one kernel, copy or memset.
 type Op struct {
 	Grid, Block [3]int32
-	Bytes       int64 // copies and memsets
-	Comm        int32 // indexes Comms; -1: not a collective, or no arguments recorded
-	Move        int32 // Moves[Move-1]; 0: unknown, or not a copy between servers
+	Bytes       int64 // size of a copy or memset
+	Comm        int32 // index in Comms; -1: not a collective, or its arguments were not recorded
+	Move        int32 // index in Moves, plus 1; 0: unknown, or not a copy between servers
 }
 
 // Move identifies the request whose KV cache a copy moved from a prefill to a decode server.
 type Move struct {
-	Requests StringID // ids as in Pass.Requests, assigned by the server that wrote the trace
-	Room     int64    // the id that both servers use for the request; 0: unknown
+	Requests StringID // request ids in the form of Pass.Requests, assigned by the server that wrote the trace
+	Room     int64    // id by which both servers know the request; 0: unknown
 }
 
 // Comm holds the arguments of a collective as Kineto records them.
 type Comm struct {
 	Name, DType, Group, Ranks StringID
 	GroupSize                 int32
-	In, Out                   int64 // elements per rank
+	In, Out                   int64 // number of elements per rank
 	Seq                       int64 // -1 when not recorded
 }
 
@@ -150,11 +151,11 @@ type Shape struct {
 	Dims, Types StringID
 }
 
-// MemoryPoint is one allocation or free, with the totals after it.
+// MemoryPoint is one allocation or free, with the device's totals after it.
 type MemoryPoint struct {
 	Time                int64 // ns since the epoch
-	Bytes               int64 // negative: a free
-	Allocated, Reserved int64 // device totals after it
+	Bytes               int64 // size of the allocation; negative for a free
+	Allocated, Reserved int64 // totals of the device after the allocation or free
 	GPU                 bool
 	Device              int32
 }

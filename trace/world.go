@@ -10,8 +10,8 @@ type World struct {
 	RTT   int64 // round trip between the file's host and rank 0's, in ns, as measured by stepscope's nodes; 0: unknown
 }
 
-// ParseWorld reads distributedInfo, whose members may be missing. Text that is not a JSON object gives a World that is
-// not Known.
+// ParseWorld reads distributedInfo, in which members may be missing. If the text is not a JSON object, the World is not
+// Known.
 func ParseWorld(text []byte) World {
 	var d struct {
 		Rank  *int            `json:"rank"`
@@ -24,7 +24,7 @@ func ParseWorld(text []byte) World {
 	var clock struct {
 		RTT int64 `json:"rtt_ns"`
 	}
-	_ = json.Unmarshal(d.Clock, &clock) // other programs may store anything here
+	_ = json.Unmarshal(d.Clock, &clock) // other programs may store anything under this key
 	w := World{Known: true, Rank: -1, Size: d.Size, RTT: max(clock.RTT, 0)}
 	if d.Rank != nil {
 		w.Rank = *d.Rank

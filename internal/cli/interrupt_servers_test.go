@@ -143,7 +143,7 @@ func TestInterruptServers(t *testing.T) {
 								t.Errorf("the server was told %+v", body)
 							}
 						}
-						if v.free && v.first == nil && c.name != "PIPE" && !strings.Contains(r.said(), "should stepscope be killed before it closes this one, end it with: stepscope profile stop --url "+g.url) {
+						if v.free && v.first == nil && c.name != "PIPE" && !strings.Contains(r.said(), "if stepscope is killed before it closes this window, close it with: stepscope profile stop --url "+g.url) {
 							t.Errorf("nobody was told that the window has no end:\n%s", r.said())
 						}
 						switch {

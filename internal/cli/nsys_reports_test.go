@@ -134,7 +134,7 @@ func TestNsysInputs(t *testing.T) {
 		{"nsys stats OTHER", 1, "not a SQLite database: shorter than its header"},
 		{"nsys stats DIR/nosuch.nsys-rep", 1, "no such file"},
 		{"nsys stats DIR/new.nsys-rep", 0, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"},
-		{"nsys stats DIR/old.nsys-rep", 1, "DIR/old.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory; DIR/old.sqlite lies beside it, but is not newer"},
+		{"nsys stats DIR/old.nsys-rep", 1, "DIR/old.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory; DIR/old.sqlite is next to it but not newer"},
 		{"analyze DIR/ours.nsys-rep", 1, "DIR/ours.nsys-rep: nsys was not found: DIR/nosuch: no such file or directory\n"},
 		{"analyze CUT", 1, "the file is cut short"},
 		{"analyze EXPORT --from 3 --to 2", 2, "give a range of time"},

@@ -94,7 +94,7 @@ func TestProfile(t *testing.T) {
 	if status != exitOK || !strings.Contains(out, "2 traces in "+dir) || !strings.Contains(out, "2 ranks · 8 steps") {
 		t.Errorf("stop: status %d\n%s%s", status, out, errs)
 	}
-	if status, _, errs = stepscope(t, "profile", "stop", filepath.Base(dir)); status != exitFailed || !strings.Contains(errs, "no session was started there by you") {
+	if status, _, errs = stepscope(t, "profile", "stop", filepath.Base(dir)); status != exitFailed || !strings.Contains(errs, "you started no session there") {
 		t.Errorf("the session is over, and known: status %d, %s", status, errs)
 	}
 	if status, out, _ = stepscope(t, "profile", "stop", "--url", url); status != exitOK || out != url+": was not recording\n" {

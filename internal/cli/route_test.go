@@ -54,7 +54,7 @@ func TestRoute(t *testing.T) {
 		}
 	}
 	status, out, errs = run(t, t.Context(), "profile", "stop", "--url", router)
-	if status != exitOK || strings.Count(out, "nothing was being recorded") != 2 {
+	if status != exitOK || strings.Count(out, "was not recording") != 2 {
 		t.Errorf("profile stop: status %d:\n%s%s", status, errs, out)
 	}
 	if status := stop(); status != exitOK {

@@ -40,7 +40,7 @@ func TestWatchNsys(t *testing.T) {
 	if n := len(glob(t, dir, "*", "traces", "capture-1", "*.nsys-rep")); n != 1 {
 		t.Errorf("%d reports", n)
 	}
-	if status, text, errs := run(t, t.Context(), "analyze", "last", "--run-dir", dir); status != exitOK && status != exitIncomplete || !strings.HasPrefix(text, "watch, of capture-1 at ") || !strings.Contains(text, "no GPU work was recorded") {
+	if status, text, errs := run(t, t.Context(), "analyze", "last", "--run-dir", dir); status != exitOK && status != exitIncomplete || !strings.HasPrefix(text, "watch on capture-1 at ") || !strings.Contains(text, "no GPU work was recorded") {
 		t.Errorf("status %d:\n%s%s", status, errs, text)
 	}
 }

@@ -172,14 +172,14 @@ func TestWatchSays(t *testing.T) {
 		{[]string{"--url", url, "--api-key", "secret"}, exitOK, "/metrics is off; start the server with --enable-metrics"},
 		{[]string{"--url", "http://127.0.0.1:1"}, exitFailed, "127.0.0.1:1"},
 		{[]string{"--url", url, "--api-key", "secret", "--log", "no/such/file"}, exitFailed, "no/such/file"},
-		{[]string{"--url", url, "--api-key", "secret", "--log", "other=x"}, exitFailed, "there is no server of that name"},
+		{[]string{"--url", url, "--api-key", "secret", "--log", "other=x"}, exitFailed, "no server has that name"},
 		{[]string{"--url", url, "--view", "localhost:80"}, exitUsage, "give a port"},
 		{[]string{"--url", url, "--listen", "x"}, exitUsage, "give a port, or HOST:PORT"},
 		{[]string{"--url", url, "--listen", "0.0.0.0:0"}, exitUsage, "--insecure"},
 		{[]string{"--url", url, "--every", "1ms"}, exitUsage, "give at least 50ms"},
 		{[]string{"--url", url, "--ring-every", "1s"}, exitUsage, "give at least 5s"},
 		{[]string{"--url", url, "--max-disk", "much"}, exitUsage, "--max-disk"},
-		{[]string{"--url", url, "--imbalance", "0.5"}, exitUsage, "max/mean is 1 where all are equal"},
+		{[]string{"--url", url, "--imbalance", "0.5"}, exitUsage, "max/mean is 1 if all ranks are equal"},
 		{[]string{"--url", url, "--rules", always(t), "--ttft", "1s"}, exitUsage, "leave one of them out"},
 		{[]string{"--url", url, "--replay", "series.jsonl"}, exitUsage, "replay calls no server"},
 		{[]string{"--replay", "no/such/file"}, exitFailed, "no/such/file"},
@@ -299,7 +299,7 @@ func TestWatchInterrupted(t *testing.T) {
 		t.Errorf("%d traces", n)
 	}
 	// What the watch said comes first when its window is looked at again.
-	if status, out, errs := run(t, t.Context(), "analyze", "last", "--run-dir", dir); status != exitOK || !strings.HasPrefix(out, "watch, of capture-1 at ") {
+	if status, out, errs := run(t, t.Context(), "analyze", "last", "--run-dir", dir); status != exitOK || !strings.HasPrefix(out, "watch on capture-1 at ") {
 		t.Errorf("status %d:\n%s%s", status, errs, out)
 	}
 }

@@ -96,7 +96,7 @@ func TestArray(t *testing.T) {
 		}
 	}
 	_, err = script(strings.Replace(string(text), "prefill_nodes: 1", `prefill_nodes: "{n}"`, 1) + "\nsweep: {n: [1, 2]}\n")
-	if err == nil || !strings.Contains(err.Error(), "that is no array") {
+	if err == nil || !strings.Contains(err.Error(), "so they cannot form an array") {
 		t.Error(err)
 	}
 }

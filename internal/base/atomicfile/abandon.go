@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// begun holds the unfinished and temporary files and directories, and the function that removes each.
+// begun holds the names of unfinished and temporary files and directories. For each name it has the function that
+// removes the file or directory.
 var begun = struct {
 	sync.Mutex
 	remove map[string]func(name string) error
@@ -24,7 +25,7 @@ func begin(open func() (name string, err error), remove func(string) error) erro
 	return err
 }
 
-// end forgets name and calls close, which renames or removes it.
+// end removes name from begun and calls close, which must rename or remove the file or directory.
 func end(name string, close func() error) error {
 	begun.Lock()
 	defer begun.Unlock()
@@ -41,8 +42,8 @@ func TempDir(pattern string) (dir string, remove func(), err error) {
 	return dir, func() { _ = end(dir, func() error { return os.RemoveAll(dir) }) }, err
 }
 
-// Dir creates a directory and its parents for files to keep. Call done once they are written: it removes the directory
-// if it is empty and did not exist before.
+// Dir creates a directory, with its parents, for files to keep. Call done after the files are written: done removes the
+// directory if it is empty and did not exist before.
 func Dir(path string) (done func(), err error) {
 	if _, err := os.Stat(path); err == nil {
 		return func() {}, nil
@@ -51,11 +52,11 @@ func Dir(path string) (done func(), err error) {
 	return func() { _ = end(path, func() error { return os.Remove(path) }) }, err // fails if the directory is not empty
 }
 
-// Abandon removes everything that was begun and not finished, for a process that exits at once. It keeps the lock, so
-// that later calls to begin or end block until the exit.
+// Abandon removes everything that was begun and not finished. It is for a process that is about to exit. It keeps the
+// lock, so that later calls of begin or end block until the process exits.
 func Abandon() {
 	begun.Lock()
-	// Longer names first: the contents of a directory before the directory.
+	// Remove longer names first, so that the contents of a directory are removed before the directory.
 	for _, name := range slices.SortedFunc(maps.Keys(begun.remove), func(a, b string) int { return len(b) - len(a) }) {
 		_ = begun.remove[name](name)
 	}

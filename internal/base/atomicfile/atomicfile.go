@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are either complete or absent. It writes a temporary file in the same directory,
-// then renames it.
+// Package atomicfile writes files that are either complete or absent. It writes a temporary file in the same directory
+// and then renames that file.
 package atomicfile
 
 import (
@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// File creates a file, lets fill write it and then renames it to path. If fill fails, the file is removed and an
-// existing file stays unchanged. Symbolic links are followed. Anything but a regular file (a device, a pipe) is
-// refused, because renaming would replace it. fill may seek in the file or reopen it by its name. Errors name path, not
-// the temporary file.
+// File creates a file, lets fill write it and then renames it to path. If fill fails, the new file is removed, and an
+// existing file at path stays unchanged. Symbolic links are followed. If path exists and is not a regular file (a
+// device, a pipe), File returns an error, because renaming would replace it. fill may seek in its file or reopen the
+// file by its name. Errors name path, not the temporary file.
 func File(path string, fill func(*os.File) error) (err error) {
 	given := path
 	defer func() { err = named(given, err) }()
@@ -31,7 +31,7 @@ func File(path string, fill func(*os.File) error) (err error) {
 		return err
 	}
 	err = fill(f)
-	defer keep(f)() // until the rename
+	defer keep(f)() // hold the lock until the rename
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -63,14 +63,14 @@ func place(path string) (string, os.FileMode, error) {
 	return path, st.Mode().Perm(), nil
 }
 
-// create creates a temporary file beside path. Unlike os.CreateTemp it leaves the permissions to the umask.
+// create creates a temporary file beside path. Unlike os.CreateTemp, it applies the umask to mode.
 func create(path string, mode os.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
 		var f *os.File
 		err := begin(func() (_ string, err error) {
 			if f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); err == nil {
-				lock(f) // see Salvage
+				lock(f) // marks the file as being written, see Salvage
 			}
 			return name, err
 		}, os.Remove)
@@ -113,7 +113,7 @@ func (c *Counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// named replaces the name of a temporary file in a write error by path.
+// named replaces the name of the temporary file in a write error by path.
 func named(path string, err error) error {
 	var pathErr *fs.PathError
 	if !errors.As(err, &pathErr) || !hidden(pathErr.Path, path) {
@@ -139,12 +139,13 @@ func Named(out string, err error) error {
 	return err
 }
 
-// Scratch returns an unnamed temporary file on the same disk as path, for data needed until path is written. Errors in
-// its use within [File] name path.
+// Scratch returns an unnamed temporary file on the same disk as path, for data needed until path is written. If a use
+// of the temporary file within [File] fails, the error names path.
 func Scratch(path string) (*os.File, error) {
 	f, err := create(path, 0o600)
 	if err == nil {
-		// Removing it now cleans up even after a crash. Where an open file cannot be removed, Discard does it.
+		// Remove the file now, so that it is gone even after a crash. On systems that cannot remove an open file,
+		// Discard removes it.
 		_ = end(f.Name(), func() error { return os.Remove(f.Name()) })
 	}
 	return f, err

@@ -4,8 +4,8 @@ package atomicfile
 
 import "os"
 
-// lock does nothing here. It returns false, so every file counts as being written.
+// lock does nothing on this system. It returns false, so every file counts as being written.
 func lock(*os.File) bool { return false }
 
-// keep does nothing here.
+// keep does nothing on this system.
 func keep(*os.File) (release func()) { return func() {} }

@@ -13,7 +13,7 @@ func lock(f *os.File) bool {
 	return err != syscall.EWOULDBLOCK
 }
 
-// keep holds the lock of a file after it is closed, until release.
+// keep holds the lock of a file after the file is closed, until release is called.
 func keep(f *os.File) (release func()) {
 	fd, err := syscall.Dup(int(f.Fd()))
 	if err != nil {

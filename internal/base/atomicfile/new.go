@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// New is [Write] for a file that must not exist yet. It neither follows nor replaces an existing file or link.
+// New is like [Write] for a file that must not exist yet. It does not replace an existing file and does not follow a
+// link.
 func New(path string, fill func(io.Writer) error) (err error) {
 	defer func() { err = named(path, err) }()
 	f, err := create(path, 0o666)
@@ -24,7 +25,7 @@ func New(path string, fill func(io.Writer) error) (err error) {
 	if err = fill(w); err == nil {
 		err = w.Flush()
 	}
-	defer keep(f)() // until it has its final name
+	defer keep(f)() // hold the lock until the file has its final name
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -44,7 +45,8 @@ func settle(name, path string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s already exists and is not replaced", path)
 	}
-	// Not all file systems support links. There, checking and renaming are two separate steps.
+	// Not all file systems support links. On file systems without links, the check and the renaming are two separate
+	// steps.
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, errors.ErrUnsupported) {
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s already exists and is not replaced", path)
@@ -54,15 +56,16 @@ func settle(name, path string) error {
 	return err
 }
 
-// leftOver matches the names that create gives.
+// leftOver matches the names that create gives to temporary files.
 var leftOver = regexp.MustCompile(`^\.(.+)\.[0-9a-f]{8}\.tmp$`)
 
-// forgotten is the age beyond which an empty temporary file is abandoned: a live writer has locked it by then.
+// forgotten is the age above which an empty, unlocked temporary file counts as abandoned. A live writer would have
+// locked it by then.
 const forgotten = time.Minute
 
 // Salvage recovers the temporary files in dir that killed processes left behind, if want accepts the final name. It
-// renames each to its final name, however much was written, and returns these names. A file whose final name exists by
-// now stays hidden.
+// renames each file to its final name, even if only a part was written, and returns the final names. If a file with the
+// final name already exists, the temporary file stays hidden.
 func Salvage(dir string, want func(name string) bool) (saved []string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -77,7 +80,7 @@ func Salvage(dir string, want func(name string) bool) (saved []string) {
 		}
 		info, err := f.Stat()
 		switch {
-		case err != nil || !lock(f): // still being written
+		case err != nil || !lock(f): // the file is still being written
 		case info.Size() == 0:
 			if time.Since(info.ModTime()) > forgotten {
 				os.Remove(name)

@@ -15,7 +15,7 @@ import (
 // Left writes rows with left-aligned columns, two spaces apart.
 func Left(w io.Writer, rows [][]string) error { return write(w, rows, 0) }
 
-// Right writes rows with all columns right-aligned except the last: figures, then a name.
+// Right writes rows with all columns right-aligned except the last. It is for rows of figures that end with a name.
 func Right(w io.Writer, rows [][]string) error { return write(w, rows, tabwriter.AlignRight) }
 
 // Section writes a title, an optional head and the rows. It writes nothing if there are no rows.
@@ -79,7 +79,7 @@ const (
 	AlignCenter = text.AlignCenter
 )
 
-// Column is one column of a table. Text longer than Wrap continues on the next line; 0 disables wrapping.
+// Column is one column of a table. Text wider than Wrap continues on the next line. If Wrap is 0, text is not wrapped.
 type Column struct {
 	Name  string
 	Align Align
@@ -143,8 +143,8 @@ func Table(style Style, cols []Column, rows [][]string) []string {
 // Width returns the number of terminal columns that s occupies.
 func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-// Wrap breaks a text between words into lines of at most width columns, and longer words within. Empty text gives no
-// lines.
+// Wrap breaks a text into lines of at most width columns. It breaks between words, and within a word only if the word
+// is wider than a line. Empty text yields no lines.
 func Wrap(s string, width int) []string {
 	if s == "" {
 		return nil
@@ -156,7 +156,7 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// Ends aligns left to the left end and right to the right end of a line.
+// Ends returns a line of the given width with left at its left end and right at its right end.
 func Ends(left, right string, width int) string {
 	left = Short(left, max(width-Width(right)-2, 0))
 	return Short(left+strings.Repeat(" ", max(width-Width(left)-Width(right), 2))+right, width)

@@ -27,20 +27,20 @@ func Clean(s string) string {
 	return strings.TrimSpace(strings.Map(blank, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// Lines makes multi-line text safe to show. It indents all lines but the first, so that a line end in a name cannot
-// fake a message.
+// Lines makes multi-line text safe to show. It indents all lines but the first, so that a line end within a name cannot
+// start a line that looks like a message.
 func Lines(s string) string {
 	return strings.ReplaceAll(string(safe(nil, []byte(s), false)), "\n", "\n  ")
 }
 
-// JSON escapes the runes of a JSON text that could disrupt a terminal. Outside strings, JSON allows only line ends and
-// tabs among these, and Go's encoder escapes them within strings.
+// JSON escapes the runes of a JSON text that could disrupt a terminal. Line ends and tabs stay unchanged: of the runes
+// that could disrupt a terminal, JSON allows only these outside strings, and Go's encoder escapes them within strings.
 func JSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		if moves(r) && r != '\n' && r != '\t' {
-			out = fmt.Appendf(out, `\u%04x`, r) // all are within U+FFFF
+			out = fmt.Appendf(out, `\u%04x`, r) // none of these runes is above U+FFFF
 		} else {
 			out = append(out, text[:n]...)
 		}
@@ -49,8 +49,8 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// Cell escapes text for a CSV file. Spreadsheets read text that begins with = + - @, a tab or a carriage return as a
-// formula; a leading apostrophe marks it as text. Numbers stay unchanged.
+// Cell escapes text for a CSV file. Spreadsheets interpret text that begins with =, +, -, @, a tab or a carriage return
+// as a formula, so Cell puts an apostrophe before such text. Numbers stay unchanged.
 func Cell(s string) string {
 	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) || number(s[1:]) && (s[0] == '-' || s[0] == '+') {
 		return s
@@ -64,24 +64,24 @@ func number(s string) bool {
 	return whole != "" && strings.Trim(whole+part, "0123456789") == ""
 }
 
-// Safe writes text for people and replaces runes that could disrupt the terminal, which names from a file may contain.
-// It is safe for concurrent use.
+// Safe writes text for people. It replaces runes that could disrupt the terminal, because names from a file may contain
+// such runes. It is safe for concurrent use.
 type Safe struct {
 	W io.Writer
 
 	mu      sync.Mutex
 	colours bool
-	rest    []byte // incomplete rune that continues in the next Write
+	rest    []byte // incomplete rune at the end of the last Write
 }
 
-// Colours lets colour sequences pass through.
+// Colours makes Safe pass colour sequences through unchanged.
 func (s *Safe) Colours() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.colours = true
 }
 
-// Write writes p. A rune cut off at the end of p waits for the next call.
+// Write writes p. If p ends within a rune, the incomplete rune is kept for the next call.
 func (s *Safe) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Safe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// safe appends b without the runes that could disrupt a terminal. Line ends and tabs stay, and a carriage return
+// safe appends b to out without the runes that could disrupt a terminal. Line ends and tabs stay, and a carriage return
 // becomes a line end.
 func safe(out, b []byte, colours bool) []byte {
 	for i := 0; i < len(b); {

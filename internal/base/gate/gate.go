@@ -12,15 +12,16 @@ import (
 
 // Limit is the largest tolerated rise or fall of a figure.
 type Limit struct {
-	Name  string  `json:"name"` // name of the figure; "": any figure that gets worse
+	Name  string  `json:"name"` // name of the figure; "": the limit holds for any figure that gets worse
 	Falls bool    `json:"falls"`
 	By    float64 `json:"by"` // fraction above 0
 }
 
-// Limits is a list of limits that must all hold.
+// Limits is a list of limits, all of which must hold.
 type Limits []Limit
 
-// Parse parses conditions separated by commas: 5% applies to all figures, ttft.p99>5% and throughput<-3% to one.
+// Parse parses conditions separated by commas. "5%" applies to all figures; "ttft.p99>5%" and "throughput<-3%" apply to
+// one figure.
 func Parse(texts []string) (all Limits, err error) {
 	for _, text := range strings.Split(strings.Join(texts, ","), ",") {
 		if text = strings.TrimSpace(text); text == "" {
@@ -72,7 +73,7 @@ func Share(s string) (float64, error) {
 	switch {
 	case percent:
 		f /= 100
-	case f >= 1: // 5 does not mean 500 %: such a gate would never fail
+	case f >= 1: // 5 must not mean 500 %: such a gate would never fail
 		return 0, errors.New("give a share such as 5% or 0.05: did you mean " + number + "%?")
 	}
 	if !(f > 0 && f < 100) {
@@ -111,7 +112,7 @@ func (all Limits) Any() float64 {
 	return 0
 }
 
-// Named returns the limits for single figures.
+// Named returns the limits that apply to a single figure.
 func (all Limits) Named() (named Limits) {
 	for _, l := range all {
 		if l.Name != "" {

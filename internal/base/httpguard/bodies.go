@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// MostControl is the largest body, in bytes, on control routes, whose requests are short.
+// MostControl is the maximum size of a body on a control route, in bytes. Requests to these routes are short.
 const MostControl = 1 << 20
 
-// Memory limits for the bodies of all clients together. A body of up to smallBody is read at once. A larger one waits
-// until there is room, and a large text also waits for its turn, because tokenizing takes thirty times the memory of
-// the text, and a list of many parts takes more.
+// Memory limits for the bodies of all clients together. A body of up to smallBody is read without waiting. A larger
+// body waits until the bodies in memory leave enough of bodyRoom. A text of largeText or more also waits for its turn,
+// because tokenizing takes thirty times the memory of the text, and even more for a list of many parts.
 const (
 	smallBody = 64 << 10
-	bodyRoom  = 256 << 20 // bytes of all larger bodies together, or the largest single body allowed if that is more
+	bodyRoom  = 256 << 20 // bytes of all bodies above smallBody together, or the maximum size of a single body if that is more
 	largeText = 256 << 10
-	turnRoom  = 8 << 20  // bytes of large texts processed at once; a larger one is processed alone
+	turnRoom  = 8 << 20  // bytes of large texts processed at once; a text above turnRoom is processed alone
 	freeAfter = 32 << 20 // bytes of released bodies after which memory is returned to the system
 	patience  = 20 * time.Second
 )
@@ -45,7 +45,7 @@ func (b *bodies) open(largest int64) {
 	})
 }
 
-// held is the share of the room that one request's body holds.
+// held is the share of bodies.room that the body of one request holds.
 type held struct {
 	b *bodies
 	n int64
@@ -53,7 +53,7 @@ type held struct {
 
 type heldKey struct{}
 
-// release returns the share.
+// release returns the share to bodies.room.
 func (h *held) release() {
 	if h.n > 0 {
 		h.b.room.Release(h.n)
@@ -61,8 +61,8 @@ func (h *held) release() {
 	}
 }
 
-// free counts released bytes and returns memory to the system from time to time. The garbage collector would run too
-// late, because the weights dominate the heap.
+// free counts released bytes. After every freeAfter bytes it returns memory to the system, because the garbage
+// collector would run too late: the model's weights dominate the heap.
 func (b *bodies) free(n int64) {
 	b.mu.Lock()
 	b.freed += n
@@ -76,7 +76,7 @@ func (b *bodies) free(n int64) {
 	}
 }
 
-// wait acquires n of a room, or gives up after the patience timeout.
+// wait acquires n of room. It gives up after patience.
 func wait(ctx context.Context, room *semaphore.Weighted, n int64) error {
 	if room.TryAcquire(n) {
 		return nil
@@ -89,21 +89,22 @@ func wait(ctx context.Context, room *semaphore.Weighted, n int64) error {
 	return nil
 }
 
-// Body reads the whole body within the deadline set by Guard. A body that is too large gives an *http.MaxBytesError.
-// One that cannot be read or finds no room gives an *Error. The body holds its room until the handler returns.
+// Body reads the whole body within the deadline set by Guard. If the body is too large, the error is an
+// *http.MaxBytesError. If the body cannot be read or there is no memory for it, the error is an *Error. The body's
+// share of the memory limit is released when the handler returns.
 func (f *Front) Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return f.BodyUpTo(w, r, f.MaxBodyBytes)
 }
 
-// BodyUpTo is Body with its own limit.
+// BodyUpTo is Body with an additional limit on the size, in bytes.
 func (f *Front) BodyUpTo(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := f.read(w, r, min(limit, f.MaxBodyBytes))
 	if err == nil {
-		// Clear the deadline: net/http keeps reading to detect that the client leaves.
+		// Clear the deadline: net/http keeps reading to detect that the client disconnects.
 		http.NewResponseController(w).SetReadDeadline(time.Time{})
 		return body, nil
 	}
-	// Keep the deadline, or net/http would wait for the rest of the body.
+	// Do not clear the deadline: without it, net/http would wait for the rest of the body.
 	w.Header().Set("Connection", "close")
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		return nil, err
@@ -136,7 +137,7 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byt
 			return nil, err
 		}
 		h.b, h.n = &f.bodies, size
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // restart: the wait was not its fault
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // restart the timeout, because the client did not cause the wait
 	}
 	if r.ContentLength >= 0 {
 		body := make([]byte, r.ContentLength)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// halfway is a listener whose connections survive a half-close by the client. net/http treats the half-close as the
-// client's departure and drops the request, but some clients close their sending side after the request and wait for
-// the answer.
+// halfway is a listener whose connections survive a half-close by the client. net/http takes a half-close for a
+// disconnect and cancels the request. But some clients close their sending side after the request and then wait for the
+// answer.
 type halfway struct{ net.Listener }
 
 func (l halfway) Accept() (net.Conn, error) {
@@ -29,14 +29,14 @@ type conn struct {
 	*net.TCPConn
 
 	mu      sync.Mutex
-	interim bool          // the client of the current request accepts interim replies
+	interim bool          // the client that sent the current request accepts interim replies
 	replied bool          // the reply to the current request has begun
 	again   chan struct{} // closed and replaced when a read deadline in the past is set
 }
 
 type connKey struct{}
 
-// withConn makes the connection available to its handlers.
+// withConn makes the connection available to the handlers of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
@@ -50,7 +50,7 @@ func asked(r *http.Request) {
 	}
 }
 
-// answered is the ConnState hook. An idle connection has sent its reply.
+// answered is the ConnState hook. When a connection becomes idle, its reply has been sent.
 func answered(nc net.Conn, state http.ConnState) {
 	if c, ok := nc.(*conn); ok && state == http.StateIdle {
 		c.mu.Lock()
@@ -66,8 +66,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.TCPConn.Write(p)
 }
 
-// SetReadDeadline also ends the wait of a Read after a half-close: net/http sets a deadline in the past to stop its
-// reader.
+// SetReadDeadline also ends a Read that waits after a half-close if the deadline is in the past. net/http sets such a
+// deadline to stop its background reader.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	err := c.TCPConn.SetReadDeadline(t)
 	if !t.IsZero() && !t.After(time.Now()) {
@@ -79,8 +79,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return err
 }
 
-// Read hides a half-close while the request is served. Only then does net/http read a single byte ahead, so an EOF
-// within a header or body is still reported.
+// Read hides a half-close while a request is served. It recognises this state because only then does net/http read a
+// single byte ahead. So an EOF within a header or body is still reported.
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	again := c.again
@@ -92,9 +92,10 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gone waits until the client has really left and returns that error, or until nobody waits any more. A closed
-// connection looks like a half-closed one until something is sent, which a closed one answers with a reset. So gone
-// sends an interim reply, unless the reply has already begun, which has the same effect.
+// gone is called after a half-close. It waits until the client has closed the connection completely, and returns the
+// resulting error, or until the reader is stopped. A completely closed connection looks like a half-closed one until
+// something is sent to it; then it answers with a reset. So gone sends an interim reply. If the reply has already
+// begun, no interim reply is needed.
 func (c *conn) gone(again chan struct{}) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *conn) probe(raw syscall.RawConn) {
 		return
 	}
 	c.interim = false
-	// Try once. If the buffer is full, the client is still expected to read it.
+	// Try to write only once. If the buffer is full, data is already on its way to the client.
 	raw.Write(func(fd uintptr) bool {
 		syscall.Write(int(fd), []byte("HTTP/1.1 100 Continue\r\n\r\n"))
 		return true

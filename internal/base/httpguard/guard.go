@@ -21,9 +21,9 @@ func bears(r *http.Request, want string) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(want)) == 1
 }
 
-// Guard wraps all routes. A server on loopback without a key trusts every local program, but not web pages in a local
-// browser, which could make it write profile files. Such a server therefore accepts only loopback host names (a page
-// may point its own name at 127.0.0.1) and rejects foreign origins.
+// Guard wraps all routes. A server on loopback without a key trusts every local program. It does not trust web pages in
+// a local browser, because they could make the server write profile files. Such a server therefore accepts only
+// loopback host names, because a web site may let its own name resolve to 127.0.0.1, and rejects foreign origins.
 func (f *Front) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked(r)
@@ -31,7 +31,7 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 		// Clear the deadline of an earlier reply on this connection.
 		rc.SetWriteDeadline(time.Time{})
 		if r.Body != http.NoBody {
-			// net/http reads the rest of the body after the handler. That must end too.
+			// net/http reads the rest of the body after the handler has returned. The deadline limits that read too.
 			rc.SetReadDeadline(time.Now().Add(f.BodyTimeout))
 			room := &held{}
 			defer room.release()
@@ -39,7 +39,7 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 		}
 		if f.APIKey == "" {
 			allowed := f.AllowedHosts
-			if f.Public.Load() { // any host name is allowed, but no foreign origin
+			if f.Public.Load() { // any host name is allowed, but foreign origins are not
 				allowed = []string{hostOf(r.Host)}
 			}
 			if reason := notLocal(r, allowed); reason != "" {
@@ -51,9 +51,10 @@ func (f *Front) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// MayAct reports whether a request may use a route that acts, and refuses it otherwise. HEAD only asks for headers. A
-// request that a page of another site triggers in a browser, by an image, a link or a form, is not its user's intent.
-// Browsers report the site in Sec-Fetch-Site even if they send no Origin; programs do not send it.
+// MayAct reports whether a request may use a route that has side effects. If not, it sends a refusal. HEAD is refused
+// because it only asks for headers. A request that a page of another site triggers in a browser, by an image, a link or
+// a form, is refused because the user did not intend it. Browsers report such a request in Sec-Fetch-Site even if they
+// send no Origin; other programs do not send Sec-Fetch-Site.
 func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 	switch site := strings.ToLower(r.Header.Get("Sec-Fetch-Site")); {
 	case r.Method == http.MethodHead:
@@ -66,8 +67,9 @@ func (f *Front) MayAct(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// notLocal returns the reason why a server on loopback without a key refuses a request: it names another host or comes
-// from a foreign web page. It returns "" for an acceptable request. allowed lists host names besides those of loopback.
+// notLocal returns the reason why a server on loopback without a key refuses a request: the request names another host
+// or comes from a foreign web page. It returns "" for an acceptable request. allowed lists host names besides those of
+// loopback.
 func notLocal(r *http.Request, allowed []string) string {
 	if !localName(r.Host, allowed) {
 		return "the host name of the request is not a loopback name: use localhost, allow the name, or set an API key"
@@ -94,7 +96,7 @@ func localName(host string, allowed []string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "" {
 		return true
 	}
-	// 0.0.0.0 reaches loopback too, and SGLang's clients default to it.
+	// 0.0.0.0 also reaches loopback, and SGLang's clients use it by default.
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
 		return true
 	}

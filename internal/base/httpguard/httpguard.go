@@ -1,5 +1,5 @@
-// Package httpguard is the common front of the server and the router: access control, timeouts, and opening and closing
-// the listener.
+// Package httpguard is the HTTP front end that the server and the router share: access control, timeouts, and opening
+// and closing the listener.
 package httpguard
 
 import (
@@ -25,7 +25,7 @@ const (
 	Admin             // the admin key if set, else the API key
 )
 
-// Route is one route under all of its names.
+// Route is one route with all paths under which it is served.
 type Route struct {
 	Methods string // space-separated
 	Paths   string // space-separated: current name first, then older ones
@@ -38,29 +38,32 @@ func At(methods, paths string, auth Auth, handler http.HandlerFunc) Route {
 	return Route{methods, paths, auth, handler}
 }
 
-// Acts reports whether the route has side effects with any of its methods. SGLang starts and stops profiles by GET too.
+// Acts reports whether the route has side effects with any of its methods. GET does not exclude side effects: SGLang
+// starts and stops profiles by GET too.
 func (e *Route) Acts() bool { return e.Methods != http.MethodGet }
 
 // Front checks requests before they reach their handlers.
 type Front struct {
 	APIKey, AdminAPIKey string
-	AllowedHosts        []string // allowed without a key, besides loopback names
+	AllowedHosts        []string // host names allowed without a key, in addition to loopback names
 	BodyTimeout         time.Duration
 	MaxBodyBytes        int64
 	Log                 *slog.Logger
 	// Refuse replies with an error in the format of the route's API.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, message string)
 
-	// Around, if set, wraps the handler next of a request. path is empty for an unknown route.
+	// Around, if set, is called in place of next, the handler of a request, and must call next. path is empty for an
+	// unknown route.
 	Around func(path string, w http.ResponseWriter, r *http.Request, next http.HandlerFunc)
 
 	Insecure bool        // serve beyond loopback without a key
-	Public   atomic.Bool // listening beyond loopback
+	Public   atomic.Bool // the server listens beyond loopback
 
-	bodies bodies // of all clients
+	bodies bodies // memory limits for the bodies of all clients
 }
 
-// Mux returns a multiplexer with the routes. All other paths reply 404 with the text of missing.
+// Mux returns a multiplexer with the routes. Requests for other paths get status 404 with the text that missing
+// returns.
 func (f *Front) Mux(routes []Route, missing func(r *http.Request) string) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, e := range routes {
@@ -92,7 +95,7 @@ func (f *Front) around(path string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { f.Around(path, w, r, next) }
 }
 
-// Protect passes on only requests that carry the key of the level.
+// Protect returns a handler that passes a request to next only if the request carries the key of the level.
 func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	want := f.APIKey
 	if level == Admin && f.AdminAPIKey != "" {
@@ -107,7 +110,8 @@ func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// httpLog forwards net/http's messages. They mention peers and never repeat exactly.
+// httpLog forwards net/http's messages. httpLog does not limit repeated messages, because they mention peers and never
+// repeat exactly.
 type httpLog struct{ log *slog.Logger }
 
 func (h httpLog) Write(p []byte) (int, error) {
@@ -115,8 +119,9 @@ func (h httpLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Serve serves ln until ctx ends. Then drain lets running requests finish, which may shut the server down, and replies
-// in progress get up to 5 more seconds. Beyond loopback an API key is required unless Insecure is set.
+// Serve serves ln until ctx ends. Then it calls drain, which lets running requests finish and may shut the server down.
+// After drain, replies in progress get up to 5 more seconds. Beyond loopback an API key is required unless Insecure is
+// set.
 func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drain func(*http.Server)) error {
 	if !loopback(ln.Addr()) {
 		if f.APIKey == "" && !f.Insecure {
@@ -150,10 +155,10 @@ func (f *Front) Serve(ctx context.Context, ln net.Listener, h http.Handler, drai
 	return nil
 }
 
-// replyTimeout limits the time to send a whole reply. Streams have a limit for each write.
+// replyTimeout limits the time to send a whole reply. Streams instead have a limit for each write.
 const replyTimeout = 2 * time.Minute
 
-// WriteWhole sends a whole reply. Its headers are already set.
+// WriteWhole sends a whole reply. The headers must already be set.
 func WriteWhole(w http.ResponseWriter, status int, body []byte) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTimeout))
 	w.WriteHeader(status)
@@ -173,7 +178,8 @@ func WriteText(w http.ResponseWriter, status int, text string) {
 	WriteWhole(w, status, []byte(text))
 }
 
-// EnvBool parses a boolean environment variable as SGLang does: true and 1, in any case. An empty v gives absent.
+// EnvBool parses a boolean environment variable as SGLang does: true and 1, in any case. If v is empty, it returns
+// absent.
 func EnvBool(v string, absent bool) bool {
 	if v == "" {
 		return absent

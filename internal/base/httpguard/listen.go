@@ -13,7 +13,8 @@ var ErrNeedKey = errors.New("listening beyond loopback needs an API key: add --a
 	"or --insecure to serve everyone who can reach the port, or listen on --host 127.0.0.1 and use ssh -L")
 
 // Listen opens the port. An empty host means loopback. Without an API key it refuses a host beyond loopback unless
-// insecure is set. It fails before the model is loaded; [Front.Serve] checks again.
+// insecure is set. [Front.Serve] checks this again; Listen checks it so that the error appears before the model is
+// loaded.
 func Listen(host string, port int, apiKey string, insecure bool) (net.Listener, error) {
 	if host == "" {
 		host = "127.0.0.1"
@@ -32,7 +33,7 @@ func Listen(host string, port int, apiKey string, insecure bool) (net.Listener, 
 	return ln, nil
 }
 
-// loopback reports whether a listener is reachable only from its own host.
+// loopback reports whether a listener at address a is reachable only from the same host.
 func loopback(a net.Addr) bool {
 	switch a := a.(type) {
 	case *net.TCPAddr:

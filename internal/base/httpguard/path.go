@@ -24,9 +24,9 @@ func ProfileRoot(env func(string) string) string {
 	return "/tmp"
 }
 
-// Path returns the absolute form of a path that a request gives in a field. On loopback any path is allowed, as in
-// SGLang. Beyond loopback the path must lie under root, even after symbolic links are followed, and a relative path is
-// relative to root. A refusal is an *Error.
+// Path returns the absolute form of path, which a request gives in the named field. On loopback any path is allowed, as
+// in SGLang. Beyond loopback a relative path is relative to root, and the path must lie under root even after symbolic
+// links are followed. If the path is refused, the error is an *Error.
 func (f *Front) Path(field, path, root string, env func(string) string) (string, error) {
 	bad := func(status int, format string, args ...any) (string, error) {
 		return "", &Error{status, field + ": " + fmt.Sprintf(format, args...)}
@@ -84,7 +84,7 @@ func resolve(field, path string) (string, error) {
 		if !os.IsNotExist(err) || p == filepath.Dir(p) {
 			return "", &Error{http.StatusBadRequest, fmt.Sprintf("%s: %v", field, err)}
 		}
-		// Writing through a broken link would create its target.
+		// A write through a broken link would create the target of the link.
 		if _, err := os.Lstat(p); err == nil {
 			return "", &Error{http.StatusForbidden, fmt.Sprintf("%s: %s is a broken link", field, p)}
 		}

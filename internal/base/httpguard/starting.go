@@ -8,7 +8,7 @@ import (
 )
 
 // Starting answers every request on ln with 503 until done is called, so that waiting clients learn that the server is
-// coming. The listener stays open and can then be passed to [Front.Serve].
+// starting. done does not close the listener, which can then be passed to [Front.Serve].
 func Starting(ln net.Listener) (done func()) {
 	tcp, ok := ln.(*net.TCPListener)
 	if !ok {
@@ -36,7 +36,7 @@ func Starting(ln net.Listener) (done func()) {
 	})
 }
 
-// lent is a listener whose Close only ends Accept, so that it can be used again.
+// lent is a listener whose Close only ends Accept, so that the underlying listener can be used again.
 type lent struct{ *net.TCPListener }
 
 func (l lent) Close() error { return l.SetDeadline(time.Unix(1, 0)) }

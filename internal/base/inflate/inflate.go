@@ -1,6 +1,7 @@
-// Package inflate decompresses deflate streams (RFC 1951) directly into the caller's memory. Trace text is nearly all
-// long matches. This reader copies each byte once, while other readers copy it into their window, out of it, and out of
-// a buffer. BenchmarkInflate compares it with klauspost's reader, which takes twice as long.
+// Package inflate decompresses deflate streams (RFC 1951) directly into the caller's memory. In trace text nearly all
+// bytes belong to long matches. This reader copies each byte once. Other readers copy each byte into a window, out of
+// the window, and out of a buffer. BenchmarkInflate compares this reader with klauspost's reader, which takes twice as
+// long.
 package inflate
 
 import (
@@ -16,26 +17,27 @@ var ErrCorrupt = errors.New("the deflate stream is corrupt")
 const (
 	window   = 32 << 10 // maximum match distance
 	maxMatch = 258
-	// A match is copied in pieces of this size, possibly past its end. The fast path reserves that much room.
+	// A match is copied in pieces of this size, possibly past the end of the match. The fast path requires that many
+	// free bytes in p.
 	piece = 32
 )
 
 // Reader decompresses one stream after another. It is meant for reads of about 64 kB and more, because each Read keeps
-// up to 32 kB for the next.
+// a copy of up to 32 kB of text for the next Read.
 type Reader struct {
 	src *bufio.Reader
 	in  []byte // buffer of src
-	at  int    // in[:at] has been read
+	at  int    // in[:at] has been read into bits
 
-	bits uint64 // read but unused bits, lowest first
+	bits uint64 // bits read from in but not used yet, lowest first
 	n    uint   // number of valid bits
 
-	past [2 * window]byte // past[:end] ends with the preceding text, at least one window of it
+	past [2 * window]byte // past[:end] ends with at least one window of the preceding text
 	end  int
 
-	step  func(z *Reader, p []byte, o int) (int, error) // next state
+	step  func(z *Reader, p []byte, o int) (int, error) // function that decodes the current state
 	final bool                                          // the block is the last one
-	left  int                                           // bytes left of a stored block or a match
+	left  int                                           // bytes not yet copied of a stored block or a match
 	dist  int                                           // distance of that match
 	err   error
 
@@ -58,8 +60,8 @@ func (z *Reader) Reset(src *bufio.Reader) {
 }
 
 // Read decompresses until p is full or the stream ends. After io.EOF, src is positioned behind the stream. On an error
-// Read also returns the bytes before it. The error is ErrCorrupt, io.ErrUnexpectedEOF if src ends too early, or src's
-// own error.
+// Read also returns the bytes before the error. The error is ErrCorrupt, io.ErrUnexpectedEOF if src ends too early, or
+// src's own error.
 func (z *Reader) Read(p []byte) (int, error) {
 	o := 0
 	for z.err == nil && o < len(p) {
@@ -72,7 +74,7 @@ func (z *Reader) Read(p []byte) (int, error) {
 	return o, z.err
 }
 
-// keep saves the end of the text for matches in the next Read.
+// keep saves the end of the text, because matches in the next Read may refer to it.
 func (z *Reader) keep(text []byte) {
 	text = text[max(0, len(text)-window):]
 	if z.end+len(text) > len(z.past) {
@@ -96,7 +98,7 @@ func (z *Reader) fill(want uint) error {
 	return nil
 }
 
-// more refills in from src. Whole bytes in bits stay in src, because the stream may end before them.
+// more refills in from src. Whole bytes in bits are not consumed from src, because the stream may end before them.
 func (z *Reader) more() error {
 	ahead := int(z.n / 8)
 	_, _ = z.src.Discard(z.at - ahead)
@@ -135,7 +137,7 @@ func (z *Reader) header(_ []byte, o int) (int, error) {
 	z.final = v&1 != 0
 	switch v >> 1 {
 	case 0:
-		if _, err := z.take(z.n & 7); err != nil { // skip to the next byte
+		if _, err := z.take(z.n & 7); err != nil { // skip to the next byte boundary
 			return o, err
 		}
 		size, err := z.take(32)
@@ -164,7 +166,7 @@ func (z *Reader) header(_ []byte, o int) (int, error) {
 func (z *Reader) stored(p []byte, o int) (int, error) {
 	for z.left > 0 && o < len(p) {
 		switch {
-		case z.n > 0: // whole bytes read ahead
+		case z.n > 0: // first use the whole bytes that are already in bits
 			p[o] = byte(z.bits)
 			z.bits >>= 8
 			z.n -= 8
@@ -241,7 +243,7 @@ func (z *Reader) copy(p []byte, o int) int {
 	return o
 }
 
-// symbol reads and consumes one code of t, without its extra bits.
+// symbol reads and consumes one code of t, without the extra bits of the code.
 func (z *Reader) symbol(t *table) (entry, error) {
 	for {
 		e := t.first[z.bits&(1<<firstBits-1)]
@@ -264,8 +266,8 @@ func (z *Reader) symbol(t *table) (entry, error) {
 	}
 }
 
-// fast is the fast path of block. It needs enough earlier text, input and room, which is nearly always the case. It
-// stops before any symbol it cannot handle.
+// fast is the fast path of block. It needs enough preceding output, remaining input and space in p, which is nearly
+// always the case. It stops before any symbol that it cannot handle.
 func (z *Reader) fast(p []byte, o int) (int, error) {
 	in, at, bits, n := z.in, z.at, z.bits, z.n
 	lit, dst := &z.lit, &z.dst

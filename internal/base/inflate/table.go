@@ -13,7 +13,7 @@ type entry uint32
 const (
 	isLiteral entry = 1 << (9 + iota)
 	isEnd           // end of block
-	isMore          // code longer than firstBits: see more
+	isMore          // code longer than firstBits; its entry is in more
 	isBad           // no such code, or a forbidden one
 	valueAt   = 16
 )
@@ -22,22 +22,22 @@ func (e entry) code() uint  { return uint(e >> 5 & 15) }
 func (e entry) extra() uint { return uint(e&31) - e.code() }
 
 const (
-	maxBits   = 15 // maximum code length
-	firstBits = 11 // bits of the first lookup
+	maxBits   = 15 // maximum code length, bits
+	firstBits = 11 // number of bits of the first lookup
 	maxLit    = 286
 	maxDist   = 30
 )
 
-// table decodes the next bits: the first firstBits are an index in first. The rest of longer codes is an index in the
-// part of more that first names.
+// table decodes the next bits: the first firstBits are an index in first. For a longer code, the entry in first gives
+// the start of a part of more, and the remaining bits of the code are an index in that part.
 type table struct {
 	first [1 << firstBits]entry
 	more  []entry
 }
 
 // build builds the table for codes of the given lengths, where 0 means that the symbol has no code. what[s] is the
-// entry of symbol s without the length of its code. It returns false if the code is over- or under-subscribed. A single
-// code of one bit, or no code at all, is valid.
+// entry of symbol s without the code length. build returns false if the set of codes is over- or under-subscribed. A
+// single code of one bit and an empty set of codes are valid.
 func (t *table) build(lens []uint8, what []entry) bool {
 	var count, next [maxBits + 1]uint
 	for _, l := range lens {
@@ -89,7 +89,7 @@ func (t *table) build(lens []uint8, what []entry) bool {
 	return true
 }
 
-// Entries of the symbols (RFC 1951, 3.2.5), as build expects them.
+// Entries of the symbols (RFC 1951, 3.2.5), in the form that build expects.
 var litKinds [maxLit + 2]entry
 var distKinds [maxDist + 2]entry
 
@@ -197,7 +197,7 @@ func (z *Reader) codes() error {
 	return nil
 }
 
-// lenOrder is the order of the lengths of the code length codes.
+// lenOrder is the order in which a block lists the lengths of the codes for code lengths.
 var lenOrder = [...]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 var lenKinds = func() (kinds [19]entry) {

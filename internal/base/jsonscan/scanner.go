@@ -1,9 +1,10 @@
-// Package jsonscan reads JSON in place, where encoding/json would be too slow or would read more than needed: events of
-// a stream, and the prompt of a forwarded body.
+// Package jsonscan reads JSON in place. It is for texts for which encoding/json would be too slow or would read more
+// than needed: the events of a stream, and the prompt in a forwarded body.
 //
 // A [Scanner] walks one text and allocates nothing. It checks the structure of the values that it enters. In skipped
 // values it checks only brackets and quotes: a truncated event is an error, but an invalid number in a skipped list is
-// not. It reads everything that encoding/json accepts in the same way; fuzz tests in its users verify that.
+// not. For every text that encoding/json accepts, the Scanner returns the same result. Fuzz tests in the packages that
+// use it verify that.
 package jsonscan
 
 import (
@@ -14,11 +15,11 @@ import (
 	"unicode/utf8"
 )
 
-// Scanner walks one JSON text. The zero Scanner is at the end of an empty text.
+// Scanner walks one JSON text. The zero value is a Scanner at the end of an empty text.
 type Scanner struct {
 	b []byte
 	i int
-	// first is set if the next key or element is the first of its object or list.
+	// first is set if the next key or element is the first one of the current object or list.
 	first bool
 	err   error
 }
@@ -109,8 +110,8 @@ func (s *Scanner) more(closing byte) bool {
 	return true
 }
 
-// Str reads a string and returns its raw text without quotes. A value of another type is skipped and gives nil; an
-// empty string is not nil.
+// Str reads a string and returns its raw text without quotes. It skips a value of another type and returns nil. For an
+// empty string the result is not nil.
 func (s *Scanner) Str() []byte {
 	if s.Peek() != '"' {
 		s.Skip()
@@ -124,7 +125,7 @@ func (s *Scanner) Str() []byte {
 			s.fail()
 			return nil
 		}
-		// An odd number of backslashes before the quote escapes it.
+		// If an odd number of backslashes precedes the quote, the quote is escaped.
 		end := s.i + n
 		slashes := 0
 		for end-slashes > from && s.b[end-slashes-1] == '\\' {
@@ -137,7 +138,8 @@ func (s *Scanner) Str() []byte {
 	}
 }
 
-// Num reads an integer and truncates a fraction. Anything else is skipped and gives false, as do more than 15 digits.
+// Num reads a number and drops its fraction. It skips any other value, and a number of more than 15 digits, and returns
+// false.
 func (s *Scanner) Num() (int, bool) {
 	s.Peek()
 	at := s.i
@@ -196,11 +198,11 @@ func (s *Scanner) Value() []byte {
 // ends holds the bytes that end a number or a word.
 var ends = [256]bool{',': true, '}': true, ']': true, ' ': true, '\t': true, '\n': true, '\r': true, ':': true, '"': true, '{': true, '[': true}
 
-// nests holds the bytes that matter inside a skipped value.
+// nests holds the bytes inside a skipped value that affect its nesting.
 var nests = [256]bool{'"': true, '{': true, '[': true, '}': true, ']': true}
 
 func (s *Scanner) skipNested() {
-	// Fast path for long lists of numbers, such as token ids.
+	// This is a fast path for long lists of numbers, such as token ids.
 	if s.b[s.i] == '[' {
 		if n := bytes.IndexByte(s.b[s.i:], ']'); n > 64 {
 			in := s.b[s.i+1 : s.i+n]
@@ -244,13 +246,13 @@ func (s *Scanner) End() error {
 // At returns the offset of the next byte.
 func (s *Scanner) At() int { return s.i }
 
-// Unquote decodes the inside of a JSON string.
+// Unquote decodes the content of a JSON string, given without quotes.
 func Unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw)
 	}
 	var text string
-	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &text) != nil { // invalid escapes of a server
+	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &text) != nil { // a server sent invalid escapes
 		return strings.ToValidUTF8(string(raw), "\ufffd")
 	}
 	return text

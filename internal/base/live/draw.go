@@ -7,7 +7,8 @@ import (
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// Spark draws non-negative values as a row of columns, scaled to the highest value. A zero is blank.
+// Spark draws non-negative values as a row of columns whose heights are scaled to the highest value. A zero is drawn as
+// a blank.
 func Spark(values []float64) string {
 	most := 0.0
 	if len(values) > 0 {

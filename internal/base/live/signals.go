@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attend removes the frame while the process is stopped (Ctrl-Z), so that the shell finds a clean screen. It redraws
-// the frame below the later output.
+// attend removes the frame while the process is stopped (Ctrl-Z), so that the shell finds a clean screen. When the
+// process continues, attend draws the frame below the output that has been added.
 func (v *View) attend(heard chan<- struct{}) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTSTP, syscall.SIGCONT)
@@ -21,7 +21,7 @@ func (v *View) attend(heard chan<- struct{}) {
 			return
 		case s := <-signals:
 			v.again(func(old *shown) {
-				if s == syscall.SIGCONT { // after SIGSTOP, which cannot be caught
+				if s == syscall.SIGCONT { // the process was stopped by SIGSTOP, which cannot be caught
 					old.leave()
 					return
 				}
@@ -37,7 +37,7 @@ func (v *View) attend(heard chan<- struct{}) {
 	}
 }
 
-// again ends the frame and starts another.
+// again ends the current frame with end and starts a new frame.
 func (v *View) again(end func(old *shown)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,7 +47,8 @@ func (v *View) again(end func(old *shown)) {
 	}
 }
 
-// behind reports whether another program owns the terminal. A background process does not draw over it.
+// behind reports whether another program owns the terminal. In that case this process runs in the background and must
+// not draw.
 func behind(out *os.File) bool {
 	owner, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP)
 	return err == nil && owner != unix.Getpgrp()

@@ -1,8 +1,8 @@
-// Package live draws a frame of a few lines below the text of a terminal, four times a second, and removes it at the
-// end. The caller defines its contents.
+// Package live draws a frame of a few lines below the text of a terminal, four times a second, and removes the frame at
+// the end. The caller supplies the contents of the frame.
 //
 // The terminal's settings stay unchanged: the package reads no keys, sets no modes and leaves the cursor visible, so
-// there is nothing to restore however the program ends. The kernel handles interrupts and stops as usual.
+// nothing has to be restored, regardless of how the program ends. Interrupts and stops work as usual.
 package live
 
 import (
@@ -27,12 +27,12 @@ type View struct {
 	frame Frame
 
 	mu    sync.Mutex
-	shown *shown // nil: ended
+	shown *shown // nil: the view has ended
 	quit  chan struct{}
 	ended sync.WaitGroup
 }
 
-// Start draws on out until Stop is called.
+// Start draws the frame on out until Stop is called.
 func Start(out *os.File, frame Frame) *View {
 	v := &View{out: out, frame: frame, quit: make(chan struct{})}
 	v.shown = v.show()
@@ -56,7 +56,7 @@ func (v *View) Stop() {
 	v.ended.Wait()
 }
 
-// Line prints a line above the frame and waits until it is shown.
+// Line prints a line above the frame and waits until the line is shown.
 func (v *View) Line(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -77,7 +77,7 @@ func (v *View) show() *shown {
 		tea.WithOutput(lines{v.out, sync.OnceFunc(func() { close(s.drawn) })}), tea.WithColorProfile(colorprofile.ANSI), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(int(2*time.Second/every)))
 	go func() {
 		defer close(s.ended)
-		s.p.Run() // no frame on a terminal that cannot be drawn on
+		s.p.Run() // on an error, the terminal cannot show a frame
 	}()
 	return s
 }
@@ -89,7 +89,7 @@ func (s *shown) end() {
 	<-s.ended
 }
 
-// leave ends the frame without erasing it, because the screen's contents are unknown by now.
+// leave ends the frame without erasing it, because the contents of the screen are unknown at that time.
 func (s *shown) leave() {
 	s.begun()
 	s.p.Kill()
@@ -113,7 +113,7 @@ func (s *shown) above(text string) bool {
 type (
 	drawMsg struct{}
 	endMsg  struct{}
-	syncMsg chan struct{} // closed once all earlier messages are processed
+	syncMsg chan struct{} // closed when all earlier messages have been processed
 )
 
 // model is the Bubble Tea model of the frame.
@@ -132,8 +132,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.columns, m.rows = msg.Width, msg.Height
 		m.draw()
 	case drawMsg:
-		// Requesting the size redraws the whole frame, as after a resize, because typed text also appears on the
-		// screen. Bubble Tea's ClearScreen does not work together with its Println.
+		// A request for the size redraws the whole frame, as after a resize. That is needed because typed text also
+		// appears on the screen. Bubble Tea's ClearScreen does not work together with Bubble Tea's Println.
 		return m, tea.Batch(tea.RequestWindowSize, tea.Tick(every, func(time.Time) tea.Msg { return drawMsg{} }))
 	case endMsg:
 		m.text = ""
@@ -156,9 +156,9 @@ func (m *model) draw() {
 	m.text = strings.Join(lines, "\n")
 }
 
-// View ends with an empty line for the cursor.
+// View returns the frame followed by an empty line for the cursor.
 func (m *model) View() tea.View {
-	view := tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: -1}} // keep the current shape
+	view := tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: -1}} // keep the current shape of the cursor
 	if m.text != "" {
 		view.Content = m.text + "\n"
 		view.Cursor.Y = strings.Count(view.Content, "\n")
@@ -166,7 +166,8 @@ func (m *model) View() tea.View {
 	return view
 }
 
-// lines is a terminal whose every write starts at the beginning of the line, wherever typing has moved the cursor.
+// lines is a terminal on which every write starts at the beginning of the line, even if typed text has moved the
+// cursor.
 type lines struct {
 	*os.File
 	first func() // called by the first write

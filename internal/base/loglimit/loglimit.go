@@ -1,5 +1,5 @@
-// Package loglimit limits the rate of log lines that peers can trigger. Without a limit a peer could make a server
-// write a line for each packet it sends.
+// Package loglimit limits the rate of log lines that peers can trigger. Without a limit, a peer could make a server
+// write a log line for each packet that the peer sends.
 package loglimit
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Burst and refill rate of the lines of one text: atOnce at once, and one more per period.
+// Limit for lines of the same text: atOnce lines without a delay, and one more line per period.
 const (
 	atOnce = 10
 	period = time.Second
@@ -23,15 +23,15 @@ type Lines struct {
 }
 
 type line struct {
-	free float64   // lines that may still come at once
+	free float64   // lines that may still be written without a delay
 	at   time.Time // time of the last line
 	lost int
 }
 
-// maxTexts limits the memory for many different texts.
+// maxTexts is the maximum number of texts that Lines distinguishes. It limits the memory.
 const maxTexts = 1000
 
-// take reports whether a line may be written, and how many lines were dropped before it.
+// take reports whether a line may be written, and how many lines of this text were dropped before it.
 func (l *Lines) take(text string, now time.Time) (lost int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *Lines) take(text string, now time.Time) (lost int, ok bool) {
 	return lost, true
 }
 
-// Printf writes a line with log if the limit allows. The limit is per format.
+// Printf writes a line with log if the limit allows it. All lines of one format share a limit.
 func (l *Lines) Printf(log func(string), format string, args ...any) {
 	lost, ok := l.take(format, time.Now())
 	if !ok {
@@ -67,15 +67,15 @@ func (l *Lines) Printf(log func(string), format string, args ...any) {
 	log(text)
 }
 
-// Log returns a logger that limits the rate of log's warnings and errors. The next line written reports the number of
-// dropped lines.
+// Log returns a logger that limits the rate of log's warnings and errors. The next line of the same text that is
+// written reports the number of dropped lines.
 func Log(log *slog.Logger) *slog.Logger {
 	return slog.New(&handler{Handler: log.Handler(), lines: &Lines{}})
 }
 
 type handler struct {
 	slog.Handler
-	lines *Lines // shared by all handlers derived from one
+	lines *Lines // shared by all handlers that are derived from the same handler
 }
 
 // Handle writes a record if the limit allows.
@@ -94,7 +94,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs and WithGroup keep the limit.
+// WithAttrs and WithGroup return handlers that share the limit of h.
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &handler{h.Handler.WithAttrs(attrs), h.lines}
 }

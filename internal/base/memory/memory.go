@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Parse parses a number of bytes with an optional unit: powers of 1000 (kB, MB, GB, TB, or their first letters) or of
-// 1024 (KiB and so on).
+// Parse parses a number of bytes with an optional unit. Units are powers of 1000 (kB, MB, GB, TB, or only the first
+// letter) or powers of 1024 (KiB, MiB, and so on).
 func Parse(s string) (int64, error) {
 	number := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 	unit := strings.ToLower(strings.TrimSpace(s[len(number):]))
@@ -58,7 +58,7 @@ func machine(root string) (most int64) {
 		}
 	}
 	// A line is ID:CONTROLLERS:PATH. The limits of parent groups also apply. In a container the path may be the host's
-	// and not exist here; then the root is the container's group.
+	// path, which does not exist in the container. In that case the root directory describes the container's group.
 	for line := range strings.Lines(read("proc/self/cgroup")) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, group, ok := strings.Cut(rest, ":")
@@ -80,20 +80,21 @@ func machine(root string) (most int64) {
 	return most
 }
 
-// look is the interval between checks of the memory. A process allocates some ten megabytes in that time.
+// look is the interval between checks of the memory in use. In that time a process allocates about ten megabytes.
 const look = 10 * time.Millisecond
 
-// share is the GOGC percentage: tables without pointers cost the collector next to nothing, and half of Go's default
-// saves a third of the memory.
+// share is the GOGC percentage, half of Go's default. It saves a third of the memory, and the additional collections
+// cost next to nothing because tables without pointers need no scan.
 const share = 50
 
-// Watch makes the garbage collector work harder, most of all near the limit. It calls over once if the memory in use
-// exceeds limit nevertheless. stop ends both.
+// Watch makes the garbage collector run more often, especially when the memory in use is near limit. If the memory in
+// use exceeds limit nevertheless, Watch calls over once. stop ends the check and restores the settings of the
+// collector.
 func Watch(limit int64, over func()) (stop func()) {
 	before := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(before, limit))
 	percent := debug.SetGCPercent(share)
-	if os.Getenv("GOGC") != "" { // set by the user
+	if os.Getenv("GOGC") != "" { // the user has set the percentage
 		debug.SetGCPercent(percent)
 	}
 	done := make(chan struct{})
@@ -120,7 +121,8 @@ func Watch(limit int64, over func()) (stop func()) {
 }
 
 // exceeds reports whether the live heap is larger than limit. The collector stays within the limit as long as it can.
-// If the heap exceeds the limit by a quarter, the excess may be garbage, so exceeds first runs the collector.
+// If the heap exceeds the limit by more than a quarter, the excess may be garbage. So exceeds then runs the collector
+// before it decides.
 func exceeds(limit int64) bool {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)

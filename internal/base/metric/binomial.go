@@ -1,6 +1,7 @@
 package metric
 
-// gonum's distuv also has this distribution, but imports the matrix packages, which take ten times as long to compile.
+// gonum's distuv also has the binomial distribution. But distuv imports the matrix packages, with which compilation
+// takes ten times as long.
 import "gonum.org/v1/gonum/mathext"
 
 // AtLeast returns the probability of k or more successes in n trials of probability p each.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Comparison is the result of comparing two samples of one metric. a is the baseline.
+// Comparison is the result of comparing two samples, a and b, of one metric. a is the baseline.
 type Comparison struct {
 	NA      int     `json:"n_a"`
 	NB      int     `json:"n_b"`
@@ -18,9 +18,9 @@ type Comparison struct {
 	ShiftLo float64 `json:"shift_lo"`
 	ShiftHi float64 `json:"shift_hi"`
 
-	// Relative reports whether the next three fields are set: MedianA is not 0.
+	// Relative reports whether Change, Lo and Hi are set. They are set if MedianA is not 0.
 	Relative bool `json:"relative"`
-	// Change is (MedianB − MedianA) / |MedianA|; Lo and Hi are ShiftLo and ShiftHi over |MedianA|.
+	// Change is (MedianB − MedianA) / |MedianA|; Lo and Hi are ShiftLo and ShiftHi divided by |MedianA|.
 	Change float64 `json:"change"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
@@ -28,17 +28,19 @@ type Comparison struct {
 	// P is the two-sided p-value of the Mann-Whitney U test: exact if there are no ties and NA+NB ≤ 50, otherwise from
 	// the normal approximation with continuity and tie correction.
 	P float64 `json:"p"`
-	// Enough is false if samples of these sizes cannot give p ≤ 0.05 however different they are (three against three,
-	// for example). Then Lo and Hi are the extremes observed, not a 95 % interval: report "not enough samples".
+	// Enough is false if samples of these sizes (for example, three and three) cannot yield p ≤ 0.05 even if they are
+	// completely separated. In that case Lo and Hi are the observed extremes, not a 95 % interval, and reports should
+	// say "not enough samples".
 	Enough bool `json:"enough"`
 }
 
 // Compare compares b with a. NaN and infinities are dropped and not counted. Neither slice is changed.
 //
-// The interval is that of Hodges and Lehmann (Hollander and Wolfe, Nonparametric Statistical Methods, section 4.3) and
-// not a bootstrap, for three reasons. It inverts the same test, so it excludes 0 exactly when P ≤ 0.05, and the two
-// never contradict each other in a report. It keeps its level with four samples per side, where a bootstrap of the
-// median is far too narrow. It needs no random numbers. Compare(b, a) has the negative shifts and the same P.
+// The interval is that of Hodges and Lehmann (Hollander and Wolfe, Nonparametric Statistical Methods, section 4.3). It
+// is used instead of a bootstrap for three reasons. It inverts the same test as P, so it excludes 0 exactly when P ≤
+// 0.05, and interval and P never contradict each other in a report. It keeps its confidence level even for samples of
+// four values, for which a bootstrap interval of the median is far too narrow. It needs no random numbers. Compare(b,
+// a) returns the negated shifts and the same P.
 func Compare(a, b []float64) Comparison {
 	a, b = sortedNumbers(a), sortedNumbers(b)
 	c := Comparison{NA: len(a), NB: len(b), MedianA: Quantile(a, 0.5), MedianB: Quantile(b, 0.5), P: 1}
@@ -69,9 +71,10 @@ func sortedNumbers(x []float64) []float64 {
 	return s
 }
 
-// nthDifference returns the k-th smallest (from 1) of all b − a. Both are in ascending order. It bisects on the bits of
-// the value and counts the differences at or below it by a walk along both samples. This takes 64·(na+nb) steps and no
-// memory; the differences themselves would be na·nb numbers.
+// nthDifference returns the k-th smallest (from 1) of all differences b[j] − a[i]. Both samples are in ascending order.
+// It bisects on the bits of the result. For each candidate it counts the differences at or below the candidate by a
+// walk along both samples. This takes 64·(na+nb) steps and no memory, whereas a list of the differences would have
+// na·nb numbers.
 func nthDifference(a, b []float64, k int) float64 {
 	lo, hi := ordinal(b[0]-a[len(a)-1]), ordinal(b[len(b)-1]-a[0])
 	for lo < hi {
@@ -85,7 +88,7 @@ func nthDifference(a, b []float64, k int) float64 {
 	return fromOrdinal(lo)
 }
 
-// countDifferences returns the number of differences b − a ≤ d.
+// countDifferences returns the number of differences b[j] − a[i] that are ≤ d.
 func countDifferences(a, b []float64, d float64) int {
 	n, j := 0, 0
 	for _, v := range a {
@@ -113,9 +116,9 @@ func fromOrdinal(i int64) float64 {
 	return math.Float64frombits(uint64(i))
 }
 
-// AdjustFDR returns the Benjamini-Hochberg adjusted values of p, in the same order. Accepting those ≤ q keeps the
-// expected fraction of false positives below q. Use it wherever many kernels are compared at once. Y. Benjamini and Y.
-// Hochberg, Journal of the Royal Statistical Society B 57(1), 1995.
+// AdjustFDR returns the Benjamini-Hochberg adjusted values of p, in the same order. If a caller accepts the tests with
+// adjusted values ≤ q, the expected fraction of false positives among them stays below q. Use it wherever many kernels
+// are compared at once. Y. Benjamini and Y. Hochberg, Journal of the Royal Statistical Society B 57(1), 1995.
 func AdjustFDR(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {

@@ -2,15 +2,15 @@ package metric
 
 import "slices"
 
-// regular is the largest distance of a moment from a multiple of the period, as a fraction of the period. mostMissed is
-// the largest number of periods between two moments.
+// regular is the maximum deviation of the time between two moments from a multiple of the shortest such time, as a
+// fraction of the shortest time. mostMissed is the maximum number of periods between two consecutive moments.
 const (
 	regular    = 0.1
 	mostMissed = 5
 )
 
-// Every returns the period of ascending moments, or 0 if they are irregular or fewer than three. Some moments in
-// between may be missing.
+// Every returns the period of a list of ascending moments. It returns 0 if the moments are irregular or fewer than
+// three. Some moments in between may be missing.
 func Every(at []int64) int64 {
 	if len(at) < 3 {
 		return 0

@@ -1,9 +1,9 @@
 // Package metric is pure arithmetic on samples: quantiles, comparisons of two runs, and the formatting of numbers with
 // units.
 //
-// Samples are float64, or integers such as nanoseconds. Results are float64 in the unit of the sample. Nothing here
-// reads a clock or a file or draws a random number. Samples must not contain NaN unless a function says that it drops
-// them.
+// Samples are float64, or integers such as nanoseconds. Results are float64 in the unit of the sample. The package
+// reads no clock and no file, and draws no random numbers. Samples must not contain NaN unless a function says that it
+// drops them.
 package metric
 
 import (
@@ -11,16 +11,18 @@ import (
 	"slices"
 )
 
-// Number is the type of samples. Integers beyond 2^53 (104 days in ns) lose their last bits in results.
+// Number is the type of samples. Results are less exact for integers beyond 2^53 (104 days in ns), because a float64
+// cannot hold their last bits.
 type Number interface {
 	~int | ~int32 | ~int64 | ~float32 | ~float64
 }
 
-// Quantile returns the p-quantile (0 ≤ p ≤ 1, clamped) of samples in ascending order, or 0 if there are none.
+// Quantile returns the p-quantile (p is clamped to 0 ≤ p ≤ 1) of samples in ascending order, or 0 if there are no
+// samples.
 //
 // The definition is type 7 of Hyndman and Fan (The American Statistician 50(4), 1996), which is numpy's default: linear
-// interpolation between the two samples around position p·(n−1), counted from 0. gonum's LinInterp is type 4 and
-// disagrees with numpy on short samples, so it is not used.
+// interpolation between the two samples around position p·(n−1), counted from 0. gonum's LinInterp is not used, because
+// it is type 4 and disagrees with numpy on short samples.
 func Quantile[T Number](sorted []T, p float64) float64 {
 	n := len(sorted)
 	if n == 0 {
@@ -39,12 +41,12 @@ func Quantile[T Number](sorted []T, p float64) float64 {
 	return lo + (hi-lo)*(at-float64(i))
 }
 
-// Median returns the 0.5-quantile of samples in any order, or 0 if there are none. It copies x.
+// Median returns the 0.5-quantile of samples in any order, or 0 if there are no samples. It does not change x.
 func Median[T Number](x []T) float64 {
 	return MedianInPlace(slices.Clone(x))
 }
 
-// MedianInPlace is Median without the copy: it reorders x and allocates nothing. It takes linear time on average.
+// MedianInPlace is like Median but reorders x and allocates nothing. It takes linear time on average.
 func MedianInPlace[T Number](x []T) float64 {
 	n := len(x)
 	if n == 0 {
@@ -54,17 +56,17 @@ func MedianInPlace[T Number](x []T) float64 {
 	if n%2 == 1 {
 		return float64(hi)
 	}
-	// selectNth left the smaller half in front.
+	// selectNth has moved the smaller half of the values to the front.
 	return mid(float64(slices.Max(x[:n/2])), float64(hi))
 }
 
 // MAD returns the median absolute deviation from the median, unscaled (multiply by 1.4826 to estimate the standard
-// deviation of a normal sample), or 0 if there are no samples. It copies x.
+// deviation of a normal sample), or 0 if there are no samples. It does not change x.
 func MAD[T Number](x []T) float64 {
 	return MADInPlace(slices.Clone(x))
 }
 
-// MADInPlace is MAD without the copy: it sorts x and allocates nothing.
+// MADInPlace is like MAD but sorts x and allocates nothing.
 func MADInPlace[T Number](x []T) float64 {
 	slices.Sort(x)
 	n := len(x)
@@ -72,7 +74,8 @@ func MADInPlace[T Number](x []T) float64 {
 		return 0
 	}
 	m := Quantile(x, 0.5)
-	// Deviations grow outwards from the median on both sides, so a merge finds the k smallest.
+	// The deviations increase from the median outwards in both directions, so a merge of the two directions finds the k
+	// smallest deviations.
 	right, _ := slices.BinarySearchFunc(x, m, func(v T, m float64) int { return cmp.Compare(float64(v), m) })
 	left := right - 1
 	var prev, last float64
@@ -104,7 +107,8 @@ func Mean[T Number](x []T) float64 {
 	return sum / float64(len(x))
 }
 
-// mid returns the middle of a ≤ b in the same way as Quantile, so that both medians agree to the last bit.
+// mid returns the middle of a and b, a ≤ b. It computes it in the same way as Quantile, so that Median and the
+// 0.5-quantile agree to the last bit.
 func mid(a, b float64) float64 {
 	if a == b {
 		return a
@@ -112,8 +116,8 @@ func mid(a, b float64) float64 {
 	return a + (b-a)*0.5
 }
 
-// selectNth reorders x so that x[k] has its sorted value and no element before it is larger, and returns x[k]. It uses
-// Hoare's quickselect with the median of three as pivot.
+// selectNth reorders x such that x[k] has the value that it would have in sorted order and no element before x[k] is
+// larger. It returns x[k]. It uses Hoare's quickselect with the median of three as pivot.
 func selectNth[T Number](x []T, k int) T {
 	lo, hi := 0, len(x)-1
 	for hi-lo > 16 {
@@ -148,7 +152,7 @@ func selectNth[T Number](x []T, k int) T {
 		case k >= i:
 			lo = i
 		default:
-			return x[k] // between j and i everything equals the pivot
+			return x[k] // all elements between j and i equal the pivot
 		}
 	}
 	slices.Sort(x[lo : hi+1])

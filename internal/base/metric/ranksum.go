@@ -2,19 +2,20 @@ package metric
 
 import "math"
 
-// The Mann-Whitney U test decides by ranks alone which of two samples tends to be larger, so that outliers and skewed
-// latencies do no harm. H. B. Mann and D. R. Whitney, Annals of Mathematical Statistics 18(1), 1947.
+// The Mann-Whitney U test decides by ranks alone which of two samples tends to be larger, so outliers and skewed
+// distributions of latency do not distort the result. H. B. Mann and D. R. Whitney, Annals of Mathematical Statistics
+// 18(1), 1947.
 
-// exactLimit is the largest na+nb for an exact p. Up to here every count is below C(50,25) = 1.3e14 and so exact in a
-// float64. Beyond it the normal approximation is good to three digits.
+// exactLimit is the largest na+nb for an exact p. Up to this limit every count is below C(50,25) = 1.3e14 and therefore
+// exact in a float64. Above it the normal approximation is correct to three digits.
 const exactLimit = 50
 
-// rankSum is the distribution of U if both samples come from one population.
+// rankSum is the U of two samples and the distribution that U has if both samples come from the same population.
 type rankSum struct {
 	na, nb int
 	u      float64   // number of pairs (a, b) with b > a, plus half of the equal pairs
 	sigma  float64   // standard deviation of U, corrected for ties; 0 when all samples are equal
-	counts []float64 // exact: counts[k] of total arrangements have U = k; nil: use the normal approximation
+	counts []float64 // counts[k] of total arrangements have U = k; nil: use the normal approximation
 	total  float64
 }
 
@@ -53,8 +54,8 @@ func newRankSum(a, b []float64) rankSum {
 	return r
 }
 
-// arrangements counts, for each U, the orders of na and nb distinct samples that give it. The counts are the
-// coefficients of the Gaussian binomial: the product of (1 − q^(nb+i)) / (1 − q^i) for i = 1 … na.
+// arrangements counts, for each value of U, the orders of na and nb distinct samples that result in this value. The
+// counts are the coefficients of the Gaussian binomial: the product of (1 − q^(nb+i)) / (1 − q^i) for i = 1 … na.
 func arrangements(na, nb int) (counts []float64, total float64) {
 	na, nb = min(na, nb), max(na, nb)
 	c := make([]float64, na*nb+1)
@@ -73,7 +74,7 @@ func arrangements(na, nb int) (counts []float64, total float64) {
 	return c, total
 }
 
-// atMost returns the probability that U ≤ u, for the smaller half of the distribution.
+// atMost returns the probability that U ≤ u. u must be in the lower half of the distribution.
 func (r rankSum) atMost(u float64) float64 {
 	if r.counts != nil {
 		var sum float64
@@ -90,7 +91,7 @@ func (r rankSum) atMost(u float64) float64 {
 	return math.Erfc(-z/math.Sqrt2) / 2
 }
 
-// p returns the two-sided probability of a U at least this far from its mean.
+// p returns the two-sided p-value: the probability of a U at least as far from the mean as r.u.
 func (r rankSum) p() float64 {
 	if r.na == 0 || r.nb == 0 {
 		return 1
@@ -110,8 +111,8 @@ func (r rankSum) least() float64 {
 	return min(1, math.Exp(log))
 }
 
-// cut returns the largest k with 2·P(U ≤ k−1) ≤ alpha, or 0: the k-th smallest and k-th largest of the na·nb
-// differences then bound the shift with confidence 1 − alpha or more.
+// cut returns the largest k with 2·P(U ≤ k−1) ≤ alpha, or 0 if there is none. The k-th smallest and the k-th largest of
+// the na·nb differences bound the shift with a confidence of at least 1 − alpha.
 func (r rankSum) cut(alpha float64) int {
 	lo, hi := 0, r.na*r.nb/2
 	for lo < hi {

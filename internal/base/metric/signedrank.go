@@ -4,21 +4,21 @@ import (
 	"slices"
 )
 
-// Blocks of PseudoMedian. Samples of fewer than 2·leastBlocks values are not averaged. Larger ones are averaged in
-// blocks of inBlock values, or in longer blocks if there would be more than mostWalsh, because the number of pairs
-// grows as the square.
+// Blocks of PseudoMedian. Samples of fewer than 2·leastBlocks values are not averaged. Larger samples are averaged in
+// blocks of inBlock values. If this would result in more than mostWalsh blocks, the blocks are longer, because the
+// number of pairs grows with the square of the number of blocks.
 const (
 	inBlock     = 3
 	leastBlocks = 6
 	mostWalsh   = 64
 )
 
-// PseudoMedian estimates the centre of a sample by the median of the means of all pairs (Hodges and Lehmann 1963). It
-// bounds the centre with at least the confidence level by the signed-rank test (Wilcoxon 1945), or by the smallest and
-// largest value if the sample is too small for the level. From 12 values on, the values are replaced by the means of
-// consecutive blocks of three, at least 6 and at most 64 blocks. This evens out values that borrow from their
-// neighbours, such as step lengths, and keeps effects on every third value, which a median would ignore. The sample
-// must not be empty.
+// PseudoMedian estimates the centre of a sample by the median of the means of all pairs of values (Hodges and Lehmann
+// 1963). lo and hi bound the centre with at least the given confidence level by the signed-rank test (Wilcoxon 1945).
+// If the sample is too small for the level, they are the smallest and largest value. In a sample of 12 or more values,
+// the values are first replaced by the means of consecutive blocks of about three values (at least 6 and at most 64
+// blocks). This evens out values that are long at the expense of their neighbours, such as step lengths. It also keeps
+// effects on every third value, which a median would ignore. The sample must not be empty.
 func PseudoMedian[T Number](x []T, level float64) (centre, lo, hi float64) {
 	var of []float64
 	blocks := len(x)
@@ -39,8 +39,8 @@ func PseudoMedian[T Number](x []T, level float64) (centre, lo, hi float64) {
 	return Quantile(walsh, 0.5), walsh[cut], walsh[len(walsh)-1-cut]
 }
 
-// signedRankCut returns the largest rank sum k such that a sum below k has a probability of at most tail if signs are
-// random, or 0 if there is none.
+// signedRankCut returns the largest rank sum k for which a sum below k has a probability of at most tail if signs are
+// random. It returns 0 if there is no such k.
 func signedRankCut(n int, tail float64) int {
 	// ways[s] is the fraction of all sign assignments whose positive ranks sum to s.
 	ways := make([]float64, n*(n+1)/2+1)

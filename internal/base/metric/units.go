@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The formats for people have three significant digits and a unit. Integer digits are never dropped, and thousands are
-// separated by commas. NaN and infinities read "n/a".
+// The formats for people have three significant digits and a unit. Digits before the decimal point are never dropped,
+// and thousands are separated by commas. NaN and infinities read "n/a".
 
 // Duration formats nanoseconds: "417 ns", "417 µs", "1.96 ms", "12.3 s", "1,234 s".
 func Duration[T Number](ns T) string {
@@ -46,7 +46,7 @@ func Tenths(fraction float64) string {
 	return strconv.FormatFloat(fraction*100, 'f', 1, 64) + " %"
 }
 
-// PercentChange is Percent with a sign for gains too: "+3.21 %", "-12.3 %".
+// PercentChange is like Percent but also writes the sign of a positive change: "+3.21 %", "-12.3 %".
 func PercentChange(fraction float64) string {
 	s := Percent(fraction)
 	if fraction > 0 && !math.IsInf(fraction, 0) {
@@ -55,7 +55,7 @@ func PercentChange(fraction float64) string {
 	return s
 }
 
-// Three formats a positive number with three digits.
+// Three formats a positive number with three significant digits.
 func Three(v float64) string {
 	switch {
 	case v >= 99.95:
@@ -76,7 +76,7 @@ type unit struct {
 	name string
 }
 
-// scaled formats v in the largest unit in which it prints as at least 1. Units are in descending order.
+// scaled formats v in the largest unit in which the printed number is at least 1. Units are in descending order.
 func scaled(v float64, units []unit) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"
@@ -99,7 +99,7 @@ func digits3(v float64, whole ...bool) string {
 	if v == 0 || (len(whole) > 0 && whole[0]) {
 		return group(strconv.FormatFloat(v, 'f', 0, 64))
 	}
-	// Consider rounding first: 9.996 prints with two digits before the point.
+	// Rounding may change the number of digits before the point: 9.996 prints as 10.0.
 	exp := int(math.Floor(math.Log10(math.Abs(v))))
 	if r := math.Pow(10, float64(exp+1)); math.Abs(v) >= r*(1-0.0005) {
 		exp++
@@ -131,7 +131,7 @@ func group(s string) string {
 	return string(append(out, s[end:]...))
 }
 
-// PythonFloat formats f as Python's repr does, so that Python reads it back as the same float.
+// PythonFloat formats f in the same way as Python's repr, so that Python reads the text as the same float.
 func PythonFloat(f float64) string {
 	a := math.Abs(f)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Attached reports whether a tool is attached. This build supports none.
+// Attached reports whether a tool is attached. This build does not support tools.
 func Attached() (bool, error) {
 	if os.Getenv(EnvPath) != "" {
 		return false, errors.New("this build cannot load the library that " + EnvPath + " names: it is static, or not for Linux on amd64 or arm64")

@@ -31,7 +31,7 @@ func (t *Thread) Bind(name string) {
 	runtime.KeepAlive(t)
 }
 
-// Push begins a range nested in the open ones.
+// Push begins a range nested in the ranges that are open.
 func (t *Thread) Push(text string) {
 	if t == nil {
 		return
@@ -61,8 +61,8 @@ type attributes struct {
 
 const messageRegistered = 3
 
-// Range is a range that any goroutine may start or end. Its name is registered, so that a tool can record while it is
-// open: nsys profile -c nvtx -p NAME@DOMAIN.
+// Range is a range that any goroutine may start or end. The range's name is registered, so that a tool can record only
+// while the range is open: nsys profile -c nvtx -p NAME@DOMAIN.
 type Range struct {
 	attr   attributes
 	domain uintptr
@@ -72,7 +72,7 @@ type Range struct {
 	id   uintptr
 }
 
-// NewRange registers a range in its own domain. It returns nil if no tool is attached.
+// NewRange registers a range in the given domain. It returns nil if no tool is attached.
 func NewRange(domain, name string) *Range {
 	if there, _ := Attached(); !there {
 		return nil
@@ -86,7 +86,7 @@ func NewRange(domain, name string) *Range {
 	return r
 }
 
-// Start starts the range unless it is open.
+// Start starts the range unless it is already open.
 func (r *Range) Start() {
 	if r == nil {
 		return

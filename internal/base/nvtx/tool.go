@@ -12,8 +12,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Function modules and the indices of functions in their tables: NVTX_CB_MODULE_*, NVTX_CBID_CORE_* and
-// NVTX_CBID_CORE2_*.
+// Numbers of the function modules (NVTX_CB_MODULE_*), and indices of functions in the modules' tables (NVTX_CBID_CORE_*
+// and NVTX_CBID_CORE2_*).
 const (
 	moduleCore, moduleCore2 = 1, 5
 
@@ -26,10 +26,10 @@ const (
 // Export tables that the tool requests by number: NVTX_ETID_*.
 const exportCallbacks, exportVersion = 1, 3
 
-// The tool keeps pointers into these. As package variables they do not move and are not collected.
+// The tool keeps pointers into these variables. Package variables do not move and are not collected.
 var (
-	core, core2         [tableLen]uintptr  // functions, written by the tool; 0: not wanted
-	corePtrs, core2Ptrs [tableLen]*uintptr // addresses that it writes to
+	core, core2         [tableLen]uintptr  // addresses of functions, written by the tool; 0: the tool does not want the call
+	corePtrs, core2Ptrs [tableLen]*uintptr // pointers to the entries to which the tool writes
 	callbacks           struct {           // NvtxExportTableCallbacks
 		size, getModule uintptr
 	}
@@ -45,8 +45,8 @@ var listening atomic.Bool
 
 var attach = sync.OnceValues(load)
 
-// Attached reports whether a tool is attached; the first call attaches it. The error is the reason if the tool cannot
-// attach.
+// Attached reports whether a tool is attached; the first call attaches it. If the tool cannot attach, the error gives
+// the reason.
 func Attached() (bool, error) { return attach() }
 
 // load attaches the tool that the environment names.
@@ -70,7 +70,7 @@ func load() (bool, error) {
 	return true, nil
 }
 
-// inject passes the tables to the tool's InitializeInjectionNvtx2 and reports whether the tool accepted them.
+// inject passes the tables to the tool's InitializeInjectionNvtx2 and reports whether the tool accepted the tables.
 func inject(entry uintptr) bool {
 	for i := 1; i < tableLen; i++ {
 		corePtrs[i], core2Ptrs[i] = &core[i], &core2[i]
@@ -114,14 +114,14 @@ func call(fn uintptr, args ...uintptr) uintptr {
 	return r
 }
 
-// cString writes s as a C string into the memory of to, which it grows as needed.
+// cString writes s as a C string into the memory of to, and grows that memory as needed.
 func cString(to []byte, s string) []byte { return append(append(to[:0], s...), 0) }
 
 // address returns the address of b, which must be kept alive until the call that uses it returns.
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// Exit ends the process through the C library if a tool is attached. Tools save their buffered ranges at that exit,
-// which os.Exit bypasses: the last thousands of ranges would be lost.
+// Exit ends the process through the C library if a tool is attached. Tools save their buffered ranges in the exit
+// handlers of the C library. os.Exit bypasses these handlers and would lose the last thousands of ranges.
 func Exit(status int) {
 	if listening.Load() {
 		if exit, err := purego.Dlsym(purego.RTLD_DEFAULT, "exit"); err == nil {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Go runs do in a goroutine. wait blocks until do has returned and repeats its panic in the caller.
+// Go runs do in a goroutine. wait blocks until do has returned. If do panicked, wait panics with the same value.
 func Go(do func()) (wait func()) {
 	done := make(chan string, 1)
 	go func() {
@@ -28,8 +28,8 @@ func Go(do func()) (wait func()) {
 	}
 }
 
-// Each calls do(0) to do(n-1) in any order, as many at a time as there are processors, and returns when all have
-// returned. It repeats the panic of any of them.
+// Each calls do(0) to do(n-1) in any order, as many at a time as there are processors, and returns when all calls have
+// returned. If a call panicked, Each panics with the same value.
 func Each(n int, do func(i int)) {
 	var next atomic.Int64
 	workers := make([]func(), min(n, runtime.GOMAXPROCS(0)))

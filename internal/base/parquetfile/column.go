@@ -10,18 +10,19 @@ import (
 type column struct {
 	Column
 	values int      // number of values that are not NULL
-	levels []uint32 // optional column: 1, or 0 for NULL, for each row
+	levels []uint32 // optional columns: for each row 1, or 0 for NULL
 
-	numbers []int64 // values, with Delta
+	numbers []int64 // values of a column with Delta
 
-	// Without Delta: the dictionary index of each value, and the encoded dictionary.
+	// For a column without Delta: places has the dictionary index of each value, and dictionary is the encoded
+	// dictionary.
 	places     []uint32
 	dictionary []byte
 	entries    int
 	textPlace  map[string]uint32
 	intPlace   map[int64]uint32
 
-	// The last value, since neighbours are mostly equal. Its index is the last of places.
+	// The last value is cached, because consecutive values are mostly equal. The last element of places is its index.
 	text   string
 	number int64
 
@@ -131,10 +132,10 @@ func (c *column) appendNumber(b []byte, v int64) []byte {
 // width returns the number of bits of a dictionary index.
 func (c *column) width() int { return bits.Len32(uint32(c.entries - 1)) }
 
-// longestLimit is the longest text in statistics, in bytes.
+// longestLimit is the maximum length of a text in the statistics, in bytes.
 const longestLimit = 64
 
-// limits returns the smallest and largest value, with which readers skip row groups.
+// limits returns the smallest and the largest value. Readers use them to skip row groups.
 func (c *column) limits() (least, most []byte) {
 	switch {
 	case c.values == 0:

@@ -25,7 +25,7 @@ func appendHybrid(b []byte, values []uint32, width int) []byte {
 			values = values[n:]
 			continue
 		}
-		// Groups up to the next long run. Only the last group of all may be padded with zeros.
+		// Pack groups up to the next long run. Only the last group of the column may be padded with zeros.
 		groups := 0
 		for at := 0; at < len(values) && run(values[at:]) < 8; at = 8 * groups {
 			groups++
@@ -45,7 +45,7 @@ func appendHybrid(b []byte, values []uint32, width int) []byte {
 	return b
 }
 
-// run returns the number of leading values that equal the first.
+// run returns the number of values at the start of the list that equal the first value.
 func run(values []uint32) int {
 	n := 1
 	for n < len(values) && values[n] == values[0] {
@@ -59,12 +59,12 @@ const (
 	miniblock = 32  // values that share a bit width
 )
 
-// appendDeltas writes DELTA_BINARY_PACKED. Differences wrap around, as the format requires.
+// appendDeltas appends values in the encoding DELTA_BINARY_PACKED. Differences wrap around, as the format requires.
 func appendDeltas(b []byte, values []int64) []byte {
 	b = binary.AppendUvarint(b, block)
 	b = binary.AppendUvarint(b, block/miniblock)
 	b = binary.AppendUvarint(b, uint64(len(values)))
-	b = binary.AppendVarint(b, values[0]) // zigzag, like all signed numbers here
+	b = binary.AppendVarint(b, values[0]) // zigzag, like all signed numbers in this encoding
 	var deltas [block]int64
 	for at := 1; at < len(values); at += block {
 		n := min(block, len(values)-at)
@@ -86,7 +86,7 @@ func appendDeltas(b []byte, values []int64) []byte {
 		}
 		for m, w := range widths {
 			if m*miniblock >= n {
-				break // no bytes for miniblocks without values
+				break // miniblocks without values have no bytes
 			}
 			var p packer
 			for _, d := range deltas[m*miniblock : (m+1)*miniblock] {
@@ -109,7 +109,7 @@ func (p *packer) append(b []byte, v uint64, width int) []byte {
 	if p.n += width; p.n >= 64 {
 		b = binary.LittleEndian.AppendUint64(b, p.bits)
 		p.n -= 64
-		p.bits = v >> (width - p.n) // a shift by 64 gives 0 if nothing is left
+		p.bits = v >> (width - p.n) // if no bits are left, the shift is by 64 and yields 0
 	}
 	return b
 }

@@ -11,7 +11,7 @@ type pageHeader struct {
 	kind         int
 	values       int // including NULLs
 	encoding     int
-	raw, written int // bytes of the body before and after compression
+	raw, written int // bytes of the page's body before and after compression
 }
 
 func (h *pageHeader) append(b []byte) []byte {
@@ -70,7 +70,7 @@ func (p *Writer) footer() []byte {
 			})
 		}
 		t.text(6, "stepscope")
-		t.list(7, len(p.columns)) // order of minimum and maximum: that of the column's type
+		t.list(7, len(p.columns)) // minimum and maximum use the order of the column's type
 		for range p.columns {
 			t.element(func() { t.structure(asTyped, func() {}) })
 		}
@@ -102,7 +102,7 @@ func (p *Writer) group(t *thrift, i int) {
 		ch := &g.chunks[j]
 		raw, written = raw+ch.raw, written+ch.written
 		t.element(func() {
-			t.int64(2, 0) // no metadata behind the column
+			t.int64(2, 0) // there is no metadata after the column's data
 			t.structure(3, func() { ch.metadata(t, p.columns[j], g.rows) })
 		})
 	}

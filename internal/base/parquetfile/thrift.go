@@ -18,7 +18,7 @@ const (
 	structType = 12
 )
 
-// field begins a field. Field numbers must ascend by less than 16.
+// field begins a field. Field numbers must ascend, each by less than 16 from the previous one.
 func (t *thrift) field(id, kind int) {
 	t.b = append(t.b, byte((id-t.last)<<4|kind))
 	t.last = id
@@ -48,7 +48,7 @@ func (t *thrift) structure(id int, fields func()) {
 	t.element(fields)
 }
 
-// element writes a structure in a list or on its own.
+// element writes a structure that is a list element or stands alone.
 func (t *thrift) element(fields func()) {
 	last := t.last
 	t.last = 0
@@ -57,7 +57,7 @@ func (t *thrift) element(fields func()) {
 	t.last = last
 }
 
-// list begins a list. The caller writes the n structures.
+// list begins a list. The caller must then write n structures.
 func (t *thrift) list(id, n int) { t.listOf(id, structType, n) }
 
 func (t *thrift) listOf(id, kind, n int) {

@@ -1,9 +1,9 @@
-// Package parquetfile writes flat tables as Parquet with zstd compression. It supports only text and integer columns
-// with optional NULLs, which keeps it small.
+// Package parquetfile writes flat tables as Parquet with zstd compression. It is small because it supports only text
+// and integer columns, with optional NULLs.
 //
 // The format is described at https://parquet.apache.org/docs/file-format and in parquet.thrift of
 // https://github.com/apache/parquet-format. Columns use encodings that all readers support: dictionaries, or deltas of
-// integers, in one data page (version 1) per row group.
+// integers. Each column of a row group has one data page (version 1).
 package parquetfile
 
 import (
@@ -29,7 +29,8 @@ type Column struct {
 	Name     string
 	Type     Type
 	Optional bool // values may be NULL
-	// Delta stores Int64 values as differences, for times and ids. All other columns use a dictionary per row group.
+	// Delta stores Int64 values as differences. It is meant for times and ids. All other columns use a dictionary per
+	// row group.
 	Delta bool
 }
 
@@ -40,7 +41,7 @@ type Writer struct {
 	w       io.Writer
 	at      int64 // bytes written
 	columns []*column
-	rows    int // in the current row group
+	rows    int // number of rows in the current row group
 	total   int64
 	groups  []group
 	meta    [][2]string
@@ -52,7 +53,7 @@ type Writer struct {
 
 // NewWriter returns a Writer of a table with these columns to w.
 func NewWriter(w io.Writer, columns []Column) *Writer {
-	// The options are valid, so there is no error.
+	// NewWriter returns no error, because the options are valid.
 	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	p := &Writer{w: w, zstd: enc}
 	for _, c := range columns {
@@ -65,8 +66,8 @@ func NewWriter(w io.Writer, columns []Column) *Writer {
 // Meta adds a key to the file's footer. It may be called any time before Close.
 func (p *Writer) Meta(key, value string) { p.meta = append(p.meta, [2]string{key, value}) }
 
-// Add adds a row: for each column a *string, *int32 or *int64 according to its type. A nil pointer is NULL, and so is
-// an empty text in an optional column.
+// Add adds a row. row has one element per column: a *string, *int32 or *int64, depending on the column's type. A nil
+// pointer is NULL, and so is an empty text in an optional column.
 func (p *Writer) Add(row []any) {
 	if len(row) != len(p.columns) {
 		panic(fmt.Sprintf("%d values for %d columns", len(row), len(p.columns)))
@@ -80,7 +81,7 @@ func (p *Writer) Add(row []any) {
 // Rows returns the number of rows added since the last Flush.
 func (p *Writer) Rows() int { return p.rows }
 
-// Flush writes the rows since the last Flush as a row group.
+// Flush writes the rows added since the last Flush as a row group.
 func (p *Writer) Flush() error {
 	if p.rows == 0 || p.err != nil {
 		return p.err
@@ -125,20 +126,20 @@ type group struct {
 
 // chunk is the footer entry of a column in a row group.
 type chunk struct {
-	dictionary   int64 // offset of its page; 0: none
+	dictionary   int64 // offset of the dictionary page; 0: none
 	data         int64
 	encoding     int
 	raw, written int64 // bytes before and after compression, including page headers
 	nulls        int
-	least, most  []byte // encoded for statistics; nil: none
+	least, most  []byte // smallest and largest value, encoded for the statistics; nil: none
 }
 
-// chunk writes a column: its dictionary, then its data.
+// chunk writes a column of the row group: first the dictionary, then the data.
 func (p *Writer) chunk(c *column) chunk {
 	ch := chunk{nulls: p.rows - c.values, encoding: plain}
 	start := p.at
 	switch {
-	case c.values == 0: // nothing follows the levels
+	case c.values == 0: // no data follows the levels
 		p.packed = p.packed[:0]
 	case c.Delta:
 		ch.encoding = deltaBinaryPacked

@@ -1,4 +1,4 @@
-// Package pause provides sleeping that a context can end.
+// Package pause provides a sleep that a context can end.
 package pause
 
 import (

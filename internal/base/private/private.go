@@ -1,5 +1,5 @@
-// Package private stores small files that no other user can read or change. Their contents, such as the address that
-// receives a key, are trusted later.
+// Package private stores small files that no other user can read or change. It is for files whose contents are trusted
+// when they are read again, such as the address to which a key is sent.
 package private
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Dir creates a directory of mode 0700 if it is missing, and checks an existing one.
+// Dir creates a directory with mode 0700. If the directory exists, Dir checks that no other user can read or change it.
 func Dir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -33,8 +33,8 @@ func Write(path string, v any) error {
 	})
 }
 
-// Read reads a file written by Write. It refuses a file or directory that another user owns or may change. A missing
-// file gives fs.ErrNotExist.
+// Read reads a file written by Write. It refuses a file or directory that another user owns or may change. If the file
+// does not exist, the error is fs.ErrNotExist.
 func Read(path string, v any) error {
 	if err := check(filepath.Dir(path), fs.ModeDir, 0o077, 0o700); err != nil {
 		return err
@@ -51,7 +51,8 @@ func Read(path string, v any) error {
 	return err
 }
 
-// check refuses a path that has another type, belongs to another user or has one of the mode bits set.
+// check refuses a path of another type than typ, a path that belongs to another user, and a path with wrong
+// permissions: the mode bits in bits must equal want.
 func check(path string, typ, bits, want fs.FileMode) error {
 	st, err := os.Lstat(path)
 	switch {

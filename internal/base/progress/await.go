@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// Paces schedules the messages about a wait: the first soon, later ones less and less often.
+// Paces schedules the messages about a wait: the first message comes soon, and the intervals between later messages
+// grow.
 type Paces struct {
 	First time.Duration // default 2 s
 	next  time.Duration
 }
 
-// Due reports whether a message is due after this wait.
+// Due reports whether a message is due after a wait of this length.
 func (p *Paces) Due(waited time.Duration) bool {
 	if p.next == 0 {
 		p.next = p.First
@@ -29,8 +30,8 @@ func (p *Paces) Due(waited time.Duration) bool {
 	return true
 }
 
-// Await calls say with the elapsed time now and then while something takes long, until done is called or ctx ends. It
-// never calls say after done has returned.
+// Await calls say with the elapsed time at the times given by p, until done is called or ctx ends. It never calls say
+// after done has returned.
 func (p Paces) Await(ctx context.Context, say func(waited time.Duration)) (done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()

@@ -13,17 +13,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/live"
 )
 
-// Console receives the messages and the progress of work, apart from its result. It is a terminal or a log. Its methods
-// are safe for concurrent use.
+// Console shows messages and the progress of work on a terminal or in a log. The result of the work is written
+// elsewhere. Its methods are safe for concurrent use.
 type Console struct {
 	W        io.Writer
 	Terminal bool   // W is a terminal, so progress may be drawn
 	Quiet    bool   // print only warnings
-	Unread   func() // called from any goroutine once W has no reader any more; may be nil
+	Unread   func() // called from any goroutine when W no longer has a reader; may be nil
 
 	mu         sync.Mutex
 	drawn      bool       // a line of Steps is unfinished
-	view       *live.View // view of Show; nil: none
+	view       *live.View // the view that Show started; nil: none
 	incomplete atomic.Bool
 }
 
@@ -34,7 +34,7 @@ func (c *Console) Line(text string) {
 	}
 }
 
-// print prints a line without cursor movements, because it may contain text from files.
+// print prints a line. It removes cursor movements, because the line may contain text from files.
 func (c *Console) print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *Console) print(text string) {
 }
 
 // Show draws a frame below all printed text, if W is a terminal, until end is called. Call end before printing to
-// stdout. Only one frame is drawn at a time: the first.
+// stdout. Only one frame is drawn at a time: while one is drawn, further calls draw nothing.
 func (c *Console) Show(frame live.Frame) (end func()) {
 	f, ok := c.W.(*os.File)
 	c.mu.Lock()
@@ -73,7 +73,7 @@ func (c *Console) Show(frame live.Frame) (end func()) {
 // Clear removes the drawn frame.
 func (c *Console) Clear() { c.clear(nil) }
 
-// clear stops the given view if it is the current one; nil means any.
+// clear stops the current view if it is the given view. If view is nil, clear stops any view.
 func (c *Console) clear(view *live.View) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *Console) clear(view *live.View) {
 	}
 }
 
-// endDrawn ends an unfinished line of Steps. The caller holds mu.
+// endDrawn ends an unfinished line of Steps. The caller must hold mu.
 func (c *Console) endDrawn() {
 	if c.drawn {
 		fmt.Fprintln(c.W)
@@ -91,7 +91,7 @@ func (c *Console) endDrawn() {
 	}
 }
 
-// Told reports an action, such as writing a file, with the program's name.
+// Told prints the program's name and a completed action, such as the writing of a file.
 func (c *Console) Told(format string, args ...any) {
 	c.Line("stepscope: " + fmt.Sprintf(format, args...))
 }

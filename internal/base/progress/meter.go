@@ -1,4 +1,5 @@
-// Package progress shows the progress of long work below the text of a terminal. It shows nothing elsewhere.
+// Package progress shows the progress of long work below the text on a terminal. If the output is not a terminal, it
+// shows no progress.
 package progress
 
 import (
@@ -17,7 +18,7 @@ type Meter struct {
 	end  chan func()
 }
 
-// patience is the delay before anything is drawn.
+// patience is the delay before a Meter is first drawn.
 const patience = 500 * time.Millisecond
 
 // Meter returns a Meter that shows the progress if there is a terminal, and nil otherwise. Close it before printing to
@@ -51,13 +52,13 @@ func (m *Meter) Add(n int64) {
 	}
 }
 
-// Reach counts the bytes from *seen up to n and sets *seen to n.
+// Reach adds n − *seen bytes and sets *seen to n.
 func (m *Meter) Reach(n int64, seen *int64) {
 	m.Add(n - *seen)
 	*seen = n
 }
 
-// Close removes the line.
+// Close removes the progress line.
 func (m *Meter) Close() {
 	if m == nil {
 		return

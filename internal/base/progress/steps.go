@@ -13,7 +13,7 @@ type Steps struct {
 	begun time.Time
 }
 
-// Steps starts to show the steps of work if there is a terminal, and returns nil otherwise.
+// Steps returns a Steps that shows the steps of the work with the given label. It returns nil if there is no terminal.
 func (c *Console) Steps(label string) *Steps {
 	if !c.Terminal {
 		return nil
@@ -21,7 +21,7 @@ func (c *Console) Steps(label string) *Steps {
 	return &Steps{c: c, label: label, begun: time.Now()}
 }
 
-// Done draws n of the given number of steps as done. The last step ends the line.
+// Done draws that n of of steps are done. When the last step is done, it ends the line.
 func (s *Steps) Done(n, of int) {
 	if s == nil {
 		return
@@ -38,7 +38,7 @@ func (s *Steps) Done(n, of int) {
 	}
 }
 
-// Close ends the line of work that stopped before its last step.
+// Close ends the line if the work stopped before its last step.
 func (s *Steps) Close() {
 	if s == nil {
 		return

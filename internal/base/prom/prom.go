@@ -13,16 +13,16 @@ import (
 
 // Text builds Prometheus text (exposition format 0.0.4).
 type Text struct {
-	Prefix string // of all names; "": SGLang's
+	Prefix string // prefix of all metric names; "": SGLang's prefix
 	buf    []byte
 }
 
-// name appends a prefixed metric name after the text before.
+// name appends the text before and then the metric name with its prefix.
 func (x *Text) name(before, name string) {
 	x.buf = append(append(append(x.buf, before...), cmp.Or(x.Prefix, "sglang:")...), name...)
 }
 
-// Reply sends the text.
+// Reply sends the text as the reply to a scrape.
 func (x *Text) Reply(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(x.buf)
@@ -62,7 +62,7 @@ type Histogram struct {
 	bounds []float64 // ascending; +Inf is implied
 
 	mu     sync.Mutex
-	counts []uint64 // one per bound, and one for +Inf
+	counts []uint64 // one count per bound, and one for +Inf
 	sum    float64
 }
 

@@ -8,17 +8,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/twister"
 )
 
-// State is numpy.random.RandomState(seed). Float is its random_sample.
+// State is numpy.random.RandomState(seed). Its method Float is numpy's random_sample.
 type State struct {
 	*twister.Twister
-	second float64 // normal numbers are generated in pairs
+	second float64 // second number of the last pair, because normal numbers are generated in pairs
 	has    bool
 }
 
-// NewState seeds as numpy.random.seed(seed) does.
+// NewState returns a State seeded in the same way as by numpy.random.seed(seed).
 func NewState(seed uint32) *State { return &State{Twister: twister.New(seed)} }
 
-// Int is randint: an integer in [low, high), where high − low < 2^32.
+// Int is randint: it returns an integer in [low, high). high − low must be less than 2^32.
 func (s *State) Int(low, high int) int {
 	span := uint32(high - 1 - low)
 	if span == 0 {
@@ -35,7 +35,7 @@ func (s *State) Int(low, high int) int {
 // Exponential is standard_exponential.
 func (s *State) Exponential() float64 { return -math.Log(1 - s.Float()) }
 
-// normal is standard_normal with Marsaglia's polar method.
+// normal is standard_normal. It uses Marsaglia's polar method, as numpy does.
 func (s *State) normal() float64 {
 	if s.has {
 		s.has = false
@@ -89,7 +89,7 @@ func (s *State) Gamma(shape float64) float64 {
 	}
 }
 
-// Weights is the distribution of choice with p=.
+// Weights is the distribution given to numpy's choice as the argument p.
 type Weights []float64 // cumulative probabilities
 
 // NewWeights normalizes n weights to probabilities.
@@ -109,7 +109,7 @@ func NewWeights(n int, weight func(i int) float64) Weights {
 	return w
 }
 
-// At returns the index that choice picks for x in [0, 1).
+// At returns the index that numpy's choice picks for the random number x in [0, 1).
 func (w Weights) At(x float64) int {
 	return sort.Search(len(w), func(i int) bool { return w[i] > x })
 }
@@ -132,7 +132,7 @@ func (a u128) times(b u128) u128 {
 
 var pcgMultiplier = u128{0x2360ed051fc65da4, 0x4385df649fccf645}
 
-// NewGenerator seeds with numpy's SeedSequence of seed.
+// NewGenerator returns a Generator seeded with numpy's SeedSequence(seed).
 func NewGenerator(seed uint32) *Generator {
 	words := seedSequence(seed)
 	inc := u128{words[2], words[3]}
@@ -152,7 +152,7 @@ func (g *Generator) Float() float64 {
 	return float64(x>>11) / (1 << 53)
 }
 
-// seedSequence expands a number to the four words that PCG64 needs.
+// seedSequence expands a seed to the four words that PCG64 needs, as numpy's SeedSequence does.
 func seedSequence(seed uint32) (words [4]uint64) {
 	const mixL, mixR = 0xca01f9dd, 0x4973f715
 	hash := uint32(0x43b0d7e5)

@@ -1,10 +1,10 @@
-// Package runsort sorts data that consists of a few ascending runs, such as the rows of a trace: the events of several
-// activities one after the other, each in order of time. It merges the runs, which takes n·log₂ k comparisons for n
-// elements in k runs. The standard library's stable sort takes n·(log₂ n)².
+// Package runsort sorts data that consists of a few ascending runs, such as a row of a trace, which has the events of
+// several activities one after another, each activity in order of time. It merges the runs, which takes n·log₂ k
+// comparisons for n elements in k runs. The standard library's stable sort takes n·(log₂ n)².
 package runsort
 
 // Stable sorts list by less, which reports whether a must come before b. Equal elements keep their order. It allocates
-// as much memory as list, unless list is already sorted.
+// as much memory as list takes, unless list is already sorted.
 func Stable[E any](list []E, less func(a, b E) bool) {
 	var ends []int // ends of the runs
 	for i := 1; i < len(list); i++ {
@@ -34,7 +34,7 @@ func Stable[E any](list []E, less func(a, b E) bool) {
 	}
 }
 
-// merge merges two runs into to. Of equal elements those of a come first.
+// merge merges two runs into to. If elements are equal, those of a come first.
 func merge[E any](to, a, b []E, less func(a, b E) bool) {
 	i, j := 0, 0
 	for k := range to {

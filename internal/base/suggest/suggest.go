@@ -1,10 +1,11 @@
-// Package suggest finds the intended word behind a misspelt one.
+// Package suggest finds the word that the user meant by a misspelt word.
 package suggest
 
 import "strings"
 
 // Closest returns the word at the smallest edit distance (letters changed, omitted, added or swapped), or "" if every
-// word differs from written in more than a third of its letters. The leading dashes of flags do not count as letters.
+// word differs from written in more than a third of the letters of written. The leading dashes of flags do not count as
+// letters.
 func Closest(written string, words []string) string {
 	best, fewest := "", (len(strings.TrimLeft(written, "-"))+2)/3+1
 	for _, w := range words {

@@ -11,17 +11,18 @@ type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
 	SingleWord bool   `json:"single_word"` // matches only without an adjacent word character
-	LStrip     bool   `json:"lstrip"`      // includes the white space before it
-	RStrip     bool   `json:"rstrip"`      // includes the white space after it
+	LStrip     bool   `json:"lstrip"`      // includes the white space before the token
+	RStrip     bool   `json:"rstrip"`      // includes the white space after the token
 	Normalized *bool  `json:"normalized"`  // searched in normalised text; absent: true unless special
 	Special    bool   `json:"special"`
 }
 
-// matcher finds added tokens in a text: the leftmost, and at one position the longest. It is a trie of bytes.
+// matcher finds added tokens in a text. It finds the leftmost token and, at one position, the longest. It is a trie of
+// bytes.
 type matcher struct {
 	nodes  []trieNode // nodes[0] is the root; empty: nothing to find
 	first  [256]bool  // bytes that begin a token
-	only   byte       // that byte, if there is only one
+	only   byte       // first byte of all tokens, if they have the same first byte
 	single bool
 }
 
@@ -96,9 +97,9 @@ func (m *matcher) next(s string, i int) (start, end int, tok *addedToken) {
 	return 0, 0, nil
 }
 
-// split emits s in order: stretches of text with id [None], and tokens.
+// split calls emit for the parts of s in order: added tokens with their ids, and the text between them with id [None].
 func (m *matcher) split(s string, emit func(text string, id int32)) {
-	done := 0 // s[:done] was emitted
+	done := 0 // s[:done] has been emitted
 	for i := 0; m.nodes != nil; {
 		start, end, tok := m.next(s, i)
 		if tok == nil {

@@ -2,21 +2,22 @@ package tokenizer
 
 import "math"
 
-// model is a byte pair encoding. A word starts as one token per byte. The adjacent pair with the lowest merge rank (the
-// leftmost on ties) is joined into the token of the merge, until no pair has a merge.
+// model is a byte pair encoding. A word starts as one token per byte. Then the adjacent pair with the lowest merge rank
+// is joined into the token of the merge; if several pairs have that rank, the leftmost is joined. This is repeated
+// until no pair has a merge.
 //
-// Nearly all words are a few bytes long and have been seen before: they come from a cache, or from a scan over small
-// arrays. A long word (a megabyte of base64 has no place to cut) uses a linked list and a heap of pairs, so that no
-// text takes quadratic time.
+// Nearly all words are a few bytes long. Their ids come from a cache if the word has been seen before, and otherwise
+// from a scan over small arrays. A long word, such as a megabyte of base64, which has no word boundary, uses a linked
+// list and a heap of pairs. So no text takes quadratic time.
 
 type model struct {
 	byteID [256]int32
 	merges pairTable
-	whole  map[string]int32 // ignore_merges: words that are tokens themselves; otherwise nil
+	whole  map[string]int32 // with ignore_merges, the words that are tokens themselves; otherwise nil
 	cache  *wordCache
 }
 
-// shortWord is the longest word, in bytes, for the scan and the cache.
+// shortWord is the maximum length in bytes of a word that uses the scan and the cache.
 const shortWord = 48
 
 // encode appends the ids of one word.
@@ -107,7 +108,7 @@ func (m *model) mergeLong(dst []int32, word string) []int32 {
 	for len(q) > 0 {
 		p := q.pop()
 		s := &syms[p.at]
-		// An entry is stale if either side has since been joined elsewhere.
+		// An entry is stale if one of its two symbols has since been joined with another symbol.
 		if s.id == gone || s.next < 0 || m.merges.get(s.id, syms[s.next].id) != p.merge {
 			continue
 		}
@@ -125,7 +126,7 @@ func (m *model) mergeLong(dst []int32, word string) []int32 {
 	return dst
 }
 
-// pairAt is a possible merge at a symbol, ordered by rank, then position.
+// pairAt is a possible merge of a symbol with the next one. Entries are ordered by rank, then by position.
 type pairAt struct {
 	merge uint64
 	at    int32
@@ -173,9 +174,9 @@ func (h *pairHeap) pop() pairAt {
 	}
 }
 
-// pairTable maps a pair of ids to its merge: the rank in the high half, the id of the joined token in the low half, so
-// that merges compare by rank. It uses open addressing over a power of two and is at most half full. It takes a third
-// of the time of a Go map for the lookup that dominates encoding.
+// pairTable maps a pair of ids to a merge. The high half of a merge is the rank and the low half is the id of the
+// joined token, so merges compare by rank. The table uses open addressing, has a power of two of slots, and is at most
+// half full. Its lookup, which dominates encoding, takes a third of the time of a lookup in a Go map.
 type pairTable struct {
 	keys, vals []uint64
 	shift      uint
@@ -184,7 +185,7 @@ type pairTable struct {
 
 const (
 	noMerge = math.MaxUint64
-	noPair  = math.MaxUint64 // ids are not negative, so no key is all ones
+	noPair  = math.MaxUint64 // cannot be a key, because ids are not negative
 )
 
 func mergedID(merge uint64) int32 { return int32(uint32(merge)) }

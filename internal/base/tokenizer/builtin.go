@@ -13,10 +13,10 @@ const (
 )
 
 // ByteLevel returns a tokenizer without files, for models with random weights whose directory has no tokenizer.json.
-// vocab is the model's vocab_size: each id below it is a token. Ids 0 to 255 are the bytes, followed by five special
-// tokens and then made-up words (" ba", " suko"), so that every id that a random model draws is visible text for the
-// client. There are no merges. A made-up word in a text becomes its own token, as with Llama 3's ignore_merges; all
-// other text becomes bytes.
+// vocab is the model's vocab_size: each id below vocab is a token. Ids 0 to 255 are the bytes. Five special tokens
+// follow, and then made-up words (" ba", " suko"), so that nearly every id that a random model draws is visible text
+// for the client. There are no merges. A made-up word in a text becomes the token of that word, as with Llama 3's
+// ignore_merges. All other text becomes bytes.
 func ByteLevel(vocab int) (*Tokenizer, error) {
 	if vocab < firstWord || vocab > maxID {
 		return nil, fmt.Errorf("the built-in tokenizer needs a vocab_size from %d (bytes and special tokens) to %d, not %d: "+
@@ -49,17 +49,18 @@ func ByteLevel(vocab int) (*Tokenizer, error) {
 
 func (t *Tokenizer) mustAdd(token string, id int32, special bool) {
 	if err := t.add(token, id, special); err != nil {
-		panic(err) // two built-in tokens clash
+		panic(err) // only if two built-in tokens are equal
 	}
 }
 
-// addWords appends the first n words: those of one syllable, then of two and so on. A syllable is a consonant and a
-// vowel. The words are numbers in bijective numeration with one digit per syllable, so they are distinct. Each start of
-// a server builds a vocabulary of 150,000, so all words share one buffer and bypass [Tokenizer.add].
+// addWords appends the first n made-up words: first the words of one syllable, then the words of two syllables, and so
+// on. A syllable is a consonant and a vowel. The words are numbers in bijective numeration with one digit per syllable,
+// so they are distinct. Each start of a server builds a vocabulary of 150,000 words, so for speed all words share one
+// buffer and bypass [Tokenizer.add].
 func (t *Tokenizer) addWords(n int) {
 	const consonants, vowels = "bdfghjklmnprstvz", "aeiou"
 	const base = len(consonants) * len(vowels)
-	written := make([]byte, 0, 12*n) // vocabulary form: a space is Ġ, two bytes
+	written := make([]byte, 0, 12*n) // words as written in a vocabulary, where a space is Ġ, two bytes
 	ends := make([]int, n)
 	for i := range n {
 		written = append(written, "Ġ"...)

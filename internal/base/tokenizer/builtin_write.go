@@ -14,9 +14,10 @@ import (
 const builtinChat = `{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}` +
 	`{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
-// WriteDir writes the tokenizer returned by [ByteLevel] as a Hugging Face directory, for clients that load their
-// server's tokenizer. [Load] and transformers' AutoTokenizer read it. It creates dir if needed. Each file is either
-// complete or absent. Any other tokenizer is refused, because it already has a directory.
+// WriteDir writes the tokenizer returned by [ByteLevel] as a Hugging Face directory, for clients that load the
+// tokenizer of their server. [Load] and transformers' AutoTokenizer can read the directory. WriteDir creates dir if
+// needed. Each file is either complete or absent. WriteDir refuses any other tokenizer, because such a tokenizer
+// already has a directory.
 func (t *Tokenizer) WriteDir(dir string) error {
 	if t.bos != firstSpecial || t.ids[bosToken] != firstSpecial || t.model.merges.n > 0 || len(t.steps) != 1 {
 		return fmt.Errorf("write tokenizer %s: only the built-in one can be written; copy the files of others", dir)
@@ -50,8 +51,8 @@ func (t *Tokenizer) WriteDir(dir string) error {
 
 type object map[string]any
 
-// builtinFile returns the contents of tokenizer.json. The vocabulary includes the special tokens, because transformers
-// would give them other ids otherwise.
+// builtinFile returns the contents of tokenizer.json. The vocabulary includes the special tokens, because otherwise
+// transformers would give them different ids.
 func (t *Tokenizer) builtinFile() object {
 	var added []object
 	for _, token := range specials {

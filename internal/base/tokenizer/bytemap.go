@@ -1,8 +1,8 @@
 package tokenizer
 
 // GPT-2 writes a token's bytes as visible characters, so that a vocabulary is valid JSON. Bytes that are printable in
-// Latin-1 map to themselves; the 68 others map to U+0100 and on in order (a space is Ġ). Source: bytes_to_unicode of
-// https://github.com/openai/gpt-2/blob/master/src/encoder.py.
+// Latin-1 map to themselves; the other 68 bytes map, in order, to the characters from U+0100 on (a space becomes Ġ).
+// Source: bytes_to_unicode of https://github.com/openai/gpt-2/blob/master/src/encoder.py.
 var (
 	byteToRune [256]rune
 	runeToByte = map[rune]byte{}
@@ -21,7 +21,7 @@ func init() {
 	}
 }
 
-// decodeMapped converts the written form of a token to its bytes. ok is false if a character maps to no byte.
+// decodeMapped converts the written form of a token to its bytes. ok is false if a character does not represent a byte.
 func decodeMapped(token string) (b []byte, ok bool) {
 	b = make([]byte, 0, len(token))
 	for _, r := range token {
@@ -34,8 +34,8 @@ func decodeMapped(token string) (b []byte, ok bool) {
 	return b, true
 }
 
-// decodeToken decodes a token like the reference's ByteLevel decoder. A token with characters outside the alphabet,
-// such as an added token with a space, is taken literally.
+// decodeToken decodes a token in the same way as the reference's ByteLevel decoder. If a token has a character that
+// does not represent a byte, such as a space in an added token, the bytes are those of the token's text.
 func decodeToken(token string) []byte {
 	if b, ok := decodeMapped(token); ok {
 		return b

@@ -7,9 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// wordCache caches the ids of words. Each word has one slot, chosen by its hash, and a new word replaces the old one.
-// So the cache is bounded without bookkeeping, frequent words return at once after they were replaced, and goroutines
-// share it without a lock: a slot changes by one pointer.
+// wordCache caches the ids of words. Each word has one slot, chosen by the word's hash, and a new word replaces the
+// word in its slot. So the size of the cache is limited without bookkeeping, and a frequent word that was replaced soon
+// returns to the cache. Goroutines share the cache without a lock, because a change of a slot is the store of one
+// pointer.
 type wordCache struct {
 	seed  maphash.Seed
 	slots []atomic.Pointer[cachedWord]
@@ -20,7 +21,8 @@ type cachedWord struct {
 	ids  []int32
 }
 
-// cacheSlots limits the cache: 2^15 words of at most [shortWord] bytes and ids, 10 MB at worst, about 4 MB for English.
+// cacheSlots is the maximum number of words in the cache: 2^15 words of at most [shortWord] bytes with their ids. The
+// cache takes at most 10 MB, and about 4 MB for English.
 const cacheSlots = 1 << 15
 
 func newWordCache() *wordCache {

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Chat templates are Jinja programs. Four families are implemented here in Go and recognised by the contents of their
-// templates. They cover Llama 3 to 3.3 and Qwen 2 to 3, with tool calls in the history but without tool descriptions.
-// Any other template is rendered as plain ChatML, with a note.
+// Chat templates are Jinja programs. This file implements four families of templates in Go and recognises a family by
+// the contents of the template. The families cover Llama 3 to 3.3 and Qwen 2 to 3, with tool calls in the history but
+// without tool descriptions. For a model with any other template, chats are rendered as plain ChatML, and a note
+// reports that.
 //
 // Sources: chat_template in tokenizer_config.json of Meta-Llama-3-8B-Instruct, Llama-3.1-8B-Instruct,
 // Llama-3.2-1B-Instruct, Qwen2-7B-Instruct, Qwen2.5-7B-Instruct, Qwen3-8B, Qwen3-30B-A3B-Thinking-2507.
@@ -19,8 +20,8 @@ import (
 type Message struct {
 	Role      string // system, user, assistant or any other role of the model
 	Content   string
-	Reasoning string // assistant: reasoning apart from Content; only Qwen 3 renders it
-	Calls     []Call // assistant: each result is a message with the role tool
+	Reasoning string // assistant: reasoning that is not part of Content; only Qwen 3 renders it
+	Calls     []Call // assistant: tool calls; the result of each is a message with the role tool
 }
 
 // Call is a tool call. Arguments is JSON.
@@ -29,8 +30,8 @@ type Call struct{ Name, Arguments string }
 // ChatOptions are the rendering options of a request.
 type ChatOptions struct {
 	NoPrompt   bool   // do not open the assistant's turn at the end
-	NoThinking bool   // enable_thinking=false: Qwen 3 gets an empty thought
-	Date       string // for Llama 3.1's header; "": the template's own "26 Jul 2024"
+	NoThinking bool   // enable_thinking=false: the prompt for Qwen 3 contains an empty thought
+	Date       string // date in Llama 3.1's header; "": the template's default, "26 Jul 2024"
 }
 
 // Chat renders conversations.
@@ -38,12 +39,12 @@ type Chat struct {
 	family string
 	bos    string
 	system string // ChatML: default system message
-	opened bool   // Qwen 3, thinking only: the prompt opens the thought
+	opened bool   // Qwen 3 models that always think: the prompt opens the thought
 	tools  bool   // ChatML: renders tool calls and their results
 	note   string
 }
 
-// Families, as [Chat.Family] returns them.
+// Names of the families, as returned by [Chat.Family].
 const (
 	llama3  = "llama3"
 	llama31 = "llama3.1"
@@ -81,8 +82,9 @@ func newChat(template, bos string) *Chat {
 // Family returns the family in use: llama3, llama3.1, chatml or qwen3.
 func (c *Chat) Family() string { return c.family }
 
-// Render returns the text of a conversation, up to the point where the assistant continues. It includes BOS, so encode
-// it without special tokens. As with the templates, a message can forge turns by spelling out special tokens.
+// Render returns the text of a conversation, up to the point where the assistant continues. The text includes BOS if
+// the template writes one, so encode it without adding special tokens. As with the original templates, a message that
+// spells out special tokens can fake turns.
 func (c *Chat) Render(messages []Message, opts ChatOptions) (string, error) {
 	if len(messages) == 0 {
 		return "", fmt.Errorf("chat: no messages: give at least one")
@@ -123,7 +125,7 @@ func (c *Chat) llama(b *strings.Builder, messages []Message, opts ChatOptions) {
 		switch {
 		case c.family == llama31 && len(m.Calls) > 0:
 			turn(m.Role, `{"name": "`+m.Calls[0].Name+`", "parameters": `+m.Calls[0].Arguments+"}")
-		case c.family == llama31 && m.Role == "tool": // the template writes strings as JSON too
+		case c.family == llama31 && m.Role == "tool": // the template also writes a string as JSON
 			turn("ipython", python(m.Content))
 		default:
 			turn(m.Role, strings.TrimSpace(m.Content))
@@ -141,7 +143,7 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 	if c.system != "" && messages[0].Role != "system" {
 		turn("system", c.system)
 	}
-	// Qwen 3 shows only the thoughts since the last question.
+	// Qwen 3's template keeps only the thoughts after the last question of the user.
 	question := len(messages) - 1
 	for i, m := range messages {
 		answer := strings.HasPrefix(m.Content, "<tool_response>") && strings.HasSuffix(m.Content, "</tool_response>")
@@ -161,7 +163,7 @@ func (c *Chat) chatML(b *strings.Builder, messages []Message, opts ChatOptions) 
 			}
 		}
 		switch {
-		case c.tools && m.Role == "tool": // consecutive tool results are one user turn
+		case c.tools && m.Role == "tool": // consecutive tool results form one user turn
 			if i == 0 || messages[i-1].Role != "tool" {
 				b.WriteString("<|im_start|>user")
 			}
@@ -206,7 +208,7 @@ func python(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// splitThought separates an assistant's thought from its message.
+// splitThought separates the thought in an assistant's message from the rest of the message.
 func splitThought(content string) (thought, rest string) {
 	first := strings.Index(content, "</think>")
 	if first < 0 {

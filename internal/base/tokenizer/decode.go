@@ -5,11 +5,11 @@ import "unicode/utf8"
 // replacement replaces invalid UTF-8.
 const replacement = "\uFFFD"
 
-// Decode returns the text of ids. Unknown ids are ignored, and so are special tokens with skipSpecial. Invalid UTF-8
-// becomes U+FFFD, one for each maximal part of a character (Unicode 3.9, table 3-8), as in the reference.
+// Decode returns the text of ids. Unknown ids are ignored. If skipSpecial is set, special tokens are ignored too.
+// Invalid UTF-8 becomes U+FFFD, one for each maximal part of a character (Unicode 3.9, table 3-8), as in the reference.
 //
-// It does not apply clean_up_tokenization_spaces, which would remove the space in "it 's", because no server applies it
-// to a stream.
+// Decode does not apply clean_up_tokenization_spaces (which would remove the space in "it 's"), because no server
+// applies this option to a stream.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	b := t.AppendBytes(nil, ids, skipSpecial)
 	if utf8.Valid(b) {
@@ -22,7 +22,7 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return string(text)
 }
 
-// AppendBytes is Decode without the replacement of invalid UTF-8.
+// AppendBytes appends the decoded bytes of ids to dst. Unlike Decode, it does not replace invalid UTF-8.
 func (t *Tokenizer) AppendBytes(dst []byte, ids []int32, skipSpecial bool) []byte {
 	for _, id := range ids {
 		if skipSpecial && t.IsSpecial(id) {
@@ -39,7 +39,7 @@ func (t *Tokenizer) AppendBytes(dst []byte, ids []int32, skipSpecial bool) []byt
 type Decoder struct {
 	t    *Tokenizer
 	skip bool
-	held []byte // start of a character: 0 to 3 bytes
+	held []byte // start of an incomplete character: 0 to 3 bytes
 	text []byte // scratch
 }
 
@@ -48,7 +48,7 @@ func (t *Tokenizer) NewDecoder(skipSpecial bool) *Decoder {
 	return &Decoder{t: t, skip: skipSpecial}
 }
 
-// Push decodes the next id and returns the text that is now final, often "".
+// Push decodes the next id and returns the text that has become final, which is often "".
 func (d *Decoder) Push(id int32) string {
 	if d.skip && d.t.IsSpecial(id) {
 		return ""
@@ -72,7 +72,8 @@ func (d *Decoder) Flush() string {
 	return replacement
 }
 
-// repair appends b to dst with U+FFFD for invalid UTF-8. It returns an incomplete last character as rest.
+// repair appends b to dst and replaces invalid UTF-8 by U+FFFD. If b ends with an incomplete character, repair returns
+// that character as rest.
 func repair(dst, b []byte) (text, rest []byte) {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
@@ -81,7 +82,7 @@ func repair(dst, b []byte) (text, rest []byte) {
 		} else if !utf8.FullRune(b) {
 			return dst, b
 		} else {
-			// The longest start of a character; FullRune is false for those.
+			// Find the longest start of a character, for which FullRune is false.
 			for n < len(b) && !utf8.FullRune(b[:n]) && !utf8.FullRune(b[:n+1]) {
 				n++
 			}

@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// Load reads a model directory, or the tokenizer.json in one, and any of tokenizer_config.json, generation_config.json,
-// config.json and chat_template.jinja beside it. For Qwen's models vocab.json and merges.txt can replace
-// tokenizer.json.
+// Load reads the tokenizer of a model. path is the model directory or the tokenizer.json in it. Load also reads
+// tokenizer_config.json, generation_config.json, config.json and chat_template.jinja if they exist in the directory.
+// For Qwen's models vocab.json and merges.txt can replace tokenizer.json.
 func Load(path string) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -43,9 +43,9 @@ func Load(path string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// namedToken is a token in tokenizer_config.json: a string, an object with the string as its content, or null.
+// namedToken is a token in tokenizer_config.json: a string, an object whose field content is the string, or null.
 type namedToken struct {
-	set  bool // present in the file, even as null
+	set  bool // the field is present in the file, even if it is null
 	text string
 }
 
@@ -60,7 +60,7 @@ func (n *namedToken) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &n.text)
 }
 
-// namedTokens is a list of tokens, or an object with a name for each.
+// namedTokens is a list of tokens, or an object that maps names to tokens.
 type namedTokens []namedToken
 
 func (n *namedTokens) UnmarshalJSON(data []byte) error {
@@ -73,7 +73,7 @@ func (n *namedTokens) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]namedToken)(n))
 }
 
-// idList is an id in generation_config.json or config.json: one, several or null.
+// idList is a field for ids in generation_config.json or config.json: one id, a list of ids, or null.
 type idList []int32
 
 func (l *idList) UnmarshalJSON(data []byte) error {
@@ -107,9 +107,9 @@ type modelConfig struct {
 	PAD idList `json:"pad_token_id"`
 }
 
-// configure takes BOS and PAD from the first file that sets them. The tokenizer's own setting takes precedence over the
-// model's, so a tokenizer without BOS (null in Qwen's) has none even if config.json has an id for it. EOS is the union
-// of all files, because chat models list further ids in generation_config.json.
+// configure takes BOS and PAD from the first file that sets them. A setting in tokenizer_config.json takes precedence
+// over the model's files. So a tokenizer without BOS (Qwen's has null) has no BOS even if config.json has an id for it.
+// EOS is the union of the ids in all files, because chat models list further ids in generation_config.json.
 func (t *Tokenizer) configure(dir string) error {
 	var tc tokenizerConfig
 	var models [2]modelConfig
@@ -196,7 +196,7 @@ func chatTemplate(dir string, raw json.RawMessage) (string, error) {
 	return "", nil
 }
 
-// readJSON decodes a file into to. A missing file leaves to unchanged.
+// readJSON decodes a file into to. If the file does not exist, to stays unchanged.
 func readJSON(path string, to any) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

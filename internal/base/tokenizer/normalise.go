@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalForms maps the type in the file to its normaliser.
+// normalForms maps the type of a normaliser in the file to its function.
 var normalForms = map[string]func(string) string{
 	"NFC":  func(s string) string { return normalise(norm.NFC, norm.NFD, s) },
 	"NFD":  func(s string) string { return normalise(norm.NFD, norm.NFD, s) },
@@ -15,8 +15,8 @@ var normalForms = map[string]func(string) string{
 	"NFKD": func(s string) string { return normalise(norm.NFKD, norm.NFKD, s) },
 }
 
-// normalise converts s to a normal form; apart is the form's decomposition. It takes the slow path where x/text
-// deviates from the standard, which is rare.
+// normalise converts s to the normal form form. apart is the decomposition that belongs to form. normalise takes a slow
+// path for the rare texts on which x/text deviates from the standard.
 func normalise(form, apart norm.Form, s string) string {
 	if i := form.QuickSpanString(s); i == len(s) {
 		return s
@@ -27,8 +27,8 @@ func normalise(form, apart norm.Form, s string) string {
 	return normaliseByRune(form, apart, s)
 }
 
-// normaliseByRune decomposes s rune by rune, so x/text never sees many marks at a time. Invalid bytes are kept and end
-// a sequence.
+// normaliseByRune decomposes s rune by rune, so that x/text never gets many marks at once. Invalid bytes are kept; they
+// end a sequence of marks.
 func normaliseByRune(form, apart norm.Form, s string) string {
 	var out []byte
 	var runes []rune
@@ -56,14 +56,15 @@ func normaliseByRune(form, apart norm.Form, s string) string {
 
 // departs reports whether x/text may normalise s differently from the standard:
 //
-//   - It keeps to the stream-safe format, which breaks a run of more than 30 combining marks by a U+034F. One character
-//     becomes at most three marks.
-//   - It looks up pairs by the low 16 bits of each, so U+2004B and a cedilla (U+0327) make the Ķ of U+004B.
-//   - It composes across characters that are not marks but may join the previous one, such as Indic vowel signs and the
-//     compatibility letters of Hangul.
-//   - After an invalid byte it leaves some characters unchanged.
+//   - x/text follows the stream-safe format, which inserts U+034F into a run of more than 30 combining marks. departs
+//     assumes that one character decomposes into at most three marks.
+//   - x/text looks up a pair by the low 16 bits of each character. So it composes U+2004B and a cedilla (U+0327) to Ķ,
+//     as if the first character were K (U+004B).
+//   - x/text composes across characters that are not marks but may combine with the previous character, such as Indic
+//     vowel signs and the compatibility letters of Hangul.
+//   - x/text leaves some characters after an invalid byte unchanged.
 func departs(s string) bool {
-	marks, beyond := 0, false // consecutive marks; whether one of them or their base is above U+FFFF
+	marks, beyond := 0, false // number of consecutive marks; whether one of them or their base is above U+FFFF
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			marks, beyond = 0, false
@@ -108,7 +109,7 @@ func order(runes []rune) {
 // compose applies the canonical composition of Unicode 3.11, D117.
 func compose(runes []rune) []rune {
 	out := runes[:0]
-	starter, lastCCC := -1, 0 // the starter's index in out; the combining class before r, 0 for the starter itself
+	starter, lastCCC := -1, 0 // index of the starter in out; combining class of the character before r, 0 for the starter
 	for _, r := range runes {
 		ccc := int(combining(r))
 		if starter >= 0 && (lastCCC == 0 || lastCCC < ccc) {

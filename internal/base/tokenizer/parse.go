@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The only specification of the format is its reader: https://github.com/huggingface/tokenizers (tokenizers/src, each
-// serialization.rs).
+// The only specification of the format is the source of its reader: https://github.com/huggingface/tokenizers (each
+// serialization.rs in tokenizers/src).
 
 // file is the top level of a tokenizer.json.
 type file struct {
@@ -62,7 +62,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// place prefixes an error with a location. The error starts with a location or ": ".
+// place prefixes an error with a location. The text of err must start with a location or ": ".
 func place(where string, err error) error { return fmt.Errorf("%s%w", where, err) }
 
 // wrong returns an error at the current location.
@@ -73,7 +73,7 @@ func isNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// decode decodes one part of the file. Its error is made by wrong.
+// decode decodes one part of the file. An error is one that wrong returns.
 func decode(raw json.RawMessage, to any) error {
 	if err := json.Unmarshal(raw, to); err != nil {
 		return wrong("%w", jsonError(err))
@@ -81,7 +81,7 @@ func decode(raw json.RawMessage, to any) error {
 	return nil
 }
 
-// jsonError rephrases an encoding/json error in the file's terms.
+// jsonError rephrases an error of encoding/json in the terms of the file's format.
 func jsonError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
 		return fmt.Errorf("%s: has a %s where %s is expected", e.Field, e.Value, e.Type)
@@ -138,13 +138,14 @@ func (t *Tokenizer) setAdded(tokens []addedToken) error {
 		if t.normalise != nil {
 			text = t.normalise(text)
 		}
-		t.bytes[tok.ID] = decodeToken(text) // the reference also decodes to this form
+		t.bytes[tok.ID] = decodeToken(text) // the reference decodes the token in the same way
 		t.normal.add(text, tok)
 	}
 	return nil
 }
 
-// addSteps appends the steps of one pre-tokeniser. done is set after ByteLevel, from where words are no longer text.
+// addSteps appends the steps of one pre-tokeniser. done is set after ByteLevel, because after that step words are no
+// longer text.
 func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 	if isNull(raw) {
 		return nil
@@ -164,7 +165,7 @@ func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 		UseRegex       bool `json:"use_regex"`
 		// Digits
 		IndividualDigits bool `json:"individual_digits"`
-	}{UseRegex: true} // files older than the field mean true
+	}{UseRegex: true} // a file without the field is older than the field and means true
 	if err := decode(raw, &p); err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func (t *Tokenizer) addSteps(raw json.RawMessage, done *bool) error {
 	return nil
 }
 
-// quoteRegexp escapes the syntax characters of both regular expression engines.
+// quoteRegexp escapes the syntax characters of both regular expression engines (Go's regexp and regexp2).
 func quoteRegexp(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -252,7 +253,7 @@ func (t *Tokenizer) setPostProcessor(raw json.RawMessage) error {
 		return err
 	}
 	switch p.Type {
-	case "ByteLevel": // changes only offsets
+	case "ByteLevel": // this step changes only offsets
 		return nil
 	case "Sequence":
 		for i, raw := range p.Processors {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// fileModel is a model of type BPE. SentencePiece-style vocabularies and training use the fields that must be absent.
+// fileModel is a model of type BPE. The fields that must be absent are those for SentencePiece-style vocabularies and
+// for training.
 type fileModel struct {
 	Type                    string           `json:"type"`
 	Dropout                 *float64         `json:"dropout"`
@@ -51,7 +52,7 @@ func (t *Tokenizer) setModel(raw json.RawMessage) error {
 		return err
 	}
 	switch {
-	case f.Type != "BPE" && (f.Type != "" || f.Merges == nil): // old files have no type
+	case f.Type != "BPE" && (f.Type != "" || f.Merges == nil): // old files of BPE models have no type
 		return wrong("type %q is not supported; BPE is", f.Type)
 	case f.ByteFallback:
 		return wrong("byte_fallback is not supported: this is a SentencePiece-style vocabulary, not a byte-level one")

@@ -22,11 +22,12 @@ func (prefixSpace) cut(words []string, s string) []string {
 	return append(words, s)
 }
 
-// digits separates numbers from other text, one by one or in runs.
+// digits separates numeric characters from other text. If each is set, every numeric character is a word; otherwise
+// every run of them is.
 type digits struct{ each bool }
 
 func (d digits) cut(words []string, s string) []string {
-	from, was := 0, false // s[from:i] is the current word, which consists of numbers if was
+	from, was := 0, false // s[from:i] is the current word; was: it consists of numeric characters
 	for i := 0; i < len(s); {
 		c, n := at(s, i)
 		is := c == number
@@ -108,7 +109,7 @@ func (p split) cut(words []string, s string) []string {
 
 // spans splits s into matches and the gaps between them.
 func (p split) spans(s string) []span {
-	// The engine counts runes, and an invalid byte counts as one.
+	// The engine counts in runes, and an invalid byte counts as one rune.
 	runes := []rune(s)
 	var spans []span
 	done, last := 0, -1 // bytes already covered; end of the last match
@@ -144,7 +145,7 @@ func newSplit(pattern, how string, invert bool) (step, error) {
 	if next, ok := scanners[pattern]; ok && (how == "Isolated" || how == "Removed" && invert) {
 		return next, nil
 	}
-	// In Oniguruma ^ and $ match at every line.
+	// In Oniguruma ^ and $ match at the start and end of every line.
 	re, err := regexp2.Compile(pattern, regexp2.Multiline)
 	if err != nil {
 		return nil, err

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Patterns with hand-written scanners, recognised by their text. In each, some alternative matches at every position,
-// so matches follow one another without gaps.
+// Patterns with hand-written scanners, recognised by their text. In each pattern, some alternative matches at every
+// position, so the matches cover the text without gaps.
 const (
 	patternLlama3 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	patternQwen2  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -74,7 +74,7 @@ func at(s string, i int) (class, int) {
 	return classOf(r), n
 }
 
-// run returns the end of the characters of class c from s[i] on.
+// run returns the end of the run of characters of class c that starts at s[i].
 func run(s string, i int, c class) int {
 	for i < len(s) {
 		k, n := at(s, i)
@@ -87,7 +87,7 @@ func run(s string, i int, c class) int {
 }
 
 // scanCL100K implements the pattern of Llama 3 and Qwen 2, which derives from OpenAI's cl100k_base. digits is the
-// longest run of numbers in one word.
+// maximum number of numeric characters in one word.
 func scanCL100K(s string, i, digits int) int {
 	c, n := at(s, i)
 	if s[i] == '\'' {
@@ -95,7 +95,7 @@ func scanCL100K(s string, i, digits int) int {
 			return i + 1 + m
 		}
 	}
-	next, after := newline, i+n // class of the second character; newline matches no rule
+	next, after := newline, i+n // class of the second character, by default newline, which matches no rule
 	if after < len(s) {
 		next, _ = at(s, after)
 	}
@@ -137,9 +137,10 @@ func scanGPT2(s string, i int) int {
 	return scanSpace(s, i, false)
 }
 
-// scanSpace implements \s*[\r\n]+|\s+(?!\S)|\s+, without the first alternative unless lines is set. It matches up to
-// the last line end of the run. Otherwise it matches all but the last character, which is left for the next word. It
-// includes that character at the end of the text or if it is the only one.
+// scanSpace implements \s*[\r\n]+|\s+(?!\S)|\s+, without the first alternative unless lines is set. i is the start of a
+// run of white space. If lines is set and the run contains line ends, the match ends after the last line end. Otherwise
+// the match ends before the last character of the run, which is left for the next word. At the end of the text, or if
+// the run is a single character, the match is the whole run.
 func scanSpace(s string, i int, lines bool) int {
 	end, lineEnd, last := i, 0, i
 	for end < len(s) {
@@ -162,8 +163,8 @@ func scanSpace(s string, i int, lines bool) int {
 	return end
 }
 
-// contraction returns the length of the text after an apostrophe in 's, 't, 're, 've, 'm, 'll and 'd, or 0. fold
-// ignores case and so includes the long ſ (U+017F), which folds to s.
+// contraction returns the length of the letters after the apostrophe if they form 's, 't, 're, 've, 'm, 'll or 'd.
+// Otherwise it returns 0. If fold is set, case is ignored, and the long ſ (U+017F), which folds to s, is accepted too.
 func contraction(s string, fold bool) int {
 	if s == "" {
 		return 0
@@ -189,8 +190,8 @@ func contraction(s string, fold bool) int {
 	return 0
 }
 
-// Go's unicode package follows Unicode 15.0, and the reference's Oniguruma 16.0. These are the letters and numbers
-// added in between; \s did not change.
+// Go's unicode package follows Unicode 15.0, and the reference's Oniguruma follows Unicode 16.0. These are the letters
+// and numbers that were added between the two versions; \s did not change.
 var (
 	newLetters = &unicode.RangeTable{
 		R16: []unicode.Range16{{0x1C89, 0x1C8A, 1}, {0xA7CB, 0xA7CD, 1}, {0xA7DA, 0xA7DC, 1}},

@@ -18,13 +18,13 @@ type Tokenizer struct {
 	raw    matcher // added tokens matched in the raw text
 	normal matcher // added tokens matched in normalised text
 
-	prefix, suffix []int32 // ids around a text with special tokens
+	prefix, suffix []int32 // ids before and after a text if special tokens are added
 
-	ids     map[string]int32 // by the token's text as written in the file
+	ids     map[string]int32 // id by the token's text, as written in the file
 	bytes   [][]byte         // decoded bytes by id; nil: no such id
 	special []bool           // by id
 	named   []int32          // special tokens named by the configuration
-	own     int              // tokens of the model, without added tokens
+	own     int              // number of tokens of the model, without added tokens
 
 	bos, pad int32
 	eos      []int32
@@ -32,10 +32,10 @@ type Tokenizer struct {
 	notes    []string
 }
 
-// Encode returns the ids of text. addSpecial adds the post-processor's special tokens: BOS in front for Llama 3, none
-// for Qwen. Text from a chat template already has them.
+// Encode returns the ids of text. If addSpecial is set, Encode adds the special tokens of the post-processor: a leading
+// BOS for Llama 3, none for Qwen. Text from a chat template already contains them.
 //
-// Special tokens spelled out in text become their ids, as in the reference.
+// If text spells out a special token, that token's id is returned, as in the reference.
 func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 	ids := make([]int32, 0, len(text)/3+len(t.prefix)+len(t.suffix)+1)
 	if addSpecial {
@@ -66,7 +66,7 @@ func (t *Tokenizer) Encode(text string, addSpecial bool) []int32 {
 // words splits s into words and appends their ids.
 func (t *Tokenizer) words(ids []int32, s string) []int32 {
 	if len(t.steps) == 1 {
-		if next, ok := t.steps[0].(scanner); ok { // needs no slice of words
+		if next, ok := t.steps[0].(scanner); ok { // a single scanner needs no slice of words
 			for i := 0; i < len(s); {
 				j := next(s, i)
 				ids = t.model.encode(ids, s[i:j])
@@ -90,7 +90,7 @@ func (t *Tokenizer) words(ids []int32, s string) []int32 {
 }
 
 // Size returns one more than the highest id, so that any id indexes a slice of this length. A model's vocab_size may be
-// larger, with rows that no token uses.
+// larger than Size, because the model may have embedding rows that no token uses.
 func (t *Tokenizer) Size() int { return len(t.bytes) }
 
 // Own returns the number of tokens of the model without added tokens, which transformers calls vocab_size.
@@ -123,21 +123,20 @@ func (t *Tokenizer) IsSpecial(id int32) bool {
 	return id >= 0 && int(id) < len(t.special) && t.special[id]
 }
 
-// BOS returns the id that begins a text, or [None].
+// BOS returns the id of the token that begins a text, or [None].
 func (t *Tokenizer) BOS() int32 { return t.bos }
 
-// PAD returns the id that pads a batch, or [None].
+// PAD returns the id of the token that pads a batch, or [None].
 func (t *Tokenizer) PAD() int32 { return t.pad }
 
-// EOS returns the ids that end a generation: the union of generation_config.json, tokenizer_config.json and
-// config.json. The caller must not change them.
+// EOS returns the ids of the tokens that end a generation: the union of generation_config.json, tokenizer_config.json
+// and config.json. The caller must not change them.
 func (t *Tokenizer) EOS() []int32 { return t.eos }
 
 // Chat returns the renderer of conversations in the model's training format.
 func (t *Tokenizer) Chat() *Chat { return t.chat }
 
-// Notes returns sentences about settings of the files that this tokenizer does not follow, such as an unknown chat
-// template.
+// Notes returns sentences about settings in the files that the Tokenizer ignores, such as an unknown chat template.
 func (t *Tokenizer) Notes() []string { return t.notes }
 
 // add assigns an id to a token.
@@ -160,6 +159,6 @@ func (t *Tokenizer) add(token string, id int32, special bool) error {
 	return nil
 }
 
-// maxID limits the allocation that a broken file can cause in [Tokenizer.add]. The largest vocabularies in use have
-// about 2^18 tokens.
+// maxID is the largest accepted id. It limits the memory that [Tokenizer.add] allocates for a broken file. The largest
+// vocabularies in use have about 2^18 tokens.
 const maxID = 1 << 24

@@ -11,8 +11,8 @@ import (
 )
 
 // fromVocabulary builds a tokenizer.json from vocab.json, merges.txt and the added tokens in tokenizer_config.json.
-// These files do not define normalisation and word splitting; the tokenizer class does. So only Qwen 2 (and 3) is
-// supported, with the same result as in transformers (convert_slow_tokenizer.py, Qwen2Converter).
+// Normalisation and word splitting are defined by the tokenizer class, not by these files. So only the class of Qwen 2
+// and 3 is supported. The result is the same as in transformers (convert_slow_tokenizer.py, Qwen2Converter).
 func fromVocabulary(dir string) ([]byte, error) {
 	vocab, err := os.ReadFile(filepath.Join(dir, "vocab.json"))
 	if err != nil {

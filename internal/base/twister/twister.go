@@ -1,5 +1,5 @@
 // Package twister is MT19937, the random number generator by Matsumoto and Nishimura that Python and torch use, so that
-// the same seed gives the same numbers here.
+// the same seed yields the same numbers as in Python and torch.
 package twister
 
 const size, mid = 624, 397
@@ -10,7 +10,7 @@ type Twister struct {
 	at    int
 }
 
-// New seeds with init_genrand, as torch does.
+// New returns a Twister seeded with init_genrand, as in torch.
 func New(seed uint32) *Twister {
 	t := &Twister{at: size}
 	t.state[0] = seed
@@ -20,7 +20,7 @@ func New(seed uint32) *Twister {
 	return t
 }
 
-// Python seeds with init_by_array, as Python's random.Random(seed) does.
+// Python returns a Twister seeded with init_by_array, as in Python's random.Random(seed).
 func Python(seed uint64) *Twister {
 	t := New(19650218)
 	key := []uint32{uint32(seed), uint32(seed >> 32)}

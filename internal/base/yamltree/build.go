@@ -13,18 +13,19 @@ import (
 // scan splits a document into tokens.
 func scan(text string) token.Tokens { return lexer.Tokenize(text) }
 
-// builder builds a tree from the parser's nodes. It resolves aliases, merges merge keys and applies text tags.
+// builder builds a tree from the parser's nodes. It resolves aliases, merges the maps of merge keys (<<), and applies
+// text tags.
 type builder struct {
 	anchors  map[string]*Node
 	nodes    int
-	full     bool // a limit is exceeded: stop reading
+	full     bool // a limit is exceeded, so the rest is not read
 	problems []Problem
 }
 
-// place returns the position of a parser node.
+// place returns the position of a parser node in the document.
 func place(n ast.Node) (line, column int) {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
-		n = m.Values[0].Key // the node's own token is the colon
+		n = m.Values[0].Key // the token of the map node is the colon
 	}
 	if m, ok := n.(*ast.MappingValueNode); ok {
 		n = m.Key
@@ -43,7 +44,7 @@ func (b *builder) problem(at ast.Node, format string, args ...any) {
 	b.problems = append(b.problems, Problem{line, column, fmt.Sprintf(format, args...)})
 }
 
-// node converts a parser node. depth is its nesting depth in aliases, tags and collections.
+// node converts a parser node. depth is the nesting depth of the node in aliases, tags and collections.
 func (b *builder) node(from ast.Node, depth int) *Node {
 	out := &Node{Line: 1, Column: 1}
 	if from == nil {
@@ -203,7 +204,7 @@ func mergeable(n *Node) []*Node {
 	return []*Node{n}
 }
 
-// keyOf returns a key without the optional "? " before it.
+// keyOf returns a key without the optional "? " before the key.
 func keyOf(key ast.MapKeyNode) ast.Node {
 	if k, ok := key.(*ast.MappingKeyNode); ok {
 		return k.Value

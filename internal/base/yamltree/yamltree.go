@@ -30,7 +30,7 @@ type Node struct {
 	Line, Column int
 	Kind         Kind
 	Source       string // text of a scalar as written, without quotes
-	Quoted       bool   // explicitly a text: quoted, or a block
+	Quoted       bool   // the scalar is explicitly a text: quoted, or a block
 	Bool         bool
 	Int          int64
 	Float        float64 // also set for an Int
@@ -41,7 +41,7 @@ type Node struct {
 // Entry is a key of a map and its value.
 type Entry struct {
 	Key          string
-	Line, Column int // of the key
+	Line, Column int // position of the key
 	Value        *Node
 }
 
@@ -53,17 +53,18 @@ type Problem struct {
 
 func (p Problem) Error() string { return fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Text) }
 
-// MostBytes is the maximum length of a document, because the parser's time grows with the square of the number of keys.
+// MostBytes is the maximum length of a document. It is limited because the parser's time grows with the square of the
+// number of keys.
 const MostBytes = 256 << 10
 
-// The parser recurses, and aliases multiply nodes.
+// The depth is limited because the parser recurses, and the number of nodes because aliases multiply nodes.
 const (
 	mostDepth = 100
 	mostNodes = 100_000
 )
 
-// Parse parses a document. It may return a tree despite problems; of two equal keys, for instance, the tree has the
-// first. A document without a value is Null.
+// Parse parses a document. It may return a tree even if there are problems: if a key occurs twice, for example, the
+// tree has the first entry. A document without a value yields a node of kind Null.
 func Parse(data []byte) (tree *Node, problems []Problem) {
 	if len(data) > MostBytes {
 		return nil, []Problem{{1, 1, fmt.Sprintf("longer than %d bytes", MostBytes)}}
@@ -111,8 +112,8 @@ func syntax(err error) Problem {
 	return p
 }
 
-// tooDeep refuses input that would overflow the parser's stack: nested brackets, and markers that nest on one line ("-
-// - - x").
+// tooDeep returns a Problem for input that would overflow the parser's stack: deeply nested brackets, and markers that
+// nest on one line ("- - - x").
 func tooDeep(tokens token.Tokens) *Problem {
 	depth, marks, line := 0, 0, 0
 	for _, t := range tokens {
@@ -126,7 +127,7 @@ func tooDeep(tokens token.Tokens) *Problem {
 				line, marks = t.Position.Line, 0
 			}
 			if marks++; t.Type == token.MappingValueType && depth > 0 {
-				marks = 0 // {a: 1, b: 2} on one line does not nest
+				marks = 0 // the keys of {a: 1, b: 2} on one line do not nest
 			}
 		}
 		if depth > mostDepth || marks > mostDepth {
@@ -136,7 +137,7 @@ func tooDeep(tokens token.Tokens) *Problem {
 	return nil
 }
 
-// Plain returns the node in the form of encoding/json, but with integers as int64.
+// Plain returns the node's value in the Go types of encoding/json, except that integers are int64.
 func (n *Node) Plain() any {
 	switch n.Kind {
 	case Bool:

@@ -140,7 +140,7 @@ func coldStart(c *capture, n int, period float64, ranks []coldStep) result.Findi
 	}
 	f.Title = fact.Of("cold_start", "step", n, "name", ofName(c.rep.Steps[n].Name), "ranks", names, "why", why, "cost", worst.cost)
 	size := fact.Name(c.rep.Steps[n].Name)
-	if size.Key == "" {
+	if size.Text == "" {
 		size = fact.Of("step_of_no_name", "n", n)
 	}
 	f.Next = []fact.Fact{fact.Of("warm_"+worst.most.Why, "step", size)}

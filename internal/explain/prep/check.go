@@ -9,11 +9,11 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// farthest is the largest valid time: two such times can be added without overflow.
+// farthest is the largest valid time. Two valid times can be added without overflow.
 const farthest = int64(1) << 62
 
-// Check returns an error if a rank read from elsewhere could not have come from Trace: indices out of range, or
-// elements out of order. A rank that passes can be joined with others.
+// Check returns an error if a rank read from a file or another host cannot be a result of Trace, because indices are
+// out of range or elements are out of order. A rank that passes Check can be joined with others.
 func (r *Rank) Check() error {
 	c := checker{}
 	ops, calls, steps, names, keys := len(r.Ops), len(r.Calls), len(r.Steps), len(r.Names.List), len(r.Names.Keys)
@@ -66,7 +66,7 @@ func (r *Rank) Check() error {
 	return c.err
 }
 
-// checkTimes checks everything that consists of times alone.
+// checkTimes checks the fields that contain only times.
 func (r *Rank) checkTimes(c *checker) {
 	c.intervals([]Interval{r.Recorded})
 	c.intervals([]Interval{r.Extent})
@@ -136,7 +136,7 @@ func (r *Rank) checkHost(c *checker) {
 	}
 }
 
-// checker keeps the first error.
+// checker collects the errors of checks and keeps the first one.
 type checker struct{ err error }
 
 func (c *checker) that(ok bool, what string) {

@@ -14,25 +14,25 @@ const (
 	ColdTriton     = "triton"     // Triton compiles or tunes a kernel
 	ColdTorch      = "torch"      // torch.compile compiles or tunes
 	ColdBuild      = "build"      // a library compiles code
-	ColdLoad       = "load"       // the driver loads code, or compiles it
+	ColdLoad       = "load"       // the driver loads or compiles code
 	ColdHeuristics = "heuristics" // a library chooses its kernel
 	ColdAllocation = "allocation" // allocation of device memory
 	ColdFirst      = "first"      // a kernel's first launch took far longer than later ones, for no known reason
 )
 
-// Cold is a time in which a launching thread did one-time work.
+// Cold is an interval in which a launching thread did one-time work.
 type Cold struct {
 	Interval
 	Why  string
-	Name string // of the frame, op, call or overhead that shows it
+	Name string // name of the frame, op, call or overhead that shows the work
 	Call int32  // index in Calls of the launch that was held up; -1: none
-	Step int32  // step in which, or before which, it ran; -1: none
-	Like int64  // ColdFirst: the median of later launches
+	Step int32  // step in which, or before which, the work ran; -1: none
+	Like int64  // for ColdFirst, the median host time of later launches
 	of   trace.TrackID
 }
 
-// coldFrames are Python functions that run only on first use, by the end of their file's path and the beginning of
-// their name.
+// coldFrames lists Python functions that run only on first use, identified by the end of the file path and the
+// beginning of the function name.
 var coldFrames = []struct{ file, function, why string }{
 	{"triton/runtime/jit.py", "_do_compile", ColdTriton},
 	{"triton/compiler/compiler.py", "compile", ColdTriton},
@@ -56,7 +56,7 @@ var coldFrames = []struct{ file, function, why string }{
 	{"tilelang/jit/__init__.py", "compile", ColdBuild},
 }
 
-// coldNames are substrings of the names of ops and calls, coldCalls of API calls alone.
+// coldNames lists substrings of the names of ops and API calls, coldCalls those of API calls only.
 var (
 	coldNames = []coldName{
 		{"(dynamo_timed)", ColdTorch}, // torch.compile's name for its phases
@@ -69,7 +69,7 @@ var (
 		{"ModuleLoad", ColdLoad},
 		{"LibraryLoad", ColdLoad},
 		{"cuLink", ColdLoad},
-		{"MallocAsync", ""}, // these three allocate from a pool
+		{"MallocAsync", ""}, // these three allocate from a pool: no one-time work
 		{"AllocAsync", ""},
 		{"PoolAsync", ""},
 		{"cudaMalloc", ColdAllocation},
@@ -113,9 +113,10 @@ func whyCold(cat trace.Category, name string) string {
 	return ""
 }
 
-const coldShortest = 10_000 // ns; shorter ones hold up nothing
+const coldShortest = 10_000 // ns; shorter work delays nothing
 
-// coldStarts finds the one-time work of the launching threads, by the outermost spans that show it.
+// coldStarts finds the one-time work of the launching threads. Of nested spans that show such work, only the outermost
+// counts.
 func coldStarts(t *trace.Trace, r *Rank) []Cold {
 	launching := make([]bool, len(t.Tracks))
 	for i := range r.Calls {
@@ -129,11 +130,11 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 		known bool
 		is    string
 	}
-	names := make([]why, t.Strings.Len()) // almost every name has a single category
+	names := make([]why, t.Strings.Len()) // cached by name, since almost every name has a single category
 	var all []Cold
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		// Rows of overhead do not name the thread.
+		// The tracks of overhead spans do not identify the thread, so overhead counts for any thread.
 		if s.Dur < coldShortest || s.Cat != trace.Overhead && !launching[s.Track] || s.Cat.OnGPU() {
 			continue
 		}
@@ -154,7 +155,8 @@ func coldStarts(t *trace.Trace, r *Rank) []Cold {
 	return all
 }
 
-// outermost keeps the elements that lie in no other, in time order. Overlapping time counts towards the first.
+// outermost returns, in time order, the elements that are not nested in another one. If two elements overlap, the
+// common time belongs to the earlier one.
 func outermost(all []Cold) []Cold {
 	slices.SortStableFunc(all, func(x, y Cold) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End)) })
 	out := all[:0]
@@ -168,7 +170,7 @@ func outermost(all []Cold) []Cold {
 	return out
 }
 
-// stepFrom returns the step that holds a moment of the host, or else the next one; -1: none.
+// stepFrom returns the step that contains the host time at or, if there is none, the next step; -1: none.
 func (r *Rank) stepFrom(at int64) int32 {
 	i, _ := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.End, at+1) })
 	if i == len(r.Steps) {
@@ -177,7 +179,8 @@ func (r *Rank) stepFrom(at int64) int32 {
 	return int32(i)
 }
 
-// callAfter returns the launch that a cold start held up: the first that returns no sooner than the cold start ends.
+// callAfter returns the launch that a cold start delayed: the first launch that returns at or after the end of the cold
+// start.
 func (r *Rank) callAfter(c *Cold, launching []bool) int32 {
 	i, _ := slices.BinarySearchFunc(r.Calls, c.Start, func(x Call, at int64) int { return cmp.Compare(x.Start, at+1) })
 	for i = max(i-1, 0); i < len(r.Calls); i++ {
@@ -188,8 +191,8 @@ func (r *Rank) callAfter(c *Cold, launching []bool) int32 {
 	return -1
 }
 
-// A first launch is cold if it takes firstFactor times the median of at least laterLeast later ones, and firstLeast
-// longer.
+// A first launch is cold if it takes at least firstFactor times the median of at least laterLeast later launches, and
+// exceeds that median by at least firstLeast.
 const (
 	firstFactor = 10
 	firstLeast  = 1_000_000 // ns
@@ -197,20 +200,21 @@ const (
 )
 
 // firstLaunches finds kernels whose first launch in the window, measured from the previous launch, took far longer than
-// later ones and than the first launch in each later step, unless known explains it. (A gap that recurs at the same place
-// of every step is no cold start.) It skips the first step, in which all launches are first ones and profilers
-// start, and the first launch of each step, before which hosts do other work. Only named steps show which launch that
-// is.
+// later launches of the kernel. It leaves out launches that overlap the one-time work in known. The first launch must
+// also take far longer than the kernel's first launch in each later step, because a delay that recurs at the same point
+// of every step is no cold start. firstLaunches skips the first step, in which all launches are first launches and
+// profilers start. It also skips the first launch of each step, because hosts do other work before it. It needs steps
+// with names, since other steps do not show which launch is the first of a step.
 func (r *Rank) firstLaunches(known []Cold) (out []Cold) {
 	if slices.Contains([]string{trace.ByPattern, trace.ByGraphs}, r.Rule) {
 		return nil
 	}
 	type launches struct {
-		first, from int64 // host time of the first launch, and its start
+		first, from int64 // host time of the first launch, and the start of that time
 		call        int32
-		step        int32   // of the latest launch
+		step        int32   // step of the latest launch
 		later       []int64 // host times of later launches
-		again       []int64 // of those the first of each later step, the same place
+		again       []int64 // host times of the first launch in each later step, at the same point of the step
 	}
 	by := map[int32]*launches{}
 	before := map[trace.TrackID]*Call{}

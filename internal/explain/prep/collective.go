@@ -8,19 +8,20 @@ import (
 // Collective describes the collectives of one kind.
 type Collective struct {
 	Op       string
-	Recorded bool   // the fields below were recorded; not for kernels in graphs and custom all-reduce
-	Group    string // "": the group of all ranks, by their names
+	Recorded bool   // whether the fields below were recorded; false for kernels in graphs and custom all-reduce
+	Group    string // name of the process group; "": unnamed
 	Ranks    string
-	Size     int // ranks
-	// Bytes is the size of a message, by nccl-tests' convention: the output of an all-gather, the input of the others;
-	// 0: unknown.
+	Size     int // number of ranks
+	// Bytes is the message size by the convention of nccl-tests: the output of an all-gather, and the input of other
+	// collectives. 0: unknown.
 	Bytes int64
 }
 
-// collectives returns the function that maps an op to its index in r.Colls; comm is an index into the trace's Comms.
+// collectives returns a function that returns the index in r.Colls of an op's collective. comm is an index in the
+// trace's Comms.
 func collectives(t *trace.Trace, r *Rank) func(o *Op, name trace.StringID, comm int32) int32 {
 	type key struct {
-		name trace.StringID // of a kernel without a record
+		name trace.StringID // name of a kernel whose collective was not recorded
 		comm trace.Comm
 	}
 	known := map[key]int32{}

@@ -12,26 +12,26 @@ import (
 type Doing struct {
 	Kind   DoingKind
 	N      int            // spans
-	NS     int64          // meaning depends on Kind
-	Cat    trace.Category // of the span
-	Called string         // the span's name
+	NS     int64          // duration; the meaning depends on Kind
+	Cat    trace.Category // category of the span
+	Called string         // name of the span
 }
 
 // DoingKind is the kind of a Doing.
 type DoingKind uint8
 
-// NotKnown applies to threads whose activity was not recorded.
+// NotKnown means that the activity of the thread was not recorded.
 const (
 	NotKnown       DoingKind = iota
-	DidLaunch                // only the launch
-	DidNothingOpen           // nothing for NS, while the span was open
-	DidSpan                  // the span
-	DidSpans                 // N spans; the longest is this one, NS long
-	DidInside                // something in the span
+	DidLaunch                // nothing but the launch itself
+	DidNothingOpen           // nothing for NS while the span was open
+	DidSpan                  // ran the span
+	DidSpans                 // ran N spans, of which Called is the longest, with a length of NS
+	DidInside                // ran something inside the span
 	DidNothing               // nothing for NS
 )
 
-// Fact returns the Doing as a fact. marks are the capture's layer-wise markers, nil without any.
+// Fact converts d to a fact. marks are the capture's layer-wise markers, or nil if it has none.
 func (d *Doing) Fact(marks *Markers) fact.Fact {
 	name := ""
 	if d.Called != "" {
@@ -58,10 +58,10 @@ func (d *Doing) Fact(marks *Markers) fact.Fact {
 }
 
 // did returns the activity of a thread between two moments: the deepest span that covers most of the time, or the ops
-// that fill it; NotKnown if the thread was not recorded.
+// that together fill most of it. It returns NotKnown if the thread was not recorded.
 func (h *host) did(track trace.TrackID, from, to int64) Doing {
-	// The idle time may begin before the host even reached this work, so look at the time between the previous launch
-	// and this one.
+	// Device idle time may begin before the host reaches the work of this launch, so callers pass the time between the
+	// previous launch and this one.
 	spans, ends := h.rows[track], h.endsOf(track)
 	starts := func(s trace.Span, at int64) int { return cmp.Compare(s.Start, at) }
 	lo, _ := slices.BinarySearchFunc(spans, from, starts)
@@ -70,14 +70,14 @@ func (h *host) did(track trace.TrackID, from, to int64) Doing {
 	if length <= 0 {
 		return Doing{Kind: DidLaunch}
 	}
-	var cover *trace.Span // the shortest span over most of it
-	var filled int64      // by outermost spans that begin inside
+	var cover *trace.Span // the shortest span that covers most of the time
+	var filled int64      // time filled by outermost spans that begin within it
 	var largest *trace.Span
 	var largestIn int64
 	count, reach := 0, from
 	for i := 0; i < hi; i++ {
 		if i%large == 0 && i+large <= lo && ends.large[i/large] <= from {
-			i += large - 1 // all of them have ended
+			i += large - 1 // all spans of the block ended before from
 			continue
 		}
 		if i%block == 0 && i+block <= lo && ends.blocks[i/block] <= from {
@@ -114,7 +114,7 @@ func (h *host) did(track trace.TrackID, from, to int64) Doing {
 		return of(DidSpans, largest, count, largest.Dur)
 	case cover != nil:
 		return of(DidInside, cover, 0, 0)
-	case !h.ops: // other activity would not be recorded either
+	case !h.ops: // no host activity was recorded, so an empty interval shows nothing
 		return Doing{}
 	}
 	return Doing{Kind: DidNothing, NS: length - filled}

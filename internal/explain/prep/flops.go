@@ -5,8 +5,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// flopsOf returns the floating-point operations of each GPU op whose launching CPU op has recorded shapes. The cost of
-// an op that runs as several kernels (split-K) is divided among them by their time.
+// flopsOf returns the floating-point operations of each GPU op whose launching CPU op has recorded shapes. If an op
+// runs as several kernels (split-K), its floating-point operations are divided among the kernels in proportion to their
+// time.
 func flopsOf(t *trace.Trace, ops []Op) map[int32]float64 {
 	type costKey struct {
 		name, dims, types trace.StringID

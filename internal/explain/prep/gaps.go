@@ -2,18 +2,18 @@ package prep
 
 import "slices"
 
-// KeptGaps is the number of longest idle gaps that are kept.
+// KeptGaps is the number of idle gaps that are kept, the longest first.
 const KeptGaps = 30
 
-// Gap is a time between two ops, within the steps, in which the device did nothing.
+// Gap is an interval between two ops, within the steps, in which the device did nothing.
 type Gap struct {
 	From, Dur     int64
-	Before, After int32  // the op that ended last, and the next one
-	Call          string // the API call that started After; "": not recorded
-	Did           Doing  // activity of the calling thread meanwhile
+	Before, After int32  // the op that ended last before the gap, and the op that starts after it
+	Call          string // API call that started After; "": not recorded
+	Did           Doing  // activity of the thread that made Call, since its previous launch
 }
 
-// gaps returns the longest gaps of a rank, longest first, with the activity of the host.
+// gaps returns the longest gaps of a rank, longest first, with the host's activity during each.
 func (h *host) gaps(r *Rank) (out []Gap) {
 	if len(r.Steps) == 0 || len(r.Ops) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (h *host) gaps(r *Rank) (out []Gap) {
 	return out
 }
 
-// longest inserts a gap into the longest so far, which are sorted.
+// longest inserts g into gaps, the sorted list of the longest gaps so far.
 func longest(gaps []Gap, g Gap) []Gap {
 	if len(gaps) == KeptGaps {
 		if gaps[KeptGaps-1].Dur >= g.Dur {
@@ -58,8 +58,8 @@ func longest(gaps []Gap, g Gap) []Gap {
 	return slices.Insert(gaps, at, g)
 }
 
-// DeviceWindows returns the bounds of every step on the device: step i is [out[i], ends[i]). The time from ends[i] to
-// out[i+1] belongs to no step.
+// DeviceWindows returns the bounds of every step on the device: step i covers [out[i], ends[i]). The time from ends[i]
+// to out[i+1] belongs to no step.
 func (r *Rank) DeviceWindows() (out, ends []int64) {
 	n := len(r.Steps)
 	out, ends = make([]int64, n+1), make([]int64, n)
@@ -77,8 +77,8 @@ func (r *Rank) DeviceWindows() (out, ends []int64) {
 	}
 	out[n] = last
 	for i := n - 1; i >= 0; i-- {
-		// A step without device work is empty. A step that begins on another stream before an earlier one starts
-		// together with it.
+		// A step without device work is empty. A step whose work begins, on another stream, before the work of an
+		// earlier step starts together with that earlier step.
 		if !seen[i] || out[i] > out[i+1] {
 			out[i] = out[i+1]
 		}

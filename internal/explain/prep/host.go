@@ -11,32 +11,32 @@ import (
 
 // Host is the CPU side of a rank, reduced to the data that comparing ranks needs.
 type Host struct {
-	Ops, Frames []SelfTime // of CPU ops, annotations and API calls; of Python functions
-	// Steps is the self time of CPU ops and annotations on the threads of steps, one entry per step and name. It is
-	// only set for a rank without GPU work, as the only way to compare its steps.
+	Ops, Frames []SelfTime // self times of CPU ops, annotations and API calls, and of Python functions
+	// Steps is the self time of CPU ops and annotations on the threads of steps, one entry per step and name. It is set
+	// only for a rank without GPU work, because such a rank's steps cannot be compared in any other way.
 	Steps  []OpTime
-	Before []Before // activity before launches, by Call
-	Gaps   []Gap    // the longest times in which the device did nothing, longest first
-	// Texts are names that may be layer-wise markers, and Marked are their spans. Only the names of all ranks together
-	// show which are markers.
+	Before []Before // activity before launches, ordered by Call
+	Gaps   []Gap    // the longest gaps of the device, longest first
+	// Texts are names that may be layer-wise markers, and Marked are the spans with these names. Only the names of all
+	// ranks together show which ones are markers.
 	Texts  []string
 	Marked []Marked
 }
 
-// SelfTime sums up the spans of one name.
+// SelfTime sums up the spans with one name.
 type SelfTime struct {
 	Name        string
 	Count       int
 	Total, Self int64
 }
 
-// OpTime is self time, assigned to the step that holds At.
+// OpTime is the self time of one name in the step that contains the time At.
 type OpTime struct {
 	Name     string
 	At, Self int64
 }
 
-// Before is the activity of the launching thread since its previous launch.
+// Before is the activity of the launching thread between its previous launch and a launch.
 type Before struct {
 	Call int32
 	Did  Doing
@@ -50,15 +50,15 @@ type Marked struct {
 	Track      trace.TrackID
 }
 
-// host is a trace with its spans by thread, used to build a Host.
+// host is a trace with its spans grouped by thread, from which a Host is built.
 type host struct {
 	t    *trace.Trace
-	rows [][]trace.Span // of each track
-	ends []ends         // of each track
-	ops  bool           // CPU ops or Python functions were recorded
+	rows [][]trace.Span // spans of each track
+	ends []ends         // see endsOf; of each track
+	ops  bool           // whether CPU ops or Python functions were recorded
 }
 
-// ends holds the latest end of a span in each block, and in each large block, of a track.
+// ends holds the latest end of the spans in each block, and in each large block, of a track.
 type ends struct{ blocks, large []int64 }
 
 const block, large = 256, 32 * 256 // spans
@@ -98,11 +98,11 @@ func (h *host) endsOf(track trace.TrackID) *ends {
 // isHostOp reports whether a span shows that CPU activities were recorded.
 func isHostOp(s trace.Span) bool { return s.Cat == trace.CPUOp || s.Cat == trace.PythonFunction }
 
-// hostOf builds a rank's Host, the last missing part of the rank.
+// hostOf builds a rank's Host. All other parts of the rank must already be complete.
 func hostOf(t *trace.Trace, r *Rank) (out Host) {
 	h := newHost(t)
 	textOf := make([]int32, t.Strings.Len()) // StringID -> texts + 1
-	var frame []bool                         // by text
+	var frame []bool                         // by index in texts: whether the name is a Python frame's
 	for id := 1; id < len(textOf); id++ {
 		if m, ok := layers.Parse(t.Strings.Get(trace.StringID(id))); ok {
 			out.Texts, frame = append(out.Texts, t.Strings.Get(trace.StringID(id))), append(frame, m.Form == layers.Frame)
@@ -135,14 +135,14 @@ func hostOf(t *trace.Trace, r *Rank) (out Host) {
 	return out
 }
 
-// WithoutAddress returns a span's name without the object address that Python puts into the names of builtins.
+// WithoutAddress removes from a span's name the object address that Python puts into the names of builtins.
 func WithoutAddress(name string) string { return objectAddress.ReplaceAllString(name, "") }
 
 var objectAddress = regexp.MustCompile(` at 0x[0-9a-fA-F]+`)
 
 // selfTimes sums up the spans of the wanted categories by name.
 func (h *host) selfTimes(name func(trace.StringID) string, want func(trace.Category) bool) (out []SelfTime) {
-	byID := make([]int32, h.t.Strings.Len()) // in out, + 1
+	byID := make([]int32, h.t.Strings.Len()) // index in out, plus 1
 	byName := map[string]int32{}
 	h.nest(want, func(s, parent *trace.Span, dur int64) {
 		if byID[s.Name] == 0 {
@@ -164,9 +164,9 @@ func (h *host) selfTimes(name func(trace.StringID) string, want func(trace.Categ
 	return out
 }
 
-// opTimes returns Host.Steps. The steps without GPU work of a cut file are included (see RestoreCut). Without any
-// steps, the markers of all ranks will make one step of everything (see findRanges): then only the first track counts,
-// and no two times are added up yet.
+// opTimes returns Host.Steps. If the file is truncated, it includes the steps whose GPU work is missing (see
+// RestoreCut). If there are no steps, the markers of all ranks will later turn everything into one step (see
+// findRanges). In that case only the first track counts, and times of equal names are not yet added up.
 func (h *host) opTimes(r *Rank, name func(trace.StringID) string) (out []OpTime) {
 	steps := &Rank{Steps: slices.Concat(r.Steps, r.Cut)}
 	type key struct {
@@ -197,7 +197,7 @@ func (h *host) opTimes(r *Rank, name func(trace.StringID) string) (out []OpTime)
 	return out
 }
 
-// before returns the activity before the longest launch of each kernel in each step, since only those are needed.
+// before returns the activity before the longest launch of each kernel in each step. No other launches are needed.
 func (h *host) before(r *Rank) (out []Before) {
 	type key struct{ step, key int32 }
 	longest := map[key]int32{}
@@ -240,8 +240,8 @@ func (r *Rank) DidBefore(call int) Doing {
 	return r.Host.Before[i].Did
 }
 
-// nest visits the spans of the wanted categories with the span around each, nil for none, by containment per thread.
-// dur is the length, without the few ns by which a child may extend beyond its parent.
+// nest visits the spans of the wanted categories. parent is the innermost wanted span that contains s on the same
+// thread, or nil. dur is the length of s, without the few ns by which a child may extend beyond its parent.
 func (h *host) nest(want func(trace.Category) bool, visit func(s, parent *trace.Span, dur int64)) {
 	type open struct {
 		span *trace.Span

@@ -11,19 +11,19 @@ import (
 // HostCollective is a rank's part of a collective between hosts, such as the gloo broadcast in which SGLang's
 // schedulers meet before each step.
 type HostCollective struct {
-	Interval          // from the rank's arrival to the end of its part
-	Op       string   // such as gloo:broadcast
-	Blocked  Interval // time within it in which the launching thread did nothing else; empty: it went on for at least half of it
-	Step     int32    // the step that contains or follows it; -1: none
+	Interval          // from the rank's arrival to the end of the rank's part
+	Op       string   // name, such as gloo:broadcast
+	Blocked  Interval // wait of the launching thread in Interval; empty: active for half of Interval
+	Step     int32    // the step that contains or follows the collective; -1: none
 }
 
 // hostCollective matches the names of host collectives: annotations of PyTorch's CPU backends (c10d,
-// ProcessGroupGloo.cpp; not its sends), which run on a thread of the backend, and vLLM's shared-memory collectives
+// ProcessGroupGloo.cpp; except sends), which run on a thread of the backend, and of vLLM's shared-memory collectives
 // (csrc/cpu/shm.cpp), which run on the calling thread.
 var hostCollective = regexp.MustCompile(`^(?:(?:gloo|mpi|ucc):[a-z_0-9]*(?:reduce|gather|scatter|broadcast|all_?to_?all|barrier)[a-z_0-9]*|(?:_C|vllm|sgl_kernel|torch\.ops\._C)(?:::|\.)shm_(?:allreduce|all_gather|gather|broadcast|reduce_scatter)[a-z_]*)$`)
 
-// findHostCollectives sets the rank's host collectives in time order, and the waits of the launching thread in them. It
-// needs the rank's calls and steps.
+// findHostCollectives sets the rank's host collectives, in time order, and the waits of the launching thread in these
+// collectives. It needs the rank's calls and steps.
 func (r *Rank) findHostCollectives(t *trace.Trace) {
 	const unknown, other, collective = 0, 1, 2
 	kind := make([]uint8, t.Strings.Len())
@@ -49,7 +49,7 @@ func (r *Rank) findHostCollectives(t *trace.Trace) {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	turns := r.turnsOf(t, kind)
-	reach := int64(0) // overlapping ones block a thread once
+	reach := int64(0) // if collectives overlap, their common time counts as one wait
 	for i := range r.HostColls {
 		c := &r.HostColls[i]
 		at, _ := slices.BinarySearch(turns, c.End)
@@ -65,7 +65,8 @@ func (r *Rank) findHostCollectives(t *trace.Trace) {
 	}
 }
 
-// turnsOf returns, in order, the begins and ends of the main thread's spans, without those of host collectives.
+// turnsOf returns, in order, the times at which spans of the main thread begin or end, except the spans of host
+// collectives.
 func (r *Rank) turnsOf(t *trace.Trace, kind []uint8) (turns []int64) {
 	spans := r.mainThread(t)
 	for i := range spans {
@@ -77,7 +78,8 @@ func (r *Rank) turnsOf(t *trace.Trace, kind []uint8) (turns []int64) {
 	return turns
 }
 
-// WaitsOf returns, in time order, the waits of a thread: for the device or, on the main thread, in host collectives.
+// WaitsOf returns, in time order, the waits of a thread for the device and, for the main thread, also its waits in host
+// collectives.
 func (r *Rank) WaitsOf(track trace.TrackID) []Interval {
 	if track != r.Main || len(r.Waits) == 0 {
 		return r.Blocked[track]

@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Interval is [start, end) in ns.
+// Interval is the time [Start, End), in ns.
 type Interval struct{ Start, End int64 }
 
 // extentOf returns the interval from the first to the last event of a trace.
@@ -22,7 +22,7 @@ func extentOf(t *trace.Trace) (x Interval) {
 	return x
 }
 
-// Overlap returns how much of [from, to) the intervals cover. They must be in order and disjoint.
+// Overlap returns how much of [from, to) the intervals cover. The intervals must be in order and disjoint.
 func Overlap(in []Interval, from, to int64) int64 {
 	i, _ := slices.BinarySearchFunc(in, from, func(x Interval, at int64) int { return cmp.Compare(x.End, at) })
 	var sum int64
@@ -32,7 +32,7 @@ func Overlap(in []Interval, from, to int64) int64 {
 	return sum
 }
 
-// Union joins intervals, ordered by start, that touch or overlap.
+// Union joins intervals that touch or overlap. The intervals must be ordered by start.
 func Union(in []Interval) []Interval {
 	out := in[:0]
 	for _, x := range in {
@@ -45,7 +45,7 @@ func Union(in []Interval) []Interval {
 	return out
 }
 
-// intervals returns, in time order, the times in which any of the wanted spans ran.
+// intervals returns, in time order, the intervals in which at least one of the wanted spans ran.
 func intervals(t *trace.Trace, want func(s *trace.Span) bool) []Interval {
 	var out []Interval
 	for i := range t.Spans {

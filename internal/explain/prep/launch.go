@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sortCalls orders calls by start and assigns each to its step.
+// sortCalls orders calls by start and assigns each call to its step.
 func (r *Rank) sortCalls() {
 	if byStart := func(a, b Call) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(r.Calls, byStart) {
 		order := make([]int32, len(r.Calls))
@@ -31,7 +31,7 @@ func (r *Rank) sortCalls() {
 			}
 		}
 	}
-	next := 0 // the first step that ends later
+	next := 0 // the first step that ends after the call starts
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		for next < len(r.Steps) && r.Steps[next].End <= c.Start {
@@ -43,7 +43,8 @@ func (r *Rank) sortCalls() {
 	}
 }
 
-// measureHost sets the host time of each launch: the time since the previous launch on the same thread, without waits.
+// measureHost sets the host time of each launch: the time since the previous launch on the same thread, less the
+// thread's waits.
 func (r *Rank) measureHost() {
 	lastEnd, waits := map[trace.TrackID]int64{}, r.WaitsOf(r.Main)
 	for i := range r.Calls {
@@ -63,9 +64,9 @@ func (r *Rank) measureHost() {
 	}
 }
 
-// syncs are API calls that wait for the device, besides those called Synchronize: copies that return when they are
-// done, and calls that free or pin memory. PyTorch for ROCm calls hipMemcpyWithStream where PyTorch for CUDA copies and
-// then synchronises the stream.
+// syncs lists API calls that wait for the device, in addition to the calls with Synchronize in their names: copies that
+// return when the copy is done, and calls that free or pin memory. PyTorch for ROCm calls hipMemcpyWithStream where
+// PyTorch for CUDA calls a copy and then synchronises the stream.
 var syncs = map[string]bool{
 	"cudaMemcpy": true, "hipMemcpy": true, "hipMemcpyWithStream": true, "hipMemcpyDtoH": true, "hipMemcpyHtoD": true,
 	"cudaFree": true, "hipFree": true, "cudaHostAlloc": true, "hipHostMalloc": true,
@@ -103,14 +104,14 @@ func blockedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	return blocked
 }
 
-// capturedSpans returns, per thread and in time order, the times of graph capture: launches in them are added to the
-// graph and run nothing.
+// capturedSpans returns, per thread and in time order, the intervals of graph capture. Launches in these intervals are
+// added to the graph and run nothing.
 func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 	const other, begin, end = 0, 1, 2
 	kind, any := make([]uint8, t.Strings.Len()), false
 	for id := range kind {
 		switch name := t.Strings.Get(trace.StringID(id)); {
-		case strings.HasSuffix(name, "StreamBeginCapture"): // hip and cuda, and cu with a suffix
+		case strings.HasSuffix(name, "StreamBeginCapture"): // prefixed by hip, cuda or cu (cu also has a suffix)
 			kind[id], any = begin, true
 		case strings.HasSuffix(name, "StreamEndCapture"):
 			kind[id] = end
@@ -137,14 +138,14 @@ func capturedSpans(t *trace.Trace) map[trace.TrackID][]Interval {
 			delete(from, s.Track)
 		}
 	}
-	for track, at := range from { // captures that outlast the window
+	for track, at := range from { // captures that continue beyond the end of the window
 		captured[track] = append(captured[track], Interval{at, math.MaxInt64})
 	}
 	return captured
 }
 
-// eventCalls returns the times at which a process asked to record events on a stream, and those at which it began to
-// wait for one.
+// eventCalls returns the times of the calls that record an event on a stream, and the times at which calls began to
+// wait for an event.
 func eventCalls(t *trace.Trace) (records, awaits []int64) {
 	const unknown, other, record, await = 0, 1, 2, 3
 	kind := make([]uint8, t.Strings.Len())

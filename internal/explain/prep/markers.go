@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Markers numbers the texts of layer-wise markers, the modules they name, and the modules' layers and kinds, over all
-// ranks.
+// Markers numbers, over all ranks, the texts of layer-wise markers, the modules that the texts name, and the layers and
+// groups of these modules.
 type Markers struct {
 	byText  map[string]int32 // index in Texts; -1: not a marker
 	Texts   []MarkerText
@@ -24,26 +24,26 @@ type Markers struct {
 
 type MarkerText struct {
 	module int32
-	Inputs string  // as shown; "": none
-	Flops  float64 // of a linear layer; 0: unknown
+	Inputs string  // inputs in the form shown to users; "": none
+	Flops  float64 // floating-point operations of a linear layer; 0: unknown
 }
 
 type Module struct {
 	path     string
 	static   string
-	sizes    string // of its parameters, to find modules of the same kind
+	sizes    string // sizes of the module's parameters, to find modules of the same kind
 	elements int64
 	Group    int32
 	Layer    int32 // index in Layers; -1: none
-	Scope    bool  // a range of the pipeline around modules
-	seen     bool  // has ranges, not only a name in the file
+	Scope    bool  // not a module, but a range of the pipeline that encloses modules
+	seen     bool  // the module has ranges, not only a name in the file
 }
 
-// Group is the modules of one kind in all layers of a stack.
+// Group is the set of modules of one kind in all layers of a stack.
 type Group struct {
-	layers.Place // Layer is -1, or 0 for any layer
+	layers.Place // Layer is -1 for modules outside layers, and 0 for all others
 	Modules      int
-	Elements     int64 // parameters of all modules
+	Elements     int64 // number of parameters of all modules
 	Static       string
 	Scope        bool
 }
@@ -52,29 +52,29 @@ type Layer struct {
 	Stack    string
 	N        int
 	Elements int64
-	Like     string // equal for layers that should take the same time
+	Like     string // equal for layers that are expected to take the same time
 }
 
-// Range is one range of a module on the host.
+// Range is one call of a module on the host, from its begin to its end.
 type Range struct {
 	start, end int64
-	Inner      int64 // host time of its direct children
+	Inner      int64 // host time of the direct children
 	Text       int32
 	Module     int32
 	Parent     int32 // index in the rank's Ranges; -1: none
 	Step       int32
-	FirstGroup bool // not inside a range of a module of the same kind
-	FirstLayer bool // not inside a range of the same layer
+	FirstGroup bool // not nested in a range of the same group
+	FirstLayer bool // not nested in a range of the same layer
 }
 
 func (g *Range) Dur() int64 { return g.end - g.start }
 
-// FindMarkers finds the layer-wise markers among the names of all ranks and assigns launches to them: it fills in the
-// ranks' ranges. It returns nil for captures without markers, which only cost a look at each distinct name.
+// FindMarkers finds the layer-wise markers among the names of all ranks. It sets the ranges of each rank, and assigns
+// launches to these ranges. It returns nil for captures without markers, after checking each distinct name once.
 func FindMarkers(ranks []*Rank) *Markers { return findMarkers(ranks, false) }
 
-// FindLayers uses, where there are no markers, other signs of layers: Python frames of modules that are layers, and
-// annotations with their paths (model.layers.0.mlp). It never returns nil.
+// FindLayers is for captures without markers. It uses other signs of layers: Python frames of modules that are layers,
+// and annotations with the paths of modules (model.layers.0.mlp). It never returns nil.
 func FindLayers(ranks []*Rank) *Markers {
 	m := FindMarkers(ranks)
 	if m == nil {
@@ -89,7 +89,7 @@ func FindLayers(ranks []*Rank) *Markers {
 func findMarkers(ranks []*Rank, loose bool) *Markers {
 	m := &Markers{byText: map[string]int32{}, loose: loose}
 	var parsed []layers.Marker
-	prefixes := map[string]bool{} // of components whose names are not known in advance
+	prefixes := map[string]bool{} // path prefixes of components whose names are not known in advance
 	for _, r := range ranks {
 		for _, text := range r.Host.Texts {
 			if _, known := m.byText[text]; known {
@@ -155,7 +155,7 @@ func component(mk *layers.Marker) string {
 	return first
 }
 
-// newModules returns the function that adds a marker's module to m.
+// newModules returns a function that adds a marker's module to m.
 func newModules(m *Markers, root string) func(mk *layers.Marker) MarkerText {
 	byPath, byGroup, byLayer := map[string]int32{}, map[layers.Place]int32{}, map[string]int32{}
 	return func(mk *layers.Marker) MarkerText {
@@ -194,13 +194,14 @@ func newModules(m *Markers, root string) func(mk *layers.Marker) MarkerText {
 	}
 }
 
-// sizesText formats inputs as [7, 4096] [7].
+// sizesText formats the sizes of inputs, as in "[7, 4096] [7]".
 func sizesText(inputs [][]int64) string {
 	text := fmt.Sprint(inputs)
 	return strings.ReplaceAll(strings.ReplaceAll(text[1:len(text)-1], " ", ", "), "], [", "] [")
 }
 
-// sumUp adds up modules in their groups and layers, and sets Like from the stack, modules and parameters of a layer.
+// sumUp adds up the modules of each group and layer. It sets the Like of each layer from the layer's stack, modules and
+// parameters.
 func (m *Markers) sumUp() {
 	parts := make([][]string, len(m.Layers))
 	for i := range m.Modules {
@@ -220,16 +221,16 @@ func (m *Markers) sumUp() {
 	for i := range m.Layers {
 		slices.Sort(parts[i])
 		m.Layers[i].Like = m.Layers[i].Stack + "\n" + strings.Join(parts[i], "\n")
-		if m.loose { // unknown whether their modules are alike
+		if m.loose { // it is unknown whether the modules of the layers are alike
 			m.Layers[i].Like = fmt.Sprint(i)
 		}
 	}
 }
 
-// findRanges nests the markers of each thread and assigns each launch to the innermost one open at that time. Spans are
-// in the order of tracks and starts, the longer first.
+// findRanges nests the markers of each thread and assigns each launch to the innermost marker open at the time of the
+// launch. Spans must be ordered by track, then start, then longest first.
 func (r *Rank) findRanges(m *Markers) {
-	textOf := make([]int32, len(r.Host.Texts)) // index in m.Texts, + 1
+	textOf := make([]int32, len(r.Host.Texts)) // index in m.Texts, plus 1
 	found := false
 	for i, text := range r.Host.Texts {
 		if at, ok := m.byText[text]; ok && m.Texts[at].module >= 0 {
@@ -239,13 +240,13 @@ func (r *Rank) findRanges(m *Markers) {
 	if !found {
 		return
 	}
-	calls := make([]int32, len(r.Calls)) // in the order of spans
+	calls := make([]int32, len(r.Calls)) // indices of calls, in the order of the calls' spans
 	for i := range calls {
 		calls[i] = int32(i)
 	}
 	slices.SortFunc(calls, func(x, y int32) int { return cmp.Compare(r.Calls[x].Span, r.Calls[y].Span) })
 	r.rangeOf = make([]int32, len(r.Calls))
-	open, track := int32(-1), trace.TrackID(0) // the innermost range
+	open, track := int32(-1), trace.TrackID(0) // the innermost open range, and its thread
 	reach := func(at int64, on trace.TrackID) {
 		if on != track {
 			open, track = -1, on
@@ -270,7 +271,7 @@ func (r *Rank) findRanges(m *Markers) {
 		}
 		launches(s.Span)
 		reach(s.Start, s.Track)
-		if m.loose && open >= 0 { // a part of a layer that looks like a layer
+		if m.loose && open >= 0 { // a part of a layer may look like a layer itself
 			continue
 		}
 		g := Range{start: s.Start, end: s.End, Text: text, Module: m.Texts[text].module, Parent: open, Step: r.StepAt(s.Start), FirstGroup: true, FirstLayer: true}
@@ -291,7 +292,7 @@ func (r *Rank) findRanges(m *Markers) {
 		r.Ranges = append(r.Ranges, g)
 	}
 	launches(math.MaxInt32)
-	if len(r.Steps) == 0 && len(r.Ranges) > 0 { // nothing else gives the window
+	if len(r.Steps) == 0 && len(r.Ranges) > 0 { // only the ranges show the extent of the window
 		whole := Step{Start: r.Ranges[0].start, End: r.Ranges[0].end, Info: trace.Step{Batch: -1, Tokens: -1}}
 		for i := range r.Ranges {
 			whole.Start, whole.End = min(whole.Start, r.Ranges[i].start), max(whole.End, r.Ranges[i].end)
@@ -300,8 +301,8 @@ func (r *Rank) findRanges(m *Markers) {
 	}
 }
 
-// SpanName returns a span's name. For a layer-wise marker, whose text has sizes, it returns only the module or, with
-// anyLayer, its kind in any layer.
+// SpanName returns the name to show for a span. Of a layer-wise marker, whose text contains sizes, it returns only the
+// module's path. If anyLayer is set, it returns the name of the module's group, which is the same in all layers.
 func (m *Markers) SpanName(name string, anyLayer bool) string {
 	if m == nil {
 		return name
@@ -317,7 +318,7 @@ func (m *Markers) SpanName(name string, anyLayer bool) string {
 	return mod.path
 }
 
-// RangeAt returns the range that launched an op, -1 for none.
+// RangeAt returns the range in which an op was launched, or -1.
 func (r *Rank) RangeAt(op int) int32 {
 	if r.replayed != nil && r.replayed[op] > 0 {
 		return r.replayed[op] - 1
@@ -325,7 +326,7 @@ func (r *Rank) RangeAt(op int) int32 {
 	return r.RangeOfCall(r.Ops[op].Call)
 }
 
-// RangeOfCall returns the range that made a call, -1 for none.
+// RangeOfCall returns the range in which a call was made, or -1.
 func (r *Rank) RangeOfCall(call int32) int32 {
 	if call < 0 || r.rangeOf == nil {
 		return -1

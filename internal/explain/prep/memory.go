@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// keptPoints limits the points of a memory timeline in a report.
+// keptPoints limits the number of points of a memory timeline in a report.
 const keptPoints = 300
 
 // memoryOf returns the allocator's timeline of each device.
@@ -45,7 +45,8 @@ func memoryOf(t *trace.Trace) (out []result.MemorySeries) {
 	return out
 }
 
-// thin keeps the lowest and the highest point of each of many equal parts, so that no peak is lost.
+// thin divides the points into equal parts and keeps the lowest and the highest point of each part, so that no peak is
+// lost.
 func thin(p []trace.MemoryPoint) []trace.MemoryPoint {
 	if len(p) <= keptPoints {
 		return p
@@ -71,7 +72,7 @@ func thin(p []trace.MemoryPoint) []trace.MemoryPoint {
 	return out
 }
 
-// opAt returns the outermost CPU op that runs at a moment; ops inside it are its details.
+// opAt returns the outermost CPU op that runs at a moment. The ops nested in it are ignored as details.
 func opAt(t *trace.Trace, at int64) string {
 	var best *trace.Span
 	for i := range t.Spans {

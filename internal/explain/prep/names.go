@@ -2,7 +2,7 @@ package prep
 
 import "github.com/stepscope/stepscope/internal/explain/kernel"
 
-// Names numbers kernel names, and names with grids, and classifies each name once.
+// Names numbers kernel names and pairs of name and launch grid. It classifies each name once.
 type Names struct {
 	List   []string
 	Class  []kernel.Class
@@ -12,7 +12,7 @@ type Names struct {
 	byKey  map[KernelGrid]int32
 }
 
-// KernelGrid is a kernel by name and launch grid.
+// KernelGrid identifies a kernel by its name and launch grid.
 type KernelGrid struct {
 	Name int32
 	Grid [3]int32
@@ -52,8 +52,8 @@ func (n *Names) key(name int32, grid [3]int32) int32 {
 	return id
 }
 
-// Join combines ranks that were prepared separately: it sets their indices and labels, and numbers kernels over all of
-// them.
+// Join combines ranks that were prepared separately. It sets the index and label of each rank, and renumbers kernel
+// names so that all ranks use the same numbers.
 func Join(ranks []*Rank) *Names {
 	all := newNames(nil)
 	for i, r := range ranks {

@@ -6,18 +6,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// overhead is the kind of a span of category overhead. CUPTI reports there the cost of its own records, but also work
-// of the driver for the program, recorded or not.
+// overhead is the kind of a span of category Overhead. CUPTI reports in this category the cost of its own records, but
+// also work that the driver does for the program whether or not it is recorded.
 type overhead uint8
 
 const (
-	profilers    overhead = iota // instrumentation, buffers, resources, and unknown kinds
+	profilers    overhead = iota // the profiler's instrumentation, buffers and resources, and unknown kinds
 	loading                      // the driver loads or compiles code on first use
 	backPressure                 // the host ran ahead until no more work could be queued
 )
 
-// overheads are substrings of the names that libkineto (overheadKindString) and nsys give to CUPTI's kinds of overhead
-// that are not the profiler's.
+// overheads lists the kinds of overhead that the profiler does not cause, by substrings of the names that libkineto
+// (overheadKindString) and nsys give to CUPTI's kinds.
 var overheads = []struct {
 	part string
 	kind overhead
@@ -38,7 +38,8 @@ func overheadOf(name string) overhead {
 	return profilers
 }
 
-// overheadSpans returns the times of one kind of overhead. The spans' rows do not name the thread.
+// overheadSpans returns the intervals of one kind of overhead on any thread, since the tracks of such spans do not
+// identify the thread.
 func overheadSpans(t *trace.Trace, kind overhead) []Interval {
 	return intervals(t, func(s *trace.Span) bool {
 		return s.Cat == trace.Overhead && overheadOf(t.Strings.Get(s.Name)) == kind

@@ -1,5 +1,5 @@
-// Package prep prepares one rank's trace for analysis: its steps, its GPU work assigned to launches and steps, its
-// collectives by name. It works on each rank alone, so it can run wherever the trace is.
+// Package prep prepares one rank's trace for analysis: it finds the steps, assigns GPU work to launches and steps, and
+// identifies collectives by name. It works on each rank alone, so it can run on the host that stores the trace.
 package prep
 
 import (
@@ -16,67 +16,67 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Rank is a prepared trace: its GPU work in time order, assigned to the launches and steps it belongs to. It is plain
-// data on the rank's own clock, independent of other ranks, so that it can be written down where the trace is and
-// joined with others elsewhere.
+// Rank is a prepared trace: its GPU work in time order, assigned to launches and steps. A Rank is plain data on the
+// rank's own clock and independent of other ranks. It can therefore be encoded on the host that stores the trace, and
+// joined with other ranks on another host.
 type Rank struct {
-	Index      int // among the ranks joined
+	Index      int // index among the joined ranks
 	Label      string
 	Extent     Interval // from the first to the last event
-	Recording  string   // identifies the recording: equal for the same spans at the same times; "": no spans
+	Recording  string   // hash of the recording, equal for the same spans at the same times; "": no spans
 	Source     trace.Source
 	Notes      []trace.Note
 	Devices    []int32 // numbers of the devices with work
-	Rule       string  // how steps were cut
+	Rule       string  // rule by which the trace was cut into steps
 	Steps      []Step
-	Cut        []Step                       // steps at the end that a file cut off holds only in part
-	Ops        []Op                         // by start on the device
-	Calls      []Call                       // launches that started GPU work, by start
-	Colls      []Collective                 // collectives that ops are part of
-	Unlaunched int                          // ops without a launch
-	Empty      int                          // graph launches without any GPU work
-	Lost       int                          // kernel launches without any GPU work
-	Captured   int                          // kernel launches captured into graphs: they run nothing
-	Recorded   Interval                     // time of the recording, by the file; none: it ends early, or does not give it
-	NoCore     []Interval                   // when the device had no core (trace.NoCore), in time order
+	Cut        []Step                       // steps at the end of a truncated file whose GPU work is incomplete
+	Ops        []Op                         // ordered by start on the device
+	Calls      []Call                       // launches that started GPU work, ordered by start
+	Colls      []Collective                 // collectives to which ops belong
+	Unlaunched int                          // number of ops without a launch
+	Empty      int                          // number of graph launches without any GPU work
+	Lost       int                          // number of kernel launches without any GPU work
+	Captured   int                          // number of kernel launches captured into graphs, which run nothing
+	Recorded   Interval                     // time of the recording, as in the file; empty: not given, or file truncated
+	NoCore     []Interval                   // intervals in which the device had no core (trace.NoCore), in time order
 	Stacks     bool                         // recorded with Python stacks
-	Stalls     []Interval                   // of the profiler, in time order
-	Full       []Interval                   // when the launch queue was full, in time order: the host had run ahead
+	Stalls     []Interval                   // stalls caused by the profiler, in time order
+	Full       []Interval                   // intervals with a full launch queue (the host had run ahead), in time order
 	Cold       []Cold                       // one-time work of the launching threads, in time order
 	Still      []Still                      // stalls of the launching thread, in time order
 	Blocked    map[trace.TrackID][]Interval // waits of threads for the device, in time order
-	Main       trace.TrackID                // the thread with most launches
+	Main       trace.TrackID                // the thread with the most launches
 	HostColls  []HostCollective             // in time order
 	Waits      []Interval                   // waits of the main thread in host collectives, in time order
-	Records    []int64                      // times of calls to record an event, in order
+	Records    []int64                      // times of the calls that record an event, in order
 	Awaits     []int64                      // times at which calls began to wait for an event, in order
-	Flops      map[int32]float64            // by op, where shapes were recorded
-	Memory     []result.MemorySeries        // times on the rank's own clock
+	Flops      map[int32]float64            // floating-point operations by index of the op, where shapes were recorded
+	Memory     []result.MemorySeries        // memory timelines, on the rank's own clock
 	Moves      []Move
 	Stages     []Stage         // of a diffusion pipeline, in time order
-	Stretches  []trace.Stretch // as in trace.Trace: nothing is known of the time between two
-	APICalls   int             // of CUDA or HIP
-	Names      Names           // of its kernels; shared by all ranks once they are joined
+	Stretches  []trace.Stretch // as in trace.Trace; nothing is known about the time between two stretches
+	APICalls   int             // number of CUDA or HIP API calls
+	Names      Names           // names of the kernels; shared by all ranks after Join
 	Host       Host
 	Ranges     []Range // of layer-wise markers, nested; set by FindMarkers
-	rangeOf    []int32 // per call: the innermost open range, + 1; nil without ranges
-	replayed   []int32 // per op: its range if no launch gives it (see Replayed), + 1; nil: none
+	rangeOf    []int32 // per call: index of the innermost open range, plus 1; nil: no ranges
+	replayed   []int32 // per op: index of the range assigned by Replay, plus 1; nil: none
 }
 
 // Op is one kernel, copy or memset.
 type Op struct {
 	Start, End int64         // ns on the rank's own clock
-	Bytes      int64         // moved, by copies and memsets
+	Bytes      int64         // size of a copy or memset
 	Span       int32         // index in the trace's Spans
 	Call       int32         // index in Calls; -1: its launch was not recorded
-	Step       int32         // index in Steps, by the time of the launch; -1: outside
-	Key        int32         // name and grid: index in the names' Keys
-	Name       int32         // index in the names' List
-	Coll       int32         // index in Colls; -1: no collective
-	Track      trace.TrackID // the stream
+	Step       int32         // index in Steps of the step in which it was launched; -1: outside of steps
+	Key        int32         // name and grid, as an index in Names.Keys
+	Name       int32         // name, as an index in Names.List
+	Coll       int32         // index in Colls; -1: not a collective
+	Track      trace.TrackID // stream
 	Class      kernel.Class
 	Cat        trace.Category
-	First      bool // the first op of its launch on this device
+	First      bool // whether it is the first op of its launch on this device
 }
 
 func (o *Op) Comm() bool { return o.Class == kernel.Comm }
@@ -84,44 +84,44 @@ func (o *Op) Comm() bool { return o.Class == kernel.Comm }
 // Move is a copy of KV cache from one server to another.
 type Move struct {
 	Op       int32
-	Room     int64  // the ID by which both servers know the request; 0: unknown
-	Requests string // as in trace.Pass, of the server that wrote the trace
+	Room     int64  // id by which both servers know the request; 0: unknown
+	Requests string // request ids as in trace.Pass, assigned by the server that wrote the trace
 }
 
 // Call is an API call that started GPU work.
 type Call struct {
 	Start, End int64
-	Host       int64 // ns of host time for it since the previous launch
+	Host       int64 // host time since the previous launch, ns
 	Span       int32 // index in the trace's Spans
-	Ops        int32 // number of ops it started
-	Op         int32 // index of the first of them on the device; -1: none
-	Step       int32 // index in Steps; -1: outside
+	Ops        int32 // number of ops that it started
+	Op         int32 // index of the first of these ops on the device; -1: none
+	Step       int32 // index in Steps; -1: outside of steps
 	Track      trace.TrackID
-	Graph      bool // it replays a graph
-	Blocks     bool // it returns only once the device has done the work
-	Waits      bool // its whole duration is such a wait
+	Graph      bool // replays a graph
+	Blocks     bool // returns only after the device has done the work
+	Waits      bool // waits for the device for its whole duration
 }
 
 // Step is one forward annotation on the launching thread.
 type Step struct {
 	Start, End                int64
 	Info                      trace.Step
-	Name, Requests            string // Requests as in trace.Pass
+	Name, Requests            string // Requests are as in trace.Pass
 	Track                     trace.TrackID
 	Next                      int64 // see trace.Pass.Next
-	Quiet                     int64 // since then, until Start, its thread recorded nothing; Start: no such time
-	Until                     int64 // the end of its stage; 0: none
-	Kernels, Launches, Graphs int   // that it launched: kernels, calls, and calls that replay graphs
+	Quiet                     int64 // from then until Start, the thread recorded nothing; equal to Start: no such time
+	Until                     int64 // end of the stage that contains the step; 0: none
+	Kernels, Launches, Graphs int   // numbers of kernels, of launch calls, and of calls that replay graphs
 }
 
-// Traces builds the ranks of several traces, in parallel. rules are as in Trace.
+// Traces prepares several traces in parallel. rules are as in Trace.
 func Traces(traces []*trace.Trace, rules *kernel.Rules) []*Rank {
 	ranks := make([]*Rank, len(traces))
 	parallel.Each(len(traces), func(i int) { ranks[i] = Trace(traces[i], rules) })
 	return ranks
 }
 
-// Trace builds the rank of a trace. rules are kernel classes; nil: the built-in table.
+// Trace prepares a trace. rules assign kernels to classes; nil: the built-in table.
 func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	r := &Rank{Extent: extentOf(t), Recording: recordingOf(t), Source: t.Source, Notes: t.Notes, Devices: devices(t), Names: newNames(rules), Stretches: t.Stretches}
 	if i := slices.IndexFunc(t.Spans, func(s trace.Span) bool { return s.Cat == trace.Window }); i >= 0 && t.Source.Complete && len(t.Stretches) < 2 {
@@ -130,7 +130,7 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	r.NoCore, r.Blocked = intervals(t, func(s *trace.Span) bool { return s.Cat == trace.NoCore }), blockedSpans(t)
 	r.Records, r.Awaits = eventCalls(t)
 	r.Stalls, r.Full = overheadSpans(t, profilers), overheadSpans(t, backPressure)
-	// Frames of a software device are not Python's, and cost little.
+	// Ignore the frames of a software device, which are not Python frames and cost little.
 	r.Stacks = slices.ContainsFunc(t.Spans, func(s trace.Span) bool {
 		return s.Cat == trace.PythonFunction && strings.Contains(t.Strings.Get(s.Name), ".py(")
 	})
@@ -162,15 +162,16 @@ func Trace(t *trace.Trace, rules *kernel.Rules) *Rank {
 	return r
 }
 
-// link assigns GPU work to its launches by correlation, and launches to steps by their time on the launching thread.
-// GPU time would assign wrongly: under overlapped scheduling the GPU runs step n while the CPU prepares n+1.
+// link assigns GPU work to its launches by correlation, and launches to steps by the time of the launch on the host.
+// Assigning ops to steps by their time on the GPU would be wrong: under overlapped scheduling, the GPU runs step n
+// while the CPU prepares step n+1.
 func (r *Rank) link(t *trace.Trace) {
 	n := &r.Names
 	callOf, gpu := launchesOf(t)
-	local := make([]int32, t.Strings.Len()) // StringID -> names id + 1
+	local := make([]int32, t.Strings.Len()) // StringID -> index in Names.List, plus 1
 	colls := collectives(t, r)
 	r.Ops, r.Calls = make([]Op, 0, gpu), make([]Call, 0, min(gpu, callOf.n))
-	callAt := make([]int32, len(t.Spans)) // span -> index in calls + 1
+	callAt := make([]int32, len(t.Spans)) // index of the span -> index in r.Calls, plus 1
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if !s.Cat.OnGPU() {
@@ -228,7 +229,7 @@ func (r *Rank) link(t *trace.Trace) {
 		}
 	}
 	r.sortCalls()
-	runsort.Stable(r.Ops, func(a, b Op) bool { // they come in the order of spans, so of their streams
+	runsort.Stable(r.Ops, func(a, b Op) bool { // the ops are in the order of spans, and therefore grouped by stream
 		return a.Start < b.Start || a.Start == b.Start && a.End < b.End
 	})
 	for i := range r.Ops {
@@ -241,8 +242,8 @@ func (r *Rank) link(t *trace.Trace) {
 		o.Step = c.Step
 		if o.First = c.Op < 0; o.First {
 			c.Op = int32(i)
-			// Copies whose call waits for them, which HIP may implement as a kernel, and copies from or to pageable
-			// memory.
+			// Calls block for copies that wait for completion by design, which HIP may implement as a kernel, and for
+			// copies from or to pageable memory.
 			c.Waits = isSync(t.Strings.Get(t.Spans[c.Span].Name))
 			c.Blocks = c.Waits || o.Cat == trace.Memcpy && strings.Contains(n.List[o.Name], "Pageable")
 		}
@@ -255,7 +256,7 @@ func (r *Rank) link(t *trace.Trace) {
 	}
 }
 
-// launchesOf finds the launch of each correlation among the spans, and counts the GPU work.
+// launchesOf finds the launch with each correlation id, and counts the spans of GPU work.
 func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 	launches, lo, hi := 0, int64(math.MaxInt64), int64(math.MinInt64)
 	for i := range t.Spans {
@@ -273,8 +274,8 @@ func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 		if !s.Cat.Launch() || s.Corr == 0 {
 			continue
 		}
-		// A graph launch sometimes appears as a runtime and a driver call of one correlation: the outer, longer one
-		// counts.
+		// A graph launch sometimes appears as a runtime call and a driver call with the same correlation id. Use the
+		// outer call, which is the longer one.
 		if at, ok := callOf.of(s.Corr); !ok || t.Spans[at].Dur < s.Dur {
 			callOf.set(s.Corr, int32(i))
 		}
@@ -282,16 +283,16 @@ func launchesOf(t *trace.Trace) (callOf correlations, gpu int) {
 	return callOf, gpu
 }
 
-// correlations maps the correlation numbers of a process's launches to spans. Numbers are mostly consecutive.
+// correlations maps the correlation ids of a process's number of launches to spans. The ids are mostly consecutive.
 type correlations struct {
 	n     int // launches
 	lo    int64
-	dense []int32 // from lo on: the span + 1; nil: few numbers in a wide range
+	dense []int32 // index of the span, plus 1, for each id from lo on; nil: the ids are too sparse
 	wide  map[int64]int32
 }
 
 func newCorrelations(n int, lo, hi int64) correlations {
-	// A difference that overflows is large as uint64.
+	// If the difference overflows int64, it is still correct, and large, as uint64.
 	if width := uint64(hi) - uint64(lo); n > 0 && width < 16*uint64(n) {
 		return correlations{n: n, lo: lo, dense: make([]int32, width+1)}
 	}
@@ -328,7 +329,7 @@ func devices(t *trace.Trace) []int32 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// AsGoodAsMissing reports whether the rank made steps but its recording lost most or all of the GPU work.
+// AsGoodAsMissing reports whether the rank made steps, but most or all of its GPU work is missing from the recording.
 func (r *Rank) AsGoodAsMissing() bool {
 	return r.Lost > len(r.Calls) || len(r.Ops) == 0 && len(r.Steps) > 0
 }
@@ -336,8 +337,8 @@ func (r *Rank) AsGoodAsMissing() bool {
 // InGraph reports whether a graph replay ran the op.
 func (r *Rank) InGraph(o *Op) bool { return o.Call >= 0 && r.Calls[o.Call].Graph }
 
-// Label names the ranks. A file that does not give its rank is named by its place in the world, or else by its place in
-// the list.
+// Label sets the label of each rank. If a file does not give its rank, the label is the rank in the process group, or
+// else the index in the list.
 func Label(ranks []*Rank) {
 	seen := map[string]int{}
 	for _, r := range ranks {

@@ -7,10 +7,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// quietLook is the number of spans before a step that are searched for its last predecessor.
+// quietLook is the number of spans before a step in which findQuiet looks for the last event before the step.
 const quietLook = 512
 
-// findQuiet sets Quiet of each step of the launching thread.
+// findQuiet sets Quiet for each step of the launching thread.
 func (r *Rank) findQuiet(t *trace.Trace) {
 	spans := r.mainThread(t)
 	for i := range r.Steps {
@@ -32,8 +32,8 @@ func (r *Rank) findQuiet(t *trace.Trace) {
 	}
 }
 
-// Outputs returns the waits for the device of threads that launch nothing, such as a thread that copies sampled tokens
-// back, in the order of their ends.
+// Outputs returns the device waits of all threads that launch nothing, such as a thread that copies sampled tokens
+// back. The waits are ordered by their ends.
 func (r *Rank) Outputs() (out []Interval) {
 	launches := map[trace.TrackID]bool{}
 	for i := range r.Calls {

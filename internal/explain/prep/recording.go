@@ -7,14 +7,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// recordingOf returns a hash of the times and names of all spans: equal for two files of one recording, and for no
-// others.
+// recordingOf returns a hash of the times and names of all spans. Two files have the same hash only if they contain the
+// same recording.
 func recordingOf(t *trace.Trace) string {
 	if len(t.Spans) == 0 {
 		return ""
 	}
 	sum := sha256.New()
-	number := make([]uint32, t.Strings.Len()) // of names, by first occurrence, from 1
+	number := make([]uint32, t.Strings.Len()) // names numbered by first occurrence, from 1
 	last := uint32(0)
 	buf := make([]byte, 0, 1<<16)
 	for i := range t.Spans {

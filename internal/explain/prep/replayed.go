@@ -6,14 +6,14 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/layers"
 )
 
-// Template gives the ranges of a step's ops that had no markers at launch, as in a replayed graph. It comes from a step
-// that launched the same ops one by one.
+// Template gives ranges to the ops of a step that were launched without markers, such as those of a replayed graph. It
+// is derived from another step that launched the same ops one by one.
 type Template struct {
-	Ranges []Range // each after its parent
-	Of     []int32 // innermost range of each op of the step, in order: index in Ranges; -1: none
+	Ranges []Range // a range comes after its parent
+	Of     []int32 // index in Ranges of the innermost range of each op of the step, in order; -1: none
 }
 
-// Nameless returns the template of ops in layers without names. of holds the layer of each op, -1 for none. Layers are
+// Nameless returns the template of ops in layers without names. of holds the layer of each op, or -1. Layers are
 // numbered within the given stack.
 func (m *Markers) Nameless(stack string, of []int32) *Template {
 	t := &Template{Of: of}
@@ -26,9 +26,9 @@ func (m *Markers) Nameless(stack string, of []int32) *Template {
 	return t
 }
 
-// nameless returns the text of a layer without a name.
+// nameless returns the marker text for layer n of a stack whose layers have no names.
 func (m *Markers) nameless(stack string, n int) int32 {
-	key := fmt.Sprintf("\x00%s.%d", stack, n) // not a name in any file
+	key := fmt.Sprintf("\x00%s.%d", stack, n) // cannot be a name in a file
 	if at, ok := m.byText[key]; ok {
 		return at
 	}
@@ -51,7 +51,7 @@ func (m *Markers) nameless(stack string, n int) int32 {
 	return m.byText[key]
 }
 
-// sizeless returns the text of a module with unknown inputs.
+// sizeless returns the marker text for a module with unknown inputs.
 func (m *Markers) sizeless(module int32) int32 {
 	key := "\x00" + m.Modules[module].path
 	at, ok := m.byText[key]
@@ -63,12 +63,12 @@ func (m *Markers) sizeless(module int32) int32 {
 	return at
 }
 
-// Replay assigns those ops of a step that are in no range to the ranges of a template.
+// Replay gives the ops of a step that are in no range the ranges of the template.
 func (r *Rank) Replay(m *Markers, step int32, ops []int32, t *Template) {
 	if r.replayed == nil {
 		r.replayed = make([]int32, len(r.Ops))
 	}
-	made := map[int32]int32{} // from the template's ranges to the step's
+	made := map[int32]int32{} // index of a range in the template -> index of the new range of the step
 	var place func(at int32) int32
 	place = func(at int32) int32 {
 		if at < 0 {

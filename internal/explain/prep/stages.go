@@ -7,14 +7,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Stage is a stage of a diffusion pipeline, by its span on the host.
+// Stage is a stage of a diffusion pipeline, with the time of its span on the host.
 type Stage struct {
 	Start, End int64
 	Name       string // registered name
 }
 
-// findStages returns the stages of a trace. Of nested spans only the outermost counts: markers and the profiler may
-// both name a stage.
+// findStages returns the stages of a trace. Markers and the profiler may both name a stage, so of nested spans only the
+// outermost counts.
 func findStages(t *trace.Trace) (out []Stage) {
 	for i := range t.Spans {
 		if s := &t.Spans[i]; s.Cat == trace.UserAnnotation {
@@ -33,7 +33,7 @@ func findStages(t *trace.Trace) (out []Stage) {
 	return kept
 }
 
-// StageAt returns the stage that holds a moment of the host, -1 for none.
+// StageAt returns the index of the stage that contains the host time at, or -1.
 func (r *Rank) StageAt(at int64) int {
 	i, ok := slices.BinarySearchFunc(r.Stages, at, func(s Stage, at int64) int { return cmp.Compare(s.Start, at) })
 	if !ok {
@@ -51,7 +51,7 @@ func (r *Rank) EndsStage(i int) bool {
 	return until > 0 && (i+1 == len(r.Steps) || r.Steps[i+1].Start >= until)
 }
 
-// endWithStages sets in each step the end of its stage.
+// endWithStages sets Until of each step to the end of the stage that contains the step.
 func (r *Rank) endWithStages() {
 	for i := range r.Steps {
 		if at := r.StageAt(r.Steps[i].Start); at >= 0 {

@@ -24,9 +24,9 @@ func findSteps(t *trace.Trace) ([]Step, string) {
 	return steps, rule
 }
 
-// wholeWindow makes one step of the whole window, or of each stretch, so that a trace without steps still gets figures.
+// wholeWindow treats the whole window, or each stretch, as one step, so that a trace without steps still gets figures.
 func (r *Rank) wholeWindow() {
-	of := map[int]int32{} // steps by stretch
+	of := map[int]int32{} // index of the step for each stretch
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		in := r.Stretch(o.Start)
@@ -49,8 +49,8 @@ func (r *Rank) wholeWindow() {
 	}
 }
 
-// dropCutSteps drops the steps whose GPU work is missing, in whole or in part, from a file that ends early. GPU work is
-// written after the CPU's, so such a step would look like one without work.
+// dropCutSteps drops the steps whose GPU work is missing, in whole or in part, because the file is truncated. Files
+// contain CPU activity before GPU work, so such a step would look like a step without work.
 func (r *Rank) dropCutSteps() {
 	if len(r.Stretches) < 2 {
 		r.dropCutIn(0, len(r.Steps))
@@ -68,9 +68,9 @@ func (r *Rank) dropCutSteps() {
 	}
 }
 
-// dropCutIn does so for the steps in [from, to).
+// dropCutIn drops such steps among the steps in [from, to).
 func (r *Rank) dropCutIn(from, to int) {
-	whole := int32(from) // steps before the last one with GPU work are complete
+	whole := int32(from) // the steps before the last step with GPU work are complete
 	for i := range r.Ops {
 		if at := r.Ops[i].Step; at < int32(to) {
 			whole = max(whole, at)
@@ -82,8 +82,8 @@ func (r *Rank) dropCutIn(from, to int) {
 	r.DropSteps(int(whole), to)
 }
 
-// RestoreCut restores the steps without GPU work at the end of cut files if no rank has any GPU work: then its absence
-// says nothing about where steps end.
+// RestoreCut restores the steps that dropCutSteps dropped, if no rank has any GPU work. Missing GPU work then does not
+// show that a step is incomplete.
 func RestoreCut(ranks []*Rank) {
 	if slices.ContainsFunc(ranks, func(r *Rank) bool { return len(r.Ops) > 0 }) {
 		return
@@ -93,7 +93,7 @@ func RestoreCut(ranks []*Rank) {
 	}
 }
 
-// count sets the launches and kernels of each step.
+// count sets the numbers of launches and kernels of each step.
 func (r *Rank) count() {
 	for i := range r.Ops {
 		if o := &r.Ops[i]; o.Step >= 0 && o.Cat == trace.Kernel {
@@ -111,7 +111,7 @@ func (r *Rank) count() {
 	}
 }
 
-// StepAt returns the step that holds a moment of the host, -1 for none. Steps do not overlap.
+// StepAt returns the index of the step that contains the host time at, or -1. Steps do not overlap.
 func (r *Rank) StepAt(at int64) int32 {
 	i, ok := slices.BinarySearchFunc(r.Steps, at, func(s Step, at int64) int { return cmp.Compare(s.Start, at) })
 	if !ok {
@@ -123,8 +123,9 @@ func (r *Rank) StepAt(at int64) int32 {
 	return int32(i)
 }
 
-// Period returns the host time from a step's start to the next one's. For the last step it is its own length, or the
-// time until the last op ends if that is later. The last step of a stage ends with the stage.
+// Period returns the host time from the start of step i to the start of the next step. The last step of a stage lasts
+// until the end of the stage. The last step of the trace lasts until the start of a step that the window cut off or, if
+// there is none, until both the step and the last op have ended.
 func (r *Rank) Period(i int) int64 {
 	if r.EndsStage(i) {
 		return r.Steps[i].Until - r.Steps[i].Start
@@ -142,7 +143,7 @@ func (r *Rank) Period(i int) int64 {
 	return end - r.Steps[i].Start
 }
 
-// OutsideSteps is the kind of everything outside of steps.
+// OutsideSteps is used as the kind of all work outside of steps.
 const OutsideSteps = trace.StepKind(255)
 
 func KindName(k trace.StepKind) string {

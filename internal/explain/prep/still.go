@@ -9,21 +9,21 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Still is a stall: a time with no events of the launching thread, although the same activity usually takes far
-// shorter. Its process is stopped, has no core, or collects garbage.
+// Still is a stall: an interval without events of the launching thread, although the same activity usually takes far
+// less time. Possible causes are that the process was stopped, had no core, or collected garbage.
 type Still struct {
 	Interval
-	In, After string // the innermost open span, "" for none; and the span that last began or ended
-	Like      int64  // median time between the same two turns
-	Step      int32  // the step that contains it or that it holds up
-	// Sure means that the thread does not wait for another. Outside of all spans, or in a call that blocks by design,
-	// it may.
+	In, After string // the innermost open span ("": none), and the span that last began or ended
+	Like      int64  // median time between these two turns in other places
+	Step      int32  // the step that contains the stall, or that the stall delays
+	// Sure means that the thread was certainly not waiting for another thread. Outside of all spans, or in a call that
+	// blocks by design, it may have been waiting.
 	Sure bool
 }
 
-// A thread stalls if it has no events for stillLeast and for stillFactor times the median of more than stillAlike
-// similar gaps. Where it may be waiting for another thread, waitFactor suffices, but then others must be seen waiting
-// for it.
+// A gap between events is a stall if it is at least stillLeast long, and at least stillFactor times the median of more
+// than stillAlike similar gaps. If the thread may have been waiting for another thread, waitFactor replaces
+// stillFactor, but the trace must then show that other threads or ranks waited for this thread.
 const (
 	stillLeast  = 2_000_000 // ns
 	stillFactor = 10
@@ -32,10 +32,9 @@ const (
 )
 
 var (
-	// varies matches the parts that differ between names of one thing: numbers and addresses.
+	// varies matches numbers and addresses, which may differ between names of the same thing.
 	varies = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
-	// waiting matches functions that block by design, by substrings of their names. Tensor operators (aten::select) are
-	// exempt.
+	// waiting matches the names of functions that block by design. Tensor operators (aten::select) are exempt.
 	waiting = regexp.MustCompile(`(?i)wait|recv|poll|select|sleep|acquire|synchronize|broadcast|barrier|gloo`)
 )
 
@@ -52,7 +51,7 @@ type gap struct {
 	in       *trace.Span // the innermost open span; nil: none
 }
 
-// eachGap visits a thread's gaps. spans are in order, parents before their children.
+// eachGap visits the gaps of a thread. spans must be in order, parents before their children.
 func eachGap(spans []trace.Span, visit func(g *gap)) {
 	type open struct {
 		span *trace.Span
@@ -82,16 +81,16 @@ func eachGap(spans []trace.Span, visit func(g *gap)) {
 		}
 		end := s.End()
 		if n := len(stack); n > 0 {
-			end = min(end, stack[n-1].end) // children may end a few ns later
+			end = min(end, stack[n-1].end) // a child may end a few ns after its parent
 		}
 		next(s.Start, turn{s.Name, true})
 		stack = append(stack, open{s, end})
 	}
 }
 
-// standsStill returns the stalls of the launching thread. API calls alone are too sparse for this, and may themselves
-// wait for the device or another process on it. The first step of a stretch is left out because the profilers start in
-// it.
+// standsStill returns the stalls of the launching thread. If the trace contains only API calls, it returns nil: API
+// calls are too sparse, and may themselves wait for the device or for another process that uses the device. The first
+// step of a stretch is left out because the profilers start in it.
 func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	spans := r.mainThread(t)
 	if !slices.ContainsFunc(spans, isHostOp) {
@@ -115,7 +114,7 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 		return nil
 	}
 	likes := alike(t, spans, found)
-	beside := intervals(t, func(s *trace.Span) bool { // waits of other threads on behalf of this one
+	beside := intervals(t, func(s *trace.Span) bool { // times in which other threads wait on behalf of this thread
 		return s.Track != main && s.Cat == trace.UserAnnotation && waiting.MatchString(t.Strings.Get(s.Name))
 	})
 	for i, g := range found {
@@ -135,7 +134,7 @@ func standsStill(t *trace.Trace, r *Rank) (out []Still) {
 	return out
 }
 
-// alike returns, for each gap, the lengths of all gaps between turns of the same names.
+// alike returns, for each gap in of, the lengths of all gaps between turns with the same names.
 func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
 	first := map[string]trace.StringID{}
 	plain := make([]trace.StringID, t.Strings.Len())
@@ -150,7 +149,7 @@ func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
 		return [2]turn{{plain[g.from.name], g.from.begins}, {plain[g.to.name], g.to.begins}}
 	}
 	all := map[[2]turn][]int64{}
-	some := make([]bool, len(plain)) // turns with which any of them begins; they spare most gaps the map lookup
+	some := make([]bool, len(plain)) // turns at the start of a gap in of; the check avoids most map lookups
 	for i := range of {
 		all[kind(&of[i])], some[plain[of[i].from.name]] = nil, true
 	}
@@ -170,7 +169,7 @@ func alike(t *trace.Trace, spans []trace.Span, of []gap) [][]int64 {
 	return out
 }
 
-// mainThread returns the spans of the thread with most launches.
+// mainThread returns the spans of the thread with the most launches.
 func (r *Rank) mainThread(t *trace.Trace) []trace.Span {
 	if len(r.Calls) == 0 {
 		return nil
@@ -183,7 +182,7 @@ func (r *Rank) mainThread(t *trace.Trace) []trace.Span {
 	return t.Spans[from:to]
 }
 
-// mainTrack returns the thread with most launches, out of the given number of tracks.
+// mainTrack returns the track of the thread with the most launches. tracks is the number of tracks.
 func (r *Rank) mainTrack(tracks int) trace.TrackID {
 	launches := make([]int, max(tracks, 1))
 	for i := range r.Calls {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A window recorded by stage has prefill and decode at different times. The time between is unknown: no step, no gap
-// and no wait extends from one stretch into the next.
+// A window recorded by stage contains prefill and decode in separate stretches. Nothing is known about the time between
+// two stretches, so no step, gap or wait extends from one stretch into the next.
 
 // stretchesOf splits a trace into one trace per stretch.
 func stretchesOf(t *trace.Trace) []*trace.Trace {
@@ -24,7 +24,7 @@ func stretchesOf(t *trace.Trace) []*trace.Trace {
 	return out
 }
 
-// stretchAt returns the stretch of a moment: the last that has begun.
+// stretchAt returns the index of the last stretch that begins no later than at.
 func stretchAt(all []trace.Stretch, at int64) int {
 	i, ok := slices.BinarySearchFunc(all, at, func(s trace.Stretch, at int64) int { return cmp.Compare(s.Start, at) })
 	if !ok {
@@ -33,18 +33,18 @@ func stretchAt(all []trace.Stretch, at int64) int {
 	return max(i, 0)
 }
 
-// Stretch returns the index, from 0, of the stretch that holds a moment.
+// Stretch returns the index, from 0, of the stretch that contains a moment.
 func (r *Rank) Stretch(at int64) int { return stretchAt(r.Stretches, at) }
 
 // Apart reports whether two moments are in different stretches.
 func (r *Rank) Apart(x, y int64) bool { return len(r.Stretches) > 1 && r.Stretch(x) != r.Stretch(y) }
 
-// Begins reports whether a step is the first of its stretch, in which the profiler starts.
+// Begins reports whether a step is the first of its stretch. The profiler starts in that step.
 func (r *Rank) Begins(step int) bool {
 	return step == 0 || r.Apart(r.Steps[step-1].Start, r.Steps[step].Start)
 }
 
-// CutStage reports whether the file of the first stretch ends early, and returns the stretch's number of steps.
+// CutStage reports whether the file of the first stretch is truncated, and returns the number of steps in that stretch.
 func (r *Rank) CutStage() (steps int, cut bool) {
 	if len(r.Stretches) < 2 || r.Stretches[0].Complete {
 		return 0, false
@@ -55,8 +55,8 @@ func (r *Rank) CutStage() (steps int, cut bool) {
 	return steps, true
 }
 
-// endWithStretches ends the last step of each stretch except the last with its own work: the rank's next step was made
-// at another time.
+// endWithStretches makes the last step of each stretch, except the last stretch, end with its own work, because the
+// rank's next step was recorded at a different time.
 func (r *Rank) endWithStretches() {
 	for i := range r.Steps {
 		if i > 0 && r.Begins(i) {
@@ -76,7 +76,7 @@ func (r *Rank) DropSteps(from, to int) {
 	if from >= to {
 		return
 	}
-	if from > 0 && to < len(r.Steps) && !r.Begins(from) { // the step before ends where the dropped ones began
+	if from > 0 && to < len(r.Steps) && !r.Begins(from) { // the preceding step ends where the dropped steps began
 		r.Steps = slices.Clone(r.Steps)
 		r.Steps[from-1].Until = r.Steps[from].Start
 	}

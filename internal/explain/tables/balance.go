@@ -18,7 +18,7 @@ type sharing struct {
 	is   func(kernel.Class) bool
 }
 
-// spreads are the kinds of work that ranks share, by their requests or their experts.
+// spreads lists the kinds of work that is divided among ranks by requests or by experts.
 var spreads = []sharing{
 	{result.Attention, func(r trace.Rank) int { return r.DP }, func(c kernel.Class) bool { return c == kernel.Attention || c == kernel.LinearAttention }},
 	{result.Experts, func(r trace.Rank) int { return r.EP }, func(c kernel.Class) bool { return c == kernel.MoEGEMM }},
@@ -52,13 +52,14 @@ func Balance(a *match.Aligned) (out []result.BalanceRow) {
 	return out
 }
 
-// Coordinate is the ranks with the same coordinate.
+// Coordinate is the set of ranks that have the same coordinate.
 type Coordinate struct {
 	At    int
 	Ranks []int // indices in the domain
 }
 
-// Coordinates groups the ranks of a domain by one of their coordinates, if all have it.
+// Coordinates groups the ranks of a domain by the coordinate that of returns. It returns nil if a rank does not have
+// that coordinate.
 func Coordinates(d *match.Domain, of func(trace.Rank) int) (out []Coordinate) {
 	for i, r := range d.Ranks {
 		at := of(r.Source.Rank)
@@ -75,14 +76,15 @@ func Coordinates(d *match.Domain, of func(trace.Rank) int) (out []Coordinate) {
 	return out
 }
 
-// placed is the work of a rank in a step by place: between one collective of all ranks and the next.
+// placed is one kind of work of a rank in a step, by place. A place is the time between one collective of all ranks and
+// the next.
 type placed struct {
-	met   []int32 // the collectives
-	until []int   // their indices among the rank's ops
-	ns    []int64 // before the first, between them, and after the last
-	n     []int   // number of kernels there
-	layer []int32 // of the markers, noLayer or someLayers
-	wait  int64   // in collectives
+	met   []int32 // collectives of all ranks, in order
+	until []int   // index of each collective among the rank's ops
+	ns    []int64 // time of the work before the first collective, between collectives, and after the last
+	n     []int   // number of kernels in each place
+	layer []int32 // layer according to the markers, noLayer or someLayers
+	wait  int64   // total wait in collectives
 }
 
 const (
@@ -125,15 +127,16 @@ func placesOf(a *match.Aligned, d *match.Domain, i int, is func(kernel.Class) bo
 type balanced struct {
 	step  int
 	times [][]float64
-	place []int   // by index in times; -1: the whole step
-	layer []int32 // by place
-	// waited is the wait of ranks for the slowest, at most their distance to the mean.
+	place []int   // place of each element of times; -1: the whole step
+	layer []int32 // layer of each element of times
+	// waited is the mean wait of ranks for the slowest coordinate, counting in each place at most its excess over the
+	// mean.
 	waited float64
-	whole  bool // one place only, since places cannot be identified
+	whole  bool // the step counts as one place, because places differ between ranks
 }
 
-// balanceOf combines the places of a step over ranks. Ranks with such work must have the same number of its kernels in
-// the same places, or places cannot be identified; other ranks have none.
+// balanceOf combines the places of a step over ranks. Ranks without such work are ignored. If the other ranks do not
+// all have the same number of kernels in the same places, the whole step counts as one place.
 func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b balanced) {
 	b.step = n
 	var ref *placed
@@ -189,8 +192,9 @@ func balanceOf(d *match.Domain, n int, of [][]placed, parts []Coordinate) (b bal
 	return b
 }
 
-// Evened returns the factor on the time of an op if some work of the steps were spread evenly: every coordinate then
-// takes the mean in each place. It is nil if coordinates cannot be told apart.
+// Evened returns a function that gives the factor by which the time of an op would change if the given kind of work
+// were spread evenly in the given steps, so that every coordinate took the mean time in each place. Evened returns nil
+// if ranks do not have at least two different coordinates.
 func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(rank, op int) float64 {
 	at := slices.IndexFunc(spreads, func(s sharing) bool { return s.work == work })
 	parts := Coordinates(d, spreads[at].of)
@@ -235,7 +239,7 @@ func Evened(a *match.Aligned, d *match.Domain, work string, steps []int) func(ra
 	}
 }
 
-// waitedFor returns the mean wait of ranks in a collective if some of the ranks in late come last.
+// waitedFor returns the mean wait of ranks in a collective if a rank in late arrives last, otherwise 0.
 func waitedFor(m *match.Match, late []int) (wait float64) {
 	if !m.Possible() {
 		return 0
@@ -251,7 +255,7 @@ func waitedFor(m *match.Match, late []int) (wait float64) {
 	return wait
 }
 
-// beyond returns the slowest coordinate with its time, and the mean time.
+// beyond returns the index and the time of the slowest coordinate, and the mean time.
 func beyond(times []float64) (slowest int, most, mean float64) {
 	for k, ns := range times {
 		if ns > most {
@@ -262,7 +266,7 @@ func beyond(times []float64) (slowest int, most, mean float64) {
 	return slowest, most, mean
 }
 
-// leastHalves is the number of steps needed to separate lasting from changing imbalance.
+// leastHalves is the minimum number of steps to distinguish lasting from changing imbalance.
 const leastHalves = 6
 
 func rowOf(a *match.Aligned, d *match.Domain, parts []Coordinate, kind trace.StepKind, work string, steps []balanced) result.BalanceRow {
@@ -307,7 +311,7 @@ func rowOf(a *match.Aligned, d *match.Domain, parts []Coordinate, kind trace.Ste
 		}
 		row.Parts = append(row.Parts, p)
 	}
-	// Use the number of places that most steps of a kind have.
+	// Find the most frequent number of places in a step of this kind.
 	usual := 0
 	for n, of := range places {
 		if of > places[usual] || of == places[usual] && n > usual {
@@ -348,8 +352,9 @@ func (b balanced) sum() balanced {
 	return b
 }
 
-// layerOf sums up one place over steps with the same places. lost is the total loss in that place. same is how much of
-// it the slowest rank of one half of the steps loses in the other half, so that chance cancels out.
+// layerOf sums up one place over steps that have the same places. lost is the time lost in that place over all steps.
+// same is the part of lost that is lasting: the coordinate that is slowest in one half of the steps is measured in the
+// other half, so that chance cancels out.
 func layerOf(a *match.Aligned, parts []Coordinate, steps []balanced, place int) (l result.BalanceLayer, same, lost float64) {
 	l.Layer = place
 	layer := steps[0].layer[place]

@@ -15,8 +15,8 @@ import (
 // mostKernels is the largest number of kernels listed for a cause.
 const mostKernels = 8
 
-// CauseKernels compares the kernels of the rank that a cause is about with those of the other side, in steps of the
-// same bucket.
+// CauseKernels sets the kernels of a cause. It compares the kernels of the rank that the cause concerns with those of a
+// rank of the other side, in steps of the same bucket.
 func CauseKernels(a, b *Sample, c *result.Cause) {
 	if c.Rank == "" {
 		return
@@ -26,7 +26,7 @@ func CauseKernels(a, b *Sample, c *result.Cause) {
 		with, other = a, b
 	}
 	rank, peer := with.rank(c.Rank), other.rank(c.Rank)
-	if len(other.ranks) == 1 { // two single ranks are compared
+	if len(other.ranks) == 1 { // the comparison is between two single ranks
 		peer = other.ranks[0]
 	}
 	if rank == nil || peer == nil {
@@ -38,7 +38,7 @@ func CauseKernels(a, b *Sample, c *result.Cause) {
 	if mine.steps == 0 || its.steps == 0 {
 		return
 	}
-	// Any other difference is unrelated to this cause.
+	// Skip kernels whose difference is unrelated to this cause.
 	if same := math.Round(mine.often) == math.Round(its.often); !c.Work && !same || mine.often < its.often {
 		return
 	}
@@ -81,7 +81,8 @@ func (h *Sample) rank(label string) *match.Rank {
 	return nil
 }
 
-// mostOf returns the bucket of most steps of a cause, and a function that reports whether a step belongs to the cause.
+// mostOf returns the bucket that contains the most steps of a cause, and a function that reports whether a step belongs
+// to the cause.
 func (h *Sample) mostOf(c *result.Cause) (most bucket, of func(step int) bool) {
 	of = func(n int) bool {
 		if len(c.Steps) > 0 {
@@ -103,7 +104,7 @@ func (h *Sample) mostOf(c *result.Cause) (most bucket, of func(step int) bool) {
 // rankKernels holds the kernels of one rank in some steps.
 type rankKernels struct {
 	steps int
-	often float64 // kernels per step, median
+	often float64 // median number of kernels per step
 	by    map[string]*rankKernel
 }
 
@@ -144,9 +145,10 @@ func (h *Sample) kernelsOf(r *match.Rank, in func(step int) bool) *rankKernels {
 	return out
 }
 
-// alike returns the share of A's and of B's GPU time in kernels that the other side also runs, or replaces by
-// equivalent ones. It covers steps of buckets that both have, without communication. often is the factor by which
-// nearly all kernels that run several times a step run more often in B.
+// alike returns, for each side, the share of GPU time in kernels that the other side also runs or replaces by
+// equivalent kernels. It covers steps of the buckets that both sides have, without communication. often is the factor
+// by which nearly all kernels that run several times a step run more often (or, below 1, less often) in B than in A. It
+// is 1 if there is no such factor.
 func alike(a, b *Sample) (ofA, ofB, often float64) {
 	known := map[kernelKey]bool{}
 	for k, before := range renamed(a, b) {

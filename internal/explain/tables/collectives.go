@@ -16,7 +16,7 @@ import (
 // Collectives sums up collectives: matched ones, and those without a counterpart on other ranks.
 func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	type key struct {
-		op, group, alone, kind string // group: its ranks; "": all of them, or alone if set
+		op, group, alone, kind string // group: names of its ranks; "": all ranks, or see alone
 		size                   int
 		bytes                  int64
 	}
@@ -38,7 +38,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 		}
 		return c
 	}
-	outside := map[*prep.Op]bool{} // with counterparts
+	outside := map[*prep.Op]bool{} // ops outside of steps that have counterparts
 	for _, d := range a.Domains {
 		for _, m := range slices.Concat(d.Matches, d.Outside) {
 			kind := prep.OutsideSteps
@@ -100,7 +100,7 @@ func Collectives(a *match.Aligned) (out []result.CollectiveRow) {
 	return out
 }
 
-// groupName names the ranks of a collective; "": all of them, and many.
+// groupName names the ranks of a collective. It returns "" if these are all ranks and too many to list.
 func groupName(d *match.Domain, m *match.Match) string {
 	if len(m.At) == len(d.Ranks) && len(m.At) > 4 {
 		return ""

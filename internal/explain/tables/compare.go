@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// effectFloor is the least effect on a step for which a kernel's change counts as a regression of its own.
+	// effectFloor is the smallest effect on the step time, as a share of it, at which a kernel's change counts as a
+	// regression.
 	effectFloor = 0.005
 )
 
-// Compare compares b with a. ranks: they are ranks of one capture. force: draw conclusions even from different
-// workloads.
+// Compare compares b with a. ranks means that a and b are ranks of one capture. force means that conclusions are drawn
+// even if the workloads differ.
 func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Comparison {
 	c := &result.Comparison{Format: 1, A: a.Side, B: b.Side, Limit: limits.Any(), OfRanks: ranks}
 	c.Steps, c.Kernels, c.Modules = stepDiffs(a, b), kernelDiffs(a, b), moduleDiffs(a, b)
@@ -52,14 +53,14 @@ func Compare(a, b *Sample, limits gate.Limits, ranks, force bool) *result.Compar
 	return c
 }
 
-// Captures are of different models if kernels with a counterpart take less than leastLike of the GPU time, or if nearly
-// all kernels run more or less often by the factor mostOften.
+// Captures are taken to be of different models if kernels with a counterpart take less than leastLike of the GPU time,
+// or if nearly all kernels run more or less often by at least the factor mostOften.
 const (
 	leastLike = 0.5
 	mostOften = 1.25
 )
 
-// unlike lists how the workloads of the captures differ, and decides whether that rules out a verdict.
+// unlike lists the differences between the workloads of the captures, and decides whether they rule out a verdict.
 func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 	add := func(f fact.Fact) { c.Unlike = append(c.Unlike, f) }
 	if !slices.ContainsFunc(c.Steps, func(d result.StepDiff) bool { return d.NA > 0 && d.NB > 0 }) {
@@ -96,7 +97,7 @@ func unlike(c *result.Comparison, a, b *Sample, ranks, force bool) {
 // kinds are the kinds of steps that limits may name.
 var kinds = []string{"prefill", "decode", "mixed", "denoising", "other"}
 
-// LimitNames returns the figures that limits may name: of all steps, and of those of a kind.
+// LimitNames returns the figures that limits may name: figures of all steps, and figures of the steps of one kind.
 func LimitNames() (names []string) {
 	names = append(names, figureNames[:]...)
 	for _, kind := range kinds {
@@ -107,7 +108,7 @@ func LimitNames() (names []string) {
 	return names
 }
 
-// hold applies a limit to the rows that it names: only significant changes count.
+// hold applies a limit to the rows that the limit names. Only significant changes count.
 func hold(c *result.Comparison, l gate.Limit) {
 	kind, figure, found := strings.Cut(l.Name, ".")
 	if !found {
@@ -148,8 +149,8 @@ func stepDiffs(a, b *Sample) (out []result.StepDiff) {
 	return out
 }
 
-// kernelDiffs compares kernels. It leaves out kernels in kinds of steps that only one side has, since the steps
-// themselves show that.
+// kernelDiffs compares kernels. It leaves out kernels in steps of a kind that only one side has, since the comparison
+// of steps already shows this difference.
 func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 	was := renamed(a, b)
 	replaced := map[kernelKey]bool{}
@@ -192,8 +193,9 @@ func kernelDiffs(a, b *Sample) (out []result.KernelDiff) {
 	return out
 }
 
-// renamed maps kernels of b without a counterpart to equivalent kernels of a: in steps of one bucket, first kernels of
-// one name with other grids, then kernels of one class, if their number per step and their order agree.
+// renamed maps kernels of b without a counterpart to equivalent kernels of a: within the steps of one bucket, it first
+// pairs kernels with the same name but different grids, and then kernels of the same class if their number per step and
+// their order agree.
 func renamed(a, b *Sample) map[kernelKey]kernelKey {
 	type group struct {
 		bucket
@@ -271,7 +273,7 @@ func change(a, b []float64) result.Change {
 	return result.Change{A: m.MedianA, B: m.MedianB, NA: m.NA, NB: m.NB, Change: m.Change, Lo: m.Lo, Hi: m.Hi, P: m.P, Enough: m.Enough}
 }
 
-// effect returns the effect of a change on a step of length total.
+// effect returns the effect of a change on the length of a step, relative to total.
 func effect(c *result.Change, total float64) float64 {
 	if total <= 0 {
 		return 0
@@ -331,9 +333,9 @@ func orZero(x float64) float64 {
 	return x
 }
 
-// regressions lists figures that got slower by more than limit. Kernels count only in steps that got slower, and if
-// they matter to these; a new kernel must matter by more than limit. Ranks of one capture end their steps together, so
-// their own figures are judged instead.
+// regressions lists figures that got slower by more than limit. A kernel counts only if it has a noticeable effect on
+// the step time, in steps that got slower. The effect of a new kernel must exceed limit. Ranks of one capture end their
+// steps together, so for such ranks the figures of each rank's own work are judged instead of the step time.
 func regressions(c *result.Comparison, limit float64, ranks bool) (out []fact.Fact) {
 	if limit <= 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 // keptOps is the number of CPU ops and Python frames listed in a report.
 const keptOps = 50
 
-// CPU sums up the host side: ops and frames by self time, and launches.
+// CPU sums up the activity of the host: ops and Python frames by self time, and launches.
 func CPU(a *match.Aligned) result.CPU {
 	ops, frames := map[string]*result.CPUOp{}, map[string]*result.CPUOp{}
 	var l result.Launch
@@ -52,7 +52,7 @@ func CPU(a *match.Aligned) result.CPU {
 	return result.CPU{Ops: topOps(ops), Frames: topOps(frames), Launch: l}
 }
 
-// addUp adds up self times of the same name.
+// addUp adds self times to the entries of the same name.
 func addUp(into map[string]*result.CPUOp, times []prep.SelfTime, marks *prep.Markers) {
 	for i := range times {
 		x := &times[i]
@@ -65,7 +65,7 @@ func addUp(into map[string]*result.CPUOp, times []prep.SelfTime, marks *prep.Mar
 	}
 }
 
-// HostOps returns the self time of CPU ops by name and step, for a capture without GPU work; else nil.
+// HostOps returns the self time of CPU ops by name and step for a capture without GPU work, and nil for other captures.
 func HostOps(a *match.Aligned) map[string][]int64 {
 	if !a.HostOnly {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Gaps describes the longest gaps: the ops around each, and the activity of the host.
+// Gaps describes the longest gaps: the ops before and after each gap, and the host's activity during it.
 func Gaps(a *match.Aligned, pauses Pauses) (out []result.Gap) {
 	type of struct {
 		rank int

@@ -18,10 +18,10 @@ type kernelSums struct {
 	durs         []int64
 	total, timed int64
 	flops, bytes float64
-	bytesOver    int64 // ns of the ops with known bytes
+	bytesOver    int64 // total time of the ops with a known size, ns
 	perRank      map[int][]int64
-	rank         *match.Rank // the first that ran it
-	shared       bool        // other ranks did, too
+	rank         *match.Rank // the first rank that ran the kernel
+	shared       bool        // other ranks ran it, too
 }
 
 // kindSums holds the sums of steps of one kind.
@@ -67,7 +67,7 @@ func (k *kindSums) add(r *match.Rank, op int, perRank bool) {
 	k.total += dur
 }
 
-// Kernels sums up GPU work by class and by name, per step kind and over all steps.
+// Kernels sums up GPU work by class and by name, for each kind of step and for all steps together.
 func Kernels(a *match.Aligned) (classes []result.ClassRow, rows []result.KernelRow) {
 	of := func(kind string) *kindSums {
 		return &kindSums{kind: kind, kernels: make([]*kernelSums, len(a.Names.List))}
@@ -141,7 +141,7 @@ func (k *kindSums) kernelRows(a *match.Aligned) (rows []result.KernelRow) {
 	return rows
 }
 
-// at returns the value of a key, and creates it if missing.
+// at returns the value of a key. It creates the value if the key is missing.
 func at[K comparable, V any](in map[K]*V, k K) *V {
 	v := in[k]
 	if v == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// over returns the steps of a kind, and their GPU or host time, on the ranks that have a row.
+// over returns the number of steps of a kind and their GPU or host time, summed over the ranks on which the row of s
+// has work.
 func (w *LayerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
 	for r := range s.own {
 		if own := w.ranks[r][k]; own != nil {
@@ -23,7 +24,7 @@ func (w *LayerWork) over(k trace.StepKind, s *layerSums) (t layerTotals) {
 	return t
 }
 
-// slowest compares the ranks' own time per step.
+// slowest compares the time per step, without waiting, of the ranks.
 func (w *LayerWork) slowest(k trace.StepKind, s *layerSums) (spread float64, rank int) {
 	lo, hi := 0.0, 0.0
 	rank = -1
@@ -46,7 +47,7 @@ func (w *LayerWork) slowest(k trace.StepKind, s *layerSums) (spread float64, ran
 	return hi/lo - 1, rank
 }
 
-// rows builds the tables.
+// rows adds the rows of the tables to out.
 func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 	for k, t := range w.totals {
 		n := int64(t.Steps)
@@ -111,7 +112,7 @@ func (w *LayerWork) rows(out *result.Layers, hostOnly bool) {
 	})
 }
 
-// mainClass returns the group of kernel classes with most of the GPU time.
+// mainClass returns the group of kernel classes with the largest GPU time.
 func mainClass(s *layerSums) string {
 	by := map[kernel.Group]int64{}
 	for c, ns := range s.class {

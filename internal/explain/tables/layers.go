@@ -11,36 +11,36 @@ import (
 	"slices"
 )
 
-// layerSums holds the sums of one row, over all steps and ranks.
+// layerSums holds the sums for one row of a table, over all steps and ranks.
 type layerSums struct {
 	gpu, self, wait, host, hostSelf int64
 	kernels, calls                  int
 	class                           [kernel.Memset + 1]int64
 	flops                           float64
-	timed                           int64           // ns of the kernels covered by flops
-	inputs                          map[string]int  // calls by inputs
+	timed                           int64           // total time of the kernels that flops covers, ns
+	inputs                          map[string]int  // number of calls by inputs
 	own                             map[int32]int64 // GPU time without waiting, by rank
 }
 
 type layerKey struct {
 	kind trace.StepKind
-	at   int32 // in Groups or Layers
+	at   int32 // index in Groups or Layers
 }
 
-// layerTotals are the denominators of one rank, by step kind.
+// layerTotals holds the totals of one rank for one kind of step, by which shares are computed.
 type layerTotals struct {
 	steps     int
 	gpu, host int64
 }
 
-// LayerWork adds up ranges and the work they launched.
+// LayerWork sums up ranges and the GPU work launched in them.
 type LayerWork struct {
 	marks   *prep.Markers
 	modules map[layerKey]*layerSums
 	layers  map[layerKey]*layerSums
 	ranks   []map[trace.StepKind]*layerTotals
-	totals  map[trace.StepKind]*result.LayerTotal // sums
-	steps   []map[int32][]int64                   // by rank and layer: own time in each step
+	totals  map[trace.StepKind]*result.LayerTotal // sums over all ranks
+	steps   []map[int32][]int64                   // time in each step, without waiting, by rank and layer
 }
 
 func sumsAt(in map[layerKey]*layerSums, k layerKey) *layerSums {
@@ -52,7 +52,7 @@ func sumsAt(in map[layerKey]*layerSums, k layerKey) *layerSums {
 	return s
 }
 
-// Layers returns the layer-wise view and the sums behind it; nil without markers.
+// Layers returns the layer-wise tables, and the sums from which they are computed. w is nil if there are no markers.
 func Layers(a *match.Aligned) (out result.Layers, w *LayerWork) {
 	if a.Marks == nil {
 		return out, nil
@@ -66,7 +66,7 @@ func Layers(a *match.Aligned) (out result.Layers, w *LayerWork) {
 	return out, w
 }
 
-// add adds one rank: first its ranges, on the host, then the work they launched.
+// add adds one rank: first its ranges on the host, then the GPU work launched in them.
 func (w *LayerWork) add(r *match.Rank) {
 	own := map[trace.StepKind]*layerTotals{}
 	for i := range r.Steps {
@@ -175,14 +175,14 @@ func (w *LayerWork) addHost(r *match.Rank) {
 	}
 }
 
-// LayerTime is a layer's own GPU time per step on one rank: the median over steps.
+// LayerTime is a layer's GPU time per step on one rank, without waiting: the median over steps.
 type LayerTime struct {
 	Layer int32
 	NS    float64
 }
 
-// OfKind returns the layers' own time per step of one kind on one rank, grouped by Like. Step 0 of a capture, in which
-// the profilers start, is left out if there are others.
+// OfKind returns the times of all layers in the steps of one kind on one rank, grouped by Like. Step 0 of a capture, in
+// which the profilers start, is left out if there are others.
 func (w *LayerWork) OfKind(r *match.Rank, k trace.StepKind) (like map[string][]LayerTime, steps int) {
 	like = map[string][]LayerTime{}
 	var use []int
@@ -210,7 +210,7 @@ func (w *LayerWork) OfKind(r *match.Rank, k trace.StepKind) (like map[string][]L
 	return like, len(use)
 }
 
-// Kinds returns the kinds of steps that a rank has.
+// Kinds returns the kinds of steps that rank r made.
 func (w *LayerWork) Kinds(r *match.Rank) (out []trace.StepKind) {
 	for k := range w.ranks[r.Index] {
 		if k != prep.OutsideSteps {
@@ -220,7 +220,7 @@ func (w *LayerWork) Kinds(r *match.Rank) (out []trace.StepKind) {
 	return out
 }
 
-// Has reports whether a rank ran anything in a layer.
+// Has reports whether a rank did any work in a layer.
 func (w *LayerWork) Has(r *match.Rank, layer int32) bool { return w.steps[r.Index][layer] != nil }
 
 // OwnTimes returns the times of the layers, in ns.
@@ -232,7 +232,8 @@ func OwnTimes(l []LayerTime) []float64 {
 	return out
 }
 
-// ofLike compares layers with like ones, on the rank where they compare worst.
+// ofLike compares each layer with the layers of equal Like, and keeps the result of the rank on which the layer
+// compares worst.
 func (w *LayerWork) ofLike(rows []result.LayerRow, ranks []*match.Rank) {
 	type key struct {
 		kind, stack string

@@ -10,42 +10,43 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A server that waits for requests makes no steps, and its devices idle. The host is not at fault, although it launches
-// nothing. The steps' requests separate such a *pause* between two steps from a slow host:
+// While a server waits for requests, it makes no steps and its devices are idle. The host launches nothing in that
+// time, but is not slow. The requests of the steps distinguish such a *pause* between two steps from a slow host:
 //
 //	a request is in a step before and in one after   the host's time, however long
 //	no request is                                    a pause: none was under way
 //	the trace does not show it                       a pause if it is far longer than usual,
 //	                                                 and no cold start took that time
 //
-// Both kinds of pause must exceed pauseLeast, which a scheduler may take between any two steps.
+// Pauses of both kinds must be longer than pauseLeast, because a scheduler may take that long between any two steps.
 const (
 	pauseLeast   = 1_000_000  // ns
-	pausePrefill = 10_000_000 // ns: with prefills alone there is no usual time
-	pauseFactor  = 10         // times the usual
-	usualLeast   = 3          // gaps with requests under way, to determine the usual time
+	pausePrefill = 10_000_000 // ns: in a window of prefills alone, there is no usual time
+	pauseFactor  = 10         // multiple of the usual time
+	usualLeast   = 3          // minimum number of gaps with requests under way to determine the usual time
 )
 
-// under is whether requests were under way between a step and the next; of ranks that step together, the largest value
-// holds.
+// under states whether requests were under way between a step and the next. Among ranks that step together, the largest
+// value applies.
 type under int8
 
 const (
-	unsaid under = iota // beside an idle step: only ranks with requests can tell
+	unsaid under = iota // beside an idle step: only a rank with requests can show it
 	noneUnder
 	untold
 	someUnder
 )
 
-// pause holds the times between steps of a rank's host, in time order, in which no step was due as far as the trace
-// shows, and those in which no request was under way.
+// pause holds the intervals between the steps of one rank's host, in time order. all are the intervals in which no step
+// was due as far as the trace shows; none are those of all in which no request was under way.
 type pause struct{ all, none []prep.Interval }
 
 // Pauses holds the pauses by rank.
 type Pauses []pause
 
-// findPauses finds the pauses of each rank. Ranks make each step together, so a step was due when the first of them
-// began it, with requests on any of them: where one rank is late the others show it.
+// findPauses finds the pauses of each rank. Ranks that step together begin each step together if none is late. A step
+// of a rank was therefore due when the first of these ranks began it, and requests were under way if any of these ranks
+// had requests.
 func findPauses(a *match.Aligned) Pauses {
 	all := make([][]under, len(a.Ranks))
 	for i, r := range a.Ranks {
@@ -101,7 +102,7 @@ func pausesOf(r *prep.Rank, told []under, due []int64) (p pause) {
 	return p
 }
 
-// coldTime returns how much of an interval a rank's host spent on cold starts.
+// coldTime returns how much time between from and to the rank's host spent on cold starts.
 func coldTime(r *prep.Rank, from, to int64) (sum int64) {
 	for i := range r.Cold {
 		sum += max(0, min(r.Cold[i].End, to)-max(r.Cold[i].Start, from))
@@ -109,8 +110,8 @@ func coldTime(r *prep.Rank, from, to int64) (sum int64) {
 	return sum
 }
 
-// together reports whether two ranks make the same steps: ranks of one replica do, and so do replicas that share
-// collectives (data-parallel attention).
+// together reports whether two ranks make the same steps. Ranks of one replica do, and so do ranks of replicas that
+// share collectives (data-parallel attention).
 func together(a *match.Aligned, r, q *match.Rank) bool {
 	x, y := &r.Source, &q.Source
 	return x.Rank.DP == y.Rank.DP && x.Rank.PP == y.Rank.PP && x.Stage == y.Stage || slices.ContainsFunc(a.Domains, func(d *match.Domain) bool {
@@ -118,7 +119,7 @@ func together(a *match.Aligned, r, q *match.Rank) bool {
 	})
 }
 
-// unusual returns the time between steps above which it is a pause if the requests do not tell.
+// unusual returns the time between two steps above which that time is a pause if the requests do not decide.
 func unusual(r *prep.Rank, told []under) int64 {
 	var known, all []int64
 	for i, u := range told {
@@ -135,7 +136,7 @@ func unusual(r *prep.Rank, told []under) int64 {
 	if len(known) >= usualLeast {
 		usual = int64(metric.MedianInPlace(known))
 	} else {
-		// Pauses may be more than half of these.
+		// Use a quantile below the median, since more than half of these gaps may be pauses.
 		slices.Sort(all)
 		usual = int64(metric.Quantile(all, 0.25))
 	}
@@ -146,8 +147,8 @@ func unusual(r *prep.Rank, told []under) int64 {
 	return limit
 }
 
-// requestsUnder determines, for each step but the last, whether requests were under way until the next: by their IDs,
-// else by their numbers.
+// requestsUnder determines, for each step but the last, whether requests were under way until the next step. It uses
+// the IDs of the requests or, if steps lack IDs, the numbers of requests.
 func requestsUnder(r *prep.Rank) []under {
 	if len(r.Steps) < 2 {
 		return nil
@@ -169,7 +170,7 @@ func requestsUnder(r *prep.Rank) []under {
 		return out
 	}
 	delete(last, "")
-	reach := 0 // the last step of all requests so far
+	reach := 0 // the last step that any request so far takes part in
 	for i := range out {
 		for id := range strings.SplitSeq(r.Steps[i].Requests, ",") {
 			reach = max(reach, last[id])
@@ -184,16 +185,17 @@ func requestsUnder(r *prep.Rank) []under {
 	return out
 }
 
-// idleBeside reports whether a step or the next is idle.
+// idleBeside reports whether step i or step i+1 is idle.
 func idleBeside(r *prep.Rank, i int) bool {
 	return r.Steps[i].Info.Kind == trace.IdleStep || r.Steps[i+1].Info.Kind == trace.IdleStep
 }
 
-// countUnder goes by batch sizes. A server that prefills makes no decode step with requests that were not there before;
-// and if the decode step after some prefills has more requests than these brought, others continued through them.
-// Without prefills it may be a decode server, whose requests come from elsewhere. A batch of several that does not
-// shrink then shows requests that continued, as it is unlikely that all ended in one step and as many began in the
-// next; a single request may be a new one. A window of prefills shows nothing.
+// countUnder decides by batch sizes. On a server that also prefills, a decode step contains only requests that were
+// already there. If the decode step after some prefills has more requests than these prefills brought, other requests
+// continued during the prefills. A server without prefills may be a decode server, which receives its requests from
+// other servers. If a batch of several requests does not grow from one decode step to the next, requests continued: it
+// is unlikely that all of them ended in one step and as many began in the next. A single request, however, may be a new
+// one. A window with prefills alone shows nothing.
 func countUnder(r *prep.Rank, out []under) {
 	prefills := slices.ContainsFunc(r.Steps, func(s prep.Step) bool { return s.Info.Kind == trace.Prefill || s.Info.Kind == trace.Mixed })
 	for i := range out {

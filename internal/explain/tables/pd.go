@@ -8,10 +8,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Prefill and decode on separate servers: the work of each side, the transfers between them, and the side that limits
-// the throughput. docs/metrics.md defines the figures.
+// This file analyses prefill and decode on separate servers: the work of each side, the transfers between the sides,
+// and the side that limits the throughput. docs/metrics.md defines the figures.
 
-// Side sums up the servers of a role; other is the kind of step that it should not have.
+// Side sums up the servers of one side. other is the kind of step that these servers should not make.
 func Side(servers []*Server, other trace.StepKind) result.PDSide {
 	s := result.PDSide{Servers: []result.PDServer{}}
 	ranks := 0
@@ -71,7 +71,8 @@ func Side(servers []*Server, other trace.StepKind) result.PDSide {
 	return s
 }
 
-// AddQueues averages the samples within the recorded time, from the first window's begin to the last one's end.
+// AddQueues sets the mean queue lengths. It averages the samples from the begin of the first window to the end of the
+// last one.
 func AddQueues(pd *result.PD, prefill, decode []*Server) {
 	from, to := int64(1<<63-1), int64(0)
 	for _, s := range slices.Concat(pd.Prefill.Servers, pd.Decode.Servers) {
@@ -120,7 +121,7 @@ func queueOf(loads []trace.Load, from, to int64) (q result.Queue) {
 	return q
 }
 
-// means returns the fields of a queue that are means over samples.
+// means returns pointers to the fields of a queue that are means over samples.
 func means(q *result.Queue) []*float64 {
 	return []*float64{&q.Running, &q.Waiting, &q.Bootstrap, &q.Inflight, &q.Prealloc, &q.Transfer, &q.Retracted}
 }

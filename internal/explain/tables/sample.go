@@ -16,12 +16,12 @@ import (
 type Sample struct {
 	result.Side
 	a       *match.Aligned
-	ranks   []*match.Rank // those compared
-	placed  []sampled     // by step
+	ranks   []*match.Rank // the ranks that are compared
+	placed  []sampled     // position of each step's values
 	steps   map[bucket]*figures
-	total   map[bucket]float64 // median step time
+	total   map[bucket]float64 // median step time of each bucket
 	kern    map[kernelKey]*kernelSamples
-	modules map[moduleKey][]float64 // as kernelSamples.sums
+	modules map[moduleKey][]float64 // values as in kernelSamples.sums
 	// rankSteps is the number of steps of a bucket, summed over all ranks.
 	rankSteps map[bucket]int
 }
@@ -36,18 +36,18 @@ type bucket struct {
 	batch      int
 }
 
-// figures holds samples: per figure, one value per step.
+// figures holds the samples of each figure, one value per step.
 type figures [6][]float64
 
 var figureNames = [6]string{"step", "compute", "exposed_comm", "wait", "idle", "host_gap"}
 
 type kernelKey struct {
 	bucket
-	name string // normalised
+	name string // name as normalised for comparison
 	grid [3]int32
 }
 
-// moduleKey is the kind of a module in steps of one bucket.
+// moduleKey identifies a kind of module in the steps of one bucket.
 type moduleKey struct {
 	bucket
 	name string
@@ -56,14 +56,14 @@ type moduleKey struct {
 type kernelSamples struct {
 	full  string
 	class kernel.Class
-	sums  []float64 // ns per step, mean over ranks; 0 in steps without the kernel
+	sums  []float64 // time in each step, ns, as the mean over ranks; 0 in steps without the kernel
 	each  []int64
 	count int
-	order int // position among the side's kernels, by first run
+	order int // position among the kernels of the sample, ordered by first run
 }
 
-// NewSample samples the ranks of one side: one value per step for every figure and kernel. only, if set, restricts it
-// to the rank with that label.
+// NewSample samples the ranks of one side: one value per step for every figure and kernel. If only is not empty, the
+// sample contains only the rank with that label.
 func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample, error) {
 	h := &Sample{a: a, steps: map[bucket]*figures{}, total: map[bucket]float64{}, kern: map[kernelKey]*kernelSamples{}, modules: map[moduleKey][]float64{}, rankSteps: map[bucket]int{}}
 	h.Side = result.Side{ID: id, Ranks: []string{}, Steps: a.Steps}
@@ -84,14 +84,14 @@ func NewSample(a *match.Aligned, steps []result.Step, id, only string) (*Sample,
 	return h, nil
 }
 
-// sampled is the place of a step's values.
+// sampled says where the values of a step are stored.
 type sampled struct {
 	bucket
-	nth   int // index among like steps; -1: left out
-	ranks int // ranks that have it
+	nth   int // index among the steps of the same bucket; -1: left out
+	ranks int // number of ranks that made the step
 }
 
-// addSteps samples the figures of steps. It leaves out the first step, and steps that a rank lacks.
+// addSteps samples the figures of steps. It leaves out the first step, and steps that some rank did not make.
 func (h *Sample) addSteps(steps []result.Step) []sampled {
 	in := map[int]bool{}
 	for _, r := range h.ranks {
@@ -159,7 +159,7 @@ func (h *Sample) addKernels(steps []sampled) {
 				k = &kernelSamples{full: full, class: o.Class, sums: make([]float64, of), order: len(h.kern)}
 				h.kern[key] = k
 			}
-			// Leave out the wait: a rank that waits for another does not communicate more slowly.
+			// Subtract the wait: waiting for another rank does not mean that this rank communicates more slowly.
 			took := o.End - o.Start - r.Wait[i]
 			mean := float64(took) / float64(s.ranks)
 			k.sums[s.nth] += mean

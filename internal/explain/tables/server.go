@@ -9,63 +9,63 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Server is the data of one server of a side, for PrefillDecode.
+// Server holds the data of one prefill or decode server, for PrefillDecode.
 type Server struct {
 	name  string
 	loads []trace.Load
 	ranks []*pdRank
 }
 
-// pdRank is the data of one rank's file for this analysis.
+// pdRank holds the data of one rank's file for the analysis of prefill and decode servers.
 type pdRank struct {
 	at       trace.Rank
 	host     string
-	rule     string // how steps were cut
-	lead     bool   // first of its data-parallel rank: the others run the same steps
-	from, to int64  // ns on its own clock: the recorded time
+	rule     string // rule by which the trace was cut into steps
+	lead     bool   // first rank of its data-parallel rank; the others run the same steps
+	from, to int64  // recorded time, ns on the rank's own clock
 	steps    []trace.Step
-	periods  []int64 // of all steps but the last
-	// Shares of the window: in forward steps, with kernels running, with a software device without a core, and with KV
-	// cache being sent.
+	periods  []int64 // period of each step but the last
+	// The fields below are shares of the window: the time in forward steps, with kernels running, with a software
+	// device waiting for a core, and with KV cache being sent.
 	stepping, busy, noCore, sending float64
-	copies                          []copied         // of KV cache
-	kernels                         map[string]int64 // by request: end of its last kernel
-	begins                          map[string]int64 // by request: begin of its first step
+	copies                          []copied         // copies of KV cache
+	kernels                         map[string]int64 // end of the last kernel in steps of each request
+	begins                          map[string]int64 // begin of the first step of each request
 }
 
 // copied is a copy of KV cache.
 type copied struct {
 	prep.Interval
-	name  string // kv_send layer=3
+	name  string // name, such as "kv_send layer=3"
 	of    request
 	bytes int64
 }
 
-// request identifies the request of a copy, as far as the trace gives it.
+// request identifies the request to which a copy belongs. Fields that the trace does not give are empty.
 type request struct {
 	room int64
-	ids  string // as in trace.Pass
+	ids  string // request ids as in trace.Pass
 }
 
-// NewServer extracts from the ranks of a window the data of one server of a side.
+// NewServer extracts the data of one prefill or decode server from the ranks of a window.
 func NewServer(name string, loads []trace.Load, ranks []*prep.Rank, n *prep.Names) *Server {
 	s := &Server{name: name, loads: loads}
 	for _, r := range ranks {
 		steps := r.Steps
 		if r.Rule == trace.Uncut {
-			steps = nil // a single step that covers everything means nothing
+			steps = nil // a single step that covers the whole window says nothing about real steps
 		} else if len(steps) == 0 {
-			continue // a file that ends within its first step
+			continue // the file ends within its first step
 		}
 		s.ranks = append(s.ranks, sideRank(r, n, steps))
 	}
 	return s
 }
 
-// sideRank measures a rank that made some steps.
+// sideRank extracts the data of a rank that made at least one step.
 func sideRank(r *prep.Rank, n *prep.Names, steps []prep.Step) *pdRank {
 	p := &pdRank{at: r.Source.Rank, host: r.Source.Host, rule: r.Rule, kernels: map[string]int64{}, begins: map[string]int64{}}
-	// done is the end of each step's work on the device, kernel that of its last kernel.
+	// done holds the end of each step's work on the device, and kernel the end of each step's last kernel.
 	done, kernel := make([]int64, len(steps)), make([]int64, len(steps))
 	for i := range steps {
 		done[i] = steps[i].End
@@ -120,21 +120,22 @@ func sideRank(r *prep.Rank, n *prep.Names, steps []prep.Step) *pdRank {
 	return p
 }
 
-// recordedIn returns the recorded time by the file; without it, or if the file ends early, the time of its steps. A
-// lightly loaded server is idle for most of the window, which its steps alone would not show.
+// recordedIn returns the recorded time that the file gives. If the file does not give it or is truncated, recordedIn
+// returns the time covered by the steps. The file's time is preferable because a lightly loaded server is idle for most
+// of the window, also before its first and after its last step.
 func recordedIn(r *prep.Rank, steps []prep.Step, done []int64) (from, to int64) {
 	switch said := r.Recorded; {
 	case len(steps) == 0:
 		return said.Start, said.End
-	case said == prep.Interval{}: // missing steps are not idle time
+	case said == prep.Interval{}: // steps may be missing, and missing steps are not idle time
 		return steps[0].Start, slices.Max(done)
 	default:
 		return min(steps[0].Start, said.Start), max(slices.Max(done), said.End)
 	}
 }
 
-// Usable drops ranks without steps unless they certainly had no work: that is so if the file gives the length of its
-// recording, and the files of other servers name their steps.
+// Usable drops the ranks without steps, unless they certainly had no work. That is certain if the file gives the length
+// of its recording, and the files of other servers name their steps.
 func Usable(sides ...[]*Server) (out [][]*Server) {
 	named := false
 	for _, s := range slices.Concat(sides...) {
@@ -151,7 +152,7 @@ func Usable(sides ...[]*Server) (out [][]*Server) {
 				}
 				first, seen := leads[r.at.DP]
 				if r.lead = !seen || first == r.at; !seen {
-					leads[r.at.DP] = r.at // with stages, a rank has several files
+					leads[r.at.DP] = r.at // a rank has one file per stage if the window was split by stage
 				}
 				k.ranks = append(k.ranks, r)
 			}

@@ -10,11 +10,11 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Stages breaks down the time of a diffusion pipeline by stage and rank: on the host, where a stage begins and ends,
-// and on the device by the work launched meanwhile.
+// Stages breaks down the time of a diffusion pipeline by stage and rank: the time on the host, from the begin to the
+// end of the stage, and the time on the device of the work launched in the stage.
 func Stages(a *match.Aligned) (out []result.StageRow) {
 	met := meetings(a)
-	order := map[string]int{} // of the stages, by first occurrence
+	order := map[string]int{} // order of the stages, by first occurrence
 	for _, r := range a.Ranks {
 		rows := stagesOf(r, met[r])
 		for i := range rows {
@@ -26,7 +26,7 @@ func Stages(a *match.Aligned) (out []result.StageRow) {
 	}
 	slices.SortStableFunc(out, func(x, y result.StageRow) int { return cmp.Compare(order[x.Stage], order[y.Stage]) })
 	if a.HostOnly {
-		return out // waits in collectives are unknown, so no rank can be called late
+		return out // waits in collectives are unknown, so it is unknown which rank is late
 	}
 	fastest := map[string]int64{}
 	for i := range out {
@@ -41,7 +41,7 @@ func Stages(a *match.Aligned) (out []result.StageRow) {
 	return out
 }
 
-// stagesOf returns the rows of a rank; met holds the meetings of its ops.
+// stagesOf returns the rows of a rank. met holds the meetings of the rank's ops.
 func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 	if len(r.Stages) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 		}
 		in[i] = at[s.Name]
 	}
-	var active, waits []prep.Interval // of the device
+	var active, waits []prep.Interval // intervals of the device
 	ran := make([][]prep.Interval, len(out))
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -95,13 +95,14 @@ func stagesOf(r *match.Rank, met map[int32]meeting) (out []result.StageRow) {
 	return out
 }
 
-// meeting is the result of a collective for one rank.
+// meeting describes one rank's part in a collective.
 type meeting struct {
-	wait   int64 // until the last rank had arrived
+	wait   int64 // the rank's wait until the last rank arrived
 	caused int64 // the longest wait of the others, if this rank was the last
 }
 
-// meetings returns the meeting of each op that is part of a collective of several ranks, inside or outside of steps.
+// meetings returns, by rank and op, the meeting of each op that belongs to a collective of several ranks. It includes
+// ops outside of steps.
 func meetings(a *match.Aligned) map[*match.Rank]map[int32]meeting {
 	out := map[*match.Rank]map[int32]meeting{}
 	for _, r := range a.Ranks {

@@ -1,5 +1,5 @@
-// Package tables breaks down the time of aligned ranks: by step, kernel, layer, collective and host function. It
-// measures and assigns no blame.
+// Package tables breaks down the time of aligned ranks by step, kernel, layer, collective and host function. It only
+// measures; package judge looks for causes.
 package tables
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Breakdown of device time. A step's window on the device runs from its first op to the first op of the next step, so
-// the windows of all steps cover the capture without gap or overlap. But the last step of a stage of a diffusion
-// pipeline ends with its last op, since other stages follow.
+// This file breaks down device time. A step's window on the device runs from the first op of the step to the first op
+// of the next step, so the windows of all steps cover the capture without gap or overlap. There is one exception: the
+// last step of a stage of a diffusion pipeline ends with its own last op, since other stages follow.
 
-// Kinds of device time, in the order in which overlap is resolved: time with compute counts as compute, whatever else
-// runs.
+// Kinds of device time. If several overlap, the time counts as the first of them: time with compute counts as compute,
+// whatever else runs.
 const (
 	inCompute = iota
 	inComm
@@ -66,7 +66,7 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 				row.Name, row.Stage = st.Name, r.Source.Stage
 			}
 			if r.AsGoodAsMissing() && !a.HostOnly {
-				continue // it would halve the means over two ranks
+				continue // including it would halve the means over two ranks
 			}
 			p := result.StepRank{Rank: r.Index, Start: r.Wall(st.Start) - a.Origin, CPU: st.End - st.Start, Period: r.Period(i),
 				Kernels: st.Kernels, Launches: st.Launches, Graphs: st.Graphs, Time: parts[i]}
@@ -85,7 +85,8 @@ func Times(a *match.Aligned) (rows []result.TimeRow, steps []result.Step, pauses
 	return rows, steps, pauses
 }
 
-// waitsByStep sums each step's waits in collectives, and the part without compute meanwhile.
+// waitsByStep sums up the waits in collectives of each step. exposed is the part of these waits during which no compute
+// ran.
 func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 	waits, exposed = make([]int64, len(r.Steps)), make([]int64, len(r.Steps))
 	var computing []prep.Interval
@@ -104,7 +105,7 @@ func waitsByStep(r *match.Rank) (waits, exposed []int64) {
 	return waits, exposed
 }
 
-// sweep goes through the device's timeline once and divides every step into its parts.
+// sweep goes through the device's timeline once and divides the time of every step into its kinds.
 func sweep(r *match.Rank, pauses *pause) []result.Time {
 	l := ledger{parts: make([]result.Time, len(r.Steps)), none: pauses.none}
 	l.bounds, l.ends = r.DeviceWindows()
@@ -148,15 +149,16 @@ func sweep(r *match.Rank, pauses *pause) []result.Time {
 // ledger assigns a device's time to its steps.
 type ledger struct {
 	parts  []result.Time
-	bounds []int64 // of the steps, see prep.Rank.DeviceWindows
+	bounds []int64 // bounds of the steps, see prep.Rank.DeviceWindows
 	ends   []int64
-	none   []prep.Interval // when no request was under way
+	none   []prep.Interval // intervals in which no request was under way
 	active [numActivities]int
-	at     int   // the step at the cursor
+	at     int   // the step that contains the cursor
 	cursor int64 // end of the assigned time
 }
 
-// spend assigns the time up to a moment to the active kind; idle classifies it if nothing is active.
+// spend assigns the time from the cursor up to to. If some kind of work is active, the time belongs to that kind;
+// otherwise it is idle time, divided as in idle.
 func (l *ledger) spend(to int64, idle *result.Idle) {
 	for l.cursor < to {
 		for l.at < len(l.parts) && l.cursor >= l.bounds[l.at+1] {
@@ -200,19 +202,19 @@ func (l *ledger) spend(to int64, idle *result.Idle) {
 	}
 }
 
-// starved reports whether for most of a gap no core ran a software device.
+// starved reports whether a software device had no core to run on for most of a gap.
 func starved(r *match.Rank, from, to int64) bool { return 2*prep.Overlap(r.NoCore, from, to) > to-from }
 
 // onTheWay is the longest time, in ns, from the end of a launch call to the start of its work on an otherwise idle
 // device.
 const onTheWay = 1_000_000
 
-// idleOf splits the time from a, when the device fell idle, to the start of op o, by cause. The parts sum up to the
-// gap.
+// idleOf divides a gap by cause. The gap begins at a, when the device became idle, and ends with the start of op o. The
+// parts add up to the gap.
 func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cause string) {
 	gap := o.Start - a
 	if starved(r, a, o.Start) {
-		// Cores are the host's responsibility.
+		// A lack of cores counts as the host's fault.
 		idle.Host = gap
 		return idle, "host"
 	}
@@ -226,19 +228,19 @@ func idleOf(r *match.Rank, a int64, o *prep.Op, p *pause) (idle result.Idle, cau
 	}
 	c := &r.Calls[o.Call]
 	if !o.First || c.End <= a || c.Waits && c.Start <= a {
-		// Queued already, or inside a graph replay: the host was in time.
+		// The op was already queued, or is inside a graph replay, so the host was in time.
 		idle.Device = gap
 		return idle, "device"
 	}
-	asked := min(o.Start, max(a, c.Start)) // the launch call begins
+	asked := min(o.Start, max(a, c.Start)) // time at which the host began to launch
 	idle.Launch = o.Start - asked
-	// The host had run ahead until the launch queue was full: it was in time.
+	// The host had run ahead until the launch queue was full, so it was in time.
 	idle.Device = prep.Overlap(r.Full, a, o.Start)
 	idle.Launch = max(0, idle.Launch-prep.Overlap(r.Full, asked, o.Start))
 	host := gap - idle.Launch - idle.Device
-	// Queued work that does not begin waits for earlier work or for another user of the device.
+	// Queued work that does not begin is waiting for earlier work or for another user of the device.
 	queued := c.End + onTheWay
-	if c.Waits { // a copy that is queued as soon as it is called
+	if c.Waits { // the copy is queued as soon as the call begins
 		queued = asked
 	}
 	if late := min(max(o.Start-max(queued, asked), 0), idle.Launch); late > 0 {

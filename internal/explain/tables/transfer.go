@@ -20,17 +20,18 @@ func spreadOf(v []int64) (s result.Spread) {
 	return result.Spread{N: len(v), Median: int64(metric.Quantile(v, 0.5)), P99: int64(metric.Quantile(v, 0.99)), Max: v[len(v)-1]}
 }
 
-// end is one side's record of a request's transfer.
+// end is the transfer of a request's KV cache as recorded by one side.
 type end struct {
-	prep.Interval // from the start of its first copy to the end of its last one
+	prep.Interval // from the start of the first copy to the end of the last copy
 	server        *Server
 	ids           []string
 	room, bytes   int64
 	copies        []prep.Interval
-	layers        map[string]*copied // sums of copies: the latest start and end, and all bytes
+	layers        map[string]*copied // copies of each layer combined: the latest start and end, and the sum of bytes
 }
 
-// endsOf collects the copies with a name prefix on some servers, by request, and the layers that occur in any of them.
+// endsOf collects, by request, the copies on the given servers whose names have the prefix. layers are all layers that
+// occur in these copies.
 func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bool) {
 	layers = map[string]bool{}
 	for _, ps := range servers {
@@ -62,7 +63,7 @@ func endsOf(servers []*Server, prefix string) (ends []*end, layers map[string]bo
 	return ends, layers
 }
 
-// Transfers measures the transfers between the sides.
+// Transfers measures the transfers between prefill and decode servers.
 func Transfers(prefill, decode []*Server) (t result.Transfers) {
 	sent, sentLayers := endsOf(prefill, "kv_send layer=")
 	got, gotLayers := endsOf(decode, "kv_recv layer=")
@@ -75,7 +76,7 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 	for _, p := range pairs {
 		t.Seen++
 		s, g := p[0], p[1]
-		// A transfer at the edge of a window lacks some layers, or bytes.
+		// Skip transfers at the edge of a window, which lack some layers or bytes.
 		switch {
 		case s != nil && len(s.layers) < len(sentLayers), g != nil && len(g.layers) < len(gotLayers), s != nil && g != nil && s.bytes != g.bytes:
 			continue
@@ -91,7 +92,7 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 		t.Bytes += one.bytes
 		slices.SortFunc(one.copies, func(a, b prep.Interval) int { return cmp.Compare(a.Start, b.Start) })
 		moving += prep.Overlap(prep.Union(one.copies), one.Start, one.End)
-		rest := int64(0) // of its prefill, after the transfer's end
+		rest := int64(0) // time from the end of the transfer to the end of the request's prefill
 		if s != nil && g != nil && g.End+shifted >= s.Start {
 			took = append(took, g.End+shifted-s.Start)
 			if k := latest(s); k != 0 {
@@ -110,7 +111,7 @@ func Transfers(prefill, decode []*Server) (t result.Transfers) {
 	return t
 }
 
-// sending returns the share of the ranks' windows in which anything was sent.
+// sending returns the share of the window in which KV cache was being sent, as the mean over ranks.
 func sending(servers []*Server) (mean float64) {
 	n := 0.0
 	for _, ps := range servers {
@@ -122,8 +123,8 @@ func sending(servers []*Server) (mean float64) {
 	return mean / max(n, 1)
 }
 
-// pairOf pairs the two ends of each request: by room, else by request ID, which both servers share only if the client
-// chose it. One end may be nil.
+// pairOf pairs the two ends of each request by room or, without rooms, by request ID. Both servers use the same request
+// ID only if the client chose it. One end of a pair may be nil.
 func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 	byRoom, byID := map[int64]*end{}, map[string]*end{}
 	for _, g := range got {
@@ -139,7 +140,8 @@ func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 		g := byRoom[s.room]
 		joined := "rooms"
 		for _, id := range s.ids {
-			// A retried request has its ID in several rooms.
+			// A retried request has the same ID in several rooms, so an ID pairs two ends only if one of them has no
+			// room.
 			if other := byID[id]; g == nil && other != nil && (s.room == 0 || other.room == 0) {
 				g, joined = other, "request ids"
 			}
@@ -164,10 +166,10 @@ func pairOf(sent, got []*end) (pairs [][2]*end, by string) {
 }
 
 // compareClocks bounds the clock difference of each pair of prefill and decode servers: a layer cannot arrive before
-// its sending begins. If decode times of another host contradict that, they are shifted by the least amount that
-// removes the contradiction.
+// the sender begins to send it. If the times of a decode server on another host contradict this, they are shifted by
+// the smallest amount that removes the contradiction.
 func compareClocks(t *result.Transfers, pairs [][2]*end) (shift map[[2]*Server]int64) {
-	ahead := map[[2]*Server]int64{} // upper bound of the lead of decode's clock
+	ahead := map[[2]*Server]int64{} // upper bound of how far the decode server's clock is ahead
 	for _, p := range pairs {
 		if p[0] == nil || p[1] == nil {
 			continue
@@ -175,7 +177,7 @@ func compareClocks(t *result.Transfers, pairs [][2]*end) (shift map[[2]*Server]i
 		key := [2]*Server{p[0].server, p[1].server}
 		for layer, s := range p[0].layers {
 			g := p[1].layers[layer]
-			if g == nil || g.bytes != s.bytes { // some part lies outside of a window
+			if g == nil || g.bytes != s.bytes { // a part of the layer's transfer lies outside of a window
 				continue
 			}
 			d := g.End - s.Start
@@ -222,7 +224,7 @@ func (s *Server) host() string {
 	return ""
 }
 
-// latest returns the end of the last kernel in the request's steps on any rank; 0: none was recorded.
+// latest returns the end of the last kernel in steps of the request on any rank, or 0 if none was recorded.
 func latest(e *end) (at int64) {
 	for _, id := range e.ids {
 		for _, r := range e.server.ranks {
@@ -232,7 +234,8 @@ func latest(e *end) (at int64) {
 	return at
 }
 
-// earliest returns the start of the request's first step, if after its transfer; 0: none was recorded.
+// earliest returns the start of the request's first step if that step starts after the transfer, or 0 if there is no
+// such step.
 func earliest(e *end) (at int64) {
 	for _, id := range e.ids {
 		first := int64(0)

@@ -176,7 +176,7 @@ func TestSchemaTakes(t *testing.T) {
 
 // betweenKeys matches the problems of rules that compare keys or parse strings, which a schema leaves to Parse.
 var betweenKeys = regexp.MustCompile(`Profiling mode|Cannot |mode \(|resource mismatch|no phase would run|want more than start_step|cpu is only for|` +
-	`resources: give|resources\.\w+ is missing|sa-bench needs|not a time limit|line break|stands here twice|want at least 1, got 0|specified$`)
+	`resources: give|resources\.\w+ is missing|sa-bench needs|not a time limit|line break|appears twice|want at least 1, got 0|specified$`)
 
 // TestSchemaRefuses checks that the schema rejects everything that Parse rejects, except for the rules between keys.
 func TestSchemaRefuses(t *testing.T) {

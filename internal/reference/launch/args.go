@@ -16,7 +16,7 @@ import (
 type ModelArgs struct {
 	ModelPath     string `name:"model-path" required:"" aliases:"model" placeholder:"PATH" help:"Hugging Face directory, or builtin:llama-tiny, builtin:qwen3-moe-tiny." json:"model_path"`
 	TokenizerPath string `name:"tokenizer-path" placeholder:"PATH" help:"Directory of another tokenizer.json. A model without one gets a built-in one, written to the user's cache directory for clients." json:"tokenizer_path,omitempty"`
-	SkipTokenizer bool   `name:"skip-tokenizer-init" help:"No tokenizer: requests bring input_ids." json:"skip_tokenizer_init"`
+	SkipTokenizer bool   `name:"skip-tokenizer-init" help:"Run without a tokenizer: requests must contain input_ids." json:"skip_tokenizer_init"`
 	LoadFormat    string `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only config.json is read." json:"load_format"`
 	Overrides     string `name:"json-model-override-args" default:"{}" placeholder:"JSON" help:"Keys that replace those of config.json." json:"json_model_override_args"`
 	ContextLength int    `name:"context-length" placeholder:"N" help:"Maximum tokens of a sequence; default: the model's." json:"context_length,omitempty"`
@@ -25,30 +25,30 @@ type ModelArgs struct {
 	TP int `name:"tp-size" aliases:"tensor-parallel-size" default:"1" help:"Tensor-parallel ranks." json:"tp_size"`
 	DP int `name:"dp-size" aliases:"data-parallel-size" default:"1" help:"Data-parallel ranks, each a scheduler with its own model." json:"dp_size"`
 	PP int `name:"pp-size" aliases:"pipeline-parallel-size" default:"1" help:"Pipeline stages." json:"pp_size"`
-	EP int `name:"ep-size" aliases:"expert-parallel-size" default:"1" help:"Parts that the experts are split into; divides --tp-size." json:"ep_size"`
+	EP int `name:"ep-size" aliases:"expert-parallel-size" default:"1" help:"Number of parts that the experts are split into; must divide --tp-size." json:"ep_size"`
 
-	MaxRunningRequests int     `name:"max-running-requests" default:"64" help:"Requests that run at once, on each data-parallel rank." json:"max_running_requests"`
-	MaxQueuedRequests  int     `name:"max-queued-requests" default:"1024" help:"Requests that may be queued; more are refused with 503." json:"max_queued_requests"`
-	MaxTotalTokens     int     `name:"max-total-tokens" placeholder:"N" help:"Tokens that the KV cache of a rank holds." json:"max_total_tokens,omitempty"`
-	MemFraction        float64 `name:"mem-fraction-static" placeholder:"F" help:"Part of a rank's memory for weights and KV cache; a rank has its share of what is free. Default: 0.5, with at most 1 GiB of KV cache." json:"mem_fraction_static,omitempty"`
+	MaxRunningRequests int     `name:"max-running-requests" default:"64" help:"Maximum running requests per data-parallel rank." json:"max_running_requests"`
+	MaxQueuedRequests  int     `name:"max-queued-requests" default:"1024" help:"Maximum queued requests; more are refused with 503." json:"max_queued_requests"`
+	MaxTotalTokens     int     `name:"max-total-tokens" placeholder:"N" help:"Size of a rank's KV cache, in tokens." json:"max_total_tokens,omitempty"`
+	MemFraction        float64 `name:"mem-fraction-static" placeholder:"F" help:"Fraction of a rank's memory for weights and KV cache; free memory is divided among the ranks. Default: 0.5, with at most 1 GiB of KV cache." json:"mem_fraction_static,omitempty"`
 	ChunkedPrefill     int     `name:"chunked-prefill-size" default:"2048" help:"Maximum prompt tokens of one prefill step; -1: prompts are not split." json:"chunked_prefill_size"`
 	MaxPrefillTokens   int     `name:"max-prefill-tokens" default:"16384" help:"Maximum prompt tokens of one prefill step, unless one prompt has more." json:"max_prefill_tokens"`
-	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" help:"Higher: fewer requests are admitted, and fewer are retracted." json:"schedule_conservativeness"`
-	Priority           bool    `name:"enable-priority-scheduling" help:"Requests with higher priorities first; without it priorities are ignored." json:"enable_priority_scheduling"`
-	AbortOnPriority    bool    `name:"abort-on-priority-when-disabled" help:"Without priority scheduling, refuse requests that bring a priority." json:"abort_on_priority_when_disabled"`
-	LowFirst           bool    `name:"schedule-low-priority-values-first" help:"Lower values are higher priorities." json:"schedule_low_priority_values_first"`
-	Preemption         int     `name:"priority-scheduling-preemption-threshold" default:"10" help:"Running requests make room for one whose priority is higher by more." json:"priority_scheduling_preemption_threshold"`
-	DisableRadix       bool    `name:"disable-radix-cache" help:"No prefix is shared between requests." json:"disable_radix_cache"`
+	Conservativeness   float64 `name:"schedule-conservativeness" default:"1" help:"Higher values admit fewer requests and retract fewer." json:"schedule_conservativeness"`
+	Priority           bool    `name:"enable-priority-scheduling" help:"Serve requests with higher priorities first; without this flag, priorities are ignored." json:"enable_priority_scheduling"`
+	AbortOnPriority    bool    `name:"abort-on-priority-when-disabled" help:"Without priority scheduling, refuse requests that have a priority." json:"abort_on_priority_when_disabled"`
+	LowFirst           bool    `name:"schedule-low-priority-values-first" help:"Treat lower values as higher priorities." json:"schedule_low_priority_values_first"`
+	Preemption         int     `name:"priority-scheduling-preemption-threshold" default:"10" help:"Retract running requests for one whose priority is higher by more than this." json:"priority_scheduling_preemption_threshold"`
+	DisableRadix       bool    `name:"disable-radix-cache" help:"Do not share prefixes between requests." json:"disable_radix_cache"`
 	LoadBalance        string  `name:"load-balance-method" enum:"round_robin,shortest_queue,total_tokens" default:"round_robin" help:"How requests are spread over data-parallel ranks: round_robin, shortest_queue, total_tokens." json:"load_balance_method"`
 
-	DisableGraph bool  `name:"disable-cuda-graph" help:"Decode steps run op by op, not as replayed graphs." json:"disable_cuda_graph"`
-	GraphMaxBS   int   `name:"cuda-graph-max-bs" placeholder:"N" help:"Largest batch that a graph is captured for." json:"cuda_graph_max_bs,omitempty"`
-	GraphBS      []int `name:"cuda-graph-bs" placeholder:"N" help:"Batch sizes that graphs are captured for." json:"cuda_graph_bs,omitempty"`
+	DisableGraph bool  `name:"disable-cuda-graph" help:"Run decode steps op by op instead of replaying graphs." json:"disable_cuda_graph"`
+	GraphMaxBS   int   `name:"cuda-graph-max-bs" placeholder:"N" help:"Largest batch size to capture a graph for." json:"cuda_graph_max_bs,omitempty"`
+	GraphBS      []int `name:"cuda-graph-bs" placeholder:"N" help:"Batch sizes to capture graphs for." json:"cuda_graph_bs,omitempty"`
 
 	Markers bool `name:"enable-layerwise-nvtx-marker" help:"NVTX ranges around every step and module call, for Nsight Systems; in the server's own traces too. Replayed graphs have none: add --disable-cuda-graph." json:"enable_layerwise_nvtx_marker"`
 
-	Seed   int64    `name:"random-seed" placeholder:"N" help:"Seed of requests without one; default: a new one at each start." json:"random_seed,omitempty"`
-	Cores  int      `name:"device-cores" placeholder:"N" help:"Cores of each rank's software GPU; default: all, divided by the ranks." json:"device_cores,omitempty"`
+	Seed   int64    `name:"random-seed" placeholder:"N" help:"Seed for requests without one; default: a new seed at each start." json:"random_seed,omitempty"`
+	Cores  int      `name:"device-cores" placeholder:"N" help:"Cores of each rank's software GPU; default: all cores divided by the number of ranks." json:"device_cores,omitempty"`
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`
 }
 

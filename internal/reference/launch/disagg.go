@@ -20,7 +20,7 @@ import (
 // SGLang's ServerArgs.
 type DisaggArgs struct {
 	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: compute prompts only; decode: generate tokens only; a router sends each request to both." json:"disaggregation_mode"`
-	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port of a prefill server for decode servers; 0: any free one, see the log." json:"disaggregation_bootstrap_port"`
+	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port on which a prefill server accepts decode servers; 0: any free port (see the log)." json:"disaggregation_bootstrap_port"`
 
 	// KV caches are sent over TCP regardless of these.
 	Backend string `name:"disaggregation-transfer-backend" hidden:"" json:"-"`

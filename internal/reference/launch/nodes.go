@@ -25,10 +25,10 @@ import (
 // NodeArgs select the number of processes that the ranks are spread over, one per node, and the index of this one.
 // Names and meanings are SGLang's.
 type NodeArgs struct {
-	NNodes      int           `name:"nnodes" default:"1" help:"Nodes that the ranks are spread over: each is started with the same command and its --node-rank." json:"nnodes"`
-	NodeRank    int           `name:"node-rank" default:"0" help:"Which of the nodes this one is; node 0 serves." json:"node_rank"`
-	InitAddr    string        `name:"dist-init-addr" aliases:"nccl-init-addr" placeholder:"HOST:PORT" help:"Address of node 0 where the nodes meet; a trusted network, nothing is encrypted." json:"dist_init_addr,omitempty"`
-	Timeout     int           `name:"dist-timeout" default:"600" placeholder:"SECONDS" help:"How long the nodes may take to meet, and after the first one for each other to load." json:"dist_timeout"`
+	NNodes      int           `name:"nnodes" default:"1" help:"Number of nodes that the ranks are spread over; start each with the same command and its own --node-rank." json:"nnodes"`
+	NodeRank    int           `name:"node-rank" default:"0" help:"Index of this node; node 0 serves." json:"node_rank"`
+	InitAddr    string        `name:"dist-init-addr" aliases:"nccl-init-addr" placeholder:"HOST:PORT" help:"Address where node 0 accepts the other nodes; use a trusted network, since nothing is encrypted." json:"dist_init_addr,omitempty"`
+	Timeout     int           `name:"dist-timeout" default:"600" placeholder:"SECONDS" help:"Time limit for the nodes to join, and for the others to load after node 0." json:"dist_timeout"`
 	Shared      string        `name:"dist-shm" enum:"auto,off" default:"auto" help:"auto: nodes of one host exchange data through shared memory; off: over TCP as well." json:"dist_shm"`
 	ClockOffset time.Duration `name:"clock-offset" hidden:"" help:"Shift the clock of this node's traces." json:"-"`
 }

@@ -21,11 +21,11 @@ import (
 type PipelineArgs struct {
 	ModelPath  string   `name:"model-path" placeholder:"PATH" help:"Directory of a Diffusers pipeline (ZImagePipeline), or builtin:z-image-tiny, builtin:z-image-small."`
 	LoadFormat string   `name:"load-format" enum:"auto,safetensors,dummy" default:"auto" help:"dummy: random weights, only configurations are read."`
-	DType      string   `name:"dtype" enum:"auto,bfloat16,float32" default:"auto" help:"Weights and products of encoder and transformer; auto: the checkpoint's. The autoencoder is float32 always."`
+	DType      string   `name:"dtype" enum:"auto,bfloat16,float32" default:"auto" help:"Weights and products of encoder and transformer; auto: the checkpoint's. The autoencoder always uses float32."`
 	TP         int      `name:"tp-size" aliases:"num-gpus" limits:"1..64" default:"1" help:"Tensor-parallel ranks of encoder and transformer."`
-	Sigmas     string   `name:"sigmas" enum:"sglang,sglang-0.5.11,diffusers-0.37" default:"sglang" help:"Whose noise levels: sglang (0.5.23), sglang-0.5.11, diffusers-0.37."`
+	Sigmas     string   `name:"sigmas" enum:"sglang,sglang-0.5.11,diffusers-0.37" default:"sglang" help:"Noise schedule: sglang (0.5.23), sglang-0.5.11, diffusers-0.37."`
 	Markers    bool     `name:"enable-layerwise-nvtx-marker" help:"NVTX ranges around stages, steps and module calls, for Nsight Systems; in traces too."`
-	Cores      int      `name:"device-cores" limits:"0..1024" placeholder:"N" help:"Cores of each rank's software GPU; default: all, divided by the ranks."`
+	Cores      int      `name:"device-cores" limits:"0..1024" placeholder:"N" help:"Cores of each rank's software GPU; default: all cores divided by the number of ranks."`
 	Faults     []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2, or rank=0,stage=decoding_stage,kernel_factor=2."`
 }
 

@@ -134,7 +134,7 @@ func TestGolden(t *testing.T) {
 			`POST /start_profile {"profile_by_stage":true,"profile_stages":[]}`,
 			`POST /start_profile {"num_steps":"x"}`, `POST /start_profile [`,
 		}},
-		{"profile_null", server.Options{}, []string{`POST /start_profile null`, `POST /stop_profile`}}, // otherwise it had their profile_id, because the clock is fixed
+		{"profile_null", server.Options{}, []string{`POST /start_profile null`, `POST /stop_profile`}}, // otherwise it would get their profile_id, because the clock is fixed
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ window.labelled = true;
 // clipped if its tooltip shows it in full.
 const misfits = `
 const out = [], root = document.scrollingElement;
-if (!window.labelled) out.push("labels of plots were not recorded, so nothing is known of them");
+if (!window.labelled) out.push("labels of plots were not recorded and cannot be checked");
 if (root.scrollWidth > root.clientWidth) {
   const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest(".scroll, nav"));
   out.push("the page is " + root.scrollWidth + " px wide: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 80)).join(", "));
@@ -46,7 +46,7 @@ for (const c of document.querySelectorAll("canvas")) {
   all.forEach((a, i) => {
     if (a.left < -0.5 || a.right > c.clientWidth + 0.5 || a.bottom > c.clientHeight + 1) out.push(c.id + " cuts the label " + a.text);
     for (const b of all.slice(0, i)) {
-      if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) out.push(c.id + ": " + a.text + " stands on " + b.text);
+      if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) out.push(c.id + ": " + a.text + " overlaps " +  b.text);
     }
   });
 }
@@ -73,7 +73,7 @@ func (b *Tab) Barriers() []string {
 	b.Eval(string(axe), false)
 	return b.Told(`axe.run().then((r) => r.violations.filter((v) => ["serious", "critical"].includes(v.impact))
 		.map((v) => v.id + ": " + v.help + ", " + v.nodes.length + " times: " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 100) + " " + n.failureSummary.replace(/\s+/g, " ").slice(0, 200)).join(" | "))
-		.concat(r.passes.length < 10 ? "hardly anything to judge" : []))`)
+		.concat(r.passes.length < 10 ? "too few rules passed to judge the page" : []))`)
 }
 
 // Told returns the texts that an expression evaluates to; it awaits a promise.

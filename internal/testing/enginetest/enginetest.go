@@ -51,7 +51,7 @@ func read(t *testing.T, ch <-chan api.Event) (out []api.Event) {
 			}
 			out = append(out, ev)
 		case <-limit:
-			t.Fatalf("the channel stays open after %d events", len(out))
+			t.Fatalf("the channel is still open after %d events", len(out))
 		}
 	}
 }
@@ -131,7 +131,7 @@ func idle(t *testing.T, e server.Engine) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := e.FlushCache(ctx); err != nil {
-		t.Fatalf("the engine does not get idle: %v", err)
+		t.Fatalf("the engine does not become idle: %v", err)
 	}
 }
 
@@ -221,7 +221,7 @@ func profile(t *testing.T, e server.Engine) {
 		}
 	}
 	if err := e.StartProfile(ctx, p); !errors.Is(err, api.ErrInvalid) {
-		t.Errorf("a second window of that name in that directory: %v", err)
+		t.Errorf("a second window with the same name and directory: %v", err)
 	}
 	// An armed window can be stopped before it ever opened.
 	p.ID, p.StartStep = "1.6", 1<<40

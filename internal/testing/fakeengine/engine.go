@@ -109,7 +109,7 @@ func (e *Engine) Submit(ctx context.Context, r *api.Request) (<-chan api.Event, 
 	default:
 	}
 	if len(e.waiting) >= e.o.MaxQueue {
-		return nil, fmt.Errorf("%w: %d requests wait", api.ErrQueueFull, len(e.waiting))
+		return nil, fmt.Errorf("%w: %d requests are waiting", api.ErrQueueFull, len(e.waiting))
 	}
 	if need := len(r.Input) + r.Params.MaxNewTokens; need > e.o.Capacity {
 		return nil, fmt.Errorf("%w: %d tokens, the KV cache holds %d", api.ErrTooLong, need, e.o.Capacity)

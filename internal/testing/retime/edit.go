@@ -46,7 +46,7 @@ func (m *Model) PauseAt(rank int, at, ns int64) {
 			return
 		}
 	}
-	panic("retime: the thread is over by then")
+	panic("retime: the thread has ended by then")
 }
 
 // Stretch scales the durations of the chosen ops, except collectives of several ranks.

@@ -130,7 +130,7 @@ func longest(edges []edge, at, add []int64) error {
 		}
 	}
 	if done < len(at) {
-		return errors.New("retime: the capture waits in a circle: its collectives are matched wrongly")
+		return errors.New("retime: circular wait in the capture: its collectives are matched incorrectly")
 	}
 	return nil
 }

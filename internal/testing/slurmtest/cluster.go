@@ -91,7 +91,7 @@ func Start(t testing.TB, opts Options) *Cluster {
 // impossible returns the reason for which a cluster cannot run here, or "".
 func (c *Cluster) impossible(opts Options) string {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		return "a Slurm for tests needs Linux, and root for the namespaces of its nodes"
+		return "the Slurm test cluster needs Linux, and root for the namespaces of its nodes"
 	}
 	programs := needs
 	if opts.Containers {
@@ -111,7 +111,7 @@ func (c *Cluster) impossible(opts Options) string {
 func (c *Cluster) skip(why string) {
 	c.t.Helper()
 	if os.Getenv("STEPSCOPE_SLURM") != "" {
-		c.t.Fatalf("%s; STEPSCOPE_SLURM says that it may not be skipped", why)
+		c.t.Fatalf("%s; STEPSCOPE_SLURM forbids skipping this test", why)
 	}
 	c.t.Skip(why)
 }

@@ -110,7 +110,7 @@ func (c *Cluster) buildPlugin() error {
 	cmd := c.Command("gcc", "-Wall", "-Wextra", "-Wno-unused-parameter", "-shared", "-fPIC", "-o", c.file("pyxis.so"), "-x", "c", "-")
 	cmd.Stdin = strings.NewReader(string(body))
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("gcc of the stand-in for pyxis: %w: %s", err, out)
+		return fmt.Errorf("compile the stand-in for pyxis: %w: %s", err, out)
 	}
 	return nil
 }

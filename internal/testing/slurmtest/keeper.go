@@ -60,7 +60,7 @@ func (c *Cluster) stop() {
 		select {
 		case <-c.ended:
 		case <-time.After(time.Minute):
-			c.t.Errorf("slurmtest: the cluster in %s does not end", c.dir)
+			c.t.Errorf("slurmtest: the cluster in %s did not end", c.dir)
 			return
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // takeNetwork creates the bridge between the nodes, with addresses reserved for tests (RFC 2544). Bridge names are
 // unique, so creating the bridge also reserves its addresses.
 func (c *Cluster) takeNetwork() error {
-	err := errors.New("no network for a cluster: 256 have one")
+	err := errors.New("no network left for a cluster: 256 are in use")
 	for i := range 256 {
 		tag := fmt.Sprintf("slurm%d", i)
 		if err = c.ip("link", "add", tag, "type", "bridge"); err == nil {

@@ -29,7 +29,7 @@ type Report struct {
 	Clocks    []Clock       `json:"clocks"`   // each file's clock compared with the first file's
 	Notes     []trace.Note  `json:"notes"`
 
-	ranks int // number of ranks, less than the number of files in a window by stage
+	ranks int // number of ranks; in a window by stage there are more files than ranks
 }
 
 // File describes the contents of one file.
@@ -48,13 +48,13 @@ type File struct {
 	Category map[string]int64 `json:"events_by_category"`
 	Phase    map[string]int64 `json:"events_by_ph"`
 	BaseNS   *int64           `json:"base_time_ns"` // null: times count from the epoch or from an unknown origin
-	StartNS  int64            `json:"start_ns"`     // start of the earliest span or instant, base added
+	StartNS  int64            `json:"start_ns"`     // start of the earliest span or instant, with the base added
 	EndNS    int64            `json:"end_ns"`
 	Steps    map[string]int   `json:"steps"` // by kind, summed over all parts
 	Complete bool             `json:"complete"`
 	Problem  *set.Problem     `json:"problem,omitempty"`
 	Odd      []Odd            `json:"odd"`
-	// Parts are the files of a merged trace, as its merger recorded them.
+	// Parts are the files from which a merged trace was made, as recorded by the merger.
 	Parts []set.Part `json:"parts,omitempty"`
 
 	timed        bool
@@ -62,7 +62,7 @@ type File struct {
 	fewest, most int // steps per process
 }
 
-// Clock compares the clock of a file with that of the first file, by common collectives.
+// Clock compares the clock of a file with the clock of the first file, using collectives that both recorded.
 type Clock struct {
 	Label    string `json:"label"`
 	Against  string `json:"against"`
@@ -84,7 +84,7 @@ func (r *Report) Incomplete() bool {
 // Check reads the set. missing lists inputs that do not exist.
 func Check(ctx context.Context, window set.Set, missing []string, meter *progress.Meter) (*Report, error) {
 	r := &Report{Format: 1, ProfileID: window.ID, Files: make([]File, len(window.Files)), Missing: []set.Missing{}, Bases: []int64{}, Clocks: []Clock{}, Notes: []trace.Note{}}
-	for _, n := range window.Notes { // the others have been printed already
+	for _, n := range window.Notes { // other notes have been printed already
 		if n.Severity() == trace.Info {
 			r.Notes = append(r.Notes, n)
 		}
@@ -115,7 +115,7 @@ func Check(ctx context.Context, window set.Set, missing []string, meter *progres
 	r.ranks = len(slices.Compact(slices.Sorted(slices.Values(labels))))
 	for i, l := range labels {
 		r.Files[i].Label = l
-		if r.ranks < len(labels) { // by stage: label files, not ranks
+		if r.ranks < len(labels) { // a window by stage: label files, not ranks
 			r.Files[i].Label = strings.TrimSpace(l + " " + r.Files[i].Stage)
 		}
 	}
@@ -135,7 +135,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 		Steps: map[string]int{}, Odd: []Odd{}, Problem: h.Problem,
 	}
 	src, err := chromejson.Open(f.Path)
-	if err != nil { // the head has reported the reason
+	if err != nil { // set.Head already reports the reason
 		out.describe(h)
 		return h, out, nil
 	}
@@ -172,7 +172,7 @@ func read(ctx context.Context, f set.File, comms *merge.Comms, meter *progress.M
 	return h, out, nil
 }
 
-// describe adds the metadata and makes times absolute.
+// describe adds the metadata in h and adds the base to the times.
 func (f *File) describe(h *set.Head) {
 	f.Host, f.TraceID, f.Complete = h.Host, h.TraceID, f.Problem == nil
 	if h.Merged != nil {
@@ -193,7 +193,7 @@ func (f *File) describe(h *set.Head) {
 	}
 }
 
-// parts adds notes about data that merged files had lost before the merge.
+// parts adds notes about data that was already missing from the inputs of merged files.
 func (r *Report) parts() {
 	for _, f := range r.Files {
 		for _, p := range f.Parts {
@@ -216,8 +216,8 @@ func (r *Report) bases() {
 	}
 }
 
-// clocks compares every file that has collectives with the first such file of the same stage that works on the same
-// batches.
+// clocks compares every file that has collectives with a reference file: the first file with collectives that has the
+// same stage and works on the same batches.
 func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 	type reference struct {
 		label  string
@@ -240,7 +240,8 @@ func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 		c.OffsetNS, c.SpreadNS, c.N = s.Offset, s.Spread, s.N
 		switch {
 		case err != nil && clock.Plausible(ref.events, events):
-			// Each collective overlaps in both files, but the exit times vary too much for an offset.
+			// The two files' recordings of each collective overlap, but the exit times vary too much to estimate an
+			// offset.
 			c.N = len(events)
 		case err != nil:
 			c.Verdict, c.Why = "unknown", err.Error()
@@ -262,7 +263,7 @@ func (r *Report) clocks(heads []*set.Head, comms []*merge.Comms) {
 
 // twins adds notes about recordings that occur more than once in the set.
 func (r *Report) twins() {
-	const most = 8 // limit of single notes
+	const most = 8 // maximum number of separate notes
 	first := map[string]string{}
 	n := 0
 	for _, f := range r.Files {

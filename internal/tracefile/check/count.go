@@ -13,17 +13,17 @@ import (
 type counter struct {
 	out      *File
 	comms    *merge.Comms
-	steps    map[string]*Steps // by process; a merged file has several
+	steps    map[string]*Steps // by process; a merged file has several processes
 	odd      oddness
-	lastCat  string // last category, because categories come in long runs
+	lastCat  string // last category; consecutive events mostly have the same one
 	catCount *int64
 	cats     map[string]*int64
 	phase    [256]int64
 	flows    map[string]*pairing
-	launches pairing // correlations of API calls and GPU work
+	launches pairing // correlation ids of API calls and of GPU work
 	rows     rows
 
-	launched  []int64         // correlations of launches outside captures of graphs
+	launched  []int64         // correlation ids of launches outside graph captures
 	capturing map[string]bool // rows on which a graph is being captured
 }
 
@@ -34,7 +34,7 @@ func (c *counter) event(e *chromejson.Event) {
 		n := c.cats[c.lastCat]
 		if n == nil {
 			n = new(int64)
-			if len(c.cats) < 4096 { // a broken file may have any number
+			if len(c.cats) < 4096 { // a broken file may have any number of categories
 				c.cats[c.lastCat] = n
 			}
 		}
@@ -84,7 +84,7 @@ func (c *counter) event(e *chromejson.Event) {
 	}
 }
 
-// call keeps the correlation of a launch.
+// call stores the correlation id of a launch.
 func (c *counter) call(e *chromejson.Event, id int64) {
 	switch kind := trace.CallOf(string(e.Text(e.Name))); kind {
 	case trace.BeginsCapture, trace.EndsCapture:
@@ -104,7 +104,8 @@ func (c *counter) call(e *chromejson.Event, id int64) {
 	}
 }
 
-// lost counts the launches without GPU work; 0 if no launch has any, as in traces without GPU activity.
+// lost counts the launches without GPU work. It returns 0 if no launch has GPU work, as in a trace without GPU
+// activity.
 func (c *counter) lost() (n int64) {
 	done := slices.Compact(slices.Sorted(slices.Values(c.launches.to)))
 	for _, id := range c.launched {
@@ -118,7 +119,8 @@ func (c *counter) lost() (n int64) {
 	return n
 }
 
-// lostLeast is the share of launches without GPU work above which records were lost, as in package read.
+// lostLeast is the share of launches without GPU work above which the profiler must have lost records; it equals that
+// of package read.
 const lostLeast = 0.01
 
 func (c *counter) flow(e *chromejson.Event) {

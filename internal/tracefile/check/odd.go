@@ -6,11 +6,11 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// Odd is a kind of anomaly in a file. Harmless ones are normal in good files.
+// Odd is a kind of anomaly in a file. Harmless kinds occur in good files too.
 type Odd struct {
 	Kind     string `json:"kind"`
 	Count    int64  `json:"count"`
-	First    int64  `json:"first_offset"` // offset in the decompressed text, bytes; -1: no single place
+	First    int64  `json:"first_offset"` // offset of the first event in the decompressed text; -1: no single event
 	Harmless bool   `json:"harmless"`
 }
 
@@ -20,14 +20,15 @@ const longest = 7 * 24 * 3600 * 1_000_000_000
 // oddness counts anomalies by kind, in order of first appearance.
 type oddness struct {
 	list  []Odd
-	first []int64 // times of the first events, until there are enough for middle
-	mid   int64   // the median of first: times days away from it are impossible
+	first []int64 // times of the first events, until there are firstTimes of them
+	mid   int64   // median of first: a time that is days away from it is impossible
 }
 
-// firstTimes is the number of events whose median time shows which times are impossible.
+// firstTimes is the number of events at the start of the file whose median time serves as the reference for impossible
+// times.
 const firstTimes = 101
 
-// away reports whether a time lies days away from the first events of the file.
+// away reports whether a time lies days away from the times of the first events of the file.
 func (o *oddness) away(at int64) bool {
 	if len(o.first) < firstTimes {
 		o.first = append(o.first, at)
@@ -37,7 +38,7 @@ func (o *oddness) away(at int64) bool {
 	return at < o.mid-longest || at > o.mid+longest
 }
 
-// impossible are the anomalies after which a file does not count as complete.
+// impossible lists the kinds of anomalies that keep a file from counting as complete.
 var impossible = []string{oddNegative, oddAway, oddRunsOn, oddSetBack, oddLost}
 
 const (
@@ -48,7 +49,7 @@ const (
 	oddLost     = "launches without GPU work"
 )
 
-// Impossible returns the number of events that no correct recording contains.
+// Impossible returns the number of anomalies of these kinds in the file. A correct recording has none.
 func (f *File) Impossible() (n int64) {
 	for _, o := range f.Odd {
 		if slices.Contains(impossible, o.Kind) {
@@ -70,7 +71,7 @@ func (o *oddness) add(kind string, n, off int64, harmless bool) {
 	o.list[i].Count += n
 }
 
-// times reads an event's interval and counts its anomalies.
+// times reads an event's interval and counts the anomalies in it.
 func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	if e.Ph == 0 {
 		o.add("event without ph", 1, e.Off, false)
@@ -112,8 +113,8 @@ func (o *oddness) times(e *chromejson.Event) (start, end int64, ok bool) {
 	return start, end, true
 }
 
-// pairing finds ids that occur on only one side. It stores the ids as they come, 8 bytes each, and compares them at the
-// end.
+// pairing finds ids that occur on only one of two sides. It stores the ids of each side in order of arrival, 8 bytes
+// each, and compares the sides at the end.
 type pairing struct {
 	from, to []int64
 	full     bool
@@ -127,14 +128,14 @@ func (p *pairing) add(ids *[]int64, id int64) {
 		p.full = true
 		return
 	}
-	// Kernels of one graph launch repeat the same id.
+	// The kernels of one graph launch have the same id one after another.
 	if n := len(*ids); n > 0 && (*ids)[n-1] == id {
 		return
 	}
 	*ids = append(*ids, id)
 }
 
-// alone counts the distinct ids of from that to lacks, and vice versa.
+// alone counts the distinct ids that occur only on the side from, and those that occur only on the side to.
 func (p *pairing) alone() (from, to int64) {
 	slices.Sort(p.from)
 	slices.Sort(p.to)

@@ -2,8 +2,8 @@ package check
 
 import "github.com/stepscope/stepscope/internal/tracefile/chromejson"
 
-// rows keeps the latest event of each row, to find violations of the invariants that package read lists. Rows are in
-// order in files as profilers write them; in others fewer violations are found.
+// rows keeps the latest event of each row, to find violations of the invariants that package read lists. In files
+// written by a profiler, the events of each row are in order. In other files rows finds fewer violations.
 type rows struct {
 	last map[string]*latest
 	key  []byte
@@ -27,13 +27,13 @@ func (r *rows) of(e *chromejson.Event) (l *latest, known bool) {
 		r.last = map[string]*latest{}
 	}
 	l = &latest{}
-	if len(r.last) < 4096 { // a broken file may have any number
+	if len(r.last) < 4096 { // a broken file may have any number of rows
 		r.last[string(r.key)] = l
 	}
 	return l, false
 }
 
-// runsOn reports whether the GPU op before e on its row ends after e does.
+// runsOn reports whether the previous GPU op on the row of e ends after e ends.
 func (r *rows) runsOn(e *chromejson.Event, start, end int64) bool {
 	l, known := r.of(e)
 	was := *l
@@ -41,7 +41,7 @@ func (r *rows) runsOn(e *chromejson.Event, start, end int64) bool {
 	return known && start >= was.start && was.end > end+runsOnLeast
 }
 
-// setBack reports whether e has a later id than the API call before it on its row, but an earlier time.
+// setBack reports whether e has a higher id but an earlier time than the previous API call on the same row.
 func (r *rows) setBack(e *chromejson.Event, start, id int64) bool {
 	l, known := r.of(e)
 	was := *l

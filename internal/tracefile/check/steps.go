@@ -5,11 +5,12 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Steps finds the forward passes of one file from its events. It uses the rules of the analysis, so that a step has the
-// same number everywhere. Times are as in the file, without its base. The zero value is ready to use.
+// Steps finds the forward passes of one file from its events. It uses the same rules as the analysis, so that a step
+// has the same number in both. Times are those in the file, without the file's base added. The zero value is ready to
+// use.
 type Steps struct{ trace.Cutter }
 
-// Event adds one event. It ignores everything but annotations.
+// Event adds one event. It ignores all events except annotations.
 func (s *Steps) Event(e *chromejson.Event) {
 	if e.Ph != 'X' || e.Cat.Hi-e.Cat.Lo != uint32(len(`"user_annotation"`)) || string(e.Text(e.Cat)) != "user_annotation" {
 		return

@@ -89,8 +89,8 @@ func (f *File) row() []string {
 	}
 }
 
-// printCategories prints the events by category, with a column for the sum and, for up to eight files, one for each
-// file.
+// printCategories prints the events by category, with a column for the sum. If there are at most eight files, it adds a
+// column for each file.
 func (r *Report) printCategories(w io.Writer) {
 	total := map[string]int64{}
 	for _, f := range r.Files {

@@ -1,6 +1,6 @@
-// Package cut extracts a window of a trace as a smaller valid trace: the CPU spans that touch it, the GPU work they
-// launched wherever it runs, and the flows between the two. It reads each file twice, the second time as in a merge, so
-// events are copied byte for byte.
+// Package cut extracts a window of a trace as a smaller valid trace: the CPU spans that overlap the window, the GPU
+// work that these spans launched (even outside the window), and the flows between the two. Each file is read twice. The
+// second reading is that of a merge, so events are copied byte for byte.
 package cut
 
 import (
@@ -23,14 +23,15 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Window selects the steps First to Last, counted from 0 in each rank, or all events from From to To.
+// Window selects the steps First to Last, counted from 0 in each rank, or all events between the times From and To.
 type Window struct {
 	Steps       bool
 	First, Last int
 	From, To    Time
 }
 
-// Time is a moment: ns since the earliest span of the set, or since the epoch if Wall. Open means no limit.
+// Time is one end of a window: ns since the earliest span of the set or, if Wall is set, since the epoch. Open means
+// that the window has no limit at this end.
 type Time struct {
 	NS   int64
 	Wall bool
@@ -44,8 +45,8 @@ func (w Window) all() bool { return !w.Steps && w.From.Open && w.To.Open }
 type Plan struct {
 	Set    set.Set
 	Window Window
-	Lacks  []string // files without part of the window, and why
-	keep   []bounds // per file, ns as in the file
+	Lacks  []string // files that lack the window or a part of it, with reasons
+	keep   []bounds // the window in each file, ns on the file's time scale
 	look   []*survey
 	redact *redact.Redactor // nil: events are copied unchanged
 }
@@ -53,11 +54,11 @@ type Plan struct {
 // ErrNothing means that no file contains the window.
 var ErrNothing = errors.New("nothing is in the window")
 
-// New reads all files of the set and finds the window in each. Files without the window are left out of Plan.Set and
-// named in Plan.Lacks.
+// New reads all files of the set and finds the window in each. Files that contain no part of the window are left out of
+// Plan.Set and listed in Plan.Lacks.
 //
-// If r is not nil, the output is redacted with it for publication. Then use Plan.File for one file after the other, and
-// not Plan.Merged.
+// If r is not nil, it redacts the output for publication. In that case call Plan.File for one file after another, and
+// do not call Plan.Merged.
 func New(ctx context.Context, set set.Set, w Window, meter *progress.Meter, r *redact.Redactor) (*Plan, error) {
 	all := make([]*survey, len(set.Files))
 	g, gctx := errgroup.WithContext(ctx)
@@ -129,8 +130,8 @@ func number(window set.Set, all []*survey) {
 // errOtherStage means that the window lies in another stage of the rank.
 var errOtherStage = errors.New("the steps are in another stage")
 
-// find locates the window in one file. A window of steps ends where the next step begins, so that it includes host work
-// that a step leaves running.
+// find locates the window in one file. A window of steps ends where the next step begins, so that the window includes
+// host work that continues after the last step.
 func (sv *survey) find(w Window, start int64) (bounds, error) {
 	if sv.head.Problem != nil {
 		return bounds{}, errors.New(sv.head.Problem.String())
@@ -181,7 +182,8 @@ func (t Time) in(base, start int64) int64 {
 func (p *Plan) filter(i int) func(*chromejson.Event) bool {
 	sv, w := p.look[i], p.keep[i]
 	inside := func(lo, hi int64) bool { return lo < w.hi && hi > w.lo || lo == hi && lo >= w.lo && lo < w.hi }
-	// linked looks up an id: whether a span with that id exists, and whether one is inside the window.
+	// linked looks up the spans with an id. known reports whether there is such a span, and in whether one of them
+	// overlaps the window.
 	linked := func(links []link, id int64) (known, in bool) {
 		at := sort.Search(len(links), func(i int) bool { return links[i].id >= id })
 		for ; at < len(links) && links[at].id == id; at++ {
@@ -228,7 +230,8 @@ func (p *Plan) filter(i int) func(*chromejson.Event) bool {
 	}
 }
 
-// rowBounds returns the time span of the row of an M event: a thread, or all threads of a process for process names.
+// rowBounds returns the time range covered by the row that an M event names: a thread or, for an event about a process,
+// all threads of the process.
 func (p *Plan) rowBounds(sv *survey, e *chromejson.Event) (bounds, bool) {
 	if n := e.Text(e.Name); len(n) >= 7 && string(n[:7]) == "process" {
 		b, ok := sv.rows[sv.row(e.Text(e.PID), nil)]
@@ -243,8 +246,8 @@ const Key = "stepscope_cut"
 
 type note struct {
 	From   string `json:"from,omitempty"`
-	Steps  []int  `json:"steps,omitempty"` // first and last step of the whole trace
-	FromNS int64  `json:"from_ns"`         // since the epoch, or as in the file if it has no base
+	Steps  []int  `json:"steps,omitempty"` // first and last step, as numbered in the original trace
+	FromNS int64  `json:"from_ns"`         // since the epoch; if the file has no base, as in the file
 	ToNS   int64  `json:"to_ns"`
 }
 
@@ -269,7 +272,7 @@ func (p *Plan) extra(i int, from string) []set.Member {
 	}
 	b, err := json.Marshal(n)
 	if err != nil {
-		panic(err) // cannot fail: a plain struct
+		panic(err) // cannot happen: n is a plain struct
 	}
 	return append(members, set.Member{Key: Key, Value: b})
 }

@@ -18,18 +18,18 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// survey is the result of the first reading of a file. It suffices to decide, for any window, which events of the file
-// belong to it. It stores 24 bytes for each API call that launches work, but not the events.
+// survey is the result of the first reading of a file. It suffices to decide for any window which events of the file
+// belong to that window. It stores 24 bytes for each API call that launches work, but not the events.
 type survey struct {
 	head     *set.Head
 	steps    []trace.Pass
 	before   int   // steps of the rank's earlier stages
 	ofRank   int   // steps of all stages of the rank
-	start    int64 // ns, start of the earliest span, without the file's base
+	start    int64 // ns, start of the earliest span, without the file's base added
 	end      int64
 	short    string          // part of the window that the file lacks
-	launches []link          // API calls by correlation, sorted by id
-	notes    []link          // CPU annotations by External id, sorted
+	launches []link          // API calls that launch work; id is the correlation; sorted by id
+	notes    []link          // CPU annotations; id is External id; sorted by id
 	flows    map[flow]bounds // flows other than launches
 	rows     map[uint64]bounds
 	seed     maphash.Seed
@@ -49,7 +49,7 @@ func (b bounds) with(lo, hi int64) bounds { return bounds{min(b.lo, lo), max(b.h
 
 var nowhere = bounds{math.MaxInt64, math.MinInt64}
 
-// look reads a file for the first time. If r is not nil, it collects names from all of it.
+// look reads a file for the first time. If r is not nil, look also collects the names to redact from the whole file.
 func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Redactor) (*survey, error) {
 	sv := &survey{head: set.ReadHead(f, nil), flows: map[flow]bounds{}, rows: map[uint64]bounds{}, seed: maphash.MakeSeed()}
 	if sv.head.Problem != nil {
@@ -111,7 +111,7 @@ func look(ctx context.Context, f set.File, meter *progress.Meter, r *redact.Reda
 }
 
 func (sv *survey) add(e *chromejson.Event, lo, hi int64) {
-	for _, tid := range [...][]byte{nil, e.Text(e.TID)} { // process, then thread
+	for _, tid := range [...][]byte{nil, e.Text(e.TID)} { // first the process, then the thread
 		row := sv.row(e.Text(e.PID), tid)
 		b, ok := sv.rows[row]
 		if !ok {
@@ -152,7 +152,7 @@ func (sv *survey) row(pid, tid []byte) uint64 {
 	return h.Sum64()
 }
 
-// interval returns an event's time range in ns. An event without a duration is a point.
+// interval returns an event's time range in ns. For an event without a duration, lo equals hi.
 func interval(e *chromejson.Event) (lo, hi int64, ok bool) {
 	if !e.TS.Present() {
 		return 0, 0, false
@@ -175,13 +175,13 @@ type kind uint8
 const (
 	plain      kind = iota
 	launch          // API call
-	gpuWork         // by correlation
-	annotation      // on the CPU
-	shadow          // of an annotation on the GPU, by External id
+	gpuWork         // linked to an API call by correlation
+	annotation      // annotation on the CPU
+	shadow          // GPU copy of an annotation, linked by External id
 	launchFlow      // id is the correlation
 	otherFlow
-	window // recording window, never part of a smaller one
-	name   // name of a row
+	window // the profiler's recording window, never part of a smaller window
+	name   // event that names a row
 )
 
 func kindOf(e *chromejson.Event) kind {

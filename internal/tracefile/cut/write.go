@@ -21,7 +21,7 @@ type Job struct {
 	Redact *redact.Redactor // for publication; nil: events are copied unchanged
 }
 
-// ID returns the common part of the output names.
+// ID returns the part that the names of all output files have in common.
 func (j *Job) ID(window set.Set) string {
 	if j.Redact != nil {
 		return redactedID(window.ID)
@@ -29,7 +29,7 @@ func (j *Job) ID(window set.Set) string {
 	return "cut-" + window.ID
 }
 
-// Name returns the output name of the window of file i.
+// Name returns the name of the output file for the window of file i.
 func (j *Job) Name(window set.Set, i int) string {
 	if j.Redact != nil {
 		return redactedName(window, i).String()
@@ -38,8 +38,8 @@ func (j *Job) Name(window set.Set, i int) string {
 	return "cut-" + strings.TrimSuffix(base, trace.TraceSuffix(base)) + ".trace.json.gz"
 }
 
-// Do writes one file to out if ranks are merged or there is only one, and otherwise one file per rank into the
-// directory out. The plan reports its findings even if nothing is written.
+// Do writes the cut. If ranks are merged or there is only one file, out is the output file. Otherwise out is a
+// directory that receives one file per rank. The returned Plan is valid even if nothing is written.
 func (j *Job) Do(ctx context.Context, window set.Set, out string, opt merge.Options) (*Plan, []*merge.Result, error) {
 	p, err := New(ctx, window, j.Window, opt.Meter, j.Redact)
 	if err != nil {
@@ -73,8 +73,8 @@ func (j *Job) Do(ctx context.Context, window set.Set, out string, opt merge.Opti
 	return p, results, nil
 }
 
-// profileTime matches the time in a profile id, which reveals nothing beyond the trace. Any text before it is the
-// user's.
+// profileTime matches the time in a profile id. The time reveals nothing that the trace does not contain, but the text
+// before it may come from the user.
 var profileTime = regexp.MustCompile(`(?:^|-)(\d{8,12}(?:\.\d{1,9})?)(?:\.[^.]*)?$`)
 
 func redactedID(id string) string {
@@ -94,8 +94,8 @@ func redactedName(window set.Set, i int) trace.FileName {
 	return name
 }
 
-// redacted merges files that were redacted one by one, so that equal names get equal replacements regardless of the
-// order in which a merge reads.
+// redacted first redacts the files one after another and then merges the results. So the replacements of names do not
+// depend on the order in which a merge reads the files.
 func (p *Plan) redacted(ctx context.Context, path string, opt merge.Options) (*merge.Result, error) {
 	dir, remove, err := atomicfile.TempDir("stepscope-redacted-")
 	if err != nil {

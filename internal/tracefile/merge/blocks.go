@@ -22,16 +22,16 @@ const (
 	openFiles   = 8
 	blockBytes  = 512 << 10 // JSON bytes per gzip member
 	blockBudget = 24        // total number of blocks, shared by the open files
-	// A block grows for an event larger than itself and is then not reused.
+	// A block grows if an event is larger than the block. A block larger than keepBytes is not reused.
 	keepBytes = 2 * blockBytes
 )
 
 type block struct {
 	data []byte
-	home chan<- []byte // receives data for reuse once it is written
+	home chan<- []byte // receives data for reuse after it has been written
 }
 
-// sink writes blocks in order, compressed as one gzip member each unless plain.
+// sink writes blocks in order. Unless plain is set, each block becomes one gzip member.
 type sink struct {
 	w     io.Writer
 	level int
@@ -42,7 +42,7 @@ type sink struct {
 	queue chan *job
 	spare chan *job
 	g     *errgroup.Group
-	ctx   context.Context // of g; ends when a worker or the writer fails, with that cause
+	ctx   context.Context // context of g: ends when a worker or the writer fails, with that error as its cause
 }
 
 type job struct {
@@ -51,7 +51,7 @@ type job struct {
 	done chan error
 }
 
-// memory is a growing io.Writer.
+// memory is an io.Writer that appends to a slice.
 type memory struct{ b []byte }
 
 func (m *memory) Write(p []byte) (int, error) {
@@ -141,14 +141,14 @@ func (s *sink) write() error {
 			if cap(data) > keepBytes {
 				data = nil
 			}
-			j.home <- data // never full: it has room for all blocks of its owner
+			j.home <- data // never blocks: the channel can hold all blocks of its owner
 		}
 		j.block = block{}
 		s.spare <- j
 	}
 }
 
-// put passes on the next block. It returns false if the sink has failed.
+// put passes the next block to the sink. It returns false if the sink has failed.
 func (s *sink) put(b block) bool {
 	var j *job
 	select {
@@ -172,7 +172,7 @@ func (s *sink) put(b block) bool {
 	return true
 }
 
-// close ends the sink and waits until everything is written.
+// close ends the sink. It waits until all blocks are written.
 func (s *sink) close() error {
 	close(s.jobs)
 	close(s.queue)

@@ -12,21 +12,21 @@ import (
 )
 
 // Comms collects the collectives of one file that can be used to compare clocks: kernels of all-reduce, all-gather,
-// reduce-scatter and all-to-all, which end on all ranks at the same moment. It keeps the first Limit of them.
+// reduce-scatter and all-to-all, which end on all ranks at the same moment. It keeps the first ones, up to the limit.
 type Comms struct {
 	Limit  int
 	place  string // see NewComms
 	events []clock.Event
 	key    []byte
-	ops    map[string]int // index in symmetric by kernel name, see operation
+	ops    map[string]int // kernel name -> index in symmetric, see operation
 }
 
 // maxComms limits the collectives kept for all files together, at 24 bytes each.
 const maxComms = 1 << 19
 
-// NewComms returns a Comms for one of the given number of files, which share the limit. rank is the file's rank. Ranks
-// of different data-parallel replicas or pipeline stages replay their own graphs, so collectives without arguments
-// match only within one place.
+// NewComms returns a Comms for one file. files is the number of files that share the limit, and rank is the file's
+// rank. Ranks of different data-parallel replicas or pipeline stages replay different graphs, so collectives without
+// arguments can match only between ranks of the same place.
 func NewComms(files int, rank trace.Rank) *Comms {
 	place := trace.Rank{TP: -1, DP: rank.DP, PP: rank.PP, EP: -1}
 	return &Comms{Limit: max(1024, maxComms/max(files, 1)), place: place.String()}
@@ -35,7 +35,8 @@ func NewComms(files int, rank trace.Rank) *Comms {
 // Place identifies the ranks that work on the same batches.
 func (c *Comms) Place() string { return c.place }
 
-// symmetric lists the operations as spelled in the kernel names of NCCL, RCCL and SGLang's and vLLM's own all-reduce.
+// symmetric lists the operations as spelled in kernel names: those of NCCL, of RCCL, and of the all-reduce kernels of
+// SGLang and vLLM.
 var symmetric = [][]byte{
 	[]byte("AllReduce"), []byte("AllGather"), []byte("ReduceScatter"), []byte("AlltoAll"), []byte("AllToAll"),
 	[]byte("all_reduce"), []byte("allreduce"), []byte("all_gather"), []byte("allgather"),
@@ -56,7 +57,8 @@ func (c *Comms) Event(e *chromejson.Event) {
 	if !ok || !ok2 || dur < 0 {
 		return
 	}
-	// Graph replays carry no arguments, so only some collectives have a group. Those without form a key of their own.
+	// Kernels of a graph replay carry no arguments, so only some collectives have a group. Collectives without a group
+	// have a separate key.
 	c.key = append(c.key[:0], byte(op))
 	if at, ok := e.Arg(chromejson.ArgGroupRanks); ok {
 		c.key = append(c.key, e.Value(at)...)
@@ -68,8 +70,8 @@ func (c *Comms) Event(e *chromejson.Event) {
 	c.events = append(c.events, clock.Event{Start: start, End: start + dur, Key: h.Sum64()})
 }
 
-// operation returns the index in symmetric of a kernel's operation, or -1. Kernel names are long and few, so results
-// are cached.
+// operation returns the index in symmetric of a kernel's operation, or -1. Results are cached because kernel names are
+// long and there are few different ones.
 func (c *Comms) operation(name []byte) int {
 	const maxNames = 4096
 	if op, ok := c.ops[string(name)]; ok {
@@ -91,7 +93,7 @@ func (c *Comms) operation(name []byte) int {
 	return op
 }
 
-// Sorted returns the collectives by start, shifted by ns.
+// Sorted returns the collectives sorted by start. It adds ns to their times.
 func (c *Comms) Sorted(ns int64) []clock.Event {
 	out := slices.Clone(c.events)
 	for i := range out {

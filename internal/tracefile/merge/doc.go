@@ -1,27 +1,29 @@
-// Package merge joins the trace files of many ranks into one as a stream: it edits events in place, and its memory does
-// not grow with the input.
+// Package merge joins the trace files of many ranks into one file. It works as a stream: events are edited in place,
+// and memory does not grow with the input.
 //
 // # Output
 //
-// The result has the format of SGLang's merger, for the same tools: one JSON object in gzip members. Every event's pid
-// is the string "[TP00-DP01] 4000". args.sort_index of process rows follows SGLang's formula. deviceProperties lists
-// those of all ranks, and any other member is the first file's. It differs where that merger loses or confuses data:
+// The result has the format of SGLang's merger, so that the same tools read it: one JSON object in gzip members. Every
+// event's pid is a string such as "[TP00-DP01] 4000". args.sort_index of process rows follows SGLang's formula.
+// deviceProperties lists the devices of all ranks, and every other member has the value of the first file. The format
+// differs from SGLang's where SGLang's merger loses or confuses data:
 //
-//   - Ids are unique to a file, see [IDMap]: the ids of flows and of async and object events, args.correlation,
-//     args."External id", and the correlation by which a stream wait names an event. So no arrow crosses ranks.
-//   - The files of a rank's stages have one label and share rows. A file whose name has no rank is labelled "R03" from
-//     its distributedInfo, or else "Unknown". A repeated label gets the suffix " #2".
-//   - Times are converted exactly to the smallest baseTimeNanoseconds and, with aligned clocks, to the first file's
-//     clock. If nothing moves, ts is copied byte for byte.
-//   - The CPU row of a rank sorts just before its devices, "Spans" after them.
-//   - The readable part of each file is merged, and the rest is recorded.
+//   - Ids are made unique to a file, see [IDMap], so that no arrow connects two ranks. These are the ids of flows and
+//     of async and object events, args.correlation, args."External id", and the correlation by which a stream wait
+//     refers to an event.
+//   - The files of a rank's stages have the same label and share rows. A file whose name has no rank is labelled "R03"
+//     from its distributedInfo, or else "Unknown". A repeated label gets the suffix " #2".
+//   - Times are converted exactly to the smallest baseTimeNanoseconds. If clocks are aligned, times are also converted
+//     to the first file's clock. If neither changes the times of a file, ts is copied byte for byte.
+//   - The CPU row of a rank is sorted just before the rank's devices, and "Spans" is sorted after them.
+//   - If a file is partly unreadable, the readable part is merged and the loss is recorded.
 //
 // The rest of an event is copied byte for byte, except white space between its fields. Each gzip member holds complete
 // events of one file.
 //
 // # The member "stepscope"
 //
-// It is the last member, see [set.Merged] and [set.Part]:
+// It is the last member of the file, see [set.Merged] and [set.Part]:
 //
 //	"stepscope": {
 //	  "format": 1,
@@ -47,5 +49,5 @@
 // # Perfetto
 //
 // [Perfetto] writes the same events as protobuf, with a group of tracks for each rank. The group's description holds
-// the member's entries for the rank's files.
+// the entries that the member "stepscope" would have for the rank's files.
 package merge

@@ -9,14 +9,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// categories are the event categories of Kineto's files.
+// categories lists the event categories in Kineto's files.
 var categories = []string{
 	"cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime", "cuda_driver", "hip_runtime",
 	"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_event", "cpu_instant_event", "overhead", "ac2g", "fwdbwd", "Trace",
 }
 
-// Only sets opt.Keep to the events of these categories, if any are given. It keeps launch arrows if both their ends are
-// kept.
+// Only sets opt.Keep to the events of these categories, if any are given. It keeps a launch arrow if both ends of the
+// arrow are kept.
 func (opt *Options) Only(cats []string, noPython bool) error {
 	if len(cats) == 0 && !noPython {
 		return nil

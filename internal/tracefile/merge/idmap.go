@@ -7,16 +7,18 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// IDMap makes ids unique in the merged file. File k of n maps the integer id i to i·n + k, so no maxima need to be
-// known in advance and the map is reversible. An id that is not an integer, or whose image a double cannot hold (2^53,
-// for readers in JavaScript), becomes the string "k:ID". With one file nothing changes.
+// IDMap makes ids unique in the merged file. The integer id i of file k of n becomes i·n + k. So the largest ids need
+// not be known in advance, and the map is reversible. An id that is not an integer becomes the string "k:ID". So does
+// an id whose image exceeds 2^53, the limit of a double, because some readers are written in JavaScript. If there is
+// only one file, ids do not change.
 //
-// In args, ids ≤ 0 mean "none" and stay unchanged. Flow ids are all mapped, because any of them can draw an arrow.
+// In args, ids ≤ 0 mean "none" and stay unchanged. Flow ids are mapped even if they are ≤ 0, because any flow id can
+// draw an arrow.
 type IDMap struct {
 	Stride int `json:"stride"` // n, the number of files
 }
 
-// maxID is the largest integer that every JSON reader keeps exactly.
+// maxID is the largest integer that every JSON reader represents exactly.
 const maxID = 1 << 53
 
 // Map returns the image of an integer id of file k. It returns false if the string form is needed.
@@ -31,8 +33,8 @@ func (m IDMap) Map(k int, id int64) (int64, bool) {
 	return id*n + int64(k), true
 }
 
-// append appends the image of an id given as JSON text. A quoted number remains a string, because it is a different id
-// from the number.
+// append appends the image of an id given as JSON text. A quoted number remains a string, because as an id it differs
+// from the same number without quotes.
 func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 	if m.Stride <= 1 || len(id) == 0 {
 		return append(dst, id...)
@@ -41,7 +43,7 @@ func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 		if !flow && n <= 0 {
 			return append(dst, id...)
 		}
-		// Map cannot restore "-0" and the like.
+		// Map cannot restore ids such as "-0".
 		if to, ok := m.Map(k, n); ok && id[0] != '-' {
 			return strconv.AppendInt(dst, to, 10)
 		}
@@ -60,7 +62,7 @@ func (m IDMap) append(dst, id []byte, k int, flow bool) []byte {
 	return append(dst, '"')
 }
 
-// satAdd adds times and saturates at the limits of int64.
+// satAdd adds two times; the sum saturates at the limits of int64.
 func satAdd(a, b int64) int64 {
 	s := a + b
 	if a > 0 && b > 0 && s < 0 {

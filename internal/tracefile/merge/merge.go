@@ -21,7 +21,7 @@ import (
 type Align string
 
 // Auto compares clocks if the files name different hosts. Otherwise it checks during the merge whether the clocks are
-// plausible, and compares them if not.
+// plausible. If they are not, it compares them.
 const (
 	Auto   Align = "auto"
 	Always Align = "always"
@@ -35,42 +35,42 @@ type Options struct {
 	Plain     bool            // uncompressed JSON
 	Align     Align           // default Auto
 	Missing   []string        // named inputs that do not exist, recorded as lost
-	Meter     *progress.Meter // counts the input read
+	Meter     *progress.Meter // shows the progress of reading
 	// Keep returns the event filter of a file; nil keeps all events.
 	Keep func(file int) func(*chromejson.Event) bool
-	// AsIs passes one file on without labels, for cutting.
+	// AsIs is for cutting a single file: the file is passed on without labels.
 	AsIs bool
 	// Filter describes the events that Keep leaves out, for the metadata.
 	Filter trace.Note
-	// Redact, with AsIs, changes each kept event and each top-level member. nil: no changes.
+	// Redact changes each kept event and each top-level member. It requires AsIs. nil: no changes.
 	Redact Redactor
 	// Extra holds members to write after the events.
 	Extra []set.Member
-	// Rest throttles a merge that runs beside urgent work. It is called after each short piece of work, a fraction of a
-	// millisecond of one core, with the duration of the piece, and may sleep. Any of the merge's goroutines calls it.
-	// Only one goroutine compresses.
+	// Rest throttles a merge that runs beside urgent work. It is called after each short piece of work (a fraction of a
+	// millisecond on one core) with the duration of the piece, and it may sleep. Any goroutine of the merge may call
+	// Rest. If Rest is set, only one goroutine compresses.
 	Rest func(worked time.Duration)
 }
 
 // Redactor changes the contents of a file during the merge.
 type Redactor interface {
-	// Event replaces the text of the event.
+	// Event redacts the event in place.
 	Event(e *chromejson.Event)
 	// Member returns the value for a top-level member, or nil to leave it out.
 	Member(key string, value []byte) []byte
 }
 
-// DefaultLevel is the default gzip level. Measured on 360 MB of JSON, all steps of the merge together: level 1 takes
-// 1.1 s of CPU for 37.6 MB, level 5 1.3 s for 28.4 MB, level 6 1.4 s for 25.9 MB.
+// DefaultLevel is the default gzip level. For 360 MB of JSON the whole merge takes 1.1 s of CPU at level 1 (output 37.6
+// MB), 1.3 s at level 5 (28.4 MB) and 1.4 s at level 6 (25.9 MB).
 const DefaultLevel = 5
 
-// PerfettoLevel is the default gzip level of Perfetto files, whose packets are already compact: for the same JSON level
-// 1 gives 26.4 MB, and level 5 gives 20.9 MB for a sixth more CPU.
+// PerfettoLevel is the default gzip level of Perfetto files, whose packets are already compact. For the same JSON the
+// output has 26.4 MB at level 1. At level 5 it has 20.9 MB but takes a sixth more CPU.
 const PerfettoLevel = 1
 
 // Result is the result of a merge.
 type Result struct {
-	Format    int           `json:"format,omitempty"` // 1, in a document of its own
+	Format    int           `json:"format,omitempty"` // 1, if the Result is a separate document
 	ProfileID string        `json:"profile_id"`
 	Output    string        `json:"output"`
 	Events    int64         `json:"events"`
@@ -88,16 +88,16 @@ func (r *Result) Incomplete() bool {
 	return len(r.Missing) > 0 || slices.ContainsFunc(r.Files, func(p set.Part) bool { return p.Problem != nil })
 }
 
-// ErrNothing means that no input held a single event. No output was written.
+// ErrNothing means that none of the inputs contained an event. No output was written.
 var ErrNothing = errors.New("nothing could be read")
 
-// File merges the set into the file at path, which appears only once it is complete. On an error, or if ctx ends,
-// nothing is left behind. ErrNothing also comes with a result.
+// File merges the set into the file at path, which appears only once it is complete. On an error, or if ctx ends, no
+// file is left behind. With ErrNothing, File also returns a Result.
 func File(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, (*merger).run)
 }
 
-// toFile runs write, and runs it again if the clocks turn out to disagree.
+// toFile calls write, and calls it again with shifted clocks if the first call shows that the clocks disagree.
 func toFile(ctx context.Context, set set.Set, path string, opt Options, write func(*merger, context.Context, io.Writer) error) (*Result, error) {
 	if err := set.NotAnInput(path); err != nil {
 		return nil, err
@@ -128,8 +128,8 @@ func toFile(ctx context.Context, set set.Set, path string, opt Options, write fu
 	return res, err
 }
 
-// To merges the set into w. Because w cannot be rewound, clocks are compared only if Options.Align or the host names
-// ask for it.
+// To merges the set into w. Because w cannot be rewound, clocks are compared only if Options.Align is Always or the
+// files name several hosts.
 func To(ctx context.Context, set set.Set, w io.Writer, opt Options) (*Result, error) {
 	m, err := plan(ctx, set, opt)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// header returns the text up to the first event: the members before the events of the files. Each key has the first
-// file's value, except that deviceProperties joins all files.
+// header returns the text of the output before the first event: the members that precede the events in the input files.
+// Each key has the value of the first file that has it, except that deviceProperties joins the lists of all files.
 func (m *merger) header() []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n")
@@ -34,7 +34,7 @@ func (m *merger) header() []byte {
 					member(&b, mem.Key, props)
 				}
 			case "baseTimeNanoseconds":
-				// Written below, because it may come from another file.
+				// deviceProperties is written below, because it may come from a file other than the first.
 			default:
 				member(&b, mem.Key, mem.Value)
 			}
@@ -47,7 +47,7 @@ func (m *merger) header() []byte {
 	return b.Bytes()
 }
 
-// redacted returns the members that may be published, with redacted values.
+// redacted returns the members that r does not leave out, with redacted values.
 func redacted(r Redactor, all []set.Member) []set.Member {
 	var kept []set.Member
 	for _, mem := range all {
@@ -60,13 +60,13 @@ func redacted(r Redactor, all []set.Member) []set.Member {
 
 func member(b *bytes.Buffer, key string, value []byte) {
 	b.WriteByte('"')
-	b.WriteString(key) // still escaped, as in the file
+	b.WriteString(key) // the key is still escaped, as in the file
 	b.WriteString("\": ")
 	b.Write(value)
 	b.WriteString(",\n")
 }
 
-// deviceProperties joins the lists of all files. It returns nil if there are none.
+// deviceProperties joins the lists of all files. It returns nil if no file has a list.
 func (m *merger) deviceProperties() []byte {
 	var all [][]byte
 	for _, p := range m.parts {
@@ -90,8 +90,8 @@ func (m *merger) deviceProperties() []byte {
 	return append(append([]byte("["), bytes.Join(all, []byte(",\n"))...), ']')
 }
 
-// footer returns the text after the last event: members that followed the events of a file and are not in the header,
-// and the merge's own metadata.
+// footer returns the text of the output after the last event: members that follow the events in an input file and are
+// not in the header, and the metadata of the merge.
 func (m *merger) footer() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("\n],\n")

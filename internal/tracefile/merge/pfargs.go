@@ -8,7 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// addArgs adds the members of a valid JSON object to a. If at is not nil, it is called with the position of each value.
+// addArgs adds the members of a valid JSON object to a. If at is not nil, addArgs calls it with the position of each
+// value.
 func addArgs(a *pftrace.Args, object []byte, at func(lo, hi int)) {
 	if len(object) < 2 || object[0] != '{' {
 		return

@@ -19,15 +19,15 @@ import (
 )
 
 // Perfetto merges the set into the file at path as a Perfetto trace, gzipped unless Options.Plain. Each rank is a group
-// of tracks with its CPU threads, GPU streams and counters. Memory stays constant: files with more than 4 MB of records
-// are sorted in a temporary file beside path.
+// of tracks with its CPU threads, GPU streams and counters. Memory does not grow with the input: the records of a rank
+// that exceed 4 MB are sorted in a temporary file in the directory of path.
 func Perfetto(ctx context.Context, set set.Set, path string, opt Options) (*Result, error) {
 	return toFile(ctx, set, path, opt, func(m *merger, ctx context.Context, w io.Writer) error {
 		return m.perfetto(ctx, w, path)
 	})
 }
 
-// perfetto writes the whole output once. Files are read and sorted in parallel, and encoded one after another.
+// perfetto writes the whole output once. Ranks are read and sorted in parallel, and encoded one after another.
 func (m *merger) perfetto(ctx context.Context, w io.Writer, path string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	g, gctx := errgroup.WithContext(ctx)
@@ -109,7 +109,7 @@ func (m *merger) pfRanks(path string) []*pfRank {
 	return ranks
 }
 
-// wall relates the trace's times to the time of day. Output times count from the base, as in the JSON.
+// wall relates the trace's times to the time of day. The output's times count from the base, as in a JSON merge.
 func (m *merger) wall(pf *pftrace.Writer) {
 	for _, p := range m.parts {
 		if at := p.rw.shift.at(p.FirstTS); p.FirstTS > 0 && at > 0 && (m.hasBase || at > epochNS) {
@@ -119,8 +119,8 @@ func (m *merger) wall(pf *pftrace.Writer) {
 	}
 }
 
-// about returns the description of a rank's group: one line per file with the file's entry in the metadata of a JSON
-// merge. The format has no other place for it.
+// about returns the description of a rank's group: for each file one line with the entry that the file would have in
+// the metadata of a JSON merge. Perfetto's format has no other place for this metadata.
 func (m *merger) about(r *pfRank) string {
 	var lines []string
 	for _, p := range r.parts {
@@ -140,7 +140,7 @@ type blockWriter struct {
 }
 
 func newBlockWriter(s *sink) *blockWriter {
-	// A block created because none is free is one more than the sink's jobs can hold.
+	// The sink's jobs hold at most cap(s.spare) blocks, and one more block may be created when none is free.
 	return &blockWriter{s, make(chan []byte, cap(s.spare)+1)}
 }
 
@@ -156,19 +156,19 @@ func (b *blockWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// encode writes the rank's tracks and events. uuid is the id of its first track. It stops when the sink's context ctx
-// ends.
+// encode writes the rank's tracks and events. uuid is the id of the rank's first track. encode stops when ctx, the
+// sink's context, ends.
 func (p *pfRank) encode(ctx context.Context, pf *pftrace.Writer, uuid uint64, about string, notes *[]trace.Note) error {
 	pf.Track(pftrace.Track{UUID: uuid, Name: p.label, Kind: pftrace.Group, Description: about})
 	var out *pftrace.TrackWriter
 	at := -1
 	var args pftrace.Args
 	var flows []uint64
-	var pending int64 // start of the slice that the collected flows belong to
+	var pending int64 // start of the slice to which the collected flows belong
 	var lost int64
 	rank := p.order()
 	strays := func() {
-		for _, f := range flows { // no slice begins where the arrow does
+		for _, f := range flows { // no slice begins at the start of the arrow
 			out.Instant(&pftrace.Event{TS: pending, Name: []byte("flow"), Flows: []uint64{f}})
 		}
 		flows = flows[:0]
@@ -232,7 +232,8 @@ func (p *pfRank) encode(ctx context.Context, pf *pftrace.Writer, uuid uint64, ab
 	return err
 }
 
-// order returns the rank's track order: CPU threads, GPU streams, other rows, counters, each by number.
+// order returns the order of the rank's tracks: CPU threads, then GPU streams, then other rows, then counters. Tracks
+// of one kind are ordered by number.
 func (p *pfRank) order() []int32 {
 	ids := make([]int, len(p.tracks))
 	for i := range ids {

@@ -14,20 +14,20 @@ import (
 
 // pfRank converts the events of one rank to sorted records and named tracks.
 type pfRank struct {
-	*part   // the part being read, finally the last one
+	*part   // the part being read; after reading, the last part
 	parts   []*part
 	spool   spool
 	tracks  []pfTrack
 	byRow   map[string]uint32 // pid NUL tid
 	lastRow []byte
 	last    uint32
-	process map[string]string // names of M events, by pid
+	process map[string]string // pid -> process name from M events
 	labels  map[string]string
-	threads map[string]string // by row
+	threads map[string]string // row -> thread name from M events
 	open    map[uint32][]record
-	flows   map[string]uint64 // hash of a flow's category
+	flows   map[string]uint64 // category of a flow -> hash of the category
 	key     []byte
-	shapes  []*pfShape // by chromejson.Event.Shape of each file in turn; nil: none yet
+	shapes  []*pfShape // by chromejson.Event.Shape, the files one after another; nil: not created yet
 	shape   int        // index of the current file's first shape
 	numbers []byte
 	clamped int64
@@ -123,7 +123,7 @@ func (p *pfRank) event(e *chromejson.Event) error {
 		}
 	case 's', 't', 'f':
 		if string(r.cat) == "ac2g" {
-			return nil // drawn by correlation
+			return nil // arrows of this category are drawn from correlation ids instead
 		}
 		r.what, r.args = flowRecord, nil
 		r.flow = p.flow(r.cat, e.Text(e.ID))
@@ -138,7 +138,7 @@ func (p *pfRank) event(e *chromejson.Event) error {
 	return p.spool.add(&r)
 }
 
-// slice adds the arrow from a launch to its work, and marks GPU rows.
+// slice adds the arrow from a launch to the launched work, and marks rows with GPU work.
 func (p *pfRank) slice(e *chromejson.Event, r *record) {
 	switch string(r.cat) {
 	case "kernel", "gpu_memcpy", "gpu_memset":
@@ -154,7 +154,7 @@ func (p *pfRank) slice(e *chromejson.Event, r *record) {
 	}
 }
 
-// flow returns an arrow's id, unique for each file, category and id.
+// flow returns the id of an arrow, which is unique for each combination of file, category and id.
 func (p *pfRank) flow(cat, id []byte) uint64 {
 	h, ok := p.flows[string(cat)]
 	if !ok {
@@ -171,7 +171,7 @@ func (p *pfRank) flow(cat, id []byte) uint64 {
 	return max(h, 1)
 }
 
-// begin stores a B event until end joins it with its E event to a slice.
+// begin stores a B event until end combines it with the matching E event to a slice.
 func (p *pfRank) begin(r record) {
 	r.name, r.cat, r.args = bytes.Clone(r.name), bytes.Clone(r.cat), bytes.Clone(r.args)
 	p.open[r.track] = append(p.open[r.track], r)
@@ -189,7 +189,7 @@ func (p *pfRank) end(r *record) bool {
 	return true
 }
 
-// row returns the track of an event's pid and tid.
+// row returns the index of the track for an event's pid and tid.
 func (p *pfRank) row(e *chromejson.Event) uint32 {
 	p.key = append(append(append(p.key[:0], e.Text(e.PID)...), 0), e.Text(e.TID)...)
 	if bytes.Equal(p.key, p.lastRow) {

@@ -8,18 +8,19 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/pftrace"
 )
 
-// pfShape is the common part of many slices of a file: everything except their times and a few numbers in their args.
-// For a slice of a known shape, only these are stored until it is written, and only these are rebuilt in its packet.
+// pfShape is the part that many slices of a file have in common: everything except the times and a few numbers in args.
+// For a slice of a known shape, only the times and these numbers are stored until the slice is written. Only they are
+// encoded anew in the slice's packet.
 type pfShape struct {
 	name, cat []byte // as in the file
 	text      []byte // args of the first slice
 	holes     []hole // positions of the varying numbers
 	event     pftrace.Event
 	args      pftrace.Args
-	odd       bool // unusable: its numbers cannot be distinguished
+	odd       bool // the shape is unusable: its numbers cannot be distinguished
 }
 
-// hole is a number in a shape's text, which is argument arg of its args.
+// hole is a varying number at text[lo:hi] of a shape, which is argument number arg.
 type hole struct{ lo, hi, arg int }
 
 // newShape creates the shape of a slice.
@@ -55,7 +56,8 @@ func newShape(e *chromejson.Event) *pfShape {
 	return s
 }
 
-// numbers appends the varying numbers of a slice's args as varints. It returns false if the slice has another shape.
+// numbers appends the varying numbers of a slice's args as varints. It returns false if the slice has a different
+// shape.
 func (s *pfShape) numbers(dst, args []byte) ([]byte, bool) {
 	at, from := 0, 0
 	for _, h := range s.holes {
@@ -78,7 +80,7 @@ func (s *pfShape) numbers(dst, args []byte) ([]byte, bool) {
 	return dst, bytes.Equal(args[at:], s.text[from:])
 }
 
-// fill sets the event's name, category and args from the shape and a slice's numbers.
+// fill sets the name, category and args of ev from the shape and a slice's numbers.
 func (s *pfShape) fill(ev *pftrace.Event, numbers []byte) {
 	for _, h := range s.holes {
 		v, n := binary.Varint(numbers)

@@ -10,7 +10,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// each runs f on the chosen parts, with at most as many at a time as there are cores.
+// each calls f for the parts that choose accepts. It runs at most as many calls at a time as there are cores.
 func (m *merger) each(ctx context.Context, choose func(*part) bool, f func(*part) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(min(runtime.GOMAXPROCS(0), openFiles))
@@ -27,8 +27,8 @@ func (m *merger) each(ctx context.Context, choose func(*part) bool, f func(*part
 	return g.Wait()
 }
 
-// prescan reads a whole file before the merge, for its collectives or for metadata after its events. It does not report
-// a broken file, because the merge finds it again.
+// prescan reads a whole file before the merge, to collect the file's collectives or the metadata after the file's
+// events. It does not report a broken file, because the merge detects and reports it later.
 func (p *part) prescan(ctx context.Context, comms *Comms, meta bool) error {
 	src, err := chromejson.Open(p.File.Path)
 	if err != nil {

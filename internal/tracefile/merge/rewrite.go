@@ -14,16 +14,16 @@ import (
 // for byte. It edits pid, ts (if the file's clock is shifted), the ids of flows, args.correlation and args."External
 // id", and args.sort_index of process rows. It removes libkineto's white space between the fields of an event.
 type rewriter struct {
-	prefix string // prefix of every pid, as JSON text without quotes: "[TP00] "; "" leaves pids unchanged
+	prefix string // prefix of every pid, as JSON text without quotes: "[TP00] "; "": pids stay unchanged
 	ids    IDMap
 	index  int // index of the file
 	shift  Shift
-	sort   int64 // first sort index of the rank's rows, see rowOrder
+	sort   int64 // first sort index of the rank's rows, see rankOrder
 
-	pidIn, pidOut []byte // last pid and its image
+	pidIn, pidOut []byte // last pid, and the text that replaces it
 	edits         [maxEdits]edit
 	n             int
-	oddTimes      int64 // number of ts that are not numbers and stay unchanged
+	oddTimes      int64 // number of ts values that are not numbers; these stay unchanged
 }
 
 // Shift moves the times of a file by an offset, which grows over time if clocks drift.
@@ -59,12 +59,12 @@ const (
 	editFlowID
 	editArgID
 	editSort
-	addPID // at the end of an event without a pid
+	addPID // adds a pid at the end of an event without one
 )
 
 func (w *rewriter) add(lo, hi uint32, what what) {
 	if w.n == maxEdits {
-		return // args never contain dozens of known ids; see event
+		return // cannot happen in practice: args never contain dozens of known ids; see event
 	}
 	i := w.n
 	w.n++
@@ -78,7 +78,7 @@ func (w *rewriter) add(lo, hi uint32, what what) {
 func (w *rewriter) event(dst []byte, e *chromejson.Event) []byte {
 	raw := e.Raw
 	w.n = 0
-	// In the usual order of fields, so that add need not sort.
+	// Add the edits in the usual order of fields, so that add need not sort them.
 	kineto := bytes.HasPrefix(raw, []byte(spaceHead))
 	if kineto {
 		w.add(1, uint32(len(spaceHead)), dropText)
@@ -128,7 +128,7 @@ const (
 	spaceTail = "\n  }"
 )
 
-// squeeze removes libkineto's line break before a field's key. These breaks are a twentieth of all text.
+// squeeze removes libkineto's line break before a field's key. These line breaks make up a twentieth of all text.
 func (w *rewriter) squeeze(raw []byte, f chromejson.Field, before string) {
 	if lo := int(f.Lo) - len(before); lo > 0 && string(raw[lo:f.Lo]) == before {
 		w.add(uint32(lo+1), uint32(lo+5), dropText)
@@ -243,8 +243,9 @@ func rankOrder(r trace.Rank) int64 {
 	return dp*100_000_000 + ep*1_000_000 + pp*10_000 + tp*100
 }
 
-// rowOrder returns a row's sort index: rank + pid for device rows (pid below 1000), as in SGLang; just before the
-// devices for the CPU process; after them for rows that are not processes ("Spans"). So a rank's rows stay together.
+// rowOrder returns the sort index of a row, such that the rows of a rank stay together. The index of a device row (pid
+// below 1000) is rank + pid, as in SGLang. The CPU process is sorted just before the devices. Rows that are not
+// processes ("Spans") are sorted after the devices.
 func rowOrder(rank int64, pid []byte) int64 {
 	n, ok := chromejson.ParseInt(pid)
 	switch {

@@ -20,7 +20,7 @@ type merger struct {
 	parts   []*part
 	base    int64 // baseTimeNanoseconds of the output
 	hasBase bool
-	shifts  []clock.Result // nil: not compared
+	shifts  []clock.Result // nil: clocks were not compared
 	notes   []trace.Note
 }
 
@@ -67,7 +67,7 @@ func plan(ctx context.Context, window set.Set, opt Options) (*merger, error) {
 	return m, nil
 }
 
-// findBases looks for bases after the events, if they matter.
+// findBases looks for baseTimeNanoseconds after the events of files, if bases matter.
 func (m *merger) findBases(ctx context.Context) error {
 	if len(m.parts) < 2 {
 		return nil
@@ -77,7 +77,7 @@ func (m *merger) findBases(ctx context.Context) error {
 	})
 }
 
-// setBase converts the files to the smallest base.
+// setBase chooses the smallest base and sets the shifts that convert the files to it.
 func (m *merger) setBase() {
 	m.base = math.MaxInt64
 	for _, p := range m.parts {
@@ -101,7 +101,7 @@ func (m *merger) setBase() {
 	}
 }
 
-// epochNS separates times since 1970 from times since some start: it lies in the year 2001.
+// epochNS is a time in the year 2001. Larger times count from 1970; smaller times count from an arbitrary start.
 const epochNS = 1_000_000_000_000_000_000
 
 func (p *part) readable() bool { return p.Problem == nil }
@@ -110,7 +110,7 @@ func (m *merger) note(kind trace.NoteKind, source string, names ...string) {
 	m.notes = append(m.notes, trace.Note{Kind: kind, Source: source, Count: 1, Names: names})
 }
 
-// hosts counts the distinct hosts that the files name. unnamed reports whether some name none.
+// hosts counts the distinct hosts that the files name. unnamed reports whether a readable file names no host.
 func (m *merger) hosts() (n int, unnamed bool) {
 	seen := map[string]bool{}
 	for _, p := range m.parts {
@@ -123,8 +123,8 @@ func (m *merger) hosts() (n int, unnamed bool) {
 	return len(seen), unnamed
 }
 
-// align compares the clocks before the merge if requested or if the files name several hosts. Otherwise, unless there
-// is certainly only one host, it makes the merge collect collectives for disagree.
+// align compares the clocks before the merge if requested or if the files name several hosts. Otherwise, if some files
+// name no host, it makes the merge collect collectives for disagree.
 func (m *merger) align(ctx context.Context) error {
 	hosts, unnamed := m.hosts()
 	switch {
@@ -147,8 +147,8 @@ func (m *merger) align(ctx context.Context) error {
 	return nil
 }
 
-// compare estimates the shifts from the collectives and applies those that exceed their uncertainty. The stages of a
-// rank share one clock.
+// compare estimates the shifts from the collectives and applies those that exceed their uncertainty. All stages of a
+// rank have the same clock.
 func (m *merger) compare() {
 	rankOf, ranks := m.clockRanks()
 	shifts := clock.Align(ranks)
@@ -171,7 +171,7 @@ func (m *merger) compare() {
 	}
 }
 
-// clockRanks returns the collectives of each rank, and the rank index of each part.
+// clockRanks returns the collectives of each rank. rankOf[i] is the index in ranks of part i.
 func (m *merger) clockRanks() (rankOf []int, ranks []clock.Rank) {
 	of := map[string]int{}
 	for _, p := range m.parts {
@@ -194,7 +194,7 @@ func (m *merger) clockRanks() (rankOf []int, ranks []clock.Rank) {
 
 // disagree reports whether the collectives found during the merge prove that the clocks differ.
 func (m *merger) disagree() bool {
-	refs := map[string][]clock.Event{} // by place and stage
+	refs := map[string][]clock.Event{} // reference events by place and stage
 	for _, p := range m.parts {
 		if p.comms == nil || len(p.comms.events) == 0 {
 			continue
@@ -258,7 +258,7 @@ func (m *merger) readables() []*part {
 	return parts
 }
 
-// nothing reports whether no file held a single event.
+// nothing reports whether no file contained any event.
 func (m *merger) nothing() bool {
 	return !slices.ContainsFunc(m.parts, func(p *part) bool { return p.stats.Events > 0 })
 }

@@ -14,21 +14,21 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// record is one event for a Perfetto trace. Perfetto needs the events of a track sorted, while a Kineto file has them
-// by source.
+// record is one event for a Perfetto trace. Perfetto needs the events of a track in order of time, but a Kineto file
+// groups them by source.
 type record struct {
 	track      uint32
 	what       recordKind
 	start, dur int64  // ns
 	flow       uint64 // 0: none
-	value      int64  // value of a counter; for a slice its shape, which supplies name, cat and args
+	value      int64  // value of a counter; for a slice the number of its shape, which supplies name, cat and args
 	name, cat  []byte // JSON text without quotes
-	args       []byte // JSON object, may be empty; for a slice with a shape, its numbers
+	args       []byte // JSON object, may be empty; for a slice with a shape, the slice's numbers
 }
 
 type recordKind uint8
 
-// Sort order at equal starts: a flow connects to the next slice.
+// Kinds of records, in their sort order at equal starts: a flow is connected to the slice after it.
 const (
 	flowRecord recordKind = iota
 	sliceRecord
@@ -36,10 +36,10 @@ const (
 	counterRecord
 )
 
-// spool sorts any number of records in limited memory. It sorts runs of runBytes and, if there is more than one, writes
-// them to a temporary file and merges them.
+// spool sorts any number of records in limited memory. It sorts runs of runBytes. If there is more than one run, it
+// writes the runs to a temporary file and merges them.
 type spool struct {
-	path  string // output path; the temporary file lies beside it
+	path  string // output path; the temporary file is created in the same directory
 	slab  []byte
 	index []indexed
 	file  *os.File
@@ -47,7 +47,7 @@ type spool struct {
 	at    int64
 }
 
-// indexed is a record's position in the slab and its sort key.
+// indexed is the position of a record in the slab, with the record's sort key.
 type indexed struct {
 	track  uint32
 	what   recordKind
@@ -60,7 +60,7 @@ type run struct{ off, n int64 }
 
 const runBytes = 4 << 20
 
-// before compares records by track, then time, longer ones first. Ties keep their order.
+// before compares records by track, then by start, then by duration, longest first. Equal records keep their order.
 func before(a, b *indexed) int {
 	return cmp.Or(cmp.Compare(a.track, b.track), cmp.Compare(a.start, b.start), cmp.Compare(a.what, b.what), cmp.Compare(b.dur, a.dur))
 }
@@ -71,7 +71,7 @@ func (s *spool) add(r *record) error {
 		s.slab = make([]byte, 0, runBytes+runBytes/8)
 	}
 	off := len(s.slab)
-	s.slab = binary.LittleEndian.AppendUint32(s.slab, 0) // length, set below
+	s.slab = binary.LittleEndian.AppendUint32(s.slab, 0) // length of the record, set below
 	s.slab = binary.LittleEndian.AppendUint32(s.slab, r.track)
 	s.slab = append(s.slab, byte(r.what))
 	s.slab = binary.AppendVarint(s.slab, r.start)
@@ -148,7 +148,7 @@ func (s *spool) close() {
 	}
 }
 
-// each calls do with all records in order. A record is valid until do returns. It stops when ctx ends.
+// each calls do with all records in order. A record is valid only until do returns. each stops when ctx ends.
 func (s *spool) each(ctx context.Context, do func(*record) error) error {
 	n := 0
 	f := func(r *record) error {
@@ -175,7 +175,7 @@ func (s *spool) each(ctx context.Context, do func(*record) error) error {
 		}
 	}
 	s.slab, s.index = nil, nil
-	// All run buffers together take less than 16 MB, or 4 kB each.
+	// All run buffers together take less than 16 MB, unless there are so many runs that even 4 kB each exceed it.
 	size := min(128<<10, max(4<<10, (16<<20)/len(s.runs)))
 	h := make(runHeap, 0, len(s.runs))
 	for i, r := range s.runs {
@@ -204,9 +204,9 @@ func (s *spool) each(ctx context.Context, do func(*record) error) error {
 	return nil
 }
 
-// runReader reads back one run.
+// runReader reads one run from the temporary file.
 type runReader struct {
-	n   int // number of the run: earlier runs go first on ties
+	n   int // number of the run; of equal records, the one of the earlier run goes first
 	r   *bufio.Reader
 	buf []byte
 	rec record

@@ -20,18 +20,18 @@ type part struct {
 	index  int
 	label  string
 	rw     rewriter
-	comms  *Comms // collects collectives during the merge; nil: not needed
+	comms  *Comms // collects the file's collectives during the merge; nil: not needed
 	keep   func(*chromejson.Event) bool
 	redact Redactor     // nil: no changes
-	shown  []set.Member // members of Meta as header writes them
+	shown  []set.Member // members of Meta in the form in which header writes them
 	meter  *progress.Meter
 	rest   func(worked time.Duration)
-	moved  int64 // ns: baseTimeNanoseconds minus the output's
+	moved  int64 // ns: the file's baseTimeNanoseconds minus the output's
 
 	full chan []byte // blocks of complete events, each event preceded by ",\n"
 	free chan []byte
 
-	// Written by stream, read once full is closed.
+	// These fields are written by stream and may be read after full is closed.
 	stats   chromejson.Stats
 	kept    int64
 	problem *set.Problem
@@ -39,7 +39,7 @@ type part struct {
 	tail    []set.Member // top-level members after the events
 }
 
-// base returns the file's base name for notes in the output, which must not contain local paths.
+// base returns the file's base name for notes in the output, because the output must not contain local paths.
 func (p *part) base() string { return filepath.Base(p.File.Path) }
 
 // stream reads the file and sends its blocks until the file or ctx ends.
@@ -107,8 +107,8 @@ func (p *part) stream(ctx context.Context) {
 	p.meter.Reach(src.Consumed(), &read)
 }
 
-// takes reports whether the scanner's item is an event to keep. It also records other members, and the collectives of
-// all events.
+// takes reports whether the scanner's current item is an event to keep. It also records other top-level members and,
+// from all events, the collectives.
 func (p *part) takes(s *chromejson.Scanner, kind chromejson.Kind) bool {
 	if kind == chromejson.MetaToken {
 		if s.Stats.Events > 0 || !p.inHead(s.Key) {
@@ -132,8 +132,8 @@ func (p *part) inHead(key []byte) bool {
 	return slices.ContainsFunc(p.Meta, func(m set.Member) bool { return m.Key == string(key) })
 }
 
-// streamAll sends the events of all parts to the sink, in rotation one block of each open part. It returns false if the
-// sink has failed or ctx has ended.
+// streamAll sends the events of all parts to the sink. It takes one block of each open part in rotation. It returns
+// false if the sink has failed or ctx has ended.
 func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -143,7 +143,7 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	each := max(2, blockBudget/max(slots, 1))
 	next := 0
 	open := make([]*part, 0, slots)
-	// The blocks belong to the slot and pass from file to file.
+	// The blocks belong to a slot. When a file ends, its slot and blocks pass to the next file.
 	start := func(blocks chan []byte) *part {
 		p := parts[next]
 		next++
@@ -154,7 +154,7 @@ func streamAll(ctx context.Context, parts []*part, s *sink) bool {
 	for len(open) < slots {
 		blocks := make(chan []byte, each)
 		for range each {
-			blocks <- nil // allocated on first use
+			blocks <- nil // a nil block is allocated on first use
 		}
 		open = append(open, start(blocks))
 	}

@@ -8,11 +8,11 @@ import (
 // pieceBytes is the amount of text processed between two rests (Options.Rest).
 const pieceBytes = 32 << 10
 
-// throttle divides the work of one goroutine into pieces. Without rest it does nothing.
+// throttle divides the work of one goroutine into pieces and rests after each. If rest is nil, it does nothing.
 type throttle struct {
 	rest  func(worked time.Duration)
 	begun time.Time
-	done  int // bytes of the current piece
+	done  int // bytes processed in the current piece
 }
 
 func startThrottle(rest func(time.Duration)) throttle {
@@ -21,14 +21,14 @@ func startThrottle(rest func(time.Duration)) throttle {
 	return p
 }
 
-// begin starts a piece, so that waiting for others does not count as work.
+// begin starts a piece. It is called after a wait for other goroutines, so that the wait does not count as work.
 func (p *throttle) begin() {
 	if p.rest != nil {
 		p.begun, p.done = time.Now(), 0
 	}
 }
 
-// did counts processed text.
+// did adds n bytes of processed text to the current piece and rests if the piece is complete.
 func (p *throttle) did(n int) {
 	if p.rest == nil {
 		return
@@ -39,7 +39,7 @@ func (p *throttle) did(n int) {
 	}
 }
 
-// resting returns a reader that reads r in pieces and rests after each.
+// resting returns a reader that reads r in pieces and calls rest after each piece.
 func resting(r io.Reader, rest func(time.Duration)) io.Reader {
 	if rest == nil {
 		return r
@@ -59,7 +59,7 @@ func (r restingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// inPieces writes b in pieces and rests after each.
+// inPieces writes b to w in pieces and calls rest after each piece.
 func inPieces(w io.Writer, b []byte, rest func(time.Duration)) error {
 	if rest == nil {
 		_, err := w.Write(b)

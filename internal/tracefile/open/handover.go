@@ -32,7 +32,7 @@ import (
 const DefaultUI = "https://ui.perfetto.dev"
 
 // wasmHeap is the memory, in bytes, of Perfetto's in-browser engine on most browsers. Files near this size seldom open,
-// so the page warns about larger files.
+// so newSite logs a warning for larger files.
 const wasmHeap = 2 << 30
 
 // Options are the options of Serve.

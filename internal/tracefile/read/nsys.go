@@ -94,8 +94,8 @@ type place struct {
 	stage string
 }
 
-// Take assigns coordinates to the ranks of the next report. A rank keeps the coordinates that it has if no earlier rank
-// has them. Otherwise it gets the next ones after the ranks of earlier reports.
+// Take assigns coordinates to the ranks of the next report. If earlier reports use none of their coordinates, the ranks
+// keep them. Otherwise the TP of each rank is increased, so that the ranks follow those of earlier reports.
 func (p *Places) Take(traces []*trace.Trace) {
 	if p.used == nil {
 		p.used, p.next = map[place]bool{}, map[string]int{}

@@ -21,9 +21,9 @@ func (e *IDError) Error() string {
 	return fmt.Sprintf("no trace files of profile id %q; ids found: %s", e.ID, e.There)
 }
 
-// Choose selects the window to work on: the newest in the given files and directories, or the one with the given
-// profile id. It prints a warning for inputs that do not exist and returns them as missing. It is an error if no others
-// are left.
+// Choose selects the window to work on: the newest window in the given files and directories, or the window with the
+// given profile id. For inputs that do not exist Choose prints a warning and returns them as missing. If no input
+// exists, it returns an error.
 func Choose(say *progress.Console, paths []string, id string) (window Set, missing []string, err error) {
 	var there []string
 	onlyFiles := true
@@ -73,7 +73,7 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 		}
 		window = sets[at]
 	} else {
-		// Files given by name belong together even if their names do not show it.
+		// Files given by name belong together even if their names do not show that.
 		if len(sets) > 1 && onlyFiles && slices.ContainsFunc(sets, unnamed) {
 			sets = []Set{join(sets)}
 		}
@@ -94,14 +94,14 @@ func Choose(say *progress.Console, paths []string, id string) (window Set, missi
 	return window, missing, nil
 }
 
-// below is a subdirectory with windows. Users may name the folder of all profiles, where each profile has its own
-// directory.
+// below is a subdirectory that contains windows. It is needed because users may give the folder of all profiles, in
+// which each profile has a separate directory.
 type below struct {
 	dir  string
 	sets []Set
 }
 
-// windowsBelow finds windows one level down, newest first.
+// windowsBelow finds windows in the subdirectories of dirs, newest first.
 func windowsBelow(dirs []string) (found []below) {
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
@@ -119,8 +119,8 @@ func windowsBelow(dirs []string) (found []below) {
 	return found
 }
 
-// newestBelow returns the index of the newest directory, or of the one with the id. It returns -1 if two were recorded
-// at the same time, as on several servers.
+// newestBelow returns the index of the newest directory, or of the directory with the given id. It returns -1 if the
+// two newest were recorded at the same time, as happens with several servers.
 func newestBelow(found []below, id string) int {
 	if id != "" {
 		return slices.IndexFunc(found, func(b below) bool {
@@ -134,7 +134,7 @@ func newestBelow(found []below, id string) int {
 	return 0
 }
 
-// hint adds the location of nearby traces to the error for directories without traces.
+// hint adds to the error about directories without traces where traces were found nearby.
 func hint(err error, dirs []string, found []below) error {
 	const most = 3
 	var list []string
@@ -155,7 +155,7 @@ func hint(err error, dirs []string, found []below) error {
 	return fmt.Errorf("%w; subdirectories have some: give %s", err, strings.Join(list[:min(len(list), most)], " or "))
 }
 
-// names lists all directories except one.
+// names lists all directories of found except the one at index but.
 func names(found []below, but int) string {
 	const most = 4
 	var list []string
@@ -174,7 +174,7 @@ func unnamed(s Set) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return !f.Named })
 }
 
-// join joins the files of all sets into one set with the smallest id.
+// join joins the files of all sets into one set, whose id is the smallest of their ids.
 func join(sets []Set) Set {
 	all := Set{ID: sets[0].ID, Notes: sets[0].Notes}
 	for _, s := range sets {
@@ -203,12 +203,12 @@ func (s *Set) Bytes() (n int64) {
 	return n
 }
 
-// Reports reports whether any file is a Nsight Systems report.
+// Reports reports whether any file of the set is an Nsight Systems report.
 func (s *Set) Reports() bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return f.Report() })
 }
 
-// Missing returns the ranks without a file that file names or distributedInfo imply.
+// Missing returns the ranks that must exist according to file names or distributedInfo but have no file.
 func (s *Set) Missing() []Missing {
 	heads := make([]*Head, len(s.Files))
 	for i, f := range s.Files {

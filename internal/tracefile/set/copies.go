@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// dropCopies removes files that are byte for byte a file of another rank of their replica and name a rank in their distributedInfo, with
-// a note for each. Of a pair it keeps the file whose name agrees with that rank.
+// dropCopies removes files that are byte for byte a file of another rank of the replica, if their distributedInfo names a
+// rank. Each gets a note. Of a pair the file whose name agrees with that rank stays.
 func (w *window) dropCopies() {
 	bySize := map[int64][]int{}
 	for i, f := range w.Files {

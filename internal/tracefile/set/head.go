@@ -19,17 +19,17 @@ type Head struct {
 	Meta    []Member // in file order, without traceEvents
 	BaseNS  int64    // baseTimeNanoseconds
 	HasBase bool
-	FirstTS int64 // ns; of the first event with a time
+	FirstTS int64 // ns; time of the first event that has one
 	Host    string
 	TraceID string
 	Info    json.RawMessage // distributedInfo, verbatim
 	World   trace.World
 	Merged  *Merged  // metadata of a merged file
-	Labels  bool     // pids have labels: a merged file, whatever its name
-	Problem *Problem // reason the file cannot be read
+	Labels  bool     // pids have rank labels, so the file is a merged one regardless of its name
+	Problem *Problem // why the file cannot be read; nil: it can
 }
 
-// Member is one top-level member of a trace, its value as JSON text.
+// Member is one top-level member of a trace. Value is JSON text.
 type Member struct {
 	Key   string
 	Value []byte
@@ -38,9 +38,9 @@ type Member struct {
 // Problem describes the unreadable part of a file.
 type Problem struct {
 	Reason    string `json:"reason"`
-	Offset    int64  `json:"offset"`     // valid bytes of decompressed text
+	Offset    int64  `json:"offset"`     // number of valid bytes of decompressed text
 	LostBytes int64  `json:"lost_bytes"` // decompressed bytes after Offset that are not complete events
-	FileBytes int64  `json:"file_bytes"` // bytes of the compressed file read up to there
+	FileBytes int64  `json:"file_bytes"` // number of bytes of the compressed file that were read
 }
 
 func (p *Problem) String() string {
@@ -50,7 +50,8 @@ func (p *Problem) String() string {
 	return fmt.Sprintf("%s at byte %d of its text (byte %d of the file)", p.Reason, p.Offset, p.FileBytes)
 }
 
-// ReadHead reads the beginning of a file, through slowly if that is not nil. Errors are reported in Problem.
+// ReadHead reads the beginning of a file. If slowly is not nil, ReadHead reads through slowly(r). Errors are reported
+// in Head.Problem.
 func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 	h := &Head{File: f, World: trace.World{Rank: -1}}
 	src, err := chromejson.Open(f.Path)
@@ -75,8 +76,8 @@ func ReadHead(f File, slowly func(io.Reader) io.Reader) *Head {
 			if pid := s.Event.Text(s.Event.PID); len(pid) > 0 && pid[0] == '[' {
 				h.Labels = true
 			}
-			// A first metadata event may lack a time. The first event with one shows whether times count from the
-			// epoch.
+			// The first events may be metadata events without a time. The first event with a time shows whether times
+			// count from the epoch.
 			if ns, ok := chromejson.ParseMicros(s.Event.Text(s.Event.TS)); ok && s.Event.TS.Present() {
 				h.FirstTS = ns
 				return h
@@ -118,7 +119,7 @@ func (h *Head) Learn(key, value []byte) {
 	}
 }
 
-// merged reports whether the file already holds several ranks.
+// merged reports whether the file is a merged file, which holds several ranks.
 func (h *Head) merged() bool { return h.Merged != nil || h.Labels || h.File.Name.Merged }
 
 // OpenProblem describes the reason a file could not be opened.
@@ -136,7 +137,7 @@ func OpenProblem(err error) *Problem {
 	return &Problem{Reason: reason}
 }
 
-// EndProblem describes the end of a scan, or returns nil if it was complete.
+// EndProblem describes why a scan ended before the end of the text. It returns nil if the text was complete.
 func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
 	switch {
 	case !st.End.Complete:
@@ -150,9 +151,9 @@ func EndProblem(src *chromejson.Source, st *chromejson.Stats) *Problem {
 	return nil
 }
 
-// Labels returns distinct labels for the files of a set: "TP00-DP01", or "R03" for a file whose name has no rank but
-// whose distributedInfo does, or "Unknown". The stage follows if the set has several and they are not stretches of one
-// rank ("TP00 DECODE", see [Set.ByStage]).
+// Labels returns distinct labels for the files of a set. A label is "TP00-DP01", or "R03" if the rank comes from
+// distributedInfo instead of the file's name, or "Unknown". If the set has several stages that are not stretches of one
+// rank, the stage is appended ("TP00 DECODE", see [Set.ByStage]).
 func Labels(heads []*Head) []string {
 	var of Set
 	stages := map[string]bool{}

@@ -9,10 +9,10 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Key is the top-level member with a merged file's own metadata.
+// Key is the top-level member in which a merged file stores the metadata of the merge.
 const Key = "stepscope"
 
-// Merged is the value of that member.
+// Merged is the value of the member Key.
 type Merged struct {
 	Format    int    `json:"format"` // 1
 	ProfileID string `json:"profile_id"`
@@ -24,19 +24,19 @@ type Merged struct {
 	Notes   []string  `json:"notes"`
 }
 
-// Part is one input of a merge, in the result and in the metadata of the merged file.
+// Part describes one input of a merge, in the merge's result and in the metadata of the merged file.
 type Part struct {
 	Label         string          `json:"label"`
 	File          string          `json:"file"`
 	Stage         string          `json:"stage,omitempty"`
 	PIDPrefix     string          `json:"pid_prefix"`
 	IDIndex       int             `json:"id_index"`
-	BaseTimeNS    *int64          `json:"base_time_ns"` // as in the file; null: none
+	BaseTimeNS    *int64          `json:"base_time_ns"` // value in the input file; null: none
 	ShiftNS       int64           `json:"shift_ns"`     // added to the file's absolute times to align its clock
 	Uncertainty   int64           `json:"shift_uncertainty_ns"`
 	ShiftInterval []int64         `json:"shift_interval_ns,omitempty"`
 	DriftPPB      float64         `json:"shift_drift_ppb,omitempty"` // the shift grows by this many ns per second
-	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // from here: ns since the output's base, on the file's clock
+	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // start of the drift: ns since the output's base, on the file's clock
 	ShiftMethod   string          `json:"shift_method"`
 	Collectives   int             `json:"shift_collectives,omitempty"`
 	Info          json.RawMessage `json:"distributedInfo,omitempty"`
@@ -47,8 +47,8 @@ type Part struct {
 	Problem       *Problem        `json:"problem,omitempty"`
 	Repaired      int64           `json:"repaired,omitempty"`    // events with unescaped quotes repaired
 	Cleaned       int64           `json:"cleaned,omitempty"`     // events with NaN, control characters or bad UTF-8 replaced
-	OddTimes      int64           `json:"odd_times,omitempty"`   // ts that are not numbers, unchanged
-	From          json.RawMessage `json:"merged_from,omitempty"` // stepscope member of an input that was itself merged
+	OddTimes      int64           `json:"odd_times,omitempty"`   // number of ts that are not numbers and stay unchanged
+	From          json.RawMessage `json:"merged_from,omitempty"` // the member "stepscope" of an input that is merged itself
 }
 
 // Missing is an expected rank without a file.
@@ -101,7 +101,7 @@ func NoFiles(paths []string) (out []Missing) {
 	return out
 }
 
-// FindMissing returns the ranks without a file that file names or distributedInfo imply.
+// FindMissing returns the ranks that must exist according to file names or distributedInfo but have no file.
 func FindMissing(set Set, heads []*Head) []Missing {
 	var out []Missing
 	holes := map[string][]trace.Rank{}
@@ -111,14 +111,15 @@ func FindMissing(set Set, heads []*Head) []Missing {
 			Label: strings.TrimSpace(h.Rank.String() + " " + h.Stage), Reason: "no file of this rank, judging by the names of the others",
 		})
 	}
-	// By stage and replica, because with data parallelism by separate processes each replica is a separate world.
+	// Worlds are distinguished by stage and replica: if data parallelism uses separate process groups, each replica is
+	// a separate world.
 	type world struct {
 		stage    string
 		dp, size int
 	}
 	seen := map[world]map[int]bool{}
 	var order []world
-	unread := map[string]int{} // unreadable named files, reported elsewhere
+	unread := map[string]int{} // stage -> unreadable files whose name gives a rank; these are reported elsewhere
 	other := map[string]bool{} // stages whose file names number ranks differently from distributedInfo
 	for _, h := range heads {
 		if h.Problem != nil && h.File.Named && !h.World.Known {
@@ -168,7 +169,7 @@ func FindMissing(set Set, heads []*Head) []Missing {
 				ranks = append(ranks, fmt.Sprint(r))
 			}
 		}
-		// Ranks whose file is unreadable or already missing cannot be identified.
+		// Some of these ranks have an unreadable file or are already listed as missing, but it is not known which.
 		if len(ranks) > lacking {
 			ranks = []string{strings.Join(ranks[:min(len(ranks), 8)], " or ")}
 		}
@@ -179,8 +180,8 @@ func FindMissing(set Set, heads []*Head) []Missing {
 	return out
 }
 
-// OutputName returns SGLang's name for a merged trace. A prefixed id keeps its prefix, because two windows must not
-// share a name.
+// OutputName returns SGLang's name for a merged trace. An id with a prefix keeps it, because the outputs of two windows
+// must not have the same name.
 func OutputName(id, suffix string) string {
 	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
 	return "merged-" + id + suffix

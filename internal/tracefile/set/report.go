@@ -13,8 +13,9 @@ import (
 // Report reports whether the file is a Nsight Systems report or its export, rather than a trace.
 func (f *File) Report() bool { return trace.ReportSuffix(f.Path) != "" }
 
-// Exported reports whether a file is a report, or a database exported from one and not by trace export. Such a database
-// has the table StringIds, whose name occurs in the schema at the beginning of the file.
+// Exported reports whether a file is an Nsight Systems report or a database that nsys exported from one, rather than
+// one written by trace export. A database of nsys has the table StringIds, whose name occurs in the schema at the
+// beginning of the file.
 func Exported(path string) bool {
 	if !strings.HasSuffix(path, ".sqlite") {
 		return true
@@ -24,15 +25,15 @@ func Exported(path string) bool {
 		return false
 	}
 	defer f.Close()
-	const schema = 256 << 10 // bytes that contain it
+	const schema = 256 << 10 // number of bytes at the start of the file that contain the schema
 	head, err := io.ReadAll(io.LimitReader(f, schema))
 	return err == nil && bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && bytes.Contains(head, []byte("StringIds"))
 }
 
-// oneOfEach drops one of each pair of a report and its export, which share their name. It drops the export, unless that
-// is newer. An older export may be of a different report.
+// oneOfEach drops one file of each pair of a report and an export with the same name. It keeps the export unless the
+// report is newer: an older export may have been made from a different report.
 func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
-	at := map[string]int{} // index of reports by path without extension
+	at := map[string]int{} // path of a report without extension -> index in found
 	for i, f := range found {
 		if trace.IsReport(f.Path) {
 			at[strings.TrimSuffix(f.Path, filepath.Ext(f.Path))] = i
@@ -60,8 +61,8 @@ func oneOfEach(found []dated) (kept []dated, notes []trace.Note) {
 	return kept, notes
 }
 
-// together joins reports given by name into one window, where each is a rank or a node. The window gets the name that
-// sorts first.
+// together joins the reports given by name into one window, in which each report is a rank or a node. The id of the
+// window is the first of the reports' ids in sort order.
 func together(found []dated) {
 	id, n := "", 0
 	for _, f := range found {

@@ -9,15 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Salvage recovers traces in dir that a killed server was writing, and calls say for each. An unreadable directory has
-// none.
+// Salvage recovers the traces in dir that a server was writing when it was killed, and calls say for each recovered
+// trace. It ignores an unreadable directory.
 func Salvage(dir string, say func(line string)) {
 	for _, name := range atomicfile.Salvage(dir, func(name string) bool { return strings.HasSuffix(name, ".trace.json.gz") }) {
 		say(fmt.Sprintf("%s: the server was killed while writing this trace: it now has its final name and ends early", filepath.Join(dir, name)))
 	}
 }
 
-// SalvageAll calls [Salvage] for dir and its subdirectories.
+// SalvageAll calls [Salvage] for dir and for each direct subdirectory of dir.
 func SalvageAll(dir string, say func(line string)) {
 	Salvage(dir, say)
 	entries, _ := os.ReadDir(dir)

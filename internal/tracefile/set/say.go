@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// SayMissing warns about ranks without a file. Broken or nonexistent inputs have been reported already.
+// SayMissing warns about ranks without a file. Inputs that are broken or do not exist have been reported already.
 func SayMissing(say *progress.Console, missing []Missing) {
 	for _, m := range Together(missing) {
 		if m.File == "" {
@@ -25,8 +25,8 @@ func (s *Set) SayProblems(say *progress.Console, parts []Part) {
 	}
 }
 
-// SayNotes prints the losses of the file at path. For a Nsight Systems report it also prints warnings, because they may
-// affect most of it.
+// SayNotes prints the notes about losses of the file at path. For an Nsight Systems report it also prints warnings,
+// because a warning may affect most of the report.
 func SayNotes(say *progress.Console, path string, notes []trace.Note) {
 	least := trace.Loss
 	if trace.ReportSuffix(path) != "" {
@@ -51,7 +51,7 @@ func SayNote(say *progress.Console, path string, n trace.Note) {
 	}
 }
 
-// PathOf returns the path of the file with a base name, because results contain only base names.
+// PathOf returns the path of the file with the given base name. It is needed because results contain only base names.
 func (s *Set) PathOf(base string) string {
 	for _, f := range s.Files {
 		if filepath.Base(f.Path) == base {

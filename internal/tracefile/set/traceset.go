@@ -1,6 +1,6 @@
 // Package set finds trace files that belong together: the ranks of one profiling window. It groups files by the id in
-// their names or, if there is none, by the beginnings of the files. Files are profiler traces (Chrome JSON) and Nsight
-// Systems reports.
+// their names. If the names have no id, it groups them by the beginnings of their contents. Files are profiler traces
+// (Chrome JSON) and Nsight Systems reports.
 package set
 
 import (
@@ -22,15 +22,15 @@ import (
 type File struct {
 	Path  string
 	Name  trace.FileName
-	Named bool // the name gives the rank
+	Named bool // the file's name gives the rank
 	Size  int64
 }
 
-// Set is the files of one profiling window, in rank order, with stages separate.
+// Set is the files of one profiling window, in rank order. Each stage of a rank has a separate file.
 type Set struct {
 	ID    string
 	Files []File
-	Notes []trace.Note // omitted files, and why
+	Notes []trace.Note // omitted files, with reasons
 	at    int64        // time of the window, ns since the epoch; 0: unknown
 }
 
@@ -38,9 +38,9 @@ type Set struct {
 var ErrNone = errors.New("no trace files found")
 
 // Find returns the sets in the given files and directories, newest window first. It does not search subdirectories. A
-// file given by path is accepted whatever its name. In a directory, merged files and CUDA graph captures are omitted
-// with a note, because they duplicate the ranks' windows or do not belong to them. Of a report and its export, Find
-// takes the newer one.
+// file given by path is accepted regardless of its name. In a directory Find omits merged files, which duplicate the
+// files of the ranks, and CUDA graph captures, which do not belong to a window. It adds a note about each omitted file.
+// Of a report and its export, Find takes the newer file.
 func Find(paths []string) ([]Set, error) {
 	var found []dated
 	var notes []trace.Note
@@ -82,11 +82,11 @@ func Find(paths []string) ([]Set, error) {
 	return windows(found, notes), nil
 }
 
-// dated is a file and its modification time, by which windows are ordered.
+// dated is a file and its modification time. Windows whose start is unknown are ordered by modification time.
 type dated struct {
 	File
 	mod   int64
-	given bool // given by name, not found in a directory
+	given bool // the file was given by name, not found in a directory
 }
 
 func newDated(path string, st fs.FileInfo) dated {
@@ -99,7 +99,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var plain []dated // JSON whose name shows neither a rank nor a trace: its content decides
+	var plain []dated // JSON files whose name shows neither a rank nor a trace: the content decides
 	leave := func(path string, why trace.NoteKind) {
 		notes = append(notes, trace.Note{Kind: why, Source: path, Count: 1})
 	}
@@ -122,7 +122,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		case strings.HasPrefix(base, "cuda_graph_capture-") || strings.HasPrefix(base, "graph_capture_rank"):
 			leave(path, trace.NoteGraphCapture)
 		case report && !Exported(path):
-			// Other databases may lie beside traces.
+			// A directory of traces may also contain other databases.
 		case !report && !d.Named && !strings.Contains(trace.TraceSuffix(base), "trace"):
 			plain = append(plain, d)
 		default:
@@ -131,7 +131,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	}
 	for _, d := range plain {
 		switch {
-		case !isTrace(d.Path): // truth.json, manifest.json: other JSON may lie beside traces.
+		case !isTrace(d.Path): // other JSON files in the directory, such as truth.json or manifest.json
 		case len(found) > 0 && found[0].Named:
 			leave(d.Path, trace.NotePlainName)
 		default:
@@ -139,7 +139,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 		}
 	}
 	if len(found) == 0 && len(entries) > 0 {
-		// Only merged files: then the user means those.
+		// If there are only merged files, the user means these.
 		for i := len(notes) - 1; i >= 0; i-- {
 			if notes[i].Kind == trace.NoteMergedFile {
 				st, err := os.Stat(notes[i].Source)
@@ -153,7 +153,7 @@ func scanDir(dir string) (found []dated, notes []trace.Note, err error) {
 	return found, notes, nil
 }
 
-// mostHead limits the text that isTrace reads, bytes.
+// mostHead is the maximum number of bytes that isTrace reads.
 const mostHead = 16 << 20
 
 // isTrace reports whether a JSON file has an event with a phase and a time near its beginning.
@@ -176,8 +176,8 @@ func isTrace(path string) bool {
 	}
 }
 
-// ByRank returns the files of the set grouped by rank. A window by stage has one file per rank and stage. In reports,
-// stages are the servers of a side, and each report forms its own group.
+// ByRank returns the files of the set grouped by rank. A window by stage has one file per rank and stage. In Nsight
+// Systems reports a stage is a group of servers (prefill or decode), so each report forms a separate group.
 func (s *Set) ByRank() (out [][]File) {
 	of := map[trace.Rank]int{}
 	for _, f := range s.Files {
@@ -205,7 +205,7 @@ func (s *Set) ByStage() bool {
 func (s *Set) NotAnInput(path string) error {
 	out, err := os.Stat(path)
 	if err != nil {
-		return nil // missing or unreadable; reported later
+		return nil // missing or unreadable; the error is reported later
 	}
 	if out.IsDir() {
 		return fmt.Errorf("%s: is a directory", path)
@@ -218,8 +218,8 @@ func (s *Set) NotAnInput(path string) error {
 	return nil
 }
 
-// Holes lists the ranks without a file that the file names imply: coordinates run from 0 to the largest present, in
-// each stage that any rank has.
+// Holes lists the ranks that must exist according to the file names but have no file. Each coordinate runs from 0 to
+// the largest one present, in each stage that any rank has.
 func (s *Set) Holes() []trace.FileName {
 	top := trace.NoRank
 	type place struct {
@@ -229,7 +229,7 @@ func (s *Set) Holes() []trace.FileName {
 	stages := map[string]bool{}
 	have := map[place]bool{}
 	for _, f := range s.Files {
-		// The number in a single report's name may be a node number.
+		// If there is only one report, the number in its name may be a node number.
 		if !f.Named || f.Name.Merged || f.Report() && len(s.Files) == 1 {
 			continue
 		}
@@ -238,16 +238,17 @@ func (s *Set) Holes() []trace.FileName {
 		stages[f.Name.Stage] = true
 		have[place{f.Name.Rank, f.Name.Stage}] = true
 	}
-	// With expert parallelism EP is another name for the same processes, so its coordinate follows from the others.
+	// With expert parallelism, EP numbers the same processes again, so the EP coordinate follows from the other
+	// coordinates.
 	if top.EP >= 0 {
 		return nil
 	}
-	// A name can contain anything: a grid far larger than the set is not a real layout.
+	// A file name can contain any number. A grid of ranks far larger than the set cannot be a real layout.
 	if (top.TP+2)*(top.DP+2)*(top.PP+2) > 64*(len(s.Files)+64) || max(top.TP, top.DP, top.PP) > 1<<16 {
 		return nil
 	}
-	// Attention may be data-parallel within the tensor-parallel group. Then TP counts all ranks, and DP follows from
-	// it.
+	// Attention may be data-parallel within the tensor-parallel group. In that case TP counts all ranks, and DP follows
+	// from TP.
 	perDP := 0
 	if top.DP > 0 {
 		perDP = s.ranksPerDP(top.TP)
@@ -274,8 +275,8 @@ func (s *Set) Holes() []trace.FileName {
 	return holes
 }
 
-// ranksPerDP returns the number of TP ranks per DP coordinate if DP is the same function of TP in all names, or 0 if
-// they are independent.
+// ranksPerDP returns n, the number of TP ranks per DP coordinate, if DP = TP/n in all file names. It returns 0 if there
+// is no such n.
 func (s *Set) ranksPerDP(most int) int {
 	for n := 1; n <= most+1; n++ {
 		if !slices.ContainsFunc(s.Files, func(f File) bool { return f.Named && !f.Name.Merged && f.Name.Rank.TP/n != f.Name.Rank.DP }) {

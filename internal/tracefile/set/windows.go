@@ -13,15 +13,15 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Grouping of files into windows: SGLang writes the id of the window into each file name, which decides. Other names
-// (vLLM's, torch's) give the rank and the time of writing at best, so the beginnings of the files decide: each rank
-// occurs once per window, and the ranks of a window begin together.
+// Grouping of files into windows: SGLang writes the id of the window into each file name, so the id decides. Other
+// names (vLLM's, torch's) give at best the rank and the time of writing. For such files the beginnings of the contents
+// decide: each rank occurs once per window, and the ranks of a window begin at about the same time.
 
 // candidate is a file whose name does not identify its window.
 type candidate struct {
 	dated
 	head  *Head
-	begin int64 // time of its first event, ns since the epoch; 0: unknown
+	begin int64 // time of the file's first event, ns since the epoch; 0: unknown
 }
 
 // look reads the beginning of a file.
@@ -41,10 +41,10 @@ func (h *Head) begin() int64 {
 	return 0
 }
 
-// epoch separates times since 1970 from times since some start: it lies in the year 2001, ns.
+// epoch is a time in the year 2001, in ns. Larger times count from 1970; smaller times count from an arbitrary start.
 const epoch = 1_000_000_000_000_000_000
 
-// rank returns a key for the file's rank and stage. ok is false if it is unknown.
+// rank returns a key for the file's rank and stage. ok is false if the rank is unknown.
 func (c *candidate) rank() (key string, ok bool) {
 	if c.Named {
 		return c.Name.Rank.String() + c.Name.Stage, true
@@ -52,8 +52,8 @@ func (c *candidate) rank() (key string, ok bool) {
 	return strconv.Itoa(c.head.World.Rank), c.head.World.Known && c.head.World.Rank >= 0
 }
 
-// program returns a key shared by the ranks of one window: the start of their names, or the size of their world. A
-// world of one has its own key.
+// program returns a key that the ranks of one program share: the common start of their file names, or the size of their
+// world. A rank whose world has size 1 has a key of its own.
 func (c *candidate) program() string {
 	switch size := c.head.World.Size; {
 	case c.Named:
@@ -65,7 +65,7 @@ func (c *candidate) program() string {
 	}
 }
 
-// process returns the HOST_PID prefix of torch's names.
+// process returns the HOST_PID prefix of a file name written by torch.
 func (c *candidate) process() string {
 	host, _, _ := strings.Cut(filepath.Base(c.Path), ".")
 	return host
@@ -76,7 +76,7 @@ type window struct {
 	Set
 	begin int64 // ns since the epoch; 0: not known
 	mod   int64
-	timed bool // its id is its start time
+	timed bool // the id of the window is its start time
 }
 
 func (w *window) add(f dated, begin int64) {
@@ -87,10 +87,10 @@ func (w *window) add(f dated, begin int64) {
 	}
 }
 
-// at returns the start time of the window, or the last modification time if that is unknown.
+// at returns the start time of the window. If the start time is unknown, at returns the last modification time.
 func (w *window) at() int64 { return cmp.Or(w.begin, w.mod) }
 
-// windows groups the files into windows, newest first. Each gets the notes.
+// windows groups the files into windows, newest first. It adds notes to each window.
 func windows(found []dated, notes []trace.Note) []Set {
 	byID := map[string]*window{}
 	var all []*window
@@ -136,7 +136,7 @@ func windows(found []dated, notes []trace.Note) []Set {
 	return sets
 }
 
-// byContent groups files into windows by their beginnings.
+// byContent groups files into windows by the beginnings of their contents.
 func byContent(files []candidate) (all []*window) {
 	slices.SortStableFunc(files, func(a, b candidate) int { return cmp.Compare(a.begin, b.begin) })
 	programs := map[string][]candidate{}
@@ -183,8 +183,8 @@ func windowOf(files []candidate) *window {
 	return w
 }
 
-// onceEach splits files, in order of time, into windows with at most one file per rank. It splits at the largest time
-// gap. Files of one rank that begin at the same time are copies and stay together.
+// onceEach splits files, which are in order of time, into windows with at most one file per rank. It splits repeatedly
+// at the largest time gap. Files of one rank that begin at the same time are copies and stay in one window.
 func onceEach(files []candidate) [][]candidate {
 	seen := map[string]bool{}
 	twice := slices.ContainsFunc(files, func(c candidate) bool {
@@ -205,7 +205,7 @@ func onceEach(files []candidate) [][]candidate {
 	return append(onceEach(files[:at]), onceEach(files[at:])...)
 }
 
-// nearest returns the window that began closest to a time, or nil if there are none.
+// nearest returns the window whose begin is closest to at, or nil if all is empty.
 func nearest(all []*window, at int64) (best *window) {
 	away := func(w *window) int64 { return max(w.begin-at, at-w.begin) }
 	for _, w := range all {
@@ -216,8 +216,9 @@ func nearest(all []*window, at int64) (best *window) {
 	return best
 }
 
-// atOnce returns how many of the first files, in order of time, begin within a second of each other, as the ranks of
-// one window do. It stops at a second file of the same process (torch's HOST_PID.TIME).
+// atOnce returns the number of files at the start of the list that begin within a second of the first, as the ranks of
+// one window do. The files are in order of time. atOnce stops at a second file of the same process (torch's
+// HOST_PID.TIME).
 func atOnce(files []candidate) int {
 	const near = 1e9
 	processes := map[string]bool{}
@@ -232,7 +233,7 @@ func atOnce(files []candidate) int {
 }
 
 // nameTimed names windows without an id by their start time, in seconds since the epoch as in SGLang's ids, or in
-// nanoseconds if two began in the same second.
+// nanoseconds if two windows began in the same second.
 func nameTimed(all []*window) {
 	short := func(w *window) string { return strings.Trim(fmt.Sprintf("%s-%d", w.ID, w.at()/1e9), "-") }
 	n := map[string]int{}
@@ -253,8 +254,8 @@ func nameTimed(all []*window) {
 	}
 }
 
-// works reports whether a trace has steps or GPU work. A process that only forwards requests, such as vLLM's API
-// process, has none.
+// works reports whether a trace has steps or GPU work. The trace of a process that only forwards requests, such as
+// vLLM's API process, has neither.
 func works(path string) bool {
 	src, err := chromejson.Open(path)
 	if err != nil {

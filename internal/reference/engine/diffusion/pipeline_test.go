@@ -139,7 +139,7 @@ func TestWindows(t *testing.T) {
 // machine may take the processor away between two clock readings, but not in every run.
 func TestTimes(t *testing.T) {
 	p, q := tiny(t, 1, nil)
-	p.log = func(string) { time.Sleep(2 * time.Millisecond) } // excluding the overhead of printing log lines
+	p.log = func(string) { time.Sleep(2 * time.Millisecond) } // time spent on logging must not count
 	var wrong []string
 	for range 5 {
 		if wrong = disagree(t, p, q); len(wrong) == 0 {

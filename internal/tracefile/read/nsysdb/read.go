@@ -24,7 +24,8 @@ type Options struct {
 	// capture. Work that overlaps the window is included.
 	From, To int64
 	// MaxSpans limits the number of spans, and thereby the memory: a span takes about 200 bytes during analysis. If a
-	// capture has more spans, only its beginning is read, and a note gives the length of that part. 0: DefaultSpans.
+	// capture has more spans, only its beginning is read, and a note gives the part read and the length of the capture.
+	// 0: DefaultSpans.
 	MaxSpans int64
 }
 
