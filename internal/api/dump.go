@@ -14,8 +14,8 @@ import (
 // PerfDump is the performance report of one generation of a diffusion server, as SGLang writes it for perf_dump_path.
 // Times are in milliseconds.
 //
-// Source: PerformanceLogger.dump_benchmark_report in multimodal_gen/runtime/utils/perf_logger.py, with the same keys in
-// 0.5.11 and 0.5.23.
+// Source: PerformanceLogger.dump_benchmark_report in multimodal_gen/runtime/utils/perf_logger.py. The keys are the same
+// in 0.5.11 and 0.5.23.
 type PerfDump struct {
 	Timestamp   string                      `json:"timestamp"` // ISO 8601, UTC with offset
 	RequestID   string                      `json:"request_id"`
@@ -28,8 +28,8 @@ type PerfDump struct {
 	Meta        DumpMeta                    `json:"meta"`
 }
 
-// MemoryCheckpoint is the memory at one point of a generation, in MB of 2^20 bytes: allocated, and reserved by the
-// allocator.
+// MemoryCheckpoint is the memory at one point of a generation: memory in use, and memory reserved by the allocator. The
+// unit is MB of 2^20 bytes.
 type MemoryCheckpoint struct {
 	Allocated     float64  `json:"allocated_mb"`
 	Reserved      float64  `json:"reserved_mb"`
@@ -38,8 +38,8 @@ type MemoryCheckpoint struct {
 	PeakHost      *float64 `json:"peak_host_anon_mb,omitempty"` // since 0.5.23
 }
 
-// DumpMeta describes the generation. SGLang's has the model and, of its command line, the prompt (a list or null). Ours
-// adds width and height, so that dumps of different image sizes can be told apart.
+// DumpMeta describes the generation. SGLang writes the model and, if the command line was used, the prompt (a list or
+// null). Stepscope also writes width and height, so that dumps of different image sizes can be distinguished.
 type DumpMeta map[string]any
 
 // MarshalJSON writes the keys in SGLang's order.
@@ -101,9 +101,10 @@ func NewPerfDump(id, tag string, at time.Time, total time.Duration) *PerfDump {
 // Milliseconds converts d without rounding.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// ParsePerfDump parses a report, SGLang's or ours.
+// ParsePerfDump parses a report written by SGLang or stepscope.
 func ParsePerfDump(data []byte) (*PerfDump, error) {
-	// These fields shadow the embedded ones of the same JSON names: as pointers they distinguish 0 from absent.
+	// These fields shadow the embedded fields with the same JSON names. They are pointers, to distinguish 0 from an
+	// absent field.
 	var d struct {
 		PerfDump
 		Total  *float64     `json:"total_duration_ms"`

@@ -21,11 +21,11 @@ const (
 type ProfileRequest struct {
 	ID           string // profile id, the same for all ranks
 	OutputDir    string // absolute; created if missing
-	Prefix       string // before the id in file names; may be empty
-	StartStep    int64  // absolute forward count of the first step; 0: now. Not with ByStage
+	Prefix       string // text before the id in file names; may be empty
+	StartStep    int64  // absolute forward count of the first step; 0: now. Not used with ByStage
 	NumSteps     int    // exact number of steps; 0: until StopProfile
 	Activities   Activity
-	ByStage      bool // one window for prefill and one for decode, NumSteps each
+	ByStage      bool // one window for prefill and one for decode, with NumSteps each
 	StageNames   bool // file names call stages prefill and decode (V2), not EXTEND and DECODE
 	Prefill      bool // by stage: record prefill
 	Decode       bool // by stage: record decode
@@ -33,8 +33,8 @@ type ProfileRequest struct {
 	RecordShapes bool
 	Detailed     bool // step names include sums of lengths
 	Merge        bool
-	MemEntries   int // ActivityMem: keep the last so many entries of the memory history; 0: all
-	DecodeMinBS  int // by stage: the decode window starts at this batch size
+	MemEntries   int // ActivityMem: number of last entries of the memory history to keep; 0: all
+	DecodeMinBS  int // by stage: batch size at which the decode window starts
 }
 
 // Stem returns the start of the file names of the window's traces: the prefix, if any, and the id.
@@ -51,12 +51,12 @@ type ProfileResult struct {
 	ID      string
 	Files   []string // base names
 	Steps   int      // recorded steps, summed over data-parallel ranks and stages
-	Merged  string   // path; empty: none
+	Merged  string   // path of the merged trace; empty: none
 	Message string   // "Merged trace: PATH (Events: N, Files: M)", an error, or empty
 }
 
-// PythonTime formats t as Python's str(time.time()), which SGLang uses to name windows, snapshots and directories. Its
-// precision is that of a float64 in seconds.
+// PythonTime formats t as Python's str(time.time()), which SGLang uses to name windows, snapshots and directories. The
+// precision is that of a time in seconds as a float64.
 func PythonTime(t time.Time) string {
 	text := strconv.FormatFloat(float64(t.UnixNano())/1e9, 'f', -1, 64)
 	if !strings.Contains(text, ".") {

@@ -1,5 +1,5 @@
 // Package api defines the types of serving: requests to an engine ([Request], [Sampling], [ProfileRequest]), its
-// answers ([Event], [Stats], [ProfileResult]), and its log record of a step ([Step]). It also defines the reasons for a
+// answers ([Event], [Stats], [ProfileResult]), and the log record of a step ([Step]). It also defines the reasons for a
 // refusal and the roles of disaggregated servers. Server, engine, scheduler, router, launch and offline runs all use
 // these types. Package wire has their HTTP form, and package client sends them.
 //
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Reasons for a refusal by an engine, possibly wrapped. Each has its HTTP status.
+// Reasons for a refusal by an engine. An error may wrap them. The comment after each gives the HTTP status.
 var (
 	ErrQueueFull   = errors.New("the request queue is full")   // 503, Retry-After
 	ErrUnavailable = errors.New("the engine is shutting down") // 503
@@ -20,7 +20,7 @@ var (
 	ErrInvalid     = errors.New("the request is invalid")      // 400
 	ErrNotIdle     = errors.New("requests are running")        // flush: 400
 
-	// Clients match these texts: they are SGLang's.
+	// The texts of these errors are SGLang's, because clients match them.
 
 	//lint:ignore ST1005 SGLang's text
 	ErrPriority = errors.New("Using priority is disabled for this server. Please send a new request without a priority.") // 503
@@ -39,49 +39,49 @@ type Request struct {
 	TopLogprobs   int        // number of most probable tokens to report at each position
 	LogprobStart  int        // first prompt position to report a log probability for; -1: output only
 	DPRank        int        // -1: the engine chooses
-	Bootstrap     *Bootstrap // disaggregated: nil runs the request as if the peer engine existed
-	Priority      *int       // nil: none; the engine's options define its order
-	Probe         bool       // a health check: not counted, not logged
+	Bootstrap     *Bootstrap // only if disaggregated; nil: run the request as if the peer engine existed
+	Priority      *int       // nil: none; the engine's options define the order of priorities
+	Probe         bool       // the request is a health check: it is not counted and not logged
 }
 
 // Sampling controls how the next token is chosen and when generation ends. The zero Sampling is greedy. The server
 // handles stop strings.
 type Sampling struct {
 	MaxNewTokens      int     // at least 0
-	MinNewTokens      int     // tokens that end the sequence are not chosen before this many tokens
+	MinNewTokens      int     // number of tokens before which no token that ends the sequence is chosen
 	Temperature       float64 // 0: greedy
 	TopP              float64 // (0, 1]; 0 counts as 1
 	TopK              int     // 0: the whole vocabulary
-	MinP              float64 // [0, 1], relative to the largest probability
+	MinP              float64 // minimum probability relative to the largest one, [0, 1]
 	FrequencyPenalty  float64 // subtracted from the logit for each occurrence among the generated tokens
-	PresencePenalty   float64 // subtracted once if the token was generated
-	RepetitionPenalty float64 // divides positive logits of generated tokens, multiplies negative ones; 0 counts as 1
+	PresencePenalty   float64 // subtracted once from the logit of each generated token
+	RepetitionPenalty float64 // divides positive and multiplies negative logits of generated tokens; 0 counts as 1
 	StopTokens        []int32 // tokens that end the sequence, in addition to the model's
 	IgnoreEOS         bool    // neither the model's tokens nor StopTokens end the sequence, as in SGLang
 	Seed              *int64  // nil: chosen by the engine
 	LogitBias         map[int32]float32
 }
 
-// Bootstrap is the rendezvous of the prefill and decode engine of a request.
+// Bootstrap identifies the rendezvous at which the prefill engine and the decode engine of a request meet.
 type Bootstrap struct {
 	Host string // host of the prefill engine; may be empty
 	Port int
 	Room uint64
 }
 
-// Sample returns the rendezvous of sample j of a sequence. Both engines compute the same one.
+// Sample returns the rendezvous of sample j of a sequence. Both engines compute the same result.
 func (b *Bootstrap) Sample(j int) *Bootstrap {
 	if b == nil || j == 0 {
 		return b
 	}
-	const golden = 0x9e3779b97f4a7c15 // spreads the rooms
+	const golden = 0x9e3779b97f4a7c15 // distributes the rooms evenly over all numbers
 	out := *b
 	out.Room = (b.Room + uint64(j)*golden) & math.MaxInt64
 	return &out
 }
 
-// FakeHost names a prefill engine that does not exist (FAKE_BOOTSTRAP_HOST): the current contents of the blocks count
-// as the prompt's keys and values.
+// FakeHost is the host of a prefill engine that does not exist (FAKE_BOOTSTRAP_HOST). With it, a decode engine uses the
+// current contents of the request's blocks as the keys and values of the prompt.
 const FakeHost = "2.2.2.2"
 
 // NoToken marks an event without a token.
@@ -93,16 +93,16 @@ type Event struct {
 	Logprob float64
 	Top     []Logprob // the most probable tokens, most probable first
 
-	// Log probabilities of the prompt come once, with the first event: one for each token from Request.LogprobStart on.
-	// The very first token has none (NaN).
+	// Prompt has the log probabilities of the prompt, one for each token from Request.LogprobStart on. It is set only
+	// in the first event. The first token of the prompt has no log probability (NaN).
 	Prompt    []Logprob
 	PromptTop [][]Logprob
 
-	// With the first token: the time the request waited for its first forward pass, and the time from there to the
-	// token.
+	// Waited and Prefilled are set in the event of the first token. Waited is the time from the request to its first
+	// forward pass, and Prefilled the time from that pass to the token.
 	Waited, Prefilled time.Duration
 
-	Cached      int // prompt tokens found in the prefix cache when it was first admitted
+	Cached      int // prompt tokens found in the prefix cache when the request was first admitted
 	Retractions int // number of retractions so far
 	DPRank      int
 	Finish      *Finish
@@ -121,10 +121,10 @@ const (
 	FinishAbort  = "abort"
 )
 
-// Finish is the reason that a request ended.
+// Finish is the reason why a request ended.
 type Finish struct {
 	Type    string
-	Matched int32  // stop: the token that ended it; NoToken: none
+	Matched int32  // stop: the token that ended the sequence; NoToken: none
 	Message string // abort: the reason
 	Status  int    // abort: an HTTP status; 0: aborted on request
 }

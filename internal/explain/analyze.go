@@ -1,8 +1,8 @@
-// Package explain explains captures: pure functions from traces to findings.
+// Package explain explains captures. It consists of pure functions from traces to findings.
 //
-// Analyze takes the ranks of one profiling window and reports where the time goes, per rank and step kind, and which
-// rank is late, since which step and why. All times are integer nanoseconds, and parts add up to totals exactly.
-// Nothing here reads files or formats text.
+// Analyze takes the ranks of one profiling window. It reports how each rank spends its time in steps of each kind,
+// which rank is late, from which step on, and why. All times are integer nanoseconds, and parts add up to totals
+// exactly. The package neither reads files nor formats text.
 package explain
 
 import (
@@ -30,23 +30,24 @@ import (
 type Options struct {
 	ID      string        // ID of the profiling window, for the report
 	Missing []string      // ranks known to be absent
-	Rules   *kernel.Rules // kernel classes; nil: the built-in table
-	Force   bool          // also explain traces that cannot be one capture
-	// Reference holds the times of steps that were not recorded; nil: unknown.
+	Rules   *kernel.Rules // rules that assign kernels to classes; nil: the built-in table
+	Force   bool          // explain traces even if they cannot be one capture
+	// Reference holds the step times while no profiler was recording; nil: unknown.
 	Reference *trace.Reference
 	// Quick skips the worth of findings and the critical path.
 	Quick bool
-	// Layers also asks for the layers of kernels in replayed graphs, and of layers without markers. LayersFrom is a
-	// window of the same server from which to learn them; nil: this one.
+	// Layers requests the layers of kernels in replayed graphs, and layers in captures without markers. LayersFrom is a
+	// window of the same server from which the layers are learned; nil: this window.
 	Layers     bool
 	LayersFrom *Window
 	FromName   string // name of LayersFrom, for errors
 }
 
-// ErrNothing means that no trace has GPU work, or named steps or layers to which host time could be assigned.
+// ErrNothing means that no trace has GPU work, and that no trace has named steps or layers to which host time could be
+// assigned.
 var ErrNothing = errors.New("nothing to analyse: the traces hold no GPU work and no named steps (was the window recorded with GPU activities, and was there traffic?)")
 
-// nothing returns ErrNothing, with advice if a GPU was used.
+// nothing returns ErrNothing, with advice if a trace lists a GPU.
 func (w *Window) nothing() error {
 	if slices.ContainsFunc(w.ranks, func(r *prep.Rank) bool { return r.APICalls > 0 }) {
 		return fmt.Errorf("%w; the program did call CUDA: record for longer (for example, more inference steps), and with Nsight Systems add --trace-fork-before-exec=true", ErrNothing)
@@ -76,7 +77,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 		return nil, &NotOneError{doubts[0]}
 	}
 	var blames []*judge.Domain
-	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // concurrent with the tables, which do not need it
+	blamed := parallel.Go(func() { blames = judge.Blame(a) }) // runs concurrently with the tables, which do not need the blames
 	rep := &result.Report{Format: 1, Source: sourceOf(a, opt), Notes: notesOf(a)}
 	rep.Source.Doubts = doubts
 	var pauses tables.Pauses
@@ -107,7 +108,7 @@ func (w *Window) Analyze(opt Options) (*result.Report, error) {
 	return rep, nil
 }
 
-// layers finds the layers of the window, and those in replayed graphs if opt.Layers is set.
+// layers finds the layers of the window and, if opt.Layers is set, the layers of kernels in replayed graphs.
 func (w *Window) layers(opt Options) (*prep.Markers, []result.GraphLayers, error) {
 	if !opt.Layers {
 		return prep.FindMarkers(w.ranks), nil, nil
@@ -167,7 +168,7 @@ func notesOf(a *match.Aligned) (out []result.Note) {
 	return out
 }
 
-// software reports whether a device's name is that of a device on CPU cores.
+// software reports whether a device's name identifies a device that runs on CPU cores.
 func software(device string) bool {
 	return strings.HasPrefix(device, "software GPU") || strings.HasSuffix(device, "CPU device")
 }

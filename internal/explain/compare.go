@@ -17,19 +17,19 @@ var errNoGPU = errors.New("nothing to compare: the traces hold no GPU work (was 
 // CompareOptions configures Compare.
 type CompareOptions struct {
 	IDA, IDB string
-	// Limits are the thresholds above which a change is a regression; without any, no change is one.
+	// Limits are the thresholds above which a change is a regression. Without limits, no change is a regression.
 	Limits gate.Limits
 	// OnlyA and OnlyB, if set, restrict A and B to the rank with that label.
 	OnlyA, OnlyB string
 	Rules        *kernel.Rules
-	Force        bool // also compare traces that cannot be one capture, and captures of different workloads
+	Force        bool // compare even if traces cannot be one capture, or workloads differ
 }
 
-// LimitNames returns the names of the figures that Limits may hold.
+// LimitNames returns the names of the figures for which there may be limits.
 func LimitNames() []string { return tables.LimitNames() }
 
-// Compare compares capture b with the base a. It matches steps by kind, mode and batch size, and kernels also by name
-// and grid. The findings of both captures explain the changes.
+// Compare compares capture b with capture a, the base. It matches steps by kind, mode and batch size. Kernels are
+// matched by name and grid within such steps. The findings of both captures explain the changes.
 func Compare(a, b []*trace.Trace, opt CompareOptions) (*result.Comparison, error) {
 	wa, ra, err := explained(a, opt.IDA, opt)
 	if err != nil {

@@ -16,8 +16,8 @@ func (e *NotOneError) Error() string {
 	return "the files are not one capture: " + e.Why + " (--force analyses them anyway)"
 }
 
-// once drops ranks that were given twice, with a note. doubt is a reason why the others cannot be one capture; "": none
-// is known before they are compared.
+// once drops ranks that were given twice, and adds a note. doubt is a reason why the remaining ranks cannot be one
+// capture, as far as it is known without comparing the ranks; "": none.
 func once(ranks []*prep.Rank) (kept []*prep.Rank, doubt string) {
 	for _, r := range ranks {
 		twice := false

@@ -11,16 +11,16 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Window holds the recording of one server's ranks, prepared once for all analyses.
+// Window holds the recordings of one server's ranks, prepared once for all analyses.
 type Window struct {
 	names   *prep.Names
 	ranks   []*prep.Rank
 	aligned *match.Aligned // set by Analyze
 	worth   *worth.Window  // set by Analyze unless Quick
-	doubt   string         // why the traces cannot be one capture, by their own metadata; "": no reason
+	doubt   string         // reason, from the traces' metadata, why they cannot be one capture; "": none
 }
 
-// Prepare prepares the traces of one window, one trace per rank (and stage). rules are kernel classes; nil: the
+// Prepare prepares the traces of one window, one trace per rank (and stage). rules assign kernels to classes; nil: the
 // built-in table.
 func Prepare(traces []*trace.Trace, rules *kernel.Rules) *Window {
 	return Join(prep.Traces(traces, rules))
@@ -44,8 +44,9 @@ func (w *Window) doubts(a *match.Aligned) (all []string) {
 	return all
 }
 
-// Idle returns for how long the server was recorded, in ns, if it did nothing meanwhile: no step and no work on its
-// devices. ok is false if it did something, or if a file does not give the length of its recording.
+// Idle returns how long the server was recorded, in ns, if the server was idle for that time: it made no step and did
+// no work on its devices. ok is false if the server was not idle, or if a file does not give the length of its
+// recording.
 func (w *Window) Idle() (recorded int64, ok bool) {
 	for _, r := range w.ranks {
 		if r.Recorded == (prep.Interval{}) || len(r.Ops) > 0 || r.Rule != trace.Uncut {
@@ -56,13 +57,14 @@ func (w *Window) Idle() (recorded int64, ok bool) {
 	return recorded, len(w.ranks) > 0
 }
 
-// Aligned returns the ranks that Analyze compared, step by step; nil before Analyze.
+// Aligned returns the aligned ranks that Analyze compared, or nil before Analyze.
 func (w *Window) Aligned() *match.Aligned { return w.aligned }
 
-// Worth returns the replay of the window's steps; nil before Analyze or with Quick. It is not safe for concurrent use.
+// Worth returns the replay of the window's steps. It returns nil before Analyze, and if Options.Quick was set. It is
+// not safe for concurrent use.
 func (w *Window) Worth() *worth.Window { return w.worth }
 
-// WhatIf replays the window's steps with settings. Like Analyze, it must be the last call on w.
+// WhatIf replays the window's steps with hypothetical settings. Like Analyze, it must be the last call on w.
 func (w *Window) WhatIf(opt Options, settings []worth.Setting) (*result.WhatIf, error) {
 	opt.Quick = true
 	rep, err := w.Analyze(opt)
@@ -72,17 +74,18 @@ func (w *Window) WhatIf(opt Options, settings []worth.Setting) (*result.WhatIf, 
 	return worth.New(w.aligned).WhatIf(rep, settings)
 }
 
-// Server is one server as PrefillDecode takes it.
+// Server holds the data of one server for PrefillDecode.
 type Server = tables.Server
 
-// Server extracts the data that PrefillDecode needs of one server; it does not keep the traces. loads are the server's
-// own samples of its queues in this time; none: unknown. Call it before Analyze.
+// Server extracts the data of this window's server that PrefillDecode needs. The result does not keep the traces in
+// memory. loads are samples of the server's queues, as reported by the server during the window; empty: unknown. Server
+// must be called before Analyze.
 func (w *Window) Server(name string, loads []trace.Load) *Server {
 	return tables.NewServer(name, loads, w.ranks, w.names)
 }
 
-// Replica compares the ranks of the named replica with all others, which share no collective with them; nil if the
-// window does not allow it. is reports whether a trace belongs to the replica.
+// Replica compares the ranks of the named replica with all other ranks, which must share no collective with it. It
+// returns nil if the window does not allow the comparison. is reports whether a trace belongs to the replica.
 func (w *Window) Replica(name string, is func(*trace.Source) bool) *result.Replica {
 	return replicas.Compare(w.ranks, w.names, name, is)
 }

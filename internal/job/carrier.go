@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Carrier starts programs on the nodes of a job.
+// Carrier starts and signals programs on the nodes of a job.
 type Carrier interface {
 	// Nodes returns the nodes of the job, in order.
 	Nodes() []Node
-	// Command returns the command for a task on its node, in the job's container if it has one and t.Inside is set. It
-	// starts nothing.
+	// Command returns the command that runs a task on the task's node. The task runs in the job's container if the job
+	// has a container and t.Inside is set. Command does not start the task.
 	Command(t *Task) (*exec.Cmd, error)
 	// Signal sends TERM or KILL to all processes of a running task.
 	Signal(ctx context.Context, t *Task, sig syscall.Signal) error
-	// Lost returns the nodes that are gone, with the reasons.
+	// Lost returns the nodes that are no longer available, each with the reason.
 	Lost(ctx context.Context) map[string]string
 
 	String() string
@@ -30,36 +30,36 @@ type Carrier interface {
 // Node is a machine of a job.
 type Node struct {
 	Name string `json:"name"`
-	Addr string `json:"addr"` // address for the other nodes
+	Addr string `json:"addr"` // address at which the other nodes reach this one
 }
 
 // Task is a program on one node.
 type Task struct {
-	Name   string // of a worker's node or a phase; also the name of its step
+	Name   string // name of a worker's node or of a phase; also the name of the Slurm step
 	Node   int
-	Inside bool // run in the job's container, if it has one
+	Inside bool // run in the job's container, if the job has one
 	Stdin  bool // connect stdin
 	Command
 }
 
-// Proc is a running task.
+// Proc is a task that has been started.
 type Proc struct {
 	*Task
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	done  chan struct{} // closed when the task ends
-	err   error         // the task's error, valid when done is closed
+	err   error         // error of the task, valid once done is closed
 	began time.Time
-	told  atomic.Bool // it was asked to end
+	told  atomic.Bool // the task was asked to end
 	out   *outlet
 }
 
-// outlet serializes both output streams of a program into one file. If the file cannot be written, as on a full disk,
-// the program continues and the output is lost.
+// outlet writes stdout and stderr of a program to one file. If the file cannot be written, for example because the disk
+// is full, the program continues and its further output is lost.
 type outlet struct {
 	mu  sync.Mutex
 	w   io.Writer
-	err error // the first error
+	err error // the first write error
 }
 
 func (o *outlet) Write(p []byte) (int, error) {
@@ -71,7 +71,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// start starts a task with its output in a file. If watch is not nil, it also receives the task's stdout.
+// start starts a task and writes its output to a file. If watch is not nil, watch also receives the stdout of the task.
 func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 	cmd, err := c.Command(t)
 	if err != nil {
@@ -94,7 +94,7 @@ func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 			return nil, err
 		}
 	}
-	cmd.WaitDelay = 10 * time.Second // a grandchild may keep the output open
+	cmd.WaitDelay = 10 * time.Second // a grandchild may keep the output streams open
 	ended, err := launch(cmd)
 	if err != nil {
 		f.Close()
@@ -112,7 +112,7 @@ func start(c Carrier, t *Task, output string, watch io.Writer) (*Proc, error) {
 }
 
 // launch starts a program from an OS thread that lives as long as the program. The kernel treats that thread as the
-// parent, see apart. ended receives the program's end once.
+// parent; see apart. When the program has ended, ended receives its error once.
 func launch(cmd *exec.Cmd) (ended <-chan error, err error) {
 	started, end := make(chan error), make(chan error, 1)
 	go func() {
@@ -136,8 +136,8 @@ func (p *Proc) ended() bool {
 	}
 }
 
-// ends asks a task to end and reports whether it does so in time. It retries if the signal fails, since a controller
-// may be busy.
+// ends asks a task to end and reports whether the task ends within grace. It retries if the signal cannot be sent,
+// since Slurm's controller may be busy.
 func (p *Proc) ends(ctx context.Context, c Carrier, grace time.Duration) bool {
 	late, tell := time.After(grace), time.After(0)
 	for {
@@ -158,10 +158,10 @@ func (p *Proc) ends(ctx context.Context, c Carrier, grace time.Duration) bool {
 
 const tellAgain = 5 * time.Second
 
-// sweepGrace is how long a program's children may outlive it.
+// sweepGrace is the time that the children of a program may run after the program has ended.
 const sweepGrace = 10 * time.Second
 
-// stop ends tasks with TERM, and with KILL after the grace period. It returns those that had to be killed.
+// stop ends tasks with TERM, and with KILL after the grace period. It returns the tasks that had to be killed.
 func stop(ctx context.Context, c Carrier, procs []*Proc, grace time.Duration) (killed []*Proc) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -181,7 +181,7 @@ func stop(ctx context.Context, c Carrier, procs []*Proc, grace time.Duration) (k
 			select {
 			case <-p.done:
 			case <-time.After(10 * time.Second):
-				p.cmd.Process.Kill() // the process that carries the task, such as srun
+				p.cmd.Process.Kill() // the local process that represents the task, such as srun
 				<-p.done
 			}
 		})

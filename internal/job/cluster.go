@@ -28,8 +28,8 @@ func Allocated(ctx context.Context) (names []string, err error) {
 	return slurm.Hostnames(ctx, list)
 }
 
-// NewCluster returns a Cluster of the named nodes of this process's allocation, or an error if the plan needs more
-// nodes.
+// NewCluster returns a Cluster of the named nodes of this process's allocation. It returns an error if the plan needs
+// more nodes than names lists.
 func NewCluster(names []string, p *Plan, dir string) (*Cluster, error) {
 	id, _ := slurm.Allocation()
 	if len(names) < p.Nodes {
@@ -44,10 +44,11 @@ func NewCluster(names []string, p *Plan, dir string) (*Cluster, error) {
 
 func (c *Cluster) String() string { return "Slurm job " + c.id }
 
-// Nodes returns the nodes used: the first ones of those given to NewCluster.
+// Nodes returns the nodes that the job uses: the first of the nodes that were given to NewCluster.
 func (c *Cluster) Nodes() []Node { return c.nodes }
 
-// Command returns the srun command of a step, in a container if the job has one and the task belongs inside.
+// Command returns the srun command that runs a task as a step. The step runs in a container if the job has one and
+// t.Inside is set.
 func (c *Cluster) Command(t *Task) (*exec.Cmd, error) {
 	s := c.plan.step(t, c.nodes[t.Node].Name, c.dir)
 	cmd := s.Command(context.Background(), c.plan.wrap(t)...)
@@ -56,7 +57,7 @@ func (c *Cluster) Command(t *Task) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// wrap prepends the preamble to the command of a task in a container.
+// wrap returns the command of a task. If the task runs in a container, it prepends the preamble.
 func (p *Plan) wrap(t *Task) []string {
 	if !t.Inside || p.Image == "" || p.Preamble == "" {
 		return t.Args
@@ -64,7 +65,7 @@ func (p *Plan) wrap(t *Task) []string {
 	return append([]string{"bash", "-c", strings.TrimSpace(p.Preamble) + "\nexec \"$@\"", "bash"}, t.Args...)
 }
 
-// step returns the step that runs a task on a node.
+// step returns the Slurm step that runs a task on a node.
 func (p *Plan) step(t *Task, node, dir string) *slurm.Step {
 	s := &slurm.Step{Name: t.Name, Nodes: []string{node}, Env: t.Env, Dir: "/"}
 	if t.Inside && p.Image != "" {
@@ -76,20 +77,20 @@ func (p *Plan) step(t *Task, node, dir string) *slurm.Step {
 	return s
 }
 
-// container returns srun's container flags, which the pyxis plugin defines.
+// container returns the container flags of srun, which the pyxis plugin defines.
 func (p *Plan) container(dir string) []string {
 	mounts := append([]string{dir + ":/logs", dir + ":" + dir}, p.Mounts...)
 	return []string{"--container-image=" + p.Image, "--no-container-entrypoint", "--no-container-mount-home", "--container-mounts=" + strings.Join(mounts, ",")}
 }
 
-// Signal signals all processes of the task's step. Signalling srun instead would kill the step at once.
+// Signal signals all processes of the task's step. A signal to srun would instead kill the step at once.
 func (c *Cluster) Signal(ctx context.Context, t *Task, sig syscall.Signal) error {
 	steps, err := slurm.Steps(ctx, c.id)
 	if err != nil {
 		return err
 	}
 	for _, s := range steps {
-		if s.Name == t.Name && s.Nodes == c.nodes[t.Node].Name { // other jobs may run in the same allocation
+		if s.Name == t.Name && s.Nodes == c.nodes[t.Node].Name { // the allocation may contain steps of other jobs
 			name := map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[sig]
 			return slurm.Signal(ctx, s.ID, name)
 		}

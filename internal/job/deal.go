@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// Deal does len(wants) pieces of work in order, at most parallel at a time. While it runs, each piece has a seat of its
-// own, counted from 0, and the number of nodes that it wants, or all nodes if it wants more. If nodes is empty none are
-// assigned. When ctx ends, no further piece starts; Deal returns when all started pieces have ended.
+// Deal runs len(wants) jobs in order, at most parallel of them at a time. While a job runs, it has a seat, an index
+// from 0 that no other running job has. It also has wants[i] of the nodes, or all nodes if it wants more than there
+// are. If nodes is empty, no nodes are assigned. When ctx ends, Deal starts no further job. Deal returns when all
+// started jobs have ended.
 func Deal(ctx context.Context, wants []int, parallel int, nodes []string, do func(i, seat int, nodes []string)) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	freed := sync.NewCond(&mu)
-	defer context.AfterFunc(ctx, func() { // lock, so that a waiter between its check and Wait does not miss it
+	defer context.AfterFunc(ctx, func() { // lock, so that no waiter between check and Wait misses the broadcast
 		mu.Lock()
 		defer mu.Unlock()
 		freed.Broadcast()

@@ -12,7 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// yamlText writes YAML; each block is indented one level deeper. Strings are quoted as in JSON, which is valid YAML.
+// yamlText writes YAML. A nested block is indented by one more level than its parent. Strings are quoted as in JSON,
+// which is valid YAML.
 type yamlText struct {
 	b      strings.Builder
 	indent int
@@ -94,7 +95,8 @@ func (y *yamlText) environments(j *spec.Job) {
 	}
 }
 
-// Config returns the effective job file: defaults filled in, aliases resolved, without sweep.
+// Config returns the text of the effective job file: defaults are filled in, aliases are resolved, and the sweep
+// section is removed.
 func Config(j *spec.Job) string {
 	y := &yamlText{}
 	y.line("name", j.Name)
@@ -164,7 +166,7 @@ func Config(j *spec.Job) string {
 	return y.b.String()
 }
 
-// engineFile holds the flags of the workers.
+// engineFile is the name of the file that holds the flags of the workers.
 const engineFile = "sglang_config.yaml"
 
 // Engine returns the content of sglang_config.yaml, from which dynamo's workers read their flags.
@@ -175,8 +177,8 @@ func Engine(j *spec.Job) string {
 	return y.b.String()
 }
 
-// files writes the job's own files: its effective configuration, the engine flags, and srtctl's metadata. Environments
-// may contain tokens, so only the user can read the first two.
+// files writes the effective configuration, the engine flags and srtctl's metadata to the directory of the job.
+// Environment variables may contain tokens, so only the user can read the effective configuration and the engine flags.
 func (r *Run) files() error {
 	j := r.plan.Job
 	for name, text := range map[string]string{"config.yaml": Config(j), engineFile: Engine(j)} {

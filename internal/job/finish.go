@@ -15,10 +15,12 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// longWindow is the number of steps above which a window is long: srtctl's document calls 30 to 100 steps typical.
+// longWindow is the number of steps above which a window counts as long. srtctl's profiling document calls 30 to 100
+// steps typical.
 const longWindow = 100
 
-// finish checks the expected files, and merges and explains the windows. Windows not explained when ctx ends stay so.
+// finish checks that the expected files exist, and merges and explains the windows. When ctx ends, the remaining
+// windows are not explained.
 func (r *Run) finish(ctx context.Context) {
 	for i := range r.plan.Phases {
 		if !r.loading {
@@ -43,7 +45,8 @@ func (r *Run) finish(ctx context.Context) {
 	}
 }
 
-// present reports whether a file exists and is not empty, and records a lack otherwise.
+// present reports whether a file exists and is not empty. If it does not exist or is empty, present records it as
+// missing.
 func (r *Run) present(name string) bool {
 	info, err := os.Stat(filepath.Join(r.dir, name))
 	switch {
@@ -57,7 +60,7 @@ func (r *Run) present(name string) bool {
 	return false
 }
 
-// reports returns the Nsight Systems reports of a phase, one per node of the worker.
+// reports returns the existing Nsight Systems reports of a phase. There should be one report per node of the worker.
 func (r *Run) reports(ph *Phase) (there []string) {
 	for rank := range r.plan.Workers[ph.Worker].Nodes {
 		if name := fmt.Sprintf("profiles/%s_%d.nsys-rep", ph.Role, rank); r.present(name) {
@@ -70,8 +73,8 @@ func (r *Run) reports(ph *Phase) (there []string) {
 	return there
 }
 
-// traces merges the traces of a role's window. It returns the run of its load, whose requests show the cause of slow
-// ones, or else the files that the server wrote.
+// traces merges the traces of a phase's window. It returns the paths to analyze: the run of the phase's load if there
+// is one, since its request records help to explain slow requests, or else the trace files that the server wrote.
 func (r *Run) traces(ctx context.Context, ph *Phase) []string {
 	dir := filepath.Join(r.dir, "profiles", string(ph.Role))
 	if err := flatten(dir); err != nil && !os.IsNotExist(err) {
@@ -115,13 +118,13 @@ func tensorRanks(files []string) int {
 	return len(seen)
 }
 
-// empty records a window without files, with the advice of srtctl's document.
+// empty records that a window has no files, and adds the advice of srtctl's profiling document.
 func (r *Run) empty(ph *Phase) {
 	r.lack("the window of %s has no file", ph.Role)
 	r.advise("Empty profile output: ensure `isl`, `osl` and `concurrency` of profiling.%s are set and keep the server busy until stop_step; see profile_%s.out", ph.Role, ph.Role)
 }
 
-// advise adds advice, unless the job failed: then the failure must be fixed first.
+// advise adds advice to the state. If the job failed, it adds none, since the failure must be fixed first.
 func (r *Run) advise(format string, args ...any) {
 	if r.state.Failure != nil {
 		return
@@ -129,19 +132,19 @@ func (r *Run) advise(format string, args ...any) {
 	r.state.Advice = append(r.state.Advice, fmt.Sprintf(format, args...))
 }
 
-// program runs a stepscope command here and returns its output.
+// program runs a stepscope command on this machine and returns its output.
 func (r *Run) program(ctx context.Context, args ...string) ([]byte, error) {
 	var both bytes.Buffer
 	cmd := exec.CommandContext(ctx, r.plan.Program, args...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &both, &both, r.dir
 	err := cmd.Run()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 3 {
-		err = nil // done, with losses: the command and the check of the files report them
+		err = nil // the command is done, but data are missing: the command and the check of the files report this
 	}
 	return both.Bytes(), err
 }
 
-// analyze explains a window as text, JSON and HTML, and checks its number of steps.
+// analyze explains a window as text, JSON and HTML, and checks the number of steps in the window.
 func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	base := filepath.Join(r.dir, "analysis_"+string(ph.Role))
 	text, err := r.program(ctx, append([]string{"analyze", "--html", base + ".html"}, from...)...)
@@ -155,7 +158,7 @@ func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	}
 	os.WriteFile(base+".txt", text, 0o644)
 	cmd := exec.CommandContext(ctx, r.plan.Program, append([]string{"analyze", "--json"}, from...)...)
-	out, _ := cmd.Output() // the exit status also reports losses
+	out, _ := cmd.Output() // the exit status is not 0 if data are missing
 	if len(out) == 0 {
 		r.lack("explain the window of %s as JSON: no output", ph.Role)
 		return
@@ -183,7 +186,7 @@ func (r *Run) analyze(ctx context.Context, ph *Phase, from []string) {
 	r.Log(fmt.Sprintf("%s: %d steps; analysis_%s.txt, .json, .html", ph.Role, len(report.Steps), ph.Role))
 }
 
-// Keep imports the runs of the job's loads into root.
+// Keep copies the runs of the job's loads to root, the directory of the user's runs.
 func (s *State) Keep(p *Plan, root string) error {
 	for i := range p.Phases {
 		all, err := runs.List(filepath.Join(s.Dir, "runs", string(p.Phases[i].Role)))

@@ -13,24 +13,25 @@ import (
 	"time"
 )
 
-// Files by which a job and the process that submitted it find each other. submitted holds a token, readable only if
-// both see the same directory; attended is touched while the job is followed on its first node.
+// Files through which a job and the process that submitted it find each other. submitted holds a token, which the job
+// can read only if the job and the submitting process see the same directory. attended is touched repeatedly while the
+// job is followed on its first node.
 const (
 	submitted = ".submitted"
 	attended  = ".attended"
 )
 
 const (
-	// LogFile holds the job's own log.
+	// LogFile is the name of the file with the log of the job itself.
 	LogFile = "log.out"
 
 	look       = 500 * time.Millisecond
-	fresh      = 15 * time.Second // age at which attended counts as stale
+	fresh      = 15 * time.Second // age of attended above which the job counts as no longer followed
 	attendLook = time.Minute      // how long a job waits for its follower to start
 )
 
-// Shared reports whether dir is the directory that the submitting process sees. Creating a file first makes a network
-// file system query its server again instead of using a cached negative lookup.
+// Shared reports whether dir is the same directory that the submitting process sees. Shared first creates a file: a
+// network file system then queries its server again, instead of using a cached negative lookup.
 func Shared(dir, token string) bool {
 	if f, err := os.CreateTemp(dir, ".look-"); err == nil {
 		f.Close()
@@ -40,8 +41,9 @@ func Shared(dir, token string) bool {
 	return err == nil && token != "" && string(text) == token
 }
 
-// Attend follows a job on its first node: it copies the job's log to log and, when the job has ended, all its files to
-// out. If the caller sees the directory itself, Attend writes one line that says so and returns.
+// Attend follows a job on the job's first node. It copies the job's log to log. When the job has ended, Attend copies
+// all files of the job to out. If the caller sees the same directory, Attend writes only a line that says this, and
+// returns.
 func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 	if Shared(dir, token) {
 		_, err := io.WriteString(out, "shared\n")
@@ -62,7 +64,7 @@ func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 		if err == nil && s.Stage.Ended() {
 			done := make(chan struct{})
 			defer close(done)
-			go func() { // packing may take long
+			go func() { // touches attended until Attend returns, since packing may take long
 				for {
 					select {
 					case <-done:
@@ -82,7 +84,8 @@ func Attend(ctx context.Context, dir, token string, out, log io.Writer) error {
 	}
 }
 
-// Linger waits until an attendant has all files. If one is expected, it waits up to attendLook for it to start.
+// Linger waits until the process that follows the job through Attend has received all files. If expected is set, Linger
+// waits up to attendLook for that process to start.
 func Linger(ctx context.Context, dir string, expected bool) {
 	until := time.Now()
 	if expected {
@@ -93,14 +96,14 @@ func Linger(ctx context.Context, dir string, expected bool) {
 		info, err := os.Stat(filepath.Join(dir, attended))
 		there := err == nil && time.Since(info.ModTime()) < fresh
 		if came = came || there; !there && (came || time.Now().After(until)) {
-			time.Sleep(time.Second) // the attendant's step must end before the job
+			time.Sleep(time.Second) // the step that runs Attend must end before the job
 			return
 		}
 		time.Sleep(look)
 	}
 }
 
-// tail copies the data appended to a file.
+// tail copies data from a file as they are appended.
 type tail struct {
 	path string
 	at   int64
@@ -118,8 +121,8 @@ func (t *tail) copy(w io.Writer) {
 	}
 }
 
-// Output returns the name of an output file of the job or of one of its tasks: the file of that name, or else the first
-// one whose name contains it.
+// Output returns the name of the output file of the job or of one of its tasks. who is the name of a file, or a part of
+// it; in the latter case Output returns the first file whose name contains who.
 func (s *State) Output(who string) (string, error) {
 	files, _ := filepath.Glob(filepath.Join(s.Dir, "*.out"))
 	names := make([]string, len(files))
@@ -147,14 +150,15 @@ func Token(dir string) string {
 	return string(text)
 }
 
-// Follow copies a file from a job's local directory until the job has ended or over reports that it must have.
+// Follow copies a file from the local directory of a job to log. It returns when the job has ended, or when over
+// reports that the job must have ended.
 func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bool) (*State, error) {
 	t := tail{path: filepath.Join(dir, name)}
 	for n := 0; ; n++ {
 		s, err := Read(dir)
 		ended := err == nil && s.Stage.Ended()
 		gone := !ended && n%10 == 9 && over()
-		if gone { // it may have ended between the two checks
+		if gone { // the job may have ended between reading the state and checking the process
 			s, err = Read(dir)
 			ended = err == nil && s.Stage.Ended()
 		}
@@ -175,7 +179,7 @@ func Follow(ctx context.Context, dir, name string, log io.Writer, over func() bo
 
 var errGone = errors.New("the process that ran the job is gone")
 
-// Jobs returns the states of all jobs in a directory of jobs, including those of sweeps, the newest first.
+// Jobs returns the states of all jobs in a directory of jobs, including the jobs of sweeps. The newest job comes first.
 func Jobs(root string) ([]*State, error) {
 	if _, err := os.ReadDir(root); err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -195,10 +199,10 @@ func Jobs(root string) ([]*State, error) {
 	return out, nil
 }
 
-// Find returns the job with an id or in a directory; "" is the newest.
+// Find returns the state of a job. ref is the id or the directory of the job; "" means the newest job.
 func Find(root, ref string) (*State, error) {
 	if s, err := Read(ref); ref != "" && err == nil {
-		s.Dir, err = filepath.Abs(ref) // other nodes may use the path, too
+		s.Dir, err = filepath.Abs(ref) // absolute, since other nodes may use the path too
 		return s, err
 	}
 	all, err := Jobs(root)

@@ -19,10 +19,12 @@ import (
 // gatherLimit is the timeout for transferring the files of one node.
 const gatherLimit = time.Hour
 
-// last is the name of a pack's last entry, which holds the number of files before it. A truncated stream lacks it.
+// last is the name of the last entry of a pack. The entry holds the number of files before it. A truncated stream lacks
+// this entry.
 const last = ".last"
 
-// Pack writes a directory, or those of the named parts that exist, as a tar stream.
+// Pack writes a directory as a tar stream. If parts are named, Pack writes only those parts of the directory that
+// exist.
 func Pack(w io.Writer, dir string, parts ...string) error {
 	tw, n := tar.NewWriter(w), 0
 	if len(parts) == 0 {
@@ -72,15 +74,15 @@ func packTree(tw *tar.Writer, dir, top string, n *int) error {
 			return err
 		}
 		*n++
-		_, err = io.CopyN(tw, f, info.Size()) // data appended in the meantime is left out
+		_, err = io.CopyN(tw, f, info.Size()) // data that are appended while packing are left out
 		return err
 	})
 }
 
-// Unpack extracts a pack below a directory, each file completely or not at all, and returns the number of files. A
-// truncated stream is an error; the files received before stay.
+// Unpack extracts a pack to a directory and returns the number of files. Each file is extracted completely or not at
+// all. A truncated stream is an error, but the files received before the error remain.
 func Unpack(dir string, r io.Reader) (n int, err error) {
-	root, err := os.OpenRoot(dir) // no name can escape the directory
+	root, err := os.OpenRoot(dir) // no file name can lead outside the directory
 	if err != nil {
 		return 0, err
 	}
@@ -118,8 +120,8 @@ func Unpack(dir string, r io.Reader) (n int, err error) {
 	}
 }
 
-// gather copies the files of nodes with directories of their own here, through steps of the job. Nodes that share the
-// directory need no copy.
+// gather copies files to the job's directory on this machine from all nodes that do not share the directory. The files
+// are sent through steps of the job.
 func (r *Run) gather(ctx context.Context) error {
 	return everywhere(r.c, func(i int) error {
 		if r.here == nil || r.here[i].Addr == "" || r.here[i].Shared {
@@ -151,7 +153,7 @@ func (r *Run) gather(ctx context.Context) error {
 	})
 }
 
-// flatten moves traces from the directory of each window to the directory in which srtctl puts them.
+// flatten moves the traces from the subdirectory of each window to dir, where srtctl puts traces.
 func flatten(dir string) error {
 	windows, err := os.ReadDir(dir)
 	if err != nil {
@@ -172,7 +174,7 @@ func flatten(dir string) error {
 				}
 			}
 		}
-		os.Remove(filepath.Join(dir, w.Name())) // only if it is empty
+		os.Remove(filepath.Join(dir, w.Name())) // succeeds only if the directory is empty
 	}
 	return nil
 }

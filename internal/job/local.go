@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Local runs a job on this machine, which acts as all nodes.
+// Local runs a job on this machine, which takes the role of all nodes.
 type Local struct {
 	nodes []Node
 
-	mark string // identifies this run's tasks in their environment
+	mark string // value in the environment of this run's tasks, which identifies them
 	mu   sync.Mutex
 	cmds map[*Task]*exec.Cmd
 }
@@ -34,10 +34,10 @@ func NewLocal(nodes int) *Local {
 
 func (l *Local) String() string { return "this machine" }
 
-// Nodes returns as many nodes as the job wants, all of them this machine.
+// Nodes returns as many nodes as the job wants. All of them are this machine.
 func (l *Local) Nodes() []Node { return l.nodes }
 
-// Command returns the program itself, in a session of its own.
+// Command returns the command of the task itself, to be run in a new session.
 func (l *Local) Command(t *Task) (*exec.Cmd, error) {
 	cmd := exec.Command(t.Args[0], t.Args[1:]...)
 	cmd.Env = append(append(os.Environ(), t.Env...), l.of(t))
@@ -59,11 +59,11 @@ func (l *Local) Signal(_ context.Context, t *Task, sig syscall.Signal) error {
 	return signalAll(cmd.Process.Pid, l.of(t), sig)
 }
 
-// of returns the environment variable that identifies the processes of a task in any session.
+// of returns the environment variable that identifies the processes of a task, whichever session they are in.
 func (l *Local) of(t *Task) string { return l.mark + t.Name }
 
-// sweep waits until all processes that a task has started have ended, and kills the rest after grace. Slurm does the
-// same at the end of a step.
+// sweep waits until all processes that a task has started have ended. After grace, it kills the remaining processes.
+// Slurm does the same at the end of a step.
 func (l *Local) sweep(t *Task, grace time.Duration) {
 	l.mu.Lock()
 	cmd := l.cmds[t]
@@ -80,5 +80,5 @@ func (l *Local) sweep(t *Task, grace time.Duration) {
 	}
 }
 
-// Lost returns nil: this machine cannot be lost.
+// Lost returns nil, since this machine cannot be lost.
 func (l *Local) Lost(context.Context) map[string]string { return nil }

@@ -20,29 +20,31 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// leastFree is the minimum space on each node for traces and records, bytes; benchmarks require as much.
+// leastFree is the free disk space in bytes that each node must have for traces and records. Benchmarks have the same
+// requirement.
 const leastFree = 64 << 20
 
-// prepareLimit is the timeout of a node's first step: many clusters run the prolog before it.
+// prepareLimit is the timeout of the first step on a node. It is long because many clusters run the prolog before the
+// first step.
 const prepareLimit = 5 * time.Minute
 
 // marker is a file in a job's directory that shows whether a node sees the same directory.
 const marker = ".home"
 
-// ownMarker is a file in a directory that a node has for itself.
+// ownMarker is a file in a directory that a node does not share with the job.
 const ownMarker = ".node"
 
-// Here is a node's report before anything is started on it.
+// Here is the report of a node before any worker is started on it.
 type Here struct {
-	Shared bool   `json:"shared"` // the node sees the job's directory, not one of its own
+	Shared bool   `json:"shared"` // the node sees the job's directory, not a local directory of the same name
 	Addr   string `json:"addr"`   // address for the other nodes
 	Free   int64  `json:"free"`   // bytes free in the directory; -1: unknown
-	Busy   []int  `json:"busy"`   // ports that workers need but other programs use
+	Busy   []int  `json:"busy"`   // ports that workers need but other programs are using
 }
 
-// Prepare makes the job's directories on this node; token is the content of the marker. The node's address is that of
-// iface; "": of the default route, or else the first private address, or else the first address. If the directory is
-// the node's own, the text in engine is written as sglang_config.yaml.
+// Prepare makes the job's directories on this node and reports the state of the node. token is the content of the
+// marker. iface is the network interface whose address is reported; if it is "", see address. If the node does not
+// share the directory, Prepare writes the text engine to sglang_config.yaml in the node's own directory.
 func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 	for _, d := range []string{"profiles", "runs"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
@@ -71,7 +73,7 @@ func Prepare(dir, token, iface, engine string, ports []int) (*Here, error) {
 	return h, err
 }
 
-// Forget removes a node's own directory of a job after its files were collected.
+// Forget removes the directory that a node does not share with the job, after the files in it have been collected.
 func Forget(dir, token string) error {
 	text, err := os.ReadFile(filepath.Join(dir, ownMarker))
 	if err != nil {
@@ -80,18 +82,18 @@ func Forget(dir, token string) error {
 	if string(text) != token {
 		return fmt.Errorf("%s belongs to another job", dir)
 	}
-	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil { // a network file system showed it too late
+	if _, err := os.Stat(filepath.Join(dir, stateFile)); err == nil { // shared, but the file was visible late
 		return fmt.Errorf("%s is the job's own directory: it is shared", dir)
 	}
 	return os.RemoveAll(dir)
 }
 
-// address returns this machine's address for other nodes: that of iface or else of the default route. (It is not that
-// of a container bridge, which may have the same address on all nodes.) Without a route it is the first private
-// address, or else the first.
+// address returns the address at which other nodes reach this machine. It is the address of iface, or, if iface is "",
+// that of the interface of the default route. (A container bridge must not be used, since it may have the same address
+// on all nodes.) Without a default route, it is the first private address, or else the first address.
 func address(iface string) (string, error) {
 	if iface == "" {
-		if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // sends nothing
+		if c, err := net.Dial("udp4", "192.0.2.1:9"); err == nil { // a UDP dial sends nothing
 			defer c.Close()
 			if a, ok := c.LocalAddr().(*net.UDPAddr); ok && !a.IP.IsLoopback() {
 				return a.IP.String(), nil
@@ -129,17 +131,17 @@ func address(iface string) (string, error) {
 	case iface != "":
 		return "", fmt.Errorf("network_interface %s has no IPv4 address here; the interfaces are %s", iface, strings.Join(names, ", "))
 	}
-	return "127.0.0.1", nil // no network
+	return "127.0.0.1", nil // there is no network
 }
 
-// short runs a program on a node to its end and returns its stdout.
+// short runs a program on a node, waits for its end, and returns its stdout.
 func short(ctx context.Context, c Carrier, name string, node int, limit time.Duration, args ...string) ([]byte, error) {
 	var out bytes.Buffer
 	err := streamed(ctx, c, name, node, limit, &out, args...)
 	return out.Bytes(), err
 }
 
-// streamed runs a program on a node to its end and copies its stdout to out.
+// streamed runs a program on a node, waits for its end, and copies its stdout to out.
 func streamed(ctx context.Context, c Carrier, name string, node int, limit time.Duration, out io.Writer, args ...string) error {
 	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
@@ -177,7 +179,7 @@ func streamed(ctx context.Context, c Carrier, name string, node int, limit time.
 	return nil
 }
 
-// lastLine returns the last line that Slurm did not write.
+// lastLine returns the last line of text that was not written by Slurm.
 func lastLine(text string) string {
 	last := ""
 	for line := range strings.Lines(text) {
@@ -188,7 +190,7 @@ func lastLine(text string) string {
 	return last
 }
 
-// everywhere calls do for each node of a job concurrently, once per machine.
+// everywhere calls do concurrently for the nodes of a job, once per machine.
 func everywhere(c Carrier, do func(node int) error) error {
 	var wg sync.WaitGroup
 	seen, errs := map[string]bool{}, make([]error, len(c.Nodes()))
@@ -202,13 +204,13 @@ func everywhere(c Carrier, do func(node int) error) error {
 	return errors.Join(errs...)
 }
 
-// prepare prepares each node and collects the reports.
+// prepare runs Prepare on each node and collects the reports of the nodes.
 func (r *Run) prepare(ctx context.Context) error {
 	r.here = make([]Here, len(r.c.Nodes()))
 	err := everywhere(r.c, func(i int) error {
 		args := []string{r.plan.Program, "job", "prepare", r.dir, r.token, "--interface=" + r.Interface}
 		if !r.plan.Job.Recorded() {
-			args = append(args, "--engine="+Engine(r.plan.Job)) // dynamo's workers read it
+			args = append(args, "--engine="+Engine(r.plan.Job)) // dynamo's workers read this file
 		}
 		for _, port := range r.plan.leads(func(n int) bool { return r.c.Nodes()[n].Name == r.c.Nodes()[i].Name }) {
 			args = append(args, fmt.Sprintf("--port=%d", port))
@@ -223,7 +225,7 @@ func (r *Run) prepare(ctx context.Context) error {
 		if free := r.here[i].Free; free >= 0 && free < leastFree {
 			return fmt.Errorf("%s has %d MB free in %s; traces need at least %d MB", r.c.Nodes()[i].Name, free>>20, r.dir, int64(leastFree)>>20)
 		}
-		if busy := r.here[i].Busy; len(busy) > 0 { // the other program would receive the load until the worker fails
+		if busy := r.here[i].Busy; len(busy) > 0 { // until the worker fails, the other program would receive the load
 			return fmt.Errorf("port %d of %s is in use by another program: give the worker another port in sglang_config, or ask for whole nodes", busy[0], r.c.Nodes()[i].Name)
 		}
 		return nil

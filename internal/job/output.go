@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Limits of the output shown for a failed task: server logs are long.
+// Limits of the output that is shown for a failed task. They are necessary because server logs are long.
 const (
 	lastLines = 10
-	lastBytes = 64 << 10 // searched for them
+	lastBytes = 64 << 10 // number of bytes at the end that are searched for these lines
 )
 
-// output returns the end of a task's output.
+// output returns the last lines of a task's output.
 func (r *Run) output(p *Proc) string {
 	name := p.Name
 	for _, w := range r.workers {
@@ -35,7 +35,8 @@ func (r *Run) output(p *Proc) string {
 	return string(text)
 }
 
-// reason returns a load's own error message, or else its last line: results on stdout may follow the message.
+// reason returns the error message in the output of a load, or else the last line. The error message need not be the
+// last line, since results on stdout may follow it.
 func reason(text string) string {
 	lines := strings.Split(text, "\n")
 	for _, line := range slices.Backward(lines) {

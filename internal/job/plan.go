@@ -1,6 +1,6 @@
 // Package job runs a job file on nodes and collects the results. It generates the command lines of the workers and
-// their loads, in the order and with the names of srtctl's profiling document, and runs them on this machine or with
-// Slurm. It only runs programs: it has no knowledge of servers or benchmarks.
+// their loads, and runs them on this machine or with Slurm. The order and the names are those of srtctl's profiling
+// document. The package only runs programs: it has no knowledge of servers or benchmarks.
 package job
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// Ports of a worker with a node of its own: SGLang's default, and srtctl's for torch's rendezvous.
+// Ports of a worker that shares its node with no other worker: SGLang's default port, and srtctl's port for torch's
+// rendezvous.
 const (
 	httpPort = 30000
 	distPort = 29500
@@ -29,11 +30,11 @@ const (
 // Plan holds everything that a job will do.
 type Plan struct {
 	Job     *spec.Job `json:"job"`
-	Local   bool      `json:"local"`   // on this machine, without containers
+	Local   bool      `json:"local"`   // run the job on this machine, without containers
 	Program string    `json:"program"` // path of stepscope on all nodes
 	Image   string    `json:"image"`   // container image; "": none
-	Mounts  []string  `json:"mounts"`  // "host:container", besides the job's directory
-	// Preamble is shell code run before each command in a container; "": no shell.
+	Mounts  []string  `json:"mounts"`  // "host:container"; the job's directory is mounted in addition
+	// Preamble is shell code that is run before each command in a container; "": the command is run without a shell.
 	Preamble string `json:"preamble"`
 
 	Nodes   int      `json:"nodes"`
@@ -45,12 +46,12 @@ type Plan struct {
 type Worker struct {
 	Role  spec.Role `json:"role"`
 	Index int       `json:"index"`
-	Nodes []int     `json:"nodes"` // indices of the job's nodes, the leader first
+	Nodes []int     `json:"nodes"` // indices of the worker's nodes, the leader first
 	Port  int       `json:"port"`
 	Dist  int       `json:"dist"` // rendezvous port of its nodes
 }
 
-// Phase is the load of a worker and its window.
+// Phase is the load of a worker and the window that is recorded during the load.
 type Phase struct {
 	Role    spec.Role `json:"role"`
 	Worker  int       `json:"worker"` // index in Plan.Workers
@@ -80,8 +81,8 @@ func (c Command) String() string {
 	return b.String()
 }
 
-// NewPlan assigns a job's workers to nodes: prefill first, with the nodes of a role divided evenly among its workers.
-// On one machine all workers share the node, and each has ports of its own.
+// NewPlan assigns the workers of a job to nodes, prefill workers first. The nodes of a role are divided evenly among
+// the workers of the role. If local is set, all workers share one machine, and each worker has different ports.
 func NewPlan(j *spec.Job, program string, local bool) *Plan {
 	p := &Plan{Job: j, Local: local, Program: program}
 	if !local && j.Backend.Type != spec.StepScope {
@@ -129,14 +130,15 @@ func (p *Plan) Shift(by int) {
 	}
 }
 
-// prompts returns the number of prompts that a window needs. Each request of a batch takes at least one prefill step,
-// and one decode step per token after the first. One additional batch keeps the server busy until the window ends.
+// prompts returns the number of prompts that a window needs. It assumes that each batch of requests takes at least one
+// prefill step, and one decode step per token after the first. One additional batch keeps the server busy until the
+// window ends.
 func prompts(ph *spec.Phase) int {
 	batches := (ph.StopStep+ph.OSL-1)/ph.OSL + 1
 	return max(leastPrompts, batches*ph.Concurrency)
 }
 
-// label describes the workers in the name of the job's directory: 1P_1D, 1A.
+// label describes the workers for the name of the job's directory, such as 1P_1D or 1A.
 func (p *Plan) label() string {
 	letters := map[spec.Role]string{spec.Prefill: "P", spec.Decode: "D", spec.Aggregated: "A"}
 	var out []string
@@ -146,7 +148,7 @@ func (p *Plan) label() string {
 	return strings.Join(out, "_")
 }
 
-// Name returns the worker's name in file names: prefill_w0, agg_w0.
+// Name returns the worker's name for file names, such as prefill_w0 or agg_w0.
 func (w *Worker) Name() string {
 	role := string(w.Role)
 	if w.Role == spec.Aggregated {
@@ -155,7 +157,7 @@ func (w *Worker) Name() string {
 	return fmt.Sprintf("%s_w%d", role, w.Index)
 }
 
-// task returns the name of the worker's task on one of its nodes.
+// task returns the name of the worker's task on the node with the given rank.
 func (w *Worker) task(rank int) string {
 	if len(w.Nodes) == 1 {
 		return w.Name()
@@ -163,14 +165,14 @@ func (w *Worker) task(rank int) string {
 	return fmt.Sprintf("%s_n%d", w.Name(), rank)
 }
 
-// task returns the name of a phase's task and of its output.
+// task returns the name of a phase's task, which is also the name of its output file.
 func (ph *Phase) task() string { return "profile_" + string(ph.Role) }
 
-// profiles returns the directory of a role's traces, under the job's directory as its commands see it.
+// profiles returns the directory of a role's traces. logs is the job's directory as the commands see it.
 func profiles(logs string, role spec.Role) string { return path.Join(logs, "profiles", string(role)) }
 
-// Server returns the command of one node of a worker. logs is the job's directory as the command sees it, leader the
-// address of the worker's first node, node the name of this one.
+// Server returns the command that runs on one node of a worker. logs is the job's directory as the command sees it,
+// leader is the address of the worker's first node, and node is the name of the node on which the command runs.
 func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	j, b := p.Job, &p.Job.Backend
 	c := Command{}
@@ -191,7 +193,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 		}
 		c.Args = append(c.Args, flags(j, w.Role)...)
 		if j.Profiling.Type == spec.Nsys && !has(b.Config[w.Role], "enable-layerwise-nvtx-marker") {
-			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker") // without it the report shows no steps
+			c.Args = append(c.Args, "--enable-layerwise-nvtx-marker") // without this flag, the report shows no steps
 		}
 	case j.Profiling.Type == spec.None:
 		c.Args = append(c.Args, "python3", "-m", "dynamo.sglang", "--config", path.Join(logs, "sglang_config.yaml"), "--config-key", string(w.Role))
@@ -204,7 +206,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	}
 	host := "0.0.0.0"
 	if b.Type == spec.StepScope {
-		host = "127.0.0.1" // the load runs on the same node; other addresses would need a key
+		host = "127.0.0.1" // the load runs on the same node; for other addresses the server would need a key
 	}
 	c.Args = append(c.Args, "--host", host)
 	if w.Port != httpPort && !has(b.Config[w.Role], "port") {
@@ -216,7 +218,7 @@ func (p *Plan) Server(w *Worker, rank int, logs, leader, node string) Command {
 	return c
 }
 
-// flags returns a role's flags in sglang_config, by key. A recorded job has ordinary servers that do both prefill and
+// flags returns the flags of a role in sglang_config, sorted by key. The servers of a recorded job do both prefill and
 // decode, so launch_server's --disaggregation-mode is left out.
 func flags(j *spec.Job, role spec.Role) (args []string) {
 	for _, f := range j.Backend.Config[role] {
@@ -229,7 +231,7 @@ func flags(j *spec.Job, role spec.Role) (args []string) {
 
 func has(flags []spec.Flag, key string) bool { return value(flags, key) != nil }
 
-// value returns the value of a flag, or nil if it is not given.
+// value returns the value of the flag with the given key, or nil if flags does not contain it.
 func value(flags []spec.Flag, key string) any {
 	if i := slices.IndexFunc(flags, func(f spec.Flag) bool { return f.Key == key }); i >= 0 {
 		return flags[i].Value
@@ -237,8 +239,8 @@ func value(flags []spec.Flag, key string) any {
 	return nil
 }
 
-// nsys returns srtctl's command line that precedes the server's. The embedded server has no GPU whose profiler could be
-// started, so its window is an NVTX range.
+// nsys returns the nsys command line that srtctl puts before the server's command line. The embedded server has no GPU,
+// so it cannot start the CUDA profiler; its window is an NVTX range.
 func (p *Plan) nsys(output string) []string {
 	args := []string{"nsys", "profile", "-t", "cuda,nvtx", "--cuda-graph-trace=node", "-c", "cudaProfilerApi"}
 	if p.Job.Backend.Type == spec.StepScope {
@@ -247,8 +249,8 @@ func (p *Plan) nsys(output string) []string {
 	return append(args, "--capture-range-end", "stop", "-o", output)
 }
 
-// Load returns the command of a phase. It waits until the server is ready, warms it up and says so; on input from stdin
-// it sends its load and captures the window.
+// Load returns the command of a phase's load. The command waits until the server is ready, warms it up, and prints
+// "ready". When it receives a line on stdin, it sends the load and captures the window.
 func (p *Plan) Load(ph *Phase, logs string, ready int) Command {
 	w := &p.Workers[ph.Worker]
 	c := Command{Args: []string{

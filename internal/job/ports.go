@@ -8,14 +8,15 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// given holds the ports assigned to this process's workers on this machine, which may not listen yet.
+// given holds the ports that this process has assigned to workers on this machine. The workers may not be listening
+// yet.
 var given = struct {
 	sync.Mutex
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
-// Reserve assigns the next free ports to a job's workers on this machine where the file names none. They stay reserved
-// until release is called.
+// Reserve assigns the next free ports of this machine to those workers of the job for which the job file gives no
+// ports. The ports remain reserved until release is called.
 func (p *Plan) Reserve() (release func()) {
 	given.Lock()
 	defer given.Unlock()
@@ -46,7 +47,7 @@ func (p *Plan) Reserve() (release func()) {
 	}
 }
 
-// portIsFree reports whether a server could listen on the port now, both on all addresses and on the loopback address.
+// portIsFree reports whether a server could listen on the port now, on all addresses and on the loopback address.
 func portIsFree(port int) bool {
 	for _, host := range []string{"", "127.0.0.1"} {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
@@ -58,7 +59,7 @@ func portIsFree(port int) bool {
 	return true
 }
 
-// leads returns the ports of the workers whose first node satisfies isNode.
+// leads returns the ports of the workers for whose first node isNode returns true.
 func (p *Plan) leads(isNode func(int) bool) (ports []int) {
 	for i := range p.Workers {
 		w := &p.Workers[i]

@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// Note writes the known data of a job to its directory as the submitting process sees it: script, state, and the token
-// that identifies a shared directory.
+// Note writes the batch script, the initial state and the token of a submitted job to the job's directory as the
+// submitting process sees it. The token lets the job find out whether the directory is shared.
 func Note(p *Plan, o *Slurm, id, dir string) error {
 	if err := Announce(dir, o.Token); err != nil {
 		return err
@@ -29,7 +29,8 @@ func Note(p *Plan, o *Slurm, id, dir string) error {
 	return s.first()
 }
 
-// Announce makes a job's directory with the token that identifies it if it is shared.
+// Announce makes the directory of a job and writes the token to it. The token lets the job find out whether the
+// directory is shared.
 func Announce(dir, token string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -37,8 +38,8 @@ func Announce(dir, token string) error {
 	return os.WriteFile(filepath.Join(dir, submitted), []byte(token), 0o644)
 }
 
-// Fetch follows a Slurm job to its end, copies its log to log, and returns when its files are in dir, wherever they
-// were made.
+// Fetch follows a Slurm job until it ends and copies the job's log to log. It returns when all files of the job are in
+// dir, even if the job wrote them to the local directory of a node.
 func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, say func(string)) (*State, error) {
 	node, err := begun(ctx, id, say)
 	if err != nil {
@@ -52,14 +53,14 @@ func Fetch(ctx context.Context, p *Plan, id, dir, token string, log io.Writer, s
 		return nil, ctx.Err()
 	}
 	if own {
-		log = io.Discard // attend has copied it
+		log = io.Discard // attend has copied the log
 	}
 	s, readErr := Follow(ctx, dir, LogFile, log, func() bool {
 		states, err := slurm.States(ctx, id)
 		return err == nil && len(states) > 0 && states[0].Ended() || errors.Is(err, slurm.ErrUnknown)
 	})
 	if errors.Is(readErr, errGone) && s != nil {
-		if own && err != nil { // the job, and with it the step, was ended from outside
+		if own && err != nil { // the job was ended from outside, which also ended the step
 			err = salvage(ctx, p, node, dir)
 			if now, readErr := Read(dir); readErr == nil && err == nil {
 				s = now
@@ -89,7 +90,7 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 			return "", nil
 		case errors.Is(err, slurm.ErrNoSlurm):
 			return "", err
-		case err != nil: // a busy or absent controller does not mean that the job is lost
+		case err != nil: // a busy or unreachable controller does not mean that the job is lost
 			now = "could not be queried, trying again: " + err.Error()
 		case s.Is == "RUNNING" && s.Nodes != "":
 			nodes, err := slurm.Hostnames(ctx, s.Nodes)
@@ -109,13 +110,13 @@ func begun(ctx context.Context, id string, say func(string)) (string, error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(pause):
-			pause = min(pause*5/4, slowPoll) // queues are long, and all users share the controller
+			pause = min(pause*5/4, slowPoll) // waiting in the queue takes long, and all users share the controller
 		}
 	}
 }
 
-// attend follows a job through a step on its first node. If the directory there is another one, the step transfers its
-// files.
+// attend follows a job through a step on the job's first node. If that node does not share the directory, the step
+// transfers the files of the job.
 func attend(ctx context.Context, id, node, dir, token, program string, log io.Writer) (own bool, err error) {
 	step := slurm.Step{Job: id, Name: "attend", Nodes: []string{node}, Dir: "/", Args: []string{"--input=none"}}
 	for try := 0; ; try++ {
@@ -147,10 +148,12 @@ func attendOnce(ctx context.Context, step slurm.Step, dir, token, program string
 	return own, errors.Join(err, cmd.Wait())
 }
 
-// salvageLimit is the timeout, including the queue, of the small job that fetches a dead job's files.
+// salvageLimit is the timeout of the small job that fetches the files of a dead job. It includes the waiting time in
+// the queue.
 const salvageLimit = 2 * time.Minute
 
-// salvage fetches the files that an externally ended job left on its first node, using a small job of its own.
+// salvage fetches the files that a job left on its first node when it was ended from outside. It submits a small job
+// for this.
 func salvage(ctx context.Context, p *Plan, node, dir string) error {
 	ctx, done := context.WithTimeout(ctx, salvageLimit)
 	defer done()
@@ -172,7 +175,8 @@ func salvage(ctx context.Context, p *Plan, node, dir string) error {
 	return errors.Join(err, cmd.Wait())
 }
 
-// until discards writes after its context ends: srun's messages about its own end are not the job's.
+// until discards writes after its context has ended. The messages that srun prints about its own end do not belong to
+// the job.
 type until struct {
 	ctx context.Context
 	w   io.Writer
@@ -185,7 +189,7 @@ func (u *until) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// Ask updates the state of a job that no longer reports itself, from Slurm or the operating system.
+// Ask updates the state of a job that no longer reports its state, using Slurm or the operating system.
 func Ask(ctx context.Context, s *State) {
 	if s.Stage.Ended() {
 		return
@@ -206,17 +210,17 @@ func Ask(ctx context.Context, s *State) {
 		return
 	}
 	if !states[0].Ended() {
-		if s.Stage == Submitted { // it reports nothing more until its files are collected
+		if s.Stage == Submitted { // the job's own state is unknown until its files are collected
 			s.Slurm = "Slurm says " + strings.ToLower(states[0].Is) + where(&states[0])
 		}
 		return
 	}
-	if now, err := Read(s.Dir); err == nil && now.Stage.Ended() { // ended in the meantime
+	if now, err := Read(s.Dir); err == nil && now.Stage.Ended() { // the job has ended since the state was read
 		now.Dir = s.Dir
 		*s = *now
 		return
 	}
-	defer s.write() // later readers see the same state
+	defer s.write() // store the state, so that later readers see the same
 	if _, err := os.Stat(filepath.Join(s.Dir, LogFile)); err != nil && states[0].Nodes != "" {
 		s.Lacks = append(s.Lacks, "the job's files are not here but"+where(&states[0])+" (on the first of these), in "+s.Dir)
 	}
@@ -224,7 +228,7 @@ func Ask(ctx context.Context, s *State) {
 	case is == "NODE_FAIL" || is == "BOOT_FAIL":
 		s.end(ByNode, "Slurm says "+is+": the first node or another one is lost ("+states[0].Reason+")")
 	case is == "CANCELLED":
-		s.end(ByScheduler, "Slurm says CANCELLED") // its Reason field gives why it was pending
+		s.end(ByScheduler, "Slurm says CANCELLED") // Slurm's Reason field gives the reason why the job was pending
 	case is == "TIMEOUT" || is == "PREEMPTED" || is == "DEADLINE":
 		s.end(ByScheduler, "Slurm says "+is+" ("+states[0].Reason+")")
 	case is == "COMPLETED":
@@ -238,7 +242,7 @@ func Ask(ctx context.Context, s *State) {
 	}
 }
 
-// where returns the nodes of a job, or the reason why it has none.
+// where returns the nodes of a job, or the reason why the job has no nodes yet.
 func where(s *slurm.State) string {
 	switch {
 	case s.Nodes != "":
@@ -249,10 +253,10 @@ func where(s *slurm.State) string {
 	return ""
 }
 
-// words describes causes without further detail.
+// words describes causes for which no further detail is known.
 var words = map[Cause]string{ByWorker: "a worker failed", ByLoad: "a load failed", ByNode: "a node failed", ByScheduler: "the job was told to stop"}
 
-// cause returns the cause that an exit status encodes.
+// cause returns the cause of failure that an exit status stands for.
 func cause(status int) Cause {
 	for c, n := range statuses {
 		if n == status {
@@ -262,7 +266,7 @@ func cause(status int) Cause {
 	return ByJob
 }
 
-// end records the end of a job that did not report it itself.
+// end records the end of a job that did not report its end.
 func (s *State) end(c Cause, what string) {
 	s.Since = time.Now()
 	switch c {
@@ -274,13 +278,13 @@ func (s *State) end(c Cause, what string) {
 	default:
 		s.Stage = Failed
 	}
-	if s.Failure == nil || s.Failure.Cause != c { // an earlier failure in a part of the job may have ended it
+	if s.Failure == nil || s.Failure.Cause != c { // an earlier failure with this cause has more detail
 		s.Failure = &Failure{Cause: c, What: what}
 	}
 	s.Status = statuses[s.Failure.Cause]
 }
 
-// Cancel asks a job to shut down, and kills it after the grace period. It returns the final state.
+// Cancel asks a job to shut down, and kills the job after the grace period. It returns the final state.
 func Cancel(ctx context.Context, s *State, grace time.Duration, say func(string)) (*State, error) {
 	host, _ := os.Hostname()
 	var tell, kill func() error

@@ -18,19 +18,19 @@ import (
 
 // Timeouts of a job.
 const (
-	warming     = 30 * time.Minute // the first requests may compile kernels
-	serverGrace = 60 * time.Second // after TERM; reportGrace if a report must be written
+	warming     = 30 * time.Minute // limit of a warm-up; the first requests may compile kernels
+	serverGrace = 60 * time.Second // time for a server to end after TERM; reportGrace if it must write a report
 	reportGrace = 10 * time.Minute
-	loadGrace   = 60 * time.Second // for the remaining load after a worker has died
-	settle      = time.Second      // delay in which the real cause of a task's end may appear
+	loadGrace   = 60 * time.Second // time for the load to end after a worker has died
+	settle      = time.Second      // delay after a task's end in which its real cause may become visible
 )
 
 // Run is a job in progress.
 type Run struct {
 	Ready     time.Duration     // timeout for workers to become ready
-	Interface string            // its address is used between workers; "": see Prepare
-	RunDir    string            // the loads' runs are also stored here; "": nowhere
-	Token     string            // of the submitting process, which stores the runs unless the directory is shared
+	Interface string            // network interface whose address workers use among each other; "": see Prepare
+	RunDir    string            // directory in which the runs of the loads are also stored; "": none
+	Token     string            // token of the submitting process, which stores the runs unless the directory is shared
 	Log       func(line string) // reports progress to the user
 
 	plan  *Plan
@@ -40,13 +40,13 @@ type Run struct {
 	state State
 	here  []Here
 
-	workers []*Proc // one per node of each worker
+	workers []*Proc // one Proc per node of each worker
 	loads   []*Proc
 	loading bool          // the loads have begun
 	broken  chan *Failure // first failed worker or load
 }
 
-// New returns a run of a plan and makes its directory. For on, see State.
+// New returns a run of a plan and makes the directory of the job. on is the value of State.On.
 func New(p *Plan, c Carrier, id, dir, on string) (*Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func New(p *Plan, c Carrier, id, dir, on string) (*Run, error) {
 	return r, r.state.write()
 }
 
-// enter begins a stage.
+// enter begins a stage of the job.
 func (r *Run) enter(s Stage) {
 	r.state.Stage, r.state.Since = s, time.Now()
 	if err := r.state.write(); err != nil {
@@ -69,8 +69,8 @@ func (r *Run) enter(s Stage) {
 	}
 }
 
-// Do runs the job from its first process to the report and returns the final state. After any failure it still collects
-// the existing files and stops all processes.
+// Do runs the job, from starting the first process to writing the report, and returns the final state. After any
+// failure, Do still stops all processes and collects the existing files.
 func (r *Run) Do(ctx context.Context) *State {
 	failure := r.work(ctx)
 	r.state.Failure = failure
@@ -87,7 +87,7 @@ func (r *Run) Do(ctx context.Context) *State {
 	if err := r.gather(after); err != nil {
 		r.lack("%v", err)
 	}
-	if ctx.Err() == nil { // after a cancel nobody wants to wait for the report
+	if ctx.Err() == nil { // a user who cancels the job does not want to wait for the report
 		r.enter(Analyzing)
 		r.finish(ctx)
 	}
@@ -192,7 +192,8 @@ func (r *Run) serve(ctx context.Context) *Failure {
 	return nil
 }
 
-// nodeName returns a node's name in file names. On one machine, whose nodes share a name, it includes the index.
+// nodeName returns a node's name for file names. On one machine, all nodes have the same name, so nodeName adds the
+// index of the node.
 func (r *Run) nodeName(node int) string {
 	name := r.c.Nodes()[node].Name
 	if r.plan.Local && r.plan.Nodes > 1 {
@@ -209,7 +210,7 @@ func (r *Run) addr(node int) string {
 	return r.here[node].Addr
 }
 
-// load starts the load of a phase, which calls ready when it is warmed up.
+// load starts the load of a phase. It calls ready when the load has warmed up the server.
 func (r *Run) load(i int, ready func()) *Failure {
 	ph := &r.plan.Phases[i]
 	w := &r.plan.Workers[ph.Worker]
@@ -244,7 +245,7 @@ func (w *readyWatch) Write(p []byte) (int, error) {
 	}
 }
 
-// watch waits for a task that must not end, or must not fail.
+// watch waits for the end of a task and reports its failure. A worker must not end at all; a load must not fail.
 func (r *Run) watch(p *Proc, cause Cause) {
 	<-p.done
 	if f := r.failed(p, cause); f != nil {
@@ -255,7 +256,7 @@ func (r *Run) watch(p *Proc, cause Cause) {
 	}
 }
 
-// failed returns the failure of a task that has ended, or nil if it succeeded or was asked to end.
+// failed returns the failure of a task that has ended, or nil if the task succeeded or was asked to end.
 func (r *Run) failed(p *Proc, cause Cause) *Failure {
 	if p.told.Load() || cause == ByLoad && (p.err == nil || p.cmd.ProcessState.ExitCode() == 3) {
 		return nil
@@ -269,10 +270,10 @@ func (r *Run) failed(p *Proc, cause Cause) *Failure {
 	return f
 }
 
-// wait returns when done is closed, at the first failure, or when the job ends.
+// wait returns when done is closed, when the first failure occurs, or when ctx ends.
 func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Failure {
 	limit := time.NewTimer(24 * 365 * time.Hour)
-	if what == "ready" { // the load itself ends after Ready; this limit is for a warm-up that hangs
+	if what == "ready" { // the load itself stops waiting after Ready; this limit ends a warm-up that hangs
 		limit.Reset(r.Ready + warming)
 	}
 	defer limit.Stop()
@@ -288,7 +289,7 @@ func (r *Run) wait(ctx context.Context, done <-chan struct{}, what string) *Fail
 	}
 }
 
-// because returns a failure, unless the job was asked to end: then that is the cause.
+// because returns a failure with the given cause. If the job was asked to end, that request is the cause instead.
 func (r *Run) because(ctx context.Context, cause Cause, format string, args ...any) *Failure {
 	if ctx.Err() != nil {
 		return r.ended()
@@ -296,8 +297,8 @@ func (r *Run) because(ctx context.Context, cause Cause, format string, args ...a
 	return r.explain(ctx, fail(cause, format, args...))
 }
 
-// ended returns the failure of a job that was asked to end. The elapsed time shows whether the time limit was the
-// reason.
+// ended returns the failure of a job that was asked to end. From the elapsed time, it decides whether the time limit
+// was the reason.
 func (r *Run) ended() *Failure {
 	f := fail(ByScheduler, "the job was told to stop while it was %s, %.0f s after its start", r.state.Stage, time.Since(r.state.Began).Seconds())
 	if limit := r.plan.Job.Slurm.TimeLimit; !r.plan.Local && limit != "" {
@@ -306,9 +307,9 @@ func (r *Run) ended() *Failure {
 	return f
 }
 
-// explain refines a failure: it checks for a lost node and for a worker whose output ends with an error.
+// explain refines a failure. It checks whether a node was lost, and whether the output of a worker ends with an error.
 func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
-	select { // an external end stops the steps before the job
+	select { // if the job is ended from outside, its steps end before the job itself
 	case <-ctx.Done():
 		return r.ended()
 	case <-time.After(settle):
@@ -336,7 +337,7 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	if r.state.Stage != Awaiting || time.Since(p.began) < r.Ready {
 		return f
 	}
-	// The load waited for a worker that never became ready.
+	// The load failed because it waited for a worker that never became ready.
 	for _, w := range r.workers {
 		if w.Node == p.Node {
 			return &Failure{Cause: ByWorker, What: fmt.Sprintf("%s on %s is not ready after %v", w.Name, r.nodeName(w.Node), r.Ready), Lines: ending(r.output(w))}
@@ -345,7 +346,7 @@ func (r *Run) explain(ctx context.Context, f *Failure) *Failure {
 	return f
 }
 
-// stopAll stops the remaining loads, then the workers.
+// stopAll stops the loads that are still running, and then the workers.
 func (r *Run) stopAll(ctx context.Context) {
 	for _, p := range stop(ctx, r.c, r.loads, loadGrace) {
 		r.Log(fmt.Sprintf("%s did not end by itself and was killed", p.Name))
@@ -369,7 +370,7 @@ func (r *Run) stopAll(ctx context.Context) {
 	}
 }
 
-// lack records a missing item.
+// lack records that an expected item is missing.
 func (r *Run) lack(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	r.state.Lacks = append(r.state.Lacks, line)

@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// Show prints everything that the job would do. Values known only at run time appear as shell variables:
-// $HOST_IP_MACHINE is the address of a worker's first node, $NODE the name of a node.
+// Show prints all commands that the job would run. Values that are known only at run time appear as shell variables:
+// $HOST_IP_MACHINE is the address of a worker's first node, and $NODE is the name of a node.
 func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	j := p.Job
 	dir := cmp.Or(o.Dir, path.Join(root, p.DirName("JOB_ID", o.At)))
@@ -81,7 +81,7 @@ func (p *Plan) Show(w io.Writer, o *Slurm, root string) {
 	}
 }
 
-// shown formats a command with its variables unquoted.
+// shown formats a command and leaves the shell variables in it unquoted.
 func shown(c Command) string {
 	return strings.NewReplacer("'$HOST_IP_MACHINE:29500'", "$HOST_IP_MACHINE:29500", "'/logs/$NODE_config.json'", "/logs/${NODE}_config.json", "'--nodelist=$NODE'", "--nodelist=$NODE").Replace(c.String())
 }
@@ -93,7 +93,8 @@ func (p *Plan) srun(w io.Writer, t *Task, dir string) {
 	}
 }
 
-// Tree returns the files of a job's directory: those in srtctl's document and our own.
+// Tree returns the names of the files that a job's directory will contain: the files that srtctl's document lists, and
+// additional files of stepscope.
 func (p *Plan) Tree() (files []string) {
 	files = []string{"config.yaml", "sglang_config.yaml", "JOB_ID.json", "state.json"}
 	if !p.Local {

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// stateFile holds the state of a job, in its directory.
+// stateFile is the name of the file, in a job's directory, that holds the state of the job.
 const stateFile = "state.json"
 
-// Stage is a job's stage.
+// Stage is the stage that a job has reached.
 type Stage string
 
-// Stages, in order. A failed or cancelled job has still collected the existing files.
+// Stages, in order. A job that has failed or was cancelled has nevertheless collected the existing files.
 const (
 	Submitted Stage = "submitted"
 	Starting  Stage = "starting"  // nodes are being prepared, workers started
@@ -39,17 +39,17 @@ func (s Stage) Ended() bool { return s == Completed || s == Failed || s == Cance
 type State struct {
 	Job     string    `json:"job"`  // id
 	Name    string    `json:"name"` // name in the job file
-	On      string    `json:"on"`   // local; slurm: run by a batch script of its own; allocation: run by a process in one
+	On      string    `json:"on"`   // local; slurm: run by its own batch script; allocation: run by a process in an existing allocation
 	Stage   Stage     `json:"stage"`
-	Since   time.Time `json:"since"` // start of this stage
+	Since   time.Time `json:"since"` // start time of the stage
 	Began   time.Time `json:"began"`
 	Dir     string    `json:"dir"`
-	Host    string    `json:"host"` // host of the directory, unless it is shared
-	PID     int       `json:"pid"`  // process that runs the job, on Host
+	Host    string    `json:"host"` // host of the job's directory, unless the directory is shared
+	PID     int       `json:"pid"`  // id of the process on Host that runs the job
 	Nodes   []Node    `json:"nodes,omitempty"`
 	Failure *Failure  `json:"failure,omitempty"`
-	Slurm   string    `json:"slurm,omitempty"` // Slurm's state of a job that has not reported one itself
-	Lacks   []string  `json:"lacks,omitempty"` // expected but missing
+	Slurm   string    `json:"slurm,omitempty"` // Slurm's state of the job, if the job has not reported its state itself
+	Lacks   []string  `json:"lacks,omitempty"` // descriptions of items that were expected but are missing
 	Advice  []string  `json:"advice,omitempty"`
 	Runs    []string  `json:"runs,omitempty"`   // directories of the stored runs
 	Status  int       `json:"status,omitempty"` // exit status
@@ -60,10 +60,10 @@ type Cause string
 
 // Causes, each with its own exit status.
 const (
-	ByWorker    Cause = "worker"    // a server ended, or never became ready
-	ByLoad      Cause = "load"      // a load or its window failed
+	ByWorker    Cause = "worker"    // a server ended or never became ready
+	ByLoad      Cause = "load"      // a load or the window of a load failed
 	ByNode      Cause = "node"      // a node is down or not writable
-	ByScheduler Cause = "scheduler" // cancelled from outside, or the time limit
+	ByScheduler Cause = "scheduler" // the job was cancelled from outside or reached its time limit
 	ByJob       Cause = "job"       // anything else
 )
 
@@ -72,10 +72,10 @@ var statuses = map[Cause]int{ByJob: 1, ByWorker: 10, ByLoad: 11, ByNode: 12, ByS
 // Failure is the reason why a job failed.
 type Failure struct {
 	Cause Cause    `json:"cause"`
-	What  string   `json:"what"`           // one line
-	Lines []string `json:"last,omitempty"` // of the failed task's output
+	What  string   `json:"what"`           // description in one line
+	Lines []string `json:"last,omitempty"` // last lines of the failed task's output
 
-	of *Proc // the failed task; nil: none in particular
+	of *Proc // the failed task; nil: no particular task failed
 }
 
 func (f *Failure) Error() string { return f.What }
@@ -97,7 +97,7 @@ func Read(dir string) (*State, error) {
 	return s, nil
 }
 
-// first writes the initial state, unless the job itself has already written one.
+// first writes the initial state, unless the job itself has already written a state.
 func (s *State) first() error {
 	f, err := os.OpenFile(filepath.Join(s.Dir, stateFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if errors.Is(err, fs.ErrExist) {
@@ -109,5 +109,5 @@ func (s *State) first() error {
 	return errors.Join(json.NewEncoder(f).Encode(s), f.Close())
 }
 
-// write writes the state to its directory.
+// write writes the state to the directory of the job.
 func (s *State) write() error { return atomicfile.JSON(filepath.Join(s.Dir, stateFile), s) }

@@ -10,23 +10,23 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// Slurm holds the options of a Slurm batch job beyond the plan, from the cluster file.
+// Slurm holds the options of a Slurm batch job that are not part of the plan. Most come from the cluster file.
 type Slurm struct {
 	Root       string   // parent of the jobs' directories
-	Dir        string   // the job's directory; "": one in Root, named by its id
+	Dir        string   // the job's directory; "": a directory in Root with the job's id in its name
 	GPUs       bool     // --gpus-per-node
-	Segment    bool     // --segment, which old releases lack
+	Segment    bool     // --segment, which old Slurm releases lack
 	Exclusive  bool     // --exclusive
 	Directives []string // additional sbatch directives, without #SBATCH
 	Ready      time.Duration
 	Interface  string
 	RunDir     string
-	At         time.Time // time of submission, part of the directory's name
+	At         time.Time // time of submission, which is part of the directory's name
 	Follow     bool      // the submitting process follows the job
-	Token      string    // shows whether the directory is shared
+	Token      string    // token by which the job detects whether the directory is shared
 }
 
-// DirName returns the name of a job's directory: its id, workers and time of submission.
+// DirName returns the name of a job's directory. The name consists of the id, the workers and the time of submission.
 func (p *Plan) DirName(id string, at time.Time) string {
 	return fmt.Sprintf("%s_%s_%s", id, p.label(), at.Format("20060102_150405"))
 }
@@ -39,7 +39,8 @@ func (o *Slurm) For(p *Plan, id string) string {
 	return filepath.Join(o.Root, p.DirName(id, o.At))
 }
 
-// notice returns the --signal option that interrupts a job before its time limit, so that it can collect its files.
+// notice returns the --signal option with which Slurm interrupts a job some time before the time limit, so that the job
+// can collect its files.
 func notice(limit string) string {
 	if m, ok := minutes(limit); ok && m <= 5 {
 		return "B:INT@20"
@@ -47,8 +48,8 @@ func notice(limit string) string {
 	return "B:INT@120"
 }
 
-// minutes parses a Slurm time limit: minutes, minutes:seconds or hours:minutes:seconds, with optional days and a dash
-// before.
+// minutes parses a Slurm time limit and returns it in minutes. The format is minutes, minutes:seconds or
+// hours:minutes:seconds. A number of days and a dash may precede it.
 func minutes(limit string) (m int, ok bool) {
 	days, rest, dashed := strings.Cut(limit, "-")
 	if !dashed {
@@ -74,11 +75,13 @@ func minutes(limit string) (m int, ok bool) {
 	return n[0], true
 }
 
-// Script returns the batch script. It makes its own directory, since Slurm does not and a job without an output
-// directory fails silently. It then execs the process that runs the job, so that signals reach that process.
+// Script returns the batch script. The script makes the job's directory, since Slurm does not make it, and a job
+// without an output directory fails silently. The script then execs the process that runs the job, so that signals
+// reach that process.
 func (p *Plan) Script(o Slurm) string { return p.directives(&o, p.Job.Name) + p.body(&o) }
 
-// sbatchWord quotes a word for sbatch, which parses it like a shell but also interprets backslashes inside quotes.
+// sbatchWord quotes a word for an #SBATCH line. sbatch parses these lines like a shell, but also interprets backslashes
+// inside quotes.
 func sbatchWord(word string) string { return columns.ShellWord(strings.ReplaceAll(word, `\`, `\\`)) }
 
 // directives returns the #SBATCH lines.

@@ -15,10 +15,10 @@ import (
 	"github.com/stepscope/stepscope/internal/job/spec"
 )
 
-// sweepFile holds the jobs of a sweep and their results, in its directory.
+// sweepFile is the name of the file, in a sweep's directory, that holds the jobs of the sweep and their results.
 const sweepFile = "sweep.json"
 
-// Sweep is the set of jobs from a file with parameters, and their results.
+// Sweep is the set of jobs that a job file with parameters describes, with the results of the jobs.
 type Sweep struct {
 	Format     int       `json:"format"`
 	Name       string    `json:"name"`
@@ -30,17 +30,17 @@ type Sweep struct {
 
 // Variant is a job of a sweep.
 type Variant struct {
-	Name    string   `json:"name"` // directory in that of the sweep
+	Name    string   `json:"name"` // name of the job's directory inside the sweep's directory
 	Values  []string `json:"values"`
 	Job     string   `json:"job"`   // id
-	Stage   Stage    `json:"stage"` // "": not begun
+	Stage   Stage    `json:"stage"` // "": the job has not begun
 	Failure *Failure `json:"failure,omitempty"`
 	Lacks   []string `json:"lacks,omitempty"`
 	Status  int      `json:"status"`
 	Roles   []Result `json:"roles"`
 }
 
-// Result holds the figures of a role's load and window, by name; unknown ones are absent.
+// Result holds the figures of a role's load and window, by name. Unknown figures are absent.
 type Result struct {
 	Role    spec.Role          `json:"role"`
 	Figures map[string]float64 `json:"figures"`
@@ -48,15 +48,16 @@ type Result struct {
 
 // Figure is a figure by which jobs are compared.
 type Figure struct {
-	Name  string // in sweep.json
+	Name  string // name in sweep.json
 	Title string
 	Unit  string   // ns, 1/s, share or count
-	key   string   // in the load's output
-	scale float64  // factor to the unit
-	of    []string // from the analysis: time fields summed over all ranks, as a share of the total
+	key   string   // key in the load's output
+	scale float64  // factor that converts the load's value to Unit
+	of    []string // if from the analysis: time fields, whose sum over all ranks is divided by the total time
 }
 
-// Figures are the figures of the loads, by the keys of SGLang's output file, and those of the windows' analyses.
+// Figures are the figures by which the jobs of a sweep are compared. The figures of the loads are read by the keys of
+// SGLang's output file, the others from the analyses of the windows.
 var Figures = []Figure{
 	{Name: "output_tokens_per_s", Title: "output tokens", Unit: "1/s", key: "output_throughput", scale: 1},
 	{Name: "ttft_median_ns", Title: "TTFT", Unit: "ns", key: "median_ttft_ms", scale: 1e6},
@@ -70,7 +71,7 @@ var Figures = []Figure{
 	{Name: "idle", Title: "idle", Unit: "share", of: []string{"idle_ns"}},
 }
 
-// NewSweep returns a sweep that has not begun and makes its directory below root.
+// NewSweep returns a sweep that has not begun, and makes the directory of the sweep in root.
 func NewSweep(name, root string, variants []spec.Variant, at time.Time) (*Sweep, error) {
 	s := &Sweep{Format: 1, Name: name, Dir: filepath.Join(root, SweepDir(name, at)), Began: at}
 	for _, p := range variants[0].Parameters {
@@ -142,7 +143,7 @@ func (v *Variant) Fail(err error) {
 	v.Stage, v.Failure, v.Status = Failed, &Failure{Cause: ByJob, What: err.Error()}, statuses[ByJob]
 }
 
-// Outcome describes the outcome of a job in a word or two.
+// Outcome describes the outcome of a job in one or two words.
 func (v *Variant) Outcome() string {
 	switch {
 	case v.Stage == "":
@@ -155,7 +156,8 @@ func (v *Variant) Outcome() string {
 	return string(v.Stage)
 }
 
-// Status returns the exit status of the sweep: that of the first failed job, or else 3 if anything is missing.
+// Status returns the exit status of the sweep. It is the status of the first failed job, or else 3 if anything is
+// missing.
 func (s *Sweep) Status() int {
 	missing := 0
 	for _, v := range s.Jobs {
@@ -238,8 +240,8 @@ func window(path string, into map[string]float64) {
 	}
 }
 
-// ArrayScript returns one batch script for all jobs of a sweep, at most parallel at a time. All tasks of an array have
-// the same directives, so jobs with different directives are an error.
+// ArrayScript returns one batch script for all jobs of a sweep. At most parallel jobs run at a time. All tasks of an
+// array have the same directives, so ArrayScript returns an error if the directives of the jobs differ.
 func ArrayScript(name string, plans []*Plan, orders []Slurm, parallel int) (string, error) {
 	head := plans[0].directives(&orders[0], name)
 	var b strings.Builder

@@ -4,5 +4,6 @@ package job
 
 import "syscall"
 
-// apart starts a process in a session of its own, by which all its descendants can be found.
+// apart returns attributes that start a process in a new session. All descendants of the process can be found by this
+// session.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

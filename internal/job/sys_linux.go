@@ -2,8 +2,8 @@ package job
 
 import "syscall"
 
-// apart starts a process in a session of its own, by which all its descendants can be found. The process receives TERM
-// when the thread that started it ends.
+// apart returns attributes that start a process in a new session. All descendants of the process can be found by this
+// session. The process receives TERM when the thread that started it ends.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 }

@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// processes returns the processes of a session and those with a variable in their environment: a program may start
-// children in other sessions, as nsys does. seen is false where processes cannot be listed.
+// processes returns the processes that belong to a session or have the variable in their environment. The variable is
+// needed because a program may start children in other sessions, as nsys does. seen is false on systems where processes
+// cannot be listed.
 func processes(leader int, variable string) (pids []int, seen bool) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -21,7 +22,7 @@ func processes(leader int, variable string) (pids []int, seen bool) {
 		if err != nil {
 			continue
 		}
-		// Format: pid (name) state ppid pgrp session …; the name may contain anything.
+		// Format: pid (name) state ppid pgrp session …; the name may contain any character, including ')'.
 		f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		if len(f) < 4 || f[0] == "Z" {
 			continue
@@ -39,7 +40,8 @@ func processes(leader int, variable string) (pids []int, seen bool) {
 	return pids, len(stats) > 0
 }
 
-// signalAll signals all processes of a task or, where these cannot be listed, the process group of its first.
+// signalAll signals all processes of a task. If processes cannot be listed, it signals the process group of the task's
+// first process.
 func signalAll(leader int, variable string, sig syscall.Signal) error {
 	pids, seen := processes(leader, variable)
 	for _, pid := range pids {

@@ -12,10 +12,11 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// BatchesFile holds the results of a benchmark of batches, one bench.Batch per line.
+// BatchesFile is the file with the results of a batch benchmark, one bench.Batch per line.
 const BatchesFile = "batches.jsonl"
 
-// AddBatch appends the result of a batch and lists the file in the manifest. Both survive a later crash of the process.
+// AddBatch appends the result of a batch to BatchesFile and lists the file in the manifest. Both changes survive a
+// later crash of the process.
 func (r *Run) AddBatch(b *bench.Batch) error {
 	f := File{Path: BatchesFile, Kind: KindBatches, Format: "jsonl"}
 	to, err := r.place(&f)
@@ -56,7 +57,8 @@ func appendLine(to string, v any) error {
 	return errors.Join(err, f.Close())
 }
 
-// Batches reads the batch results of a run. With [ErrCut] it returns those before the truncation.
+// Batches reads the batch results of a run. If the file is truncated, it returns the results before the truncation and
+// [ErrCut].
 func (r *Run) Batches() ([]bench.Batch, error) {
 	f, err := os.Open(r.Path(BatchesFile))
 	if err != nil {

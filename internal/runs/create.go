@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Prefixes of hidden directories beside the runs: runs being created, and runs being removed.
+// Prefixes of hidden directories in the root: runs that are being created, and runs that are being removed.
 const (
 	newPrefix  = ".new-"
 	gonePrefix = ".rm-"
 )
 
-// minSpace is the space required for even the smallest run, in bytes.
+// minSpace is the minimum free space for any run, in bytes.
 const minSpace = 8 << 20
 
-// Create begins a run in root, and makes root if necessary. It fails if root is not writable or has less than want
-// bytes free, so that this shows before the load rather than after it.
+// Create begins a run in root, and creates root if necessary. It fails if root is not writable or has less than want
+// bytes free, so that the user learns of the problem before the load rather than after it.
 //
 // The caller owns the run until Finish. If the process ends earlier, the run remains with everything written so far,
 // and its status is Broken.
@@ -51,7 +51,8 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 	if err != nil {
 		return nil, err
 	}
-	// Prompts and replies are private. To share runs, create the directory beforehand.
+	// Only the user may read the directory, because prompts and replies are private. To share runs, create the
+	// directory beforehand with other permissions.
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 		Machine: Machine{Host: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0)},
 	}, now: now}
 
-	// A run appears complete, with lock and manifest, by a single rename. The rename fails if the name is taken, since
-	// the directory of a run is not empty.
+	// A run is created under a hidden name and appears by a single rename, complete with lock and manifest. The rename
+	// fails if the name is taken, because the directory of an existing run is not empty.
 	for try := 0; ; try++ {
 		r.m.Created = now().UTC()
 		r.m.ID = newID(r.m.Created, about.Kind)
@@ -89,7 +90,7 @@ func begin(root string, about About, want int64, now func() time.Time) (*Run, er
 	return r, nil
 }
 
-// appear fills the new directory and renames it into place.
+// appear fills the new directory and renames it to the name of the run.
 func (r *Run) appear(dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -112,8 +113,8 @@ func (r *Run) appear(dir string) (err error) {
 	return err
 }
 
-// sweep removes the remains of processes that died while creating or removing a run. Failures are left for the next
-// time.
+// sweep removes what processes that died while creating or removing a run have left. If a removal fails, the next call
+// tries again.
 func sweep(root string, now time.Time) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -125,7 +126,8 @@ func sweep(root string, now time.Time) {
 		case strings.HasPrefix(e.Name(), gonePrefix):
 			os.RemoveAll(dir)
 		case strings.HasPrefix(e.Name(), newPrefix):
-			// Creating a run takes milliseconds; clocks of file servers may be off by much more.
+			// Creating a run takes milliseconds. The limit is much longer because the clocks of file servers may be
+			// wrong.
 			if st, err := e.Info(); err == nil && now.Sub(st.ModTime()) > 24*time.Hour && !held(filepath.Join(dir, lockFile)) {
 				os.RemoveAll(dir)
 			}

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Import adds a finished run made elsewhere to root under its own id, and returns its directory. It links files to the
-// original where the file system allows. If root already has the run, Import leaves it as it is.
+// Import adds a finished run from another directory to root under the same id, and returns the new directory. Files
+// become hard links to the originals if the file system allows that. If root already has the run, Import does not
+// change it.
 func Import(root, dir string) (string, error) {
 	if _, err := openDir(dir); err != nil {
 		return "", err
@@ -37,7 +38,7 @@ func Import(root, dir string) (string, error) {
 			return os.MkdirAll(at, 0o755)
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s is not a regular file", path)
-		case d.Name() == manifestFile || d.Name() == lockFile: // these are rewritten in place, so not linked
+		case d.Name() == manifestFile || d.Name() == lockFile: // not linked, because these files are rewritten in place
 		case os.Link(path, at) == nil:
 			return nil
 		}

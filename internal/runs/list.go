@@ -28,14 +28,14 @@ type Entry struct {
 	Backend string    `json:"backend"`
 	URL     string    `json:"url"`
 	Numbers []Number  `json:"numbers"`
-	Load    bool      `json:"load"`              // has the requests of a load
+	Load    bool      `json:"load"`              // the run has the requests of a load
 	Traces  int       `json:"traces"`            // number of trace files
 	Size    int64     `json:"size"`              // total bytes of all files
-	Problem string    `json:"problem,omitempty"` // reason for a failure or for being unreadable
+	Problem string    `json:"problem,omitempty"` // why the run failed or is unreadable
 }
 
-// List returns the runs in a directory, newest first; none if the directory does not exist. It reads all manifests
-// concurrently: a thousand runs take about a tenth of a second (BenchmarkList).
+// List returns the runs in a directory, newest first. If the directory does not exist, it returns no runs. It reads all
+// manifests concurrently: a thousand runs take about a tenth of a second (BenchmarkList).
 func List(root string) ([]Entry, error) {
 	ids, err := scan(root)
 	if err != nil {
@@ -57,8 +57,8 @@ func List(root string) ([]Entry, error) {
 	return list, nil
 }
 
-// scan returns the ids of the runs in a directory: subdirectories with a manifest, and those named like a run, which
-// should have one.
+// scan returns the ids of the runs in a directory. A subdirectory is a run if it has a manifest. A subdirectory that is
+// named like a run is also included, because it should have a manifest.
 func scan(root string) (ids []string, err error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +69,7 @@ func scan(root string) (ids []string, err error) {
 		if strings.HasPrefix(id, ".") {
 			continue
 		}
-		// Not e.IsDir: a run may be a symbolic link to another disk.
+		// Do not use e.IsDir, because a run may be a symbolic link to another disk.
 		if st, err := os.Stat(filepath.Join(root, id)); err != nil || !st.IsDir() {
 			continue
 		}
@@ -100,7 +100,7 @@ func entry(dir string) Entry {
 		ID: id, Kind: m.Kind, Tool: m.Tool, Status: r.status, Created: m.Created.UTC(), Ended: m.Ended.UTC(), Tags: m.Tags,
 		Model: m.Model, Backend: m.Backend, URL: m.URL, Numbers: m.Numbers, Load: r.Loaded(), Traces: len(r.Traces()), Size: r.size(), Problem: m.Error,
 	}
-	// Non-nil, so that JSON has [] rather than null.
+	// Make the slices non-nil, so that JSON has [] rather than null.
 	e.Tags, e.Numbers = append([]string{}, e.Tags...), append([]Number{}, e.Numbers...)
 	if e.Status == Broken {
 		e.Problem = "its process ended before the run was complete"
@@ -108,7 +108,7 @@ func entry(dir string) Entry {
 	return e
 }
 
-// size is the total size of all accessible files.
+// size returns the total size of all accessible files of the run, in bytes.
 func (r *Run) size() (sum int64) {
 	files, _ := r.OnDisk()
 	for _, f := range files {

@@ -16,7 +16,7 @@ import (
 type Listing struct {
 	Format int     `json:"format"`
 	Dir    string  `json:"dir"`
-	Total  int     `json:"total"` // including runs left out
+	Total  int     `json:"total"` // number of runs, including those left out of the selection
 	Runs   []Entry `json:"runs"`
 }
 
@@ -41,7 +41,7 @@ func (l *Listing) Print(w io.Writer) error {
 	return err
 }
 
-// tail shortens a path from its start, since its end is the more informative part.
+// tail shortens a path by cutting off its beginning, because the end of a path is more informative.
 func tail(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return "…" + string(r[len(r)-most+1:])
@@ -51,7 +51,7 @@ func tail(s string, most int) string {
 
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// figure formats a number with its unit to about four digits. Counts stay whole.
+// figure formats a number with its unit to about four digits. Counts are formatted without decimals.
 func figure(n Number) string {
 	decimals := 3
 	if (n.Unit == "" || n.Unit == "req") && n.Value == math.Trunc(n.Value) {

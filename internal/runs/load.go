@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Named opens the run that ref names, if any: an id or a part of one, "last", or a run's directory. It returns nil for
-// other paths, which may name other files.
+// Named opens the run that ref identifies: an id or a part of an id, "last", or the directory of a run. If ref is
+// another path, Named returns nil without an error, because ref may name another file.
 func Named(root, ref string) (*Run, error) {
 	if _, err := os.Stat(ref); err == nil {
 		if _, err := os.Stat(filepath.Join(ref, manifestFile)); err != nil {
@@ -25,16 +25,16 @@ func Named(root, ref string) (*Run, error) {
 	return run, err
 }
 
-// has reports whether a run, which may be nil, has files of a kind.
+// has reports whether the run has files of a kind. r may be nil.
 func (r *Run) has(kind Kind) bool { return r != nil && len(r.Files(kind)) > 0 }
 
-// Loaded reports whether the run, which may be nil, has the requests of a load.
+// Loaded reports whether the run has the requests of a load. r may be nil.
 func (r *Run) Loaded() bool { return r.has(KindRecords) }
 
-// Batched reports whether the run, which may be nil, is a benchmark of batches.
+// Batched reports whether the run is a batch benchmark. r may be nil.
 func (r *Run) Batched() bool { return r.has(KindBatches) }
 
-// Traces returns the trace files in the manifest, including missing ones.
+// Traces returns the paths of the trace files in the manifest, including files that do not exist.
 func (r *Run) Traces() (paths []string) {
 	for _, f := range r.Files(KindTrace) {
 		paths = append(paths, r.Path(f.Path))
@@ -50,7 +50,7 @@ func (r *Run) TracesDir() string {
 	return r.Path("traces")
 }
 
-// Reports returns the reports written by nsys run.
+// Reports returns the paths of the reports written by nsys run.
 func (r *Run) Reports() (paths []string) {
 	for _, f := range r.Files(Nsys) {
 		if f.Format == "nsys-rep" {
@@ -60,7 +60,7 @@ func (r *Run) Reports() (paths []string) {
 	return paths
 }
 
-// Load reads the load of the run, with its repetitions separate.
+// Load reads the load of the run. It separates the repetitions.
 func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 	l := bench.Load{ID: r.ID()}
 	var all []*bench.Run
@@ -73,7 +73,8 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 		}
 		l.Runs = append(l.Runs, bench.Measured{Run: run})
 	}
-	// The records of the repetitions follow one another: a request seen before starts the next repetition.
+	// The records of one repetition follow those of the previous one. A request that has occurred before belongs to the
+	// next repetition.
 	type place struct{ index, turn int }
 	at, seen := 0, map[place]bool{}
 	for rec, err := range r.Records() {
@@ -102,7 +103,7 @@ func (r *Run) Load(say *progress.Console) (bench.Load, error) {
 	return l, nil
 }
 
-// Measured reads the batches of the run, as far as they were written.
+// Measured reads those batches of the run that were written completely.
 func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	m := r.Manifest()
 	out := bench.Batches{ID: r.ID(), Backend: m.Backend, Model: m.Model}
@@ -118,7 +119,7 @@ func (r *Run) Measured(say *progress.Console) (bench.Batches, error) {
 	return out, err
 }
 
-// Compare compares another run of the same benchmark with this one, which is the base.
+// Compare compares other, a run of the same benchmark, with r, which is the baseline.
 func (r *Run) Compare(say *progress.Console, other *Run, opt bench.CompareOptions) (*bench.Comparison, error) {
 	if !r.Batched() {
 		a, err := r.Load(say)

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Locks are the kernel's: they end with the process however it ends, and hold between hosts if the file system supports
-// that (NFS does).
+// Locks are held by the kernel. So a lock ends with the process, regardless of how the process ends. Locks work between
+// hosts if the file system supports that (NFS does).
 
-// lock takes the exclusive lock on a file, or returns ErrRunning. On a file system without locks it returns a lock that
-// has no effect.
+// lock takes the exclusive lock on a file. If another process holds the lock, it returns ErrRunning. On a file system
+// without locks it returns a lock that has no effect.
 func lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -27,7 +27,7 @@ func lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
-// held reports whether a process holds the lock; true if that is unknown.
+// held reports whether a process holds the lock on the file. It returns true if that is unknown.
 func held(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 // Manifest lists the contents of a run directory.
 type Manifest struct {
 	Format int    `json:"format"` // 1
-	ID     string `json:"id"`     // as created; the directory's name takes precedence
+	ID     string `json:"id"`     // id at the creation; the name of the directory takes precedence
 	About
 	Status  Status    `json:"status"`
-	Error   string    `json:"error,omitempty"` // reason for a failure
+	Error   string    `json:"error,omitempty"` // why the run failed
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Machine Machine   `json:"machine"`
@@ -30,44 +30,44 @@ type Manifest struct {
 
 	Files   []File   `json:"files"`
 	Numbers []Number `json:"numbers,omitempty"` // the most important first
-	Notes   []string `json:"notes,omitempty"`   // missing or lost data, for people
+	Notes   []string `json:"notes,omitempty"`   // sentences about missing or lost data, for people
 }
 
 // About describes the command and its subject.
 type About struct {
 	Kind     string            `json:"kind"`           // part of the id: bench, profile, generate, demo
-	Tool     string            `json:"tool"`           // the verb: "bench serving"
-	Args     []string          `json:"args,omitempty"` // the command line, verb first; Create hides secrets in it
+	Tool     string            `json:"tool"`           // the subcommand: "bench serving"
+	Args     []string          `json:"args,omitempty"` // from the subcommand on; Create hides secrets in it
 	Tags     []string          `json:"tags,omitempty"`
 	Model    string            `json:"model,omitempty"`
 	Backend  string            `json:"backend,omitempty"`
 	URL      string            `json:"url,omitempty"`
-	PlanHash string            `json:"plan_hash,omitempty"` // equal for runs that made the same requests
+	PlanHash string            `json:"plan_hash,omitempty"` // equal for runs that sent the same requests
 	Versions map[string]string `json:"versions,omitempty"`  // of stepscope, the server, …
 }
 
 // Status is the state of a run.
 type Status string
 
-// Values of Status. Broken is never written: it means that a running run's process is gone, or that the manifest cannot
-// be read.
+// Values of Status. Broken is never written: it means that the manifest cannot be read, or that its status is running
+// but the process has ended.
 const (
 	Running     Status = "running"
 	Complete    Status = "complete"
-	Interrupted Status = "interrupted" // by the user; the data so far is intact
+	Interrupted Status = "interrupted" // interrupted by the user; the data written until then is intact
 	Failed      Status = "failed"
 	Broken      Status = "broken"
 )
 
-// Machine is the client's host.
+// Machine describes the client's host.
 type Machine struct {
 	Host string `json:"host"`
 	OS   string `json:"os"`
 	Arch string `json:"arch"`
-	CPUs int    `json:"cpus"` // available to the client
+	CPUs int    `json:"cpus"` // number of CPUs that the client may use
 }
 
-// Number is one key figure of a run. It must be finite.
+// Number is one key figure of a run. The value must be finite.
 type Number struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -80,44 +80,45 @@ type File struct {
 	Kind   Kind   `json:"kind"`
 	Format string `json:"format,omitempty"` // "json", "jsonl.zst", "kineto.json.gz", "pftrace", "html", "text"
 	Size   int64  `json:"size"`             // in bytes; set by this package
-	Count  int64  `json:"count,omitempty"`  // number of records, if it holds records
+	Count  int64  `json:"count,omitempty"`  // number of records, if the file holds records
 
-	Host   string `json:"host,omitempty"`   // host that produced it
-	Source string `json:"source,omitempty"` // its path or address there
+	Host   string `json:"host,omitempty"`   // host that produced the file
+	Source string `json:"source,omitempty"` // path or address of the file on that host
 	Rank   *Rank  `json:"rank,omitempty"`
 	Role   string `json:"role,omitempty"`   // server's role in disaggregated serving: prefill, decode
 	Stage  string `json:"stage,omitempty"`  // stage of a window split by stage: EXTEND, DECODE
-	Window string `json:"window,omitempty"` // for successive recordings: the batch recorded
+	Window string `json:"window,omitempty"` // the recorded batch, if the run has successive recordings
 }
 
 // Kind is the purpose of a file.
 type Kind string
 
-// Kinds of files. Readers skip kinds they do not know, so new ones may be added.
+// Kinds of files. Readers skip kinds that they do not know, so new kinds may be added.
 const (
 	KindRun        Kind = "run"     // bench.Run
 	KindRecords    Kind = "records" // bench.Record, one a line
 	KindSummary    Kind = "summary"
-	KindTrace      Kind = "trace"  // of one rank
-	KindMerged     Kind = "merged" // of several ranks
+	KindTrace      Kind = "trace"  // trace of one rank
+	KindMerged     Kind = "merged" // merged trace of several ranks
 	KindReport     Kind = "report"
 	KindLog        Kind = "log"
 	KindMetrics    Kind = "metrics" // servers' metrics during the run
 	KindServerArgs Kind = "server_args"
 	KindBatches    Kind = "batches" // bench.Batch, one a line
-	KindFigures    Kind = "figures" // of an image load, or in the format of SGLang's client
+	KindFigures    Kind = "figures" // figures of an image load, or figures in the format of SGLang's client
 )
 
-// Nsys is the kind of a run under Nsight Systems and of its files, and the name of their directory.
+// Nsys is the kind of a run under Nsight Systems, the kind of the run's reports, and the name of the directory that
+// contains them.
 const Nsys = "nsys"
 
-// Derived reports whether the file was computed from others, so that it may be deleted.
+// Derived reports whether the file was computed from other files. Such a file may be deleted.
 func (f *File) Derived() bool { return strings.HasPrefix(f.Path, derivedDir+"/") }
 
-// Rank is a position in the parallel layout. JSON omits absent coordinates.
+// Rank is a position in the parallel layout. In JSON, absent coordinates are omitted.
 type Rank trace.Rank
 
-// At converts a rank for File.Rank.
+// At converts a rank to the type of File.Rank.
 func At(r trace.Rank) *Rank { return (*Rank)(&r) }
 
 type rankJSON struct {
@@ -178,8 +179,8 @@ func readManifest(dir string) (m Manifest, err error) {
 	return m, err
 }
 
-// parseManifest parses a manifest. It may come from another machine or person, so its paths must not lead out of the
-// run directory.
+// parseManifest parses a manifest. The manifest may come from another machine or person, so parseManifest rejects paths
+// that lead out of the run directory.
 func parseManifest(text []byte) (m Manifest, err error) {
 	if len(text) > maxManifest {
 		return m, fmt.Errorf("over %d MB", maxManifest>>20)
@@ -207,8 +208,8 @@ func parseManifest(text []byte) (m Manifest, err error) {
 	return m, nil
 }
 
-// checkPath returns an error unless p may name a file in a run directory: it stays inside on every operating system and
-// is not reserved by this package.
+// checkPath returns an error unless p is a valid name of a file in a run directory. On every operating system the path
+// must stay inside the directory, and this package must not reserve the name.
 func checkPath(p string) error {
 	local, err := filepath.Localize(p)
 	if err != nil || local != filepath.Clean(local) || strings.ContainsAny(p, `\:`) || path.Clean(p) != p || p == "." {
@@ -221,7 +222,7 @@ func checkPath(p string) error {
 }
 
 // Inside returns an error unless all files in the manifest are inside the run's directory even after symbolic links are
-// followed. It is for programs that serve runs to others by id.
+// followed. It is for programs that serve runs by id to other users.
 func (r *Run) Inside() error {
 	root, err := filepath.EvalSymlinks(r.dir)
 	if err != nil {
@@ -242,8 +243,8 @@ func (r *Run) Inside() error {
 	return nil
 }
 
-// write replaces the manifest. The new one is synced to disk before the rename, so a power failure leaves one or the
-// other intact.
+// write replaces the manifest. The new manifest is synced to disk before it is renamed, so after a power failure either
+// the old or the new manifest is intact.
 func (m *Manifest) write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

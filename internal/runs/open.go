@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Open opens a run by its id, by a unique prefix or suffix of it, by "last" for the newest, or by the path of its
-// directory.
+// Open opens the run that ref identifies. ref is the run's id, a unique prefix or suffix of the id, the path of the
+// run's directory, or "last" for the newest run.
 func Open(root, ref string) (*Run, error) {
 	dir, err := find(root, ref)
 	if err != nil {
@@ -54,8 +54,8 @@ func find(root, ref string) (string, error) {
 	return filepath.Abs(ref)
 }
 
-// Find returns the directory of the run in root with this id, or of the only one whose id has this prefix or suffix.
-// Its manifest may be unreadable.
+// Find returns the directory of the run in root whose id is ref, or of the only run whose id has the prefix or suffix
+// ref. The run's manifest may be unreadable.
 func Find(root, ref string) (string, error) {
 	ids, err := scan(root)
 	if err != nil {
@@ -93,7 +93,7 @@ func Find(root, ref string) (string, error) {
 
 func openDir(dir string) (*Run, error) {
 	r := &Run{dir: dir}
-	// Twice: the run may end between reading its manifest and checking its lock.
+	// Try twice, because the run may end after its manifest was read and before its lock is checked.
 	for range 2 {
 		var err error
 		if r.m, err = readManifest(dir); err != nil {
@@ -111,11 +111,12 @@ func openDir(dir string) (*Run, error) {
 // Found is a file of a run, as found on disk.
 type Found struct {
 	File
-	Missing  bool `json:"missing,omitempty"`  // in the manifest, but absent
-	Unlisted bool `json:"unlisted,omitempty"` // present, but not in the manifest
+	Missing  bool `json:"missing,omitempty"`  // listed in the manifest, but not present
+	Unlisted bool `json:"unlisted,omitempty"` // present, but not listed in the manifest
 }
 
-// OnDisk lists the files in the manifest and those present. A killed run has files that are not yet in its manifest.
+// OnDisk lists the files in the manifest and any other files in the run's directory. A killed run may have files that
+// are not in the manifest yet.
 func (r *Run) OnDisk() ([]Found, error) {
 	there := map[string]int64{}
 	err := filepath.WalkDir(r.dir+string(filepath.Separator), func(name string, d fs.DirEntry, err error) error {
@@ -148,15 +149,16 @@ func (r *Run) OnDisk() ([]Found, error) {
 	return found, err
 }
 
-// Remove deletes the directory of a run. It disappears from listings at once. A run still being written is refused with
-// [ErrRunning] unless force is set.
+// Remove deletes the directory of a run. The run disappears from lists at once. If the run is still being written,
+// Remove returns [ErrRunning] unless force is set.
 func Remove(dir string, force bool) error {
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err != nil {
 		if _, _, ok := parseID(filepath.Base(dir)); !ok {
 			return fmt.Errorf("%w: %s", ErrNotFound, dir)
 		}
 	}
-	// Test the lock instead of taking it: taking it needs a writable directory, and rename reports that problem better.
+	// Test the lock instead of taking it. Taking the lock requires a writable directory, and if the directory is not
+	// writable, the error of rename is clearer.
 	if m, err := readManifest(dir); !force && held(filepath.Join(dir, lockFile)) && (err != nil || m.Status == Running) {
 		return fmt.Errorf("run %s: %w", filepath.Base(dir), ErrRunning)
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Records iterates over the records of a run. For a killed run it yields those written, and ends with [ErrCut].
+// Records iterates over the records of a run. For a killed run it yields the records that were written, and then
+// [ErrCut].
 func (r *Run) Records() iter.Seq2[*bench.Record, error] {
 	return func(yield func(*bench.Record, error) bool) {
 		f, count, err := r.openRecords()
@@ -48,13 +49,14 @@ func (r *Run) Records() iter.Seq2[*bench.Record, error] {
 	}
 }
 
-// openRecords opens the records, and returns the minimum number expected.
+// openRecords opens the file of records. count is the minimum number of records that it should have.
 func (r *Run) openRecords() (f *os.File, count int64, err error) {
 	if files := r.Files(KindRecords); len(files) > 0 {
 		f, err = os.Open(r.Path(files[0].Path))
 		return f, files[0].Count, err
 	}
-	// The second name: the run was killed after completing the records, before the manifest.
+	// RecordsFile exists without an entry in the manifest if the run was killed after the records were complete and
+	// before the manifest was written.
 	for _, name := range []string{RecordsFile + partSuffix, RecordsFile} {
 		if f, err = os.Open(r.Path(name)); !errors.Is(err, fs.ErrNotExist) {
 			return f, 0, err
@@ -63,7 +65,7 @@ func (r *Run) openRecords() (f *os.File, count int64, err error) {
 	return nil, 0, fmt.Errorf("run %s has no records: %w", r.ID(), fs.ErrNotExist)
 }
 
-// readRecords reads the output of a RecordWriter. It holds one record in memory at a time, whatever the file contains.
+// readRecords reads the output of a RecordWriter. It holds only one record in memory at a time.
 func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
 	return func(yield func(*bench.Record, error) bool) {
 		zr, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
@@ -95,7 +97,7 @@ func readRecords(r io.Reader) iter.Seq2[*bench.Record, error] {
 	}
 }
 
-// wholeLine splits the input into lines, and drops a last line without a newline.
+// wholeLine splits the input into lines, and drops the last line if it has no newline.
 func wholeLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil

@@ -15,18 +15,18 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Records are JSON, one per line, in zstd frames. Each frame holds whole lines and is written in one call. If the
-// process is killed or the disk fills up, the frames written until then are a valid file.
+// Records are stored as JSON, one per line, in zstd frames. Each frame holds whole lines and is written in one call. So
+// if the process is killed or the disk is full, the frames written until then form a valid file.
 
 const (
-	frameSize = 1 << 20         // in bytes of JSON
-	frameTime = 2 * time.Second // longest wait of a record for more, while records arrive
+	frameSize = 1 << 20         // bytes of JSON per frame
+	frameTime = 2 * time.Second // maximum time for which a record is buffered while further records arrive
 	// maxLine limits the size of one record, in bytes: about four million events of a stream.
 	maxLine = 256 << 20
 )
 
-// RecordWriter writes the records of a run. It is safe for concurrent use. Its work happens inside Add and takes a few
-// milliseconds per megabyte, so call Add off the timing-critical path.
+// RecordWriter writes the records of a run. It is safe for concurrent use. Encoding and writing happen inside Add and
+// take a few milliseconds per megabyte, so do not call Add on a timing-critical path.
 type RecordWriter struct {
 	run *Run
 	now func() time.Time
@@ -37,21 +37,21 @@ type RecordWriter struct {
 	line  *json.Encoder
 	lines bytes.Buffer
 	frame []byte
-	due   time.Time // deadline for writing the buffered lines
-	whole int64     // bytes of whole frames written
-	count int64     // records, including buffered ones
-	err   error     // first write error; nothing is written after it
+	due   time.Time // time at which the buffered lines must be written
+	whole int64     // number of bytes of the complete frames written
+	count int64     // number of records, including buffered records
+	err   error     // first write error; no data is written after it
 	done  bool
 }
 
-// recordFile is the part of *os.File used here.
+// recordFile is the part of *os.File that RecordWriter uses.
 type recordFile interface {
 	io.WriteCloser
 	Truncate(size int64) error
 	Sync() error
 }
 
-// WriteRecords begins the records of the run; Close ends them.
+// WriteRecords begins the records of the run. Close of the returned RecordWriter ends them.
 func (r *Run) WriteRecords() (*RecordWriter, error) {
 	if _, err := r.place(&File{Path: RecordsFile, Kind: KindRecords}); err != nil {
 		return nil, err
@@ -74,10 +74,10 @@ func (r *Run) WriteRecords() (*RecordWriter, error) {
 }
 
 func newRecordWriter(f recordFile, now func() time.Time) *RecordWriter {
-	// No encoder goroutines: the cores belong to the load.
+	// Do not use encoder goroutines: they would take cores from the load.
 	zw, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
-		panic(err) // the options are invalid
+		panic(err) // happens only if the options are invalid
 	}
 	w := &RecordWriter{f: f, zw: zw, now: now}
 	w.line = json.NewEncoder(&w.lines)
@@ -128,19 +128,19 @@ func (w *RecordWriter) flush() {
 	w.frame = w.zw.EncodeAll(w.lines.Bytes(), w.frame[:0])
 	if _, err := w.f.Write(w.frame); err != nil {
 		w.err = fmt.Errorf("write records: %w", err)
-		// Remove the partial frame. If that fails, readers stop before it.
+		// Remove the partial frame. If the removal fails, readers stop before that frame.
 		_ = w.f.Truncate(w.whole)
 		return
 	}
 	w.whole += int64(len(w.frame))
 	w.lines.Reset()
-	if w.lines.Cap() > 4*frameSize { // after one huge record
+	if w.lines.Cap() > 4*frameSize { // release the memory of one huge record
 		w.lines = bytes.Buffer{}
 	}
 }
 
-// Close ends the records and lists them in the manifest. After a write error, the frames before it keep the temporary
-// name, from which Records reads them.
+// Close ends the records and lists them in the manifest. After a write error the file keeps its temporary name, and
+// Records reads the frames before the error from it.
 func (w *RecordWriter) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

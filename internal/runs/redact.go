@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Runs are shown to others, so secrets are removed from command lines. Flags must have their full names, since a short
-// form is ambiguous.
+// Runs are shown to others, so secrets are removed from command lines. Only flags with their full names are recognised,
+// because abbreviations are ambiguous.
 var (
 	secretFlag = regexp.MustCompile(`(?i)^--?[a-z0-9_-]*(api[-_]?key|password|secret|bearer|credential|(access|auth|hf|api)[-_]?token)[a-z0-9_-]*$`)
 	headerFlag = regexp.MustCompile(`^(-H|--[a-z_-]*headers?)$`)
@@ -18,8 +18,8 @@ const hidden = "***"
 // redact hides the values of secret flags, the values of HTTP headers, and passwords in URLs.
 func redact(args []string) []string {
 	out := make([]string, len(args))
-	var hide func(string) string // hides the values of the last flag
-	first := false               // the next argument is a value, whatever its form
+	var hide func(string) string // hides the values of the current flag; nil: they are not secret
+	first := false               // the next argument is a value even if it looks like a flag
 	for i, a := range args {
 		switch name, value, joined := strings.Cut(a, "="); {
 		case hide != nil && (first || !strings.HasPrefix(a, "-")):
@@ -42,7 +42,7 @@ func redact(args []string) []string {
 	return out
 }
 
-// hideHeader keeps the name in "Name: value" or "Name=value".
+// hideHeader hides the value in "Name: value" or "Name=value" and keeps the name.
 func hideHeader(h string) string {
 	if i := strings.IndexAny(h, ":="); i >= 0 {
 		return h[:i+1] + hidden

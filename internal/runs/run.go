@@ -20,12 +20,12 @@ import (
 // found by [Open] is read-only, except for derived files.
 type Run struct {
 	dir    string
-	status Status // of an opened run: Broken instead of a stale Running
+	status Status // status of an opened run; Broken if the manifest says Running but the process has ended
 	now    func() time.Time
 
 	mu      sync.Mutex
 	m       Manifest
-	lock    io.Closer // held while this process may write the run
+	lock    io.Closer // held while this process may write to the run
 	records *RecordWriter
 }
 
@@ -35,7 +35,7 @@ func (r *Run) ID() string { return filepath.Base(r.dir) }
 // Dir is the run's directory.
 func (r *Run) Dir() string { return r.dir }
 
-// Path returns the path of a file in the run; name has slashes.
+// Path returns the path of a file in the run. name is slash-separated.
 func (r *Run) Path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
 // Manifest returns a copy of the run's manifest.
@@ -47,7 +47,7 @@ func (r *Run) Manifest() Manifest {
 	return m
 }
 
-// Status returns the run's status, for an opened run as of its opening.
+// Status returns the run's status. For an opened run it is the status at the time of opening.
 func (r *Run) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *Run) Status() Status {
 	return r.m.Status
 }
 
-// Files returns the files of some kinds, or all files if none is given.
+// Files returns the files of the given kinds, or all files if no kind is given.
 func (r *Run) Files(kinds ...Kind) (files []File) {
 	for _, f := range r.Manifest().Files {
 		if len(kinds) == 0 || slices.Contains(kinds, f.Kind) {
@@ -67,13 +67,14 @@ func (r *Run) Files(kinds ...Kind) (files []File) {
 	return files
 }
 
-// Update changes the descriptive part of the manifest: about, numbers, notes. Files and status have their own methods.
-// The manifest on disk is replaced atomically.
+// Update changes the descriptive part of the manifest: about, numbers, notes. Files and status are changed by other
+// methods. The manifest on disk is replaced atomically.
 func (r *Run) Update(change func(*Manifest)) error {
 	return r.update(true, func(m *Manifest) error { change(m); return nil })
 }
 
-// update changes the manifest under the run's lock. For a finished run it takes the lock briefly, to add derived files.
+// update changes the manifest under the run's lock. For a finished run, to which only derived files can be added, it
+// takes the lock briefly.
 func (r *Run) update(evidence bool, change func(*Manifest) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +87,7 @@ func (r *Run) update(evidence bool, change func(*Manifest) error) error {
 			return fmt.Errorf("add to run %s: %w", r.ID(), err)
 		}
 		defer l.Close()
-		// Another process may have added one.
+		// Another process may have added a derived file since.
 		m, err := readManifest(r.dir)
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func (r *Run) ended() error {
 	return fmt.Errorf("run %s has ended: only files under %s/ can be added", r.ID(), derivedDir)
 }
 
-// waitLock waits for a lock that others hold for milliseconds.
+// waitLock waits for a lock that other processes hold only for milliseconds.
 func waitLock(name string) (l io.Closer, err error) {
 	for range 200 {
 		if l, err = lock(name); !errors.Is(err, ErrRunning) {
@@ -120,9 +121,9 @@ func waitLock(name string) (l io.Closer, err error) {
 	return l, err
 }
 
-// AddFile adds a file to the manifest. Its content is linked or, failing that, copied from another file; with from ""
-// it is already at f.Path. Evidence is written once: a second file of the same name is an error. A derived file
-// replaces an earlier one.
+// AddFile adds a file to the manifest. The content is taken from the file from, by a hard link or, if a link is
+// impossible, by copying. If from is "", the content is already at f.Path. Evidence is written only once: if a file of
+// the same name exists, AddFile returns an error. A derived file replaces an earlier one of the same name.
 func (r *Run) AddFile(f File, from string) error {
 	if err := r.bring(&f, from); err != nil {
 		return fmt.Errorf("run %s: %w", r.ID(), err)
@@ -141,14 +142,14 @@ func (r *Run) AddFile(f File, from string) error {
 	})
 }
 
-// bring links or copies the content of a file to its place.
+// bring links or copies the file from to the path of f.
 func (r *Run) bring(f *File, from string) error {
 	to, err := r.place(f)
 	if err != nil {
 		return err
 	}
 	if from != "" {
-		// A hard link to a symbolic link would itself be symbolic.
+		// A hard link to a symbolic link would itself be a symbolic link.
 		if from, err = filepath.EvalSymlinks(from); err != nil {
 			return err
 		}
@@ -195,7 +196,7 @@ func (r *Run) place(f *File) (string, error) {
 	return to, os.MkdirAll(filepath.Dir(to), 0o777)
 }
 
-// fresh returns an error if the evidence f already exists.
+// fresh returns an error if f is evidence that already exists.
 func (r *Run) fresh(f *File, to string) error {
 	if _, err := os.Lstat(to); err == nil && !f.Derived() {
 		return fmt.Errorf("%s: %w", f.Path, fs.ErrExist)
@@ -203,7 +204,7 @@ func (r *Run) fresh(f *File, to string) error {
 	return nil
 }
 
-// mayBe returns an error unless name is a regular file.
+// mayBe returns an error if name is not a regular file.
 func mayBe(name string) error {
 	st, err := os.Lstat(name)
 	if err == nil && !st.Mode().IsRegular() {
@@ -224,7 +225,7 @@ func copyFile(from, to string) error {
 	})
 }
 
-// Write creates a file and adds it to the manifest. The file appears complete or not at all.
+// Write creates a file and adds it to the manifest. The file is either complete or absent.
 func (r *Run) Write(f File, fill func(io.Writer) error) error {
 	to, err := r.place(&f)
 	if err == nil {
@@ -248,7 +249,7 @@ func (r *Run) Write(f File, fill func(io.Writer) error) error {
 	return r.AddFile(f, "")
 }
 
-// WriteJSON is Write for one JSON value.
+// WriteJSON is like Write for a file that contains one JSON value.
 func (r *Run) WriteJSON(f File, v any) error {
 	f.Format = "json"
 	return r.Write(f, func(w io.Writer) error {
@@ -275,8 +276,8 @@ func (r *Run) ReadJSON(kind Kind, v any) error {
 }
 
 // Finish ends the writing of a run and records the cause of a failure, if any. Only the first call counts, so a
-// deferred call can cover unexpected exits. A run that failed or was interrupted before it had any data is removed; its
-// command reports the cause.
+// deferred call can handle unexpected exits. A run that failed or was interrupted before it had any data is removed. In
+// that case only the command reports the cause.
 func (r *Run) Finish(status Status, cause error) error {
 	first, err := r.finish(status, cause)
 	if first && err == nil && status != Complete && r.empty() {
@@ -285,20 +286,21 @@ func (r *Run) Finish(status Status, cause error) error {
 	return err
 }
 
-// empty reports whether the run has no files except, perhaps, a server's arguments.
+// empty reports whether the run has no files, or only a server's arguments.
 func (r *Run) empty() bool {
 	found, err := r.OnDisk()
 	return err == nil && !slices.ContainsFunc(found, func(f Found) bool { return !f.Missing && f.Kind != KindServerArgs })
 }
 
-// finish is Finish without the removal of an empty run. first reports whether it is the first call.
+// finish does the same as Finish, except that it does not remove an empty run. first reports whether this is the first
+// call.
 func (r *Run) finish(status Status, cause error) (first bool, err error) {
 	r.mu.Lock()
 	records := r.records
 	r.mu.Unlock()
 	var cut error
 	if records != nil {
-		cut = records.Close() // a no-op if the caller has closed it
+		cut = records.Close() // has no effect if the caller has closed the records
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -311,7 +313,7 @@ func (r *Run) finish(status Status, cause error) (first bool, err error) {
 		m.Error = cause.Error()
 	}
 	m.Files = slices.Clone(m.Files)
-	for i := range m.Files { // logs have grown
+	for i := range m.Files { // update the sizes, because logs have grown
 		if st, err := os.Stat(r.Path(m.Files[i].Path)); err == nil {
 			m.Files[i].Size = st.Size()
 		}
@@ -322,7 +324,7 @@ func (r *Run) finish(status Status, cause error) (first bool, err error) {
 		r.status = Broken
 		err = fmt.Errorf("finish run %s: %w", r.ID(), err)
 	}
-	r.lock.Close() // nothing was written to it, so an error is harmless
+	r.lock.Close() // an error is harmless, because no data was written to the lock file
 	r.lock = nil
 	if err == nil {
 		err = cut

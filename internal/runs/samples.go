@@ -12,13 +12,13 @@ import (
 // Sample is a server's /metrics at one moment.
 type Sample struct {
 	At     int64              `json:"at"`     // ns since the epoch
-	Values map[string]float64 `json:"values"` // by name and labels of the metric, as in the Prometheus text
+	Values map[string]float64 `json:"values"` // key: name and labels of the metric, as in the Prometheus text
 }
 
-// SamplesFile holds the samples of the last repetition of a run.
+// SamplesFile is the file with the samples of the last repetition of a run.
 const SamplesFile = "server-metrics.json"
 
-// Samples reads the samples stored with a run: none if the server had no /metrics.
+// Samples reads the samples stored with a run. There are none if the server had no /metrics.
 func Samples(r *Run) (out []Sample, err error) {
 	text, err := os.ReadFile(r.Path(SamplesFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func Samples(r *Run) (out []Sample, err error) {
 // ServerState is the state of a server at one moment, summed over its ranks.
 type ServerState struct {
 	Running, Queued float64 // requests
-	KV              float64 // share of the KV cache in use, of the fullest rank; -1: unknown
+	KV              float64 // share of the KV cache in use on the fullest rank; -1: unknown
 }
 
 // Names that SGLang and vLLM give to running requests, queued requests and the share of the KV cache in use.
@@ -46,7 +46,7 @@ var (
 	UsageNames   = []string{"sglang:token_usage", "vllm:gpu_cache_usage_perc", "vllm:kv_cache_usage_perc"}
 )
 
-// State returns the server's state, or nil if the sample has neither running nor queued requests.
+// State returns the server's state, or nil if the sample has no metric of running or queued requests.
 func (s *Sample) State() *ServerState {
 	running, ok := s.Sum(RunningNames...)
 	queued, also := s.Sum(QueuedNames...)
@@ -60,7 +60,7 @@ func (s *Sample) State() *ServerState {
 	return &ServerState{Running: running, Queued: queued, KV: kv}
 }
 
-// Sum adds up the values of all labels of any of the metrics; ok is false if there is none.
+// Sum returns the sum of all values of the named metrics, over all labels. ok is false if the sample has none of them.
 func (s *Sample) Sum(names ...string) (v float64, ok bool) {
 	for _, x := range s.of(names) {
 		v, ok = v+x, true
@@ -68,7 +68,7 @@ func (s *Sample) Sum(names ...string) (v float64, ok bool) {
 	return v, ok
 }
 
-// Max returns the largest value of all labels of any of the metrics; ok is false if there is none.
+// Max returns the largest value of the named metrics, over all labels. ok is false if the sample has none of them.
 func (s *Sample) Max(names ...string) (v float64, ok bool) {
 	for _, x := range s.of(names) {
 		v, ok = max(v, x), true

@@ -18,7 +18,7 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Shown is the complete description of a run, for people and for machines.
+// Shown is the complete description of a run. It is printed as text or as JSON.
 type Shown struct {
 	Format   int             `json:"format"`
 	ID       string          `json:"id"`
@@ -30,7 +30,7 @@ type Shown struct {
 	Batches  []bench.Batch   `json:"batches,omitempty"`
 }
 
-// Show collects the description. It includes missing and broken parts.
+// Show collects the description of the run. The description also mentions missing and broken parts.
 func (r *Run) Show(say *progress.Console) *Shown {
 	s := &Shown{Format: 1, ID: r.ID(), Dir: r.Dir(), Status: r.Status(), Manifest: r.Manifest(), Files: []Found{}}
 	files, err := r.OnDisk()
@@ -84,7 +84,7 @@ func (s *Shown) facts() (rows [][]string) {
 	fact("run", s.ID)
 	fact("status", status)
 	fact("when", when(m.Created))
-	if !m.Ended.IsZero() && m.Kind != "profile" { // the run of a profile is created after its window closes
+	if !m.Ended.IsZero() && m.Kind != "profile" { // a profile's run is created after its window
 		fact("took", metric.Duration(m.Ended.Sub(m.Created).Nanoseconds()))
 	}
 	fact("what", m.Tool)
@@ -162,7 +162,7 @@ func fileRows(files []Found) (rows [][]string) {
 	return rows
 }
 
-// scalars returns the scalar members of a JSON object, in its order.
+// scalars returns the scalar members of a JSON object, in the order of the text.
 func scalars(text []byte) (rows [][]string) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

@@ -1,10 +1,11 @@
-// Package runs stores runs: each command's measurements, in a self-describing directory of their own.
-// docs/formats/run.md describes the files.
+// Package runs stores runs. A run is the set of measurements of one command, in a separate directory that describes
+// itself. docs/formats/run.md describes the files.
 //
-// [Create] begins a run, [Open] opens one, [List] lists all. There is no state outside the run directories.
+// [Create] begins a run, [Open] opens an existing run, and [List] lists all runs. There is no state outside the run
+// directories.
 //
-// Evidence (records, traces, logs, the summary) is written once and never changed. Results computed from it are under
-// derived/, and can be deleted.
+// Evidence (records, traces, logs, the summary) is written once and never changed. Results computed from the evidence
+// are stored under derived/ and can be deleted.
 package runs
 
 import (
@@ -15,19 +16,19 @@ import (
 	"runtime"
 )
 
-// Reserved names in a run directory, in addition to the files in its manifest.
+// Names in a run directory that are reserved and cannot be used for files in the manifest.
 const (
 	manifestFile = "manifest.json"
 	lockFile     = ".lock" // locked while the run is being written
 	derivedDir   = "derived"
 
-	// RecordsFile holds the requests of a load.
+	// RecordsFile is the file with the requests of a load.
 	RecordsFile = "records.jsonl.zst"
-	// partSuffix marks records that are being written or were never completed.
+	// partSuffix is appended to the name of a file of records that is being written or was never completed.
 	partSuffix = ".part"
 )
 
-// Errors for callers to test with errors.Is.
+// Errors that callers can test with errors.Is.
 var (
 	ErrNotFound = errors.New("no such run")
 	ErrRunning  = errors.New("the run is being written")
@@ -44,7 +45,8 @@ func DefaultRoot() (string, error) {
 	return filepath.Join(home, "stepscope", "runs"), nil
 }
 
-// dataHome follows the XDG base directory specification, which ignores relative paths.
+// dataHome returns the user's data directory according to the XDG base directory specification, by which relative paths
+// are ignored.
 func dataHome(system string, getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return dir, nil

@@ -16,7 +16,8 @@ import (
 // malformed matches the net/http error for a reply that is not HTTP; the group captures the bytes received.
 var malformed = regexp.MustCompile(`malformed HTTP (?:response|status code|version) "(.*)"$`)
 
-// foreign describes a reply that no LLM server's route would send, a redirect or an HTML page, or returns "".
+// foreign describes a reply that no route of an LLM server would send: a redirect or an HTML page. It returns "" for
+// any other reply.
 func (s *Server) foreign(resp *http.Response, body []byte) string {
 	route := strings.TrimPrefix(resp.Request.URL.String(), s.URL)
 	if moved := wire.Redirected(resp.StatusCode, s.URL, route, resp.Header.Get("Location")); moved != "" {
@@ -40,7 +41,7 @@ func (s *Server) foreign(resp *http.Response, body []byte) string {
 	return fmt.Sprintf("this is %s, not an LLM server, or it does not forward this route to one (%s): correct the URL", name, status)
 }
 
-// because is an error with a text that suggests the fix.
+// because is an error whose text suggests a fix.
 type because struct {
 	text string
 	error
@@ -49,7 +50,7 @@ type because struct {
 func (b *because) Error() string { return b.text }
 func (b *because) Unwrap() error { return b.error }
 
-// plainly explains in plain words why no reply came.
+// plainly explains in plain words why the server sent no reply.
 func plainly(err error) error {
 	host, noHost := errors.AsType[*net.DNSError](err)
 	m := malformed.FindStringSubmatch(err.Error())

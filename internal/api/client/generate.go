@@ -22,7 +22,7 @@ type Meta struct {
 	FinishReason     json.RawMessage `json:"finish_reason"`
 }
 
-// Finish returns the type of the finish reason, or "" if there is none yet.
+// Finish returns the type of the finish reason, or "" if the sequence has not finished.
 func (m *Meta) Finish() string {
 	var f struct {
 		Type string `json:"type"`
@@ -38,10 +38,11 @@ type Event struct {
 	Text  string    `json:"text"`
 	Index int       `json:"index"`
 	Meta  Meta      `json:"meta_info"`
-	At    time.Time `json:"-"` // time of reading
+	At    time.Time `json:"-"` // time at which the event was read
 }
 
-// Generate posts body to /generate and calls each with every event: one per sequence unless body asks for a stream.
+// Generate posts body to /generate and calls each with every event. If body does not request a stream, there is one
+// event per sequence.
 func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*Event)) error {
 	if stream, _ := body["stream"].(bool); stream {
 		return s.Stream(ctx, "/generate", body, func(data []byte, at time.Time) error {
@@ -76,8 +77,8 @@ func (s *Server) Generate(ctx context.Context, body map[string]any, each func(*E
 	return nil
 }
 
-// Stream posts body and calls each with the data of every event and the time it was read. It ends at an event that
-// carries an error, or when each returns one.
+// Stream posts body and calls each with the data of every event and the time at which the event was read. Stream ends
+// with an error if an event carries an error or each returns one.
 func (s *Server) Stream(ctx context.Context, path string, body map[string]any, each func(data []byte, at time.Time) error) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Server) Stream(ctx context.Context, path string, body map[string]any, e
 	for {
 		data, err := events.Next()
 		if err == nil {
-			reply.progress() // only events count, not comments
+			reply.progress() // only events count as progress, not comments
 		}
 		at := time.Now()
 		if errors.Is(err, io.EOF) {

@@ -15,7 +15,8 @@ func (s *Server) Images(ctx context.Context, body any) (*wire.ImageResponse, err
 	return &reply, nil
 }
 
-// Pipeline returns the card of a diffusion server, or nil if the server is not one or does not report it.
+// Pipeline returns the card of a diffusion server. It returns nil if the server is not a diffusion server or does not
+// report a card.
 func (s *Server) Pipeline(ctx context.Context) (*wire.DiffusionCard, error) {
 	var list struct{ Data []wire.DiffusionCard }
 	if err := s.Get(ctx, "/v1/models", &list); err != nil {

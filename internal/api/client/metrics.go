@@ -8,7 +8,7 @@ import (
 
 // Metric is one sample line of the Prometheus text format.
 type Metric struct {
-	Name   string // including any prefix before a colon: sglang:num_running_reqs
+	Name   string // with the prefix before a colon, if any: sglang:num_running_reqs
 	Labels string // including the braces; "": none
 	Value  float64
 }

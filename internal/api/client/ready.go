@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Ready polls path once a second until the server answers. A server without that path counts as ready. Errors that
-// waiting cannot fix end it at once: an unknown host, a missing key, a server that is not an LLM server, a redirect.
-// waiting is called once, with the first error, if the server is not ready immediately.
+// Ready polls path once a second until the server answers. A server without that path counts as ready. Ready returns at
+// once for an error that waiting cannot fix: an unknown host, a missing key, a server that is not an LLM server, or a
+// redirect. If the server is not ready immediately, Ready calls waiting once, with the first error.
 func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, waiting func(why error)) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -32,7 +32,7 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 		case last == nil:
 			last = err
 			waiting(err)
-		case limited.Err() == nil: // otherwise the limit ended mid-request, and err is less informative
+		case limited.Err() == nil: // at the limit the earlier error is more informative
 			last = err
 		}
 		select {
@@ -46,7 +46,8 @@ func (s *Server) Ready(ctx context.Context, path string, limit time.Duration, wa
 	}
 }
 
-// Waiting returns a callback for Ready that reports through say why and how long it waits for the server.
+// Waiting returns a function for the parameter waiting of Ready. It reports through say why Ready waits for the server,
+// and how long at most.
 func (s *Server) Waiting(limit time.Duration, say func(string)) func(error) {
 	return func(why error) {
 		reason := why.Error()

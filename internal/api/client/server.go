@@ -1,6 +1,6 @@
-// Package client calls servers: SGLang, vLLM, routers and stepscope's own. It is for tools that send one request and
-// read the answer, such as /server_info, /generate, /flush_cache, /tokenize and the profile routes. Package load
-// generates load.
+// Package client calls LLM servers and routers: SGLang's, vLLM's and stepscope's. It is for tools that send a single
+// request and read the answer, such as requests to /server_info, /generate, /flush_cache, /tokenize and the profile
+// routes. To generate load, use package load.
 package client
 
 import (
@@ -25,11 +25,11 @@ import (
 type Server struct {
 	URL    string       // without a trailing slash
 	Header http.Header  // sent with each request, such as keys
-	HTTP   *http.Client // nil: plain
+	HTTP   *http.Client // nil: the default client plain
 }
 
-// KeyHeader returns the authorization header for a key. Without a key, OPENAI_API_KEY is sent as a bearer token, or
-// else API_KEY verbatim, as SGLang's clients do.
+// KeyHeader returns the authorization header for a key. Without a key it does the same as SGLang's clients: it sends
+// OPENAI_API_KEY as a bearer token or, if that is not set, API_KEY verbatim.
 func KeyHeader(key string) http.Header {
 	h := http.Header{}
 	if key == "" {
@@ -57,20 +57,21 @@ func New(base string, header http.Header) (*Server, error) {
 	return &Server{URL: base, Header: header}, nil
 }
 
-// plain is the default client. Its only timeout is replyLimit: generation takes as long as it takes, and the context
-// ends it. It does not decompress replies, such as traces. Idle connections are closed before uvicorn closes them after
-// 5 s: a request sent on a closing connection is lost, and requests that start a window are not retried.
+// plain is the default client. Its only timeout is replyLimit, because the duration of a generation is not known in
+// advance; the context can end a request earlier. It does not decompress replies, because a reply may be a compressed
+// trace. It closes idle connections before uvicorn closes them after 5 s: a request sent on a connection that is being
+// closed is lost, and requests that start a window are not retried.
 var plain = &http.Client{Timeout: replyLimit, Transport: &http.Transport{
 	Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 16, IdleConnTimeout: 4 * time.Second, DisableCompression: true,
 	MaxResponseHeaderBytes: 1 << 20,
 }}
 
 const (
-	maxReply = 1 << 30  // replies that carry data
-	maxShort = 16 << 20 // replies about the server
+	maxReply = 1 << 30  // maximum size of a reply that carries data, bytes
+	maxShort = 16 << 20 // maximum size of a reply about the server, bytes
 )
 
-// do sends a request. Its error is the plain cause.
+// do sends a request. An error states only the cause, without the method and the URL.
 func (s *Server) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -102,7 +103,8 @@ type Reply struct {
 // Reason returns the reply's message in one line.
 func (r *Reply) Reason() string { return wire.Reason(r.Body) }
 
-// Ask sends a request and reads the reply whatever its status. Its error is the plain cause of a missing reply.
+// Ask sends a request and reads the reply, which may have any status. An error means that there is no reply, and states
+// only the cause.
 func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Reply, error) {
 	resp, err := s.do(ctx, method, path, body)
 	if err != nil {
@@ -116,7 +118,7 @@ func (s *Server) Ask(ctx context.Context, method, path string, body []byte) (*Re
 // Refused is the error for a reply whose status is not 2xx.
 type Refused struct {
 	Status  int
-	Text    string // the reason, one line
+	Text    string // the reason, in one line
 	Foreign string // describes a responder that is not an LLM server, or ""
 	what    string
 }
@@ -132,8 +134,8 @@ func (r *Refused) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", r.what, r.Status, http.StatusText(r.Status), r.Text), ": ") + hint
 }
 
-// Open sends a request and returns the reply with its body unread. The caller must close the body. A status other than
-// 2xx gives a *Refused.
+// Open sends a request and returns the reply with its body unread. The caller must close the body. If the status is not
+// 2xx, the error is a *Refused.
 func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	what := method + " " + s.URL + path
 	resp, err := s.do(ctx, method, path, body)
@@ -150,7 +152,7 @@ func (s *Server) Open(ctx context.Context, method, path string, body []byte) (*h
 	return resp, nil
 }
 
-// read returns the whole body of the reply. An HTML page is an error.
+// read returns the whole body of the reply. If the body is an HTML page, it returns an error.
 func (s *Server) read(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	most := int64(maxReply)
 	if method == http.MethodGet {

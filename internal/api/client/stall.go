@@ -9,13 +9,13 @@ import (
 
 // Limits on waiting for a server. Tests shorten them.
 var (
-	replyLimit = 6 * time.Hour    // for a whole request, as in SGLang's client
-	getLimit   = time.Minute      // for a whole GET, which computes nothing
-	stallLimit = 10 * time.Minute // between two reads of a body or two events of a stream
-	errorLimit = 10 * time.Second // for the body of a refusal
+	replyLimit = 6 * time.Hour    // maximum duration of a request, as in SGLang's client
+	getLimit   = time.Minute      // maximum duration of a GET, for which a server computes nothing
+	stallLimit = 10 * time.Minute // maximum time between two reads of a body or two events of a stream
+	errorLimit = 10 * time.Second // maximum time to read the body of a refusal
 )
 
-// watched is a body that is closed when there is no progress for limit.
+// watched is the body of a reply. It is closed when there is no progress for the duration limit.
 type watched struct {
 	io.ReadCloser
 	limit time.Duration

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// TokenLogprob is one token with its log probability. On the wire it is the
-// triple [logprob, token id, text]; the first prompt token has no logprob (null),
-// and text is null unless asked for.
+// TokenLogprob is one token with its log probability. In JSON it is the triple [logprob, token id, text]. The first
+// prompt token has no logprob (null), and text is null unless the request asks for it.
 type TokenLogprob struct {
 	Logprob float64 // NaN: none
 	ID      int32
 	Text    *string
 }
 
-// UnmarshalJSON reads the triple.
+// UnmarshalJSON decodes the triple.
 func (t *TokenLogprob) UnmarshalJSON(data []byte) error {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(data, &parts); err != nil || len(parts) < 2 {
@@ -69,8 +68,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(AppendEscaped(append(dst, '"'), s), '"')
 }
 
-// AppendEscaped appends s as the inside of a JSON string. If s is cut between runes, its escaped form is the
-// concatenation of the escaped pieces, so a stream escapes each piece once.
+// AppendEscaped appends s as the content of a JSON string, without quotes. If a text is cut between runes, the escaped
+// pieces together equal the escaped text. So a stream needs to escape each piece only once.
 func AppendEscaped(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
@@ -107,8 +106,8 @@ func AppendEscaped(dst []byte, s string) []byte {
 	return append(dst, s[start:]...)
 }
 
-// AppendTokens appends ids to the inside of a growing JSON list. It writes a comma before each id, except for the first
-// id of an empty dst.
+// AppendTokens appends ids to dst, which holds the elements of a JSON list without brackets. It writes a comma before
+// each id, except before the first id if dst is empty.
 func AppendTokens(dst []byte, ids ...int32) []byte {
 	for _, id := range ids {
 		if len(dst) > 0 {
@@ -120,8 +119,8 @@ func AppendTokens(dst []byte, ids ...int32) []byte {
 }
 
 // AppendGenerated appends one reply of /generate. text is already escaped ([AppendEscaped]) and ids are already joined
-// ([AppendTokens]), so that a stream of cumulative events copies them instead of encoding them again. A negative index
-// is left out.
+// ([AppendTokens]), so that a stream of cumulative events copies them instead of encoding them again for each event. If
+// index is negative, the reply has no index.
 func AppendGenerated(dst, text, ids []byte, meta *MetaInfo, index int) []byte {
 	dst = append(append(append(dst, `{"text":"`...), text...), `","output_ids":[`...)
 	dst = append(append(dst, ids...), `],"meta_info":`...)
@@ -133,7 +132,7 @@ func AppendGenerated(dst, text, ids []byte, meta *MetaInfo, index int) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON implements json.Marshaler with Append.
+// MarshalJSON implements json.Marshaler by calling Append.
 func (m *MetaInfo) MarshalJSON() ([]byte, error) { return m.Append(nil), nil }
 
 // Append appends m as a JSON object.
@@ -151,7 +150,7 @@ func (m *MetaInfo) Append(dst []byte) []byte {
 	}
 	integer("prompt_tokens", m.PromptTokens)
 	dst = AppendString(append(dst, `,"weight_version":`...), m.WeightVersion)
-	// Older and newer servers name this count differently.
+	// Write the count under two names, because older and newer servers use different names.
 	integer("total_retractions", m.Retractions)
 	integer("num_retractions", m.Retractions)
 	if m.HasLogprobs {
@@ -219,7 +218,7 @@ func appendLogprobs(dst []byte, list []TokenLogprob) []byte {
 	return append(dst, ']')
 }
 
-// appendTop appends a list of lists; a position without top tokens is null.
+// appendTop appends a list with one list per position. For a position without top tokens it appends null.
 func appendTop(dst []byte, lists [][]TokenLogprob) []byte {
 	dst = append(dst, '[')
 	for i, list := range lists {

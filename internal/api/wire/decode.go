@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// FieldError is the error for one invalid field of a body.
+// FieldError is the error about one invalid field of a body.
 type FieldError struct {
 	Field  string // "sampling_params.top_p"; empty for the body as a whole
 	Reason string
@@ -45,7 +45,7 @@ func Within(parent string, err error) error {
 	return &FieldError{Field: parent + sep + fe.Field, Reason: fe.Reason}
 }
 
-// Decode parses a request body. Every error is a *FieldError, fit to show to the client.
+// Decode parses a request body. Every error is a *FieldError whose text can be sent to the client.
 func Decode(body []byte, dst json.Unmarshaler) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return Refuse("", "the body is empty, want a JSON object")
@@ -72,8 +72,8 @@ func syntaxError(body []byte) error {
 	return Refuse("", "the body is not valid JSON: %v", err)
 }
 
-// fields reads the members of one JSON object. It keeps the first error and ignores all later reads, so a decoder is a
-// plain list of fields.
+// fields reads the members of one JSON object. It keeps the first error and ignores all later reads. So a decoder can
+// read the fields one after another without checking errors.
 type fields struct {
 	raw map[string]json.RawMessage
 	err error
@@ -91,7 +91,7 @@ func openObject(data []byte) *fields {
 	return f
 }
 
-// take removes the member and returns its text; nil when absent or null.
+// take removes the member and returns its text. It returns nil if the member is absent or null.
 func (f *fields) take(name string) json.RawMessage {
 	if f.err != nil {
 		return nil
@@ -120,7 +120,7 @@ func (f *fields) rest() map[string]json.RawMessage {
 	return f.raw
 }
 
-// value reads one member with parse and prefixes its error with the member's name.
+// value reads one member with parse. It prefixes an error of parse with the member's name.
 func value[T any](f *fields, name string, dst *T, parse func(json.RawMessage) (T, error)) {
 	raw := f.take(name)
 	if raw == nil {
@@ -134,7 +134,7 @@ func value[T any](f *fields, name string, dst *T, parse func(json.RawMessage) (T
 	*dst = v
 }
 
-// optional is value for a pointer, which stays nil when the member is absent.
+// optional is like value for a pointer, which stays nil if the member is absent.
 func optional[T any](f *fields, name string, dst **T, parse func(json.RawMessage) (T, error)) {
 	var v T
 	had := f.err == nil && f.raw[name] != nil && string(f.raw[name]) != "null"
@@ -175,7 +175,7 @@ func parseInt(raw json.RawMessage) (int64, error) {
 	return 0, Refuse("", "want an integer, got %s", show(raw))
 }
 
-// parseCount is parseInt for lengths and counts, which must fit an int32.
+// parseCount is like parseInt for lengths and counts, which must fit in an int32.
 func parseCount(raw json.RawMessage) (int, error) {
 	n, err := parseInt(raw)
 	if err != nil {
@@ -213,7 +213,7 @@ func parseBool(raw json.RawMessage) (bool, error) {
 	return false, Refuse("", "want true or false, got %s", show(raw))
 }
 
-// kind names the JSON type of raw for an error text.
+// kind returns the name of the JSON type of raw, for an error text.
 func kind(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {

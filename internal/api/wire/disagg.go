@@ -8,7 +8,8 @@ import (
 // DefaultBootstrapPort is the port on which prefill servers listen for decode servers.
 const DefaultBootstrapPort = 8998
 
-// Bootstraps holds the fields with which a router pairs a prefill and a decode server: lists if the request is a batch.
+// Bootstraps holds the fields with which a router pairs a prefill server and a decode server. The fields are lists if
+// the request is a batch.
 type Bootstraps struct {
 	Host OneOrMany[string]
 	Port OneOrMany[int]   // 0: DefaultBootstrapPort

@@ -5,11 +5,11 @@ import (
 	"maps"
 )
 
-// openAINames maps sampling parameters to their names on the OpenAI routes, which also put them at the top level of the
-// body.
+// openAINames maps the names of sampling parameters to the names that the OpenAI routes use. On these routes the
+// parameters are at the top level of the body.
 var openAINames = map[string]string{"max_new_tokens": "max_tokens", "min_new_tokens": "min_tokens", "sampling_seed": "seed"}
 
-// encode returns the fields of c for the body. Extra fields take precedence, so that a caller can set fields this
+// encode returns the fields of c for the body. Extra fields take precedence, so that a caller can set fields that this
 // package does not know.
 func (c *Common) encode(limit string) (map[string]any, error) {
 	out := map[string]any{}

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// GenerateRequest is the body of POST /generate. Exactly one of Text and InputIDs is set. A list in either makes a
-// batch.
+// GenerateRequest is the body of POST /generate. Exactly one of Text and InputIDs is set. If the field is a list of
+// prompts, the request is a batch.
 type GenerateRequest struct {
 	RID             OneOrMany[string]          `json:"rid,omitzero"`
 	Text            OneOrMany[string]          `json:"text,omitzero"`
@@ -35,7 +35,7 @@ func (r *GenerateRequest) UnmarshalJSON(data []byte) error {
 	value(f, "top_logprobs_num", &r.TopLogprobsNum, parseOneOrMany(parseCount))
 	value(f, "return_text_in_logprobs", &r.TextInLogprobs, parseBool)
 	value(f, "stream", &r.Stream, parseBool)
-	optional(f, "data_parallel_rank", &r.DPRank, parseCount) // older name
+	optional(f, "data_parallel_rank", &r.DPRank, parseCount) // older name of the field
 	optional(f, "routed_dp_rank", &r.DPRank, parseCount)
 	optional(f, "priority", &r.Priority, parseCount)
 	value(f, "no_logs", &r.NoLogs, parseBool)
@@ -99,7 +99,7 @@ func (r *GenerateRequest) Batch() int {
 // IsBatch reports whether the reply is a list.
 func (r *GenerateRequest) IsBatch() bool { return r.Text.Many || r.InputIDs.Many }
 
-// FinishReason is the reason that a request ended.
+// FinishReason is the reason why a request ended.
 type FinishReason struct {
 	Type    string          `json:"type"` // stop, length or abort
 	Matched json.RawMessage `json:"matched,omitempty"`
@@ -109,7 +109,7 @@ type FinishReason struct {
 	ErrType string          `json:"err_type,omitempty"`
 }
 
-// CachedTokensDetails splits the cached prompt tokens by where they were found.
+// CachedTokensDetails counts the cached prompt tokens by the level of the cache in which they were found.
 type CachedTokensDetails struct {
 	Device         int    `json:"device"`
 	Host           int    `json:"host"`
@@ -136,7 +136,7 @@ type MetaInfo struct {
 	SpecVerify       int                  `json:"spec_verify_ct,omitzero"`
 	SpecAcceptLength float64              `json:"spec_accept_length,omitzero"`
 
-	// HasLogprobs and HasTop make the encoder write the lists even when empty.
+	// HasLogprobs and HasTop make the encoder write the lists of log probabilities even if these are empty.
 	HasLogprobs bool `json:"-"`
 	HasTop      bool `json:"-"`
 }

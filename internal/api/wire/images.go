@@ -23,7 +23,7 @@ type ImageRequest struct {
 	Background     string   `json:"background,omitempty"`
 	PerfDumpPath   string   `json:"perf_dump_path,omitempty"`
 
-	// Since SGLang 0.5.23; older servers ignore them.
+	// The following fields exist since SGLang 0.5.23; older servers ignore them.
 	Profile          bool `json:"profile,omitempty"`
 	ProfiledSteps    *int `json:"num_profiled_timesteps,omitempty"` // 5; -1: all
 	ProfileAllStages bool `json:"profile_all_stages,omitempty"`
@@ -73,7 +73,7 @@ type ImageResponse struct {
 	ID           string      `json:"id"`
 	Created      int64       `json:"created"`
 	Data         []ImageData `json:"data"`
-	PeakMemoryMB *float64    `json:"peak_memory_mb"` // of 2^20 bytes; nil: unknown
+	PeakMemoryMB *float64    `json:"peak_memory_mb"` // unit: 2^20 bytes; nil: unknown
 	InferenceS   *float64    `json:"inference_time_s"`
 }
 

@@ -1,7 +1,7 @@
 package wire
 
-// Load is the load of one data-parallel rank, as /v1/loads reports it. Sections
-// that do not apply are absent.
+// Load is the load of one data-parallel rank as reported by /v1/loads. Sections that do not apply to the server are
+// absent.
 type Load struct {
 	Timestamp            float64     `json:"timestamp"` // s since 1970
 	DPRank               int         `json:"dp_rank"`
@@ -9,8 +9,8 @@ type Load struct {
 	NumWaitingReqs       int         `json:"num_waiting_reqs"`
 	NumWaitingTokens     int         `json:"num_waiting_uncached_tokens"`
 	NumUsedTokens        int         `json:"num_used_tokens"`
-	NumTotalTokens       int         `json:"num_total_tokens"`          // used and waiting
-	NumActiveTokens      int         `json:"num_active_tokens"`         // of running sequences
+	NumTotalTokens       int         `json:"num_total_tokens"`          // used and waiting tokens
+	NumActiveTokens      int         `json:"num_active_tokens"`         // tokens of running sequences
 	NumPreallocReady     int         `json:"num_prealloc_ready_tokens"` // tokens whose KV has reached a decode server
 	MaxTotalNumTokens    int         `json:"max_total_num_tokens"`
 	MaxRunningRequests   int         `json:"max_running_requests"`
@@ -25,7 +25,7 @@ type Load struct {
 	Queues               *QueuesLoad `json:"queues,omitempty"`
 }
 
-// MemoryLoad is the memory section, in GB (1<<30 bytes) and tokens.
+// MemoryLoad is the memory section. Sizes are in GB (1<<30 bytes), capacities in tokens.
 type MemoryLoad struct {
 	WeightGB      float64 `json:"weight_gb"`
 	KVCacheGB     float64 `json:"kv_cache_gb"`
@@ -41,7 +41,7 @@ type DisaggLoad struct {
 	Prealloc  int     `json:"decode_prealloc_queue_reqs"`
 	Transfer  int     `json:"decode_transfer_queue_reqs"`
 	Retracted int     `json:"decode_retracted_queue_reqs"`
-	SpeedGBs  float64 `json:"kv_transfer_speed_gb_s"` // last transfer, GB/s (1e9 bytes)
+	SpeedGBs  float64 `json:"kv_transfer_speed_gb_s"` // speed of the last transfer, GB/s (1e9 bytes)
 	LatencyMS float64 `json:"kv_transfer_latency_ms"`
 }
 
@@ -63,10 +63,10 @@ type Loads struct {
 	Loads           []Load `json:"loads"`
 }
 
-// OldLoad is one entry of the deprecated /get_load.
+// OldLoad is one entry in the reply of the deprecated route /get_load.
 type OldLoad struct {
 	DPRank           int     `json:"dp_rank"`
-	NumReqs          int     `json:"num_reqs"` // running and waiting
+	NumReqs          int     `json:"num_reqs"` // running and waiting requests
 	NumWaitingReqs   int     `json:"num_waiting_reqs"`
 	NumTokens        int     `json:"num_tokens"`
 	NumPendingTokens int     `json:"num_pending_tokens"`

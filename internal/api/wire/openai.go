@@ -98,7 +98,7 @@ type CompletionRequest struct {
 	Text     OneOrMany[string]  // the prompt as text
 	IDs      OneOrMany[[]int32] // the prompt as token ids
 	Echo     bool
-	Logprobs *int // top tokens at each position
+	Logprobs *int // number of top tokens at each position
 	Suffix   string
 }
 
@@ -129,7 +129,8 @@ func (r *CompletionRequest) UnmarshalJSON(data []byte) error {
 	return r.checkPrompt()
 }
 
-// prompt distinguishes the four forms: text, texts, ids, lists of ids.
+// prompt reads the field prompt in one of four forms: a text, a list of texts, a list of ids, or a list of lists of
+// ids.
 func (r *CompletionRequest) prompt(f *fields, raw json.RawMessage) {
 	var err error
 	isText := raw[0] == '"'
@@ -188,13 +189,14 @@ func parseMessage(raw json.RawMessage) (Message, error) {
 		f.err = Refuse("role", "is needed")
 	case m.Role == "user" && none:
 		f.err = Refuse("content", "is needed")
-	case m.Role != "assistant": // SGLang ignores them too
+	case m.Role != "assistant": // only the assistant's are read; SGLang ignores others too
 		m.Reasoning, m.ToolCalls = "", nil
 	}
 	return m, f.err
 }
 
-// parseContent joins the text parts of a message. Other parts are not supported.
+// parseContent returns the text of a message: its content, or its text parts joined. Parts of other types are not
+// supported.
 func parseContent(raw json.RawMessage) (string, error) {
 	if raw[0] != '[' {
 		return parseString(raw)

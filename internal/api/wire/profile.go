@@ -7,7 +7,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Texts of the profile routes, verbatim from SGLang.
+// Reply texts of the profile routes, verbatim from SGLang.
 const (
 	ProfileStarted = "Start profiling.\n"
 	ProfileStopped = "Stop profiling. This will take some time.\n"
@@ -30,13 +30,14 @@ type ProfileRequest struct {
 	Unknown        []string `json:"-"` // names of fields that are not in ProfileFields
 }
 
-// ProfileFields are the fields of SGLang 0.5.11 to 0.5.23. SGLang accepts the last three but does not use them.
+// ProfileFields lists the fields of /start_profile in SGLang 0.5.11 to 0.5.23. SGLang accepts the last three but does
+// not use them.
 var ProfileFields = []string{
 	"output_dir", "start_step", "num_steps", "activities", "profile_by_stage", "profile_stages", "with_stack", "record_shapes",
 	"merge_profiles", "profile_prefix", "detailed_annotations", "profile_id", "rid", "http_worker_ipc", "req_type",
 }
 
-// UnmarshalJSON decodes leniently, because the stock clients send integers as strings.
+// UnmarshalJSON decodes leniently, because SGLang's clients send integers as strings.
 func (r *ProfileRequest) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	*r = ProfileRequest{}
@@ -97,7 +98,7 @@ type TokenizeRequest struct {
 	TemplateKwargs      map[string]json.RawMessage `json:"chat_template_kwargs,omitempty"`
 }
 
-// UnmarshalJSON decodes leniently. Older servers name the prompt "text".
+// UnmarshalJSON decodes leniently. It also accepts the prompt under the name "text", which older servers use.
 func (r *TokenizeRequest) UnmarshalJSON(data []byte) error {
 	f := openObject(data)
 	value(f, "text", &r.Prompt, parseOneOrMany(parseString))
@@ -112,7 +113,7 @@ func (r *TokenizeRequest) UnmarshalJSON(data []byte) error {
 	return f.err
 }
 
-// Tokenized is the reply of /tokenize. For several prompts, Tokens is a list of lists and Count a list.
+// Tokenized is the reply of /tokenize. For several prompts, Tokens is a list of lists and Count is a list.
 type Tokenized struct {
 	Tokens      any `json:"tokens"`
 	Count       any `json:"count"`

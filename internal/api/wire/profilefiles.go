@@ -1,17 +1,17 @@
 package wire
 
-// ProfileFiles is the reply of GET /profile_files: the profile windows of a server, newest first. The route is
-// stepscope's own; SGLang has none.
+// ProfileFiles is the reply of GET /profile_files: the profile windows of a server, newest first. Only stepscope has
+// this route.
 type ProfileFiles struct {
 	Windows []ProfileWindow `json:"windows"`
-	Dir     string          `json:"dir,omitempty"` // default directory on the server, for windows that name none
+	Dir     string          `json:"dir,omitempty"` // default directory on the server, for windows that specify none
 }
 
-// ProfileWindow is one window and the files written so far.
+// ProfileWindow is one window with the files written so far.
 type ProfileWindow struct {
 	ID    string        `json:"id"`
 	Dir   string        `json:"dir"`  // on the server
-	Open  bool          `json:"open"` // its last step is still to come
+	Open  bool          `json:"open"` // the window's last step has not run yet
 	Files []ProfileFile `json:"files"`
 }
 

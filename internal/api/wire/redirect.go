@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Redirected describes a redirect from base and its fix. It returns "" if status is not a redirect or no Location came.
-// Clients here never follow redirects, because their keys would go to whichever server the Location names.
+// Redirected describes a redirect of a request to base and suggests a fix. It returns "" if status is not a redirect or
+// location is empty. Stepscope's clients never follow redirects, because they would send their keys to the server in
+// the Location header.
 func Redirected(status int, base, route, location string) string {
 	if status/100 != 3 || location == "" {
 		return ""
@@ -22,8 +23,8 @@ func Redirected(status int, base, route, location string) string {
 	if err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
 		return answer + ", which is not followed: correct the URL"
 	}
-	// A proxy that moves an API changes the beginning of the URL, such as http: to https:. A login page has a different
-	// path.
+	// A proxy that redirects an API changes only the beginning of the URL, such as http: to https:. If the path
+	// differs, the target is something else, such as a login page.
 	route, _, _ = strings.Cut(route, "?")
 	moved, same := strings.CutSuffix((&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String(), route)
 	if !same || moved == strings.TrimRight(base, "/") {

@@ -14,7 +14,7 @@ type Usage struct {
 	ReasoningTokens  int            `json:"reasoning_tokens"`
 }
 
-// PromptDetails counts the prompt tokens from the prefix cache.
+// PromptDetails counts the prompt tokens that were found in the prefix cache.
 type PromptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
@@ -56,7 +56,7 @@ type Completion struct {
 	Ext     *SGLExt            `json:"sglext,omitempty"`
 }
 
-// CompletionChoice is one choice. In a stream, Text is a delta.
+// CompletionChoice is one choice of a completion. In a stream, Text is only the text added by the event.
 type CompletionChoice struct {
 	Index        int                 `json:"index"`
 	Text         string              `json:"text"`
@@ -103,7 +103,7 @@ type ChatChunk struct {
 	Ext     *SGLExt           `json:"sglext,omitempty"`
 }
 
-// ChatChunkChoice is the part of one choice in one event.
+// ChatChunkChoice is the part of one choice that one event of a stream carries.
 type ChatChunkChoice struct {
 	Index        int             `json:"index"`
 	Delta        Delta           `json:"delta"`
@@ -112,7 +112,7 @@ type ChatChunkChoice struct {
 	MatchedStop  json.RawMessage `json:"matched_stop"`
 }
 
-// Delta is the addition of one event to a message.
+// Delta is the text that one event adds to a message.
 type Delta struct {
 	Role             *string `json:"role,omitempty"`
 	Content          *string `json:"content,omitempty"`
@@ -145,8 +145,8 @@ type ModelInfo struct {
 	PreferredSamplingParams json.RawMessage `json:"preferred_sampling_params"`
 	WeightVersion           string          `json:"weight_version"`
 	LoadFormat              string          `json:"load_format"`
-	ReasoningParser         *string         `json:"reasoning_parser"` // none here
-	ToolCallParser          *string         `json:"tool_call_parser"` // likewise
+	ReasoningParser         *string         `json:"reasoning_parser"` // always null, because this server has no parsers
+	ToolCallParser          *string         `json:"tool_call_parser"` // always null, for the same reason
 	DisaggregationMode      string          `json:"disaggregation_mode"`
 	HasImageUnderstanding   bool            `json:"has_image_understanding"`
 	HasAudioUnderstanding   bool            `json:"has_audio_understanding"`
@@ -154,7 +154,7 @@ type ModelInfo struct {
 	Architectures           []string        `json:"architectures"`
 }
 
-// Error is the error object of the OpenAI routes and of malformed bodies.
+// Error is the error object of the OpenAI routes. Other routes reply with it to a malformed body.
 type Error struct {
 	Object  string  `json:"object"` // error
 	Message string  `json:"message"`
@@ -168,7 +168,7 @@ type NativeError struct {
 	Error NativeErrorBody `json:"error"`
 }
 
-// NativeErrorBody is the inside of a NativeError. Type and Code appear only in streams.
+// NativeErrorBody is the object inside a NativeError. Type and Code appear only in streams.
 type NativeErrorBody struct {
 	Message string `json:"message"`
 	Type    string `json:"type,omitempty"`
@@ -181,7 +181,7 @@ type Piece struct {
 	Created   int64
 	Index     int
 	Text      []byte
-	Role      bool // chat: the event that opens the message
+	Role      bool // chat: this is the event that opens the message
 	Logprobs  any  // *CompletionLogprobs or *ChatLogprobs; nil: null
 	Finish    string
 	Matched   json.RawMessage
@@ -244,7 +244,8 @@ func (p *Piece) AppendChat(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends v in the form of encoding/json. v is one of the types above, which always encode.
+// appendJSON appends v in the form of encoding/json. v must be of one of the types of this file, whose encoding cannot
+// fail.
 func appendJSON(dst []byte, v any) []byte {
 	switch p := v.(type) {
 	case *CompletionLogprobs:

@@ -34,7 +34,7 @@ type SamplingParams struct {
 	NoStopTrim        bool               `json:"no_stop_trim,omitzero"`
 	SkipSpecialTokens *bool              `json:"skip_special_tokens,omitempty"` // true
 	Seed              *int64             `json:"sampling_seed,omitempty"`
-	LogitBias         map[string]float64 `json:"logit_bias,omitempty"`      // by token id
+	LogitBias         map[string]float64 `json:"logit_bias,omitempty"`      // key: token id
 	StreamInterval    *int               `json:"stream_interval,omitempty"` // tokens between events
 	JSONSchema        string             `json:"json_schema,omitempty"`
 	Regex             string             `json:"regex,omitempty"`
@@ -66,7 +66,7 @@ func (p *SamplingParams) UnmarshalJSON(data []byte) error {
 	return p.Check()
 }
 
-// common reads the fields that have the same name in all three APIs.
+// common reads the fields that have the same name in the native API and on both OpenAI routes.
 func (p *SamplingParams) common(f *fields) {
 	optional(f, "top_p", &p.TopP, parseFloat)
 	optional(f, "top_k", &p.TopK, parseCount)
@@ -86,7 +86,7 @@ func (p *SamplingParams) common(f *fields) {
 	value(f, "stop_regex", &p.StopRegex, parseStrings)
 }
 
-// Check returns an error for the first value out of range, as SGLang's verify does.
+// Check returns an error for the first value that is out of range, in the same way as SGLang's verify.
 func (p *SamplingParams) Check() error {
 	n, k, interval := or(p.N, 1), or(p.TopK, -1), or(p.StreamInterval, 1)
 	topP, rep := or(p.TopP, 1), or(p.RepetitionPenalty, 1)
@@ -125,16 +125,17 @@ func (p *SamplingParams) Check() error {
 	return nil
 }
 
-// Limits within which the model's logits stay finite. Values this extreme already have their full effect.
+// Limits to which parameters are clamped so that the model's logits stay finite. More extreme values would have no
+// additional effect.
 const (
 	leastRepetition = 1e-6
 	mostBias        = 1e9
 )
 
-// greedy is the temperature below which SGLang takes the most probable token.
+// greedy is the temperature below which SGLang always chooses the most probable token.
 const greedy = 1e-6
 
-// Sampling returns the parameters for the engine. Without MaxNewTokens the limit is room.
+// Sampling returns the parameters for the engine. If MaxNewTokens is nil, the maximum number of new tokens is room.
 func (p *SamplingParams) Sampling(room int) api.Sampling {
 	out := api.Sampling{
 		MaxNewTokens: or(p.MaxNewTokens, room), MinNewTokens: p.MinNewTokens,
@@ -149,7 +150,7 @@ func (p *SamplingParams) Sampling(room int) api.Sampling {
 		if out.LogitBias == nil {
 			out.LogitBias = map[int32]float32{}
 		}
-		id, _ := strconv.ParseInt(key, 10, 32) // checked when decoded
+		id, _ := strconv.ParseInt(key, 10, 32) // the key was checked when the body was decoded
 		out.LogitBias[int32(id)] = float32(bias)
 	}
 	return out
@@ -186,7 +187,7 @@ func parseBias(raw json.RawMessage) (map[string]float64, error) {
 	return out, nil
 }
 
-// parseSchema accepts a JSON schema as text or as an object.
+// parseSchema parses a JSON schema that is given as text or as an object.
 func parseSchema(raw json.RawMessage) (string, error) {
 	if raw[0] == '"' {
 		return parseString(raw)

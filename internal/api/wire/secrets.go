@@ -2,13 +2,14 @@ package wire
 
 import "strings"
 
-// Secret reports whether a launch argument of this name holds a credential. Server information ends up in files that
-// people share, so such arguments must be left out.
+// Secret reports whether a launch argument of this name holds a credential. Such arguments must be left out of server
+// information, because that is stored in files that people share.
 func Secret(name string) bool {
 	return strings.HasSuffix(name, "api_key") || strings.Contains(name, "password") || strings.Contains(name, "secret")
 }
 
-// WithoutUser removes the user and password from a URL for use in a message. The text need not be a valid URL.
+// WithoutUser removes the user name and password from a URL, so that it can be shown in a message. The text need not be
+// a valid URL.
 func WithoutUser(url string) string {
 	from, to := strings.Index(url, "://")+len("://"), strings.LastIndex(url, "@")
 	if from < len("://") {
@@ -20,8 +21,8 @@ func WithoutUser(url string) string {
 	return url[:from] + url[to+1:]
 }
 
-// WithoutSecrets returns a copy of a JSON value without secret members at any depth, since SGLang's servers report
-// their arguments twice.
+// WithoutSecrets returns a copy of a JSON value without secret members. It removes them at any depth, because SGLang's
+// servers report their arguments twice.
 func WithoutSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

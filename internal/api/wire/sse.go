@@ -14,8 +14,7 @@ const Done = "data: [DONE]\n\n"
 // ContentTypeSSE is the media type of event streams.
 const ContentTypeSSE = "text/event-stream"
 
-// AppendEvent appends one event. json must be one line: stock clients parse
-// streams line by line.
+// AppendEvent appends one event. json must be a single line, because common clients parse streams line by line.
 func AppendEvent(dst, json []byte) []byte {
 	return append(append(append(dst, "data: "...), json...), "\n\n"...)
 }
@@ -32,9 +31,8 @@ func NewEventReader(r io.Reader, max int) *EventReader {
 	return &EventReader{r: bufio.NewReaderSize(r, 32<<10), max: max}
 }
 
-// Next returns the data of the next event; the bytes are valid until the next
-// call. It returns io.EOF after [DONE], and io.ErrUnexpectedEOF when the stream
-// ends without it.
+// Next returns the data of the next event. The bytes are valid until the next call. It returns io.EOF after [DONE], and
+// io.ErrUnexpectedEOF if the stream ends without [DONE].
 func (e *EventReader) Next() ([]byte, error) {
 	for {
 		line, err := e.line()
@@ -46,7 +44,7 @@ func (e *EventReader) Next() ([]byte, error) {
 		}
 		data, ok := bytes.CutPrefix(line, []byte("data:"))
 		if !ok {
-			continue // a comment, an event name, or the blank line between events
+			continue // the line is a comment, an event name, or the blank line between events
 		}
 		data = bytes.TrimSpace(data)
 		if string(data) == "[DONE]" {

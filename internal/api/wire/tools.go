@@ -8,7 +8,7 @@ import (
 )
 
 // ToolCall is a tool call in the history of a chat. Arguments is a JSON object in the format of Python's json.dumps,
-// which chat templates insert into prompts.
+// because chat templates insert that format into prompts.
 type ToolCall struct{ Name, Arguments string }
 
 func parseToolCall(raw json.RawMessage) (ToolCall, error) {
@@ -60,7 +60,7 @@ func appendPython(dst []byte, raw json.RawMessage) []byte {
 	for {
 		t, err := d.Token()
 		if err != nil {
-			return dst // the end, since raw is valid
+			return dst // end of raw, which is valid JSON
 		}
 		if end, ok := t.(json.Delim); ok && (end == '}' || end == ']') {
 			dst, open = append(dst, byte(end)), open[:len(open)-1]
@@ -94,10 +94,11 @@ func appendPython(dst []byte, raw json.RawMessage) []byte {
 	}
 }
 
-// roles are the message roles that SGLang accepts, besides user.
+// roles lists the message roles that SGLang accepts in addition to user.
 var roles = []string{"system", "assistant", "tool", "function", "developer", "latest_reminder", "root"}
 
-// parseRole accepts roles in any case, except user, which must be lower case, as in SGLang.
+// parseRole parses a role. As in SGLang, any role may be in upper or lower case, except that user must be in lower
+// case.
 func parseRole(raw json.RawMessage) (string, error) {
 	role, err := parseString(raw)
 	if lower := strings.ToLower(role); err != nil || role == "user" {
@@ -108,7 +109,8 @@ func parseRole(raw json.RawMessage) (string, error) {
 	return "", Refuse("", "unknown role %q: give user, %s", role, strings.Join(roles, ", "))
 }
 
-// tools reads tools and tool_choice. This server never calls tools, so it accepts them only with a tool_choice of none.
+// tools reads the fields tools and tool_choice. Stepscope's server never calls tools, so it accepts them only if
+// tool_choice is none.
 func (r *ChatRequest) tools(f *fields) {
 	var tools []json.RawMessage
 	value(f, "tools", &tools, parseList(func(raw json.RawMessage) (json.RawMessage, error) {

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// OneOrMany is a field that holds one value, or a list with one value per request of a batch. The zero value is an
-// absent field.
+// OneOrMany is a field that holds a single value, or a list with one value per request of a batch. The zero value
+// represents an absent field.
 type OneOrMany[T any] struct {
 	Many   bool
 	Values []T
@@ -17,7 +17,7 @@ type OneOrMany[T any] struct {
 // One returns a field with the single value v.
 func One[T any](v T) OneOrMany[T] { return OneOrMany[T]{Values: []T{v}} }
 
-// IsZero reports whether the field is absent. encoding/json calls it for omitzero.
+// IsZero reports whether the field is absent. encoding/json calls IsZero for the option omitzero.
 func (o OneOrMany[T]) IsZero() bool { return o.Values == nil }
 
 // At returns the value for request i of a batch. A single value applies to all requests.
@@ -33,7 +33,7 @@ func (o OneOrMany[T]) At(i int, absent T) T {
 	return absent
 }
 
-// MarshalJSON writes a single value bare, and several as a list.
+// MarshalJSON writes a single value without brackets, and a list of values as a list.
 func (o OneOrMany[T]) MarshalJSON() ([]byte, error) {
 	if o.Values == nil {
 		return []byte("null"), nil
@@ -44,11 +44,11 @@ func (o OneOrMany[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.Values)
 }
 
-// maxElements limits the length of lists of anything but numbers: an element of two bytes may take hundreds once
-// parsed.
+// maxElements is the maximum length of a list whose elements are not numbers. It limits the memory, because an element
+// of two bytes may take hundreds of bytes when parsed.
 const maxElements = 1 << 16
 
-// elements counts the elements of a JSON list. An empty list counts as one.
+// elements counts the elements of a JSON list. For an empty list it returns 1.
 func elements(raw json.RawMessage) int {
 	n, depth, quoted := 1, 0, false
 	for i := 0; i < len(raw); i++ {
@@ -69,7 +69,7 @@ func elements(raw json.RawMessage) int {
 	return n
 }
 
-// parseList parses a JSON list with parse for each element.
+// parseList returns a parser of JSON lists that parses each element with parse.
 func parseList[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessage) ([]T, error) {
 	return func(raw json.RawMessage) ([]T, error) {
 		if raw[0] != '[' {
@@ -94,7 +94,7 @@ func parseList[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessa
 	}
 }
 
-// parseOneOrMany parses a list if raw starts with '[', and a single value otherwise.
+// parseOneOrMany returns a parser that parses a list if raw starts with '[', and otherwise a single value.
 func parseOneOrMany[T any](parse func(json.RawMessage) (T, error)) func(json.RawMessage) (OneOrMany[T], error) {
 	list := parseList(parse)
 	return func(raw json.RawMessage) (OneOrMany[T], error) {
@@ -116,8 +116,8 @@ func parseStrings(raw json.RawMessage) ([]string, error) {
 	return parseList(parseString)(raw)
 }
 
-// parseTokens parses a list of token ids. Prompts are long, so plain digits have a fast path. Anything else goes
-// through parseInt.
+// parseTokens parses a list of token ids. Prompts are long, so an id of plain digits has a fast path. Any other element
+// is parsed by parseInt.
 func parseTokens(raw json.RawMessage) ([]int32, error) {
 	if raw[0] != '[' {
 		return nil, Refuse("", "want a list of token ids, got %s", kind(raw))

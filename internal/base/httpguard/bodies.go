@@ -21,7 +21,7 @@ const MostControl = 1 << 20
 // because tokenizing takes thirty times the memory of the text, and even more for a list of many parts.
 const (
 	smallBody = 64 << 10
-	bodyRoom  = 256 << 20 // bytes of all bodies above smallBody together, or the maximum size of a single body if that is more
+	bodyRoom  = 256 << 20 // bytes of all bodies above smallBody, or the maximum size of a single body if that is more
 	largeText = 256 << 10
 	turnRoom  = 8 << 20  // bytes of large texts processed at once; a text above turnRoom is processed alone
 	freeAfter = 32 << 20 // bytes of released bodies after which memory is returned to the system
@@ -137,7 +137,7 @@ func (f *Front) read(w http.ResponseWriter, r *http.Request, limit int64) ([]byt
 			return nil, err
 		}
 		h.b, h.n = &f.bodies, size
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // restart the timeout, because the client did not cause the wait
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.BodyTimeout)) // without the time waited
 	}
 	if r.ContentLength >= 0 {
 		body := make([]byte, r.ContentLength)

@@ -110,8 +110,8 @@ func (f *Front) Protect(level Auth, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// httpLog forwards net/http's messages. httpLog does not limit repeated messages, because they mention peers and never
-// repeat exactly.
+// httpLog forwards net/http's messages. Each becomes an attribute of a constant message, because the messages mention
+// peers and so never repeat exactly.
 type httpLog struct{ log *slog.Logger }
 
 func (h httpLog) Write(p []byte) (int, error) {

@@ -158,7 +158,7 @@ func (m *model) draw() {
 
 // View returns the frame followed by an empty line for the cursor.
 func (m *model) View() tea.View {
-	view := tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: -1}} // keep the current shape of the cursor
+	view := tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: -1}} // keep the cursor's shape
 	if m.text != "" {
 		view.Content = m.text + "\n"
 		view.Cursor.Y = strings.Count(view.Content, "\n")

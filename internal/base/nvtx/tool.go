@@ -28,7 +28,7 @@ const exportCallbacks, exportVersion = 1, 3
 
 // The tool keeps pointers into these variables. Package variables do not move and are not collected.
 var (
-	core, core2         [tableLen]uintptr  // addresses of functions, written by the tool; 0: the tool does not want the call
+	core, core2         [tableLen]uintptr  // addresses of the tool's functions, written by the tool; 0: none
 	corePtrs, core2Ptrs [tableLen]*uintptr // pointers to the entries to which the tool writes
 	callbacks           struct {           // NvtxExportTableCallbacks
 		size, getModule uintptr

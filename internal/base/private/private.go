@@ -51,8 +51,8 @@ func Read(path string, v any) error {
 	return err
 }
 
-// check refuses a path of another type than typ, a path that belongs to another user, and a path with wrong
-// permissions: the mode bits in bits must equal want.
+// check refuses a path of another type than typ, a path that belongs to another user, and a path whose mode has one of
+// bits set. The error suggests the mode want.
 func check(path string, typ, bits, want fs.FileMode) error {
 	st, err := os.Lstat(path)
 	switch {

@@ -21,7 +21,7 @@ func (c *Console) Steps(label string) *Steps {
 	return &Steps{c: c, label: label, begun: time.Now()}
 }
 
-// Done draws that n of of steps are done. When the last step is done, it ends the line.
+// Done shows that n steps are done; of is the total number. When n equals of, it ends the line.
 func (s *Steps) Done(n, of int) {
 	if s == nil {
 		return

@@ -109,7 +109,7 @@ func order(runes []rune) {
 // compose applies the canonical composition of Unicode 3.11, D117.
 func compose(runes []rune) []rune {
 	out := runes[:0]
-	starter, lastCCC := -1, 0 // index of the starter in out; combining class of the character before r, 0 for the starter
+	starter, lastCCC := -1, 0 // starter's index in out; class of the character before r
 	for _, r := range runes {
 		ccc := int(combining(r))
 		if starter >= 0 && (lastCCC == 0 || lastCCC < ccc) {

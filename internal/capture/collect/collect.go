@@ -1,6 +1,6 @@
-// Package collect copies the files of a profiling window from the servers: from a directory visible here ([Dir]), from
-// a stepscope server over HTTP ([HTTP]), or through a command such as "ssh host cat" ([Command]). [Whole] checks
-// whether a trace is complete.
+// Package collect copies the files of a profiling window from the servers: from a directory that this host can read
+// ([Dir]), from a stepscope server over HTTP ([HTTP]), or through a command such as "ssh host cat" ([Command]). [Whole]
+// checks whether a trace is complete.
 //
 // Sizes are bytes.
 package collect
@@ -25,11 +25,11 @@ type File struct {
 	Done bool  // the source guarantees that the file is complete
 }
 
-// Source is the location of a server's files.
+// Source is a location from which a server's files can be read.
 type Source interface {
 	// List returns the current files. A directory that does not exist yet counts as empty.
 	List(ctx context.Context) ([]File, error)
-	// Bring copies a file to a path, completely or not at all.
+	// Bring copies the file name to the path to, either completely or not at all.
 	Bring(ctx context.Context, name, to string) error
 	// Here returns the path at which the file can be read without copying, or "".
 	Here(name string) string
@@ -37,10 +37,11 @@ type Source interface {
 	String() string
 }
 
-// plainName matches the names allowed for remote traces, which become part of paths and command lines.
+// plainName matches the names that are allowed for remote traces. They are restricted because they become part of paths
+// and command lines.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+=@,:-]{0,250}$`)
 
-// Dir is a directory of this or a shared file system.
+// Dir is a directory of the local or a shared file system.
 type Dir string
 
 func (d Dir) String() string          { return string(d) }
@@ -65,8 +66,8 @@ func (d Dir) List(context.Context) ([]File, error) {
 	return out, nil
 }
 
-// Bring makes a hard link or, where that is impossible, a copy. If the destination is already the same file, it does
-// nothing.
+// Bring makes a hard link or, where a link is impossible, a copy. If the destination is already the same file as the
+// source, it does nothing.
 func (d Dir) Bring(ctx context.Context, name, to string) error {
 	from := d.Here(name)
 	a, err := os.Stat(from)
@@ -93,7 +94,7 @@ func (d Dir) Bring(ctx context.Context, name, to string) error {
 	})
 }
 
-// stopping is a reader that ends with ctx.
+// stopping is a reader that returns an error after ctx has ended.
 type stopping struct {
 	ctx context.Context
 	r   io.Reader

@@ -23,10 +23,10 @@ import (
 //	ssh {host} cat {path}
 //	kubectl exec {name} -n serving -- cat {path}
 //
-// It is split into words like a shell command, with quotes and backslashes, and run without a shell. {path} is the
-// file, {dir} its directory, {host} and {port} those of the server's URL, {name} the server's name. To list the
-// directory, the words "cat {path}" at the end become "ls -ln {dir}"; any other template needs a separate list
-// template.
+// It is split into words like a shell command, with quotes and backslashes, and run without a shell. {path} is the path
+// of the file and {dir} its directory. {host} and {port} are those of the server's URL, and {name} is the server's
+// name. To list the directory, the words "cat {path}" at the end become "ls -ln {dir}"; any other template needs a
+// separate list template.
 type Template struct {
 	read, list []string
 }
@@ -57,7 +57,7 @@ func ParseTemplate(read, list string) (*Template, error) {
 
 var placeholder = regexp.MustCompile(`\{[^{}\s]*\}`)
 
-// known returns an error if the words lack the required placeholder or contain an unknown one.
+// known returns an error if the words do not contain the placeholder needs or contain an unknown placeholder.
 func known(words []string, needs string) error {
 	has := false
 	for _, w := range words {
@@ -77,7 +77,7 @@ func known(words []string, needs string) error {
 }
 
 // Split splits a command line into words like a POSIX shell, but interprets only quotes and backslashes. Other special
-// characters stay, since no shell sees them.
+// characters stay unchanged, because no shell interprets the line.
 func Split(line string) (words []string, err error) {
 	var word strings.Builder
 	in, quote := false, rune(0)
@@ -123,14 +123,15 @@ func Split(line string) (words []string, err error) {
 	return words, nil
 }
 
-// Command is a directory of another host, read through a command.
+// Command is a directory on another host that is read through a command.
 type Command struct {
 	Template         *Template
 	Host, Port, Name string
 	Dir              string // absolute, with forward slashes
 }
 
-// plainPath and plainHost match the strings allowed in a command line: ssh passes its arguments to a remote shell.
+// plainPath and plainHost match the strings that are allowed in a command line. They are restricted because ssh passes
+// its arguments to a remote shell.
 var (
 	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._+=@,:/-]*$`)
 	plainHost = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._:%-]*$`)
@@ -163,8 +164,8 @@ func (c *Command) words(template []string, file string) []string {
 	return out
 }
 
-// List runs the list command. Lines of "ls -ln" have the size in the fifth field and the name in the last; lines of one
-// word are names.
+// List runs the list command. In the output of "ls -ln", the fifth field of a line is the size and the last field is
+// the name. A line of one word is a name.
 func (c *Command) List(ctx context.Context) ([]File, error) {
 	var text bytes.Buffer
 	err := c.run(ctx, c.words(c.Template.list, ""), &text)
@@ -233,7 +234,7 @@ func (c *Command) run(ctx context.Context, words []string, out io.Writer) error 
 	return nil
 }
 
-// lastBytes keeps the end of the data written to it.
+// lastBytes is a writer that keeps only the end of the data.
 type lastBytes struct{ b []byte }
 
 func (l *lastBytes) Write(p []byte) (int, error) {

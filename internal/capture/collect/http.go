@@ -23,14 +23,14 @@ import (
 // HTTP is a window of a stepscope server, which serves its own files.
 type HTTP struct {
 	Server   *client.Server
-	Dir      string        // directory on the server, used by no other window
+	Dir      string        // directory on the server; no other window uses it
 	Patience time.Duration // timeout of a listing; default 1 min
 
-	listed atomic.Pointer[wire.ProfileWindow] // from the last List
-	unfit  atomic.Int64                       // files in it whose names are not allowed here
+	listed atomic.Pointer[wire.ProfileWindow] // reply to the last List
+	unfit  atomic.Int64                       // files in that reply whose names are not allowed, see plainName
 }
 
-// Limits that no valid window exceeds. A server that claims more is wrong, and would fill the disk.
+// Limits that no valid window exceeds. If a server claims more, its reply is wrong and would fill the disk.
 const (
 	mostFiles = 1 << 16
 	mostBytes = 1 << 40
@@ -47,10 +47,11 @@ func (h *HTTP) Closed() bool {
 	return w != nil && !w.Open
 }
 
-// Unfit returns the number of files in the last List whose names are not allowed here.
+// Unfit returns the number of files in the last List that are left out because their names are not allowed.
 func (h *HTTP) Unfit() int { return int(h.unfit.Load()) }
 
-// Here returns the path of the file in the server's own directory if that is visible, as on the same host, else "".
+// Here returns the path of the file in the server's directory if this process can read that directory, as on the same
+// host. Otherwise it returns "".
 func (h *HTTP) Here(name string) string {
 	w := h.listed.Load()
 	if w == nil {
@@ -81,7 +82,7 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 	}
 	var list wire.ProfileFiles
 	if json.Unmarshal(r.Body, &list) != nil || list.Windows == nil {
-		return nil, ErrNoRoute // another service uses this route
+		return nil, ErrNoRoute // another service answers at this route
 	}
 	for _, w := range list.Windows {
 		if w.Dir != h.Dir {
@@ -103,8 +104,8 @@ func (h *HTTP) List(ctx context.Context) ([]File, error) {
 	return nil, nil
 }
 
-// Bring downloads a file of the size that List reported. It resumes interrupted downloads. An existing local file of
-// another size is kept, and is an error.
+// Bring downloads a file, which must have the size that List reported. It resumes interrupted downloads. If a local
+// file of another size exists, Bring keeps that file and returns an error.
 func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	w := h.listed.Load()
 	if w == nil {
@@ -136,7 +137,7 @@ func (h *HTTP) Bring(ctx context.Context, name, to string) error {
 	})
 }
 
-// part copies the rest of the file from an offset.
+// part copies the file from offset at to its end.
 func (h *HTTP) part(ctx context.Context, path string, at, size int64, w io.Writer) (n int64, err error) {
 	from := *h.Server
 	from.Header = from.Header.Clone()

@@ -13,11 +13,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// ErrPartial is wrapped in Whole's error for a file that is truncated or still being written.
+// ErrPartial is wrapped by the error that Whole returns for a file that is truncated or still being written.
 var ErrPartial = errors.New("incomplete")
 
-// Whole reads a file to its end and checks that it is complete: gzip members need trailers with valid checksums, and
-// JSON must be closed. Files without a JSON name must not be empty.
+// Whole reads a file to its end and checks that it is complete: each gzip member must have a trailer with a valid
+// checksum, and the JSON document must be closed. A file whose name does not say JSON must only be non-empty.
 func Whole(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func partial(ctx context.Context, err error, what string) error {
 	return fmt.Errorf("%w: %s (%v)", ErrPartial, what, err)
 }
 
-// end reads everything and returns the last bytes.
+// end reads r to the end and returns the last bytes.
 func end(r io.Reader) (n int64, tail []byte, err error) {
 	buf := make([]byte, 128<<10)
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Export writes a report's SQLite export to dst with the nsys that [Find] returns. The file is complete or absent.
-// Errors do not name the report.
+// Export writes a report's SQLite export to dst with the nsys that [Find] returns. The file dst is either complete or
+// absent. Errors do not name the report.
 func Export(ctx context.Context, report, dst string) error {
 	t, err := Find(ctx, "")
 	if err != nil {
@@ -23,12 +23,12 @@ func Export(ctx context.Context, report, dst string) error {
 	return t.Export(ctx, report, dst)
 }
 
-// exportPatience allows for reports of many gigabytes.
+// exportPatience is the timeout of an export. It is long because reports may have many gigabytes.
 const exportPatience = 6 * time.Hour
 
-// Export is the function Export with this nsys.
+// Export does the same as the function Export, but with the nsys of t.
 func (t *Tool) Export(ctx context.Context, report, dst string) error {
-	// nsys interprets a name without the suffix as another format.
+	// nsys interprets a file name without the suffix as another format.
 	st, err := os.Stat(report)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,7 +40,7 @@ func (t *Tool) Export(ctx context.Context, report, dst string) error {
 	}
 	return atomicfile.File(dst, func(f *os.File) error {
 		out, err := t.run(ctx, exportPatience, "export", "--type=sqlite", "--force-overwrite=true", "--quiet=true", "--output="+f.Name(), report)
-		// SQLite leaves its own files if nsys is interrupted.
+		// SQLite leaves temporary files behind if nsys is interrupted.
 		for _, left := range []string{"-journal", "-wal", "-shm"} {
 			os.Remove(f.Name() + left)
 		}

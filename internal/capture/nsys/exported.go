@@ -13,8 +13,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Exported returns the SQLite export of a report. If no newer export exists next to the report, it makes a temporary
-// one, which done removes. Any other file is returned as it is. Errors do not name the report.
+// Exported returns the SQLite export of a report. If the report's directory has no export that is newer than the
+// report, Exported makes a temporary export, which done removes. A file that is not a report is returned as it is.
+// Errors do not name the report.
 func Exported(ctx context.Context, path string) (db string, done func(), err error) {
 	done = func() {}
 	if !trace.IsReport(path) {

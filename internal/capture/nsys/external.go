@@ -13,17 +13,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// ExternalSession is a session whose windows are opened by another process: one that [Run] made, with its Record in
-// Dir, or one that the user started with nsys directly.
+// ExternalSession is a session that another process started and on which this process opens windows. It was made by
+// [Run], which stored a Record in Dir, or the user started it with nsys directly.
 type ExternalSession struct {
 	Tool    *Tool
 	Session Session
-	Record  *Record // nil: not made by Run
+	Record  *Record // nil: the session was not made by Run
 	Dir     string
-	Run     string // id of its run; "": none
+	Run     string // id of the session's run; "": none
 }
 
-// Start opens a window whose report goes to output, or to a generated name if output is "".
+// Start opens a window. The report will be written to output or, if output is "", to a generated name.
 func (t *ExternalSession) Start(ctx context.Context, output string, options []string) (*Window, error) {
 	if t.Record == nil {
 		w := &Window{Output: output, Opened: time.Now().UTC()}
@@ -35,7 +35,7 @@ func (t *ExternalSession) Start(ctx context.Context, output string, options []st
 		}
 		return w, t.Tool.Start(ctx, t.Session.ID, w.Output, options)
 	}
-	// Wait before NewWindow assigns a number.
+	// Wait until the session is ready, before NewWindow assigns a number.
 	s, err := t.Tool.waitState(ctx, t.Session.ID, statePatient, func(s State) bool { return !s.Starting() })
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (t *ExternalSession) Start(ctx context.Context, output string, options []st
 
 // freeName returns an unused report name in the working directory.
 func freeName(session string) (string, error) {
-	session = strings.Trim(session, "[]") // as in [default]
+	session = strings.Trim(session, "[]") // a session name may have brackets, as in [default]
 	for n := 1; ; n++ {
 		path, err := filepath.Abs(fmt.Sprintf("%s-window-%d%s", session, n, Suffix))
 		if err != nil {
@@ -78,7 +78,7 @@ func freeName(session string) (string, error) {
 // ErrNoReport means that the window was closed before anything was collected.
 var ErrNoReport = errors.New("there is no report: none had begun")
 
-// Stop closes the window and moves its report to its destination, or to output if that is not "".
+// Stop closes the window and moves the report to output or, if output is "", to the destination given at the start.
 func (t *ExternalSession) Stop(ctx context.Context, output string, patience time.Duration) (*Window, error) {
 	w := &Window{Output: output}
 	if t.Record != nil {
@@ -90,7 +90,7 @@ func (t *ExternalSession) Stop(ctx context.Context, output string, patience time
 		}
 	}
 	ours := w.N > 0
-	if ours { // so that Run does not arm another window in the meantime
+	if ours { // so that Run does not arm another window before Stop is done
 		w.Closed = time.Now().UTC()
 		if err := w.Save(t.Dir); err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func (t *ExternalSession) Stop(ctx context.Context, output string, patience time
 	return w, err
 }
 
-// Next returns the window of a session of mode Range that waits for its range or has begun, or nil if the session waits
-// for no more ranges.
+// Next returns the current window of a session of mode Range: it waits for its range, or its range has begun. Next
+// returns nil if the session does not wait for further ranges.
 func (t *ExternalSession) Next(ctx context.Context) *Window {
 	began, idle := time.Now(), time.Now()
 	for {
@@ -141,5 +141,5 @@ func (t *ExternalSession) Next(ctx context.Context) *Window {
 	}
 }
 
-// rearmed is the maximum time that a session takes from a report to waiting for the next range.
+// rearmed is the maximum time from the end of a report to the moment when the session waits for the next range.
 const rearmed = 3 * time.Second

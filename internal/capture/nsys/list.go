@@ -46,8 +46,8 @@ func (t *ExternalSession) Listed() Listed {
 	return l
 }
 
-// Sessions finds all visible sessions of this host: those of runs, using each run's nsys and TMPDIR, and those of the
-// user's own nsys.
+// Sessions finds all visible sessions of this host: the sessions of runs below root, using each run's nsys and TMPDIR,
+// and the sessions that the user started with nsys.
 func Sessions(ctx context.Context, root, given string) (list []ExternalSession, err error) {
 	type place struct{ path, tmp string }
 	records := map[place][]ExternalSession{}
@@ -86,7 +86,7 @@ func Sessions(ctx context.Context, root, given string) (list []ExternalSession, 
 			if own != nil && p == (place{own.Path, own.TmpDir}) {
 				return nil, err
 			}
-			continue // that nsys no longer exists
+			continue // the nsys of this run no longer exists
 		}
 		for _, s := range sessions {
 			found := ExternalSession{Tool: tool, Session: s}
@@ -102,7 +102,7 @@ func Sessions(ctx context.Context, root, given string) (list []ExternalSession, 
 	return list, nil
 }
 
-// FindSession returns the session that ref identifies by name, id, run or process; "" means the only session.
+// FindSession returns the session whose name, id, run or process is ref. If ref is "", there must be only one session.
 func FindSession(ctx context.Context, root, given, ref string) (*ExternalSession, error) {
 	list, err := Sessions(ctx, root, given)
 	if err != nil {
@@ -159,7 +159,7 @@ func newest(list []ExternalSession) *ExternalSession {
 	})]
 }
 
-// namesOf lists sessions in one line.
+// namesOf lists the names of sessions in one line.
 func namesOf(list []ExternalSession) string {
 	var names []string
 	for _, s := range list {

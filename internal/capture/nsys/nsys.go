@@ -1,10 +1,10 @@
-// Package nsys drives NVIDIA Nsight Systems through its program nsys: it finds and queries it ([Find], [Tool]), wraps a
-// server in it ([Run]), opens and closes windows on running sessions ([Tool.Start], [Tool.Stop]) and exports reports
-// ([Export]).
+// Package nsys drives NVIDIA Nsight Systems through its program nsys: it finds and queries nsys ([Find], [Tool]),
+// starts a server under nsys ([Run]), opens and closes windows on running sessions ([Tool.Start], [Tool.Stop]) and
+// exports reports ([Export]).
 //
-// The output of nsys is unreliable: start creates sessions for unknown names, and stop exits with 0 even if the report
-// went elsewhere. So the package looks up each session before a command and each report after it. docs/nsys.md lists
-// the observed behaviour by version.
+// The output of nsys is unreliable: nsys start creates a session if it does not know the name, and nsys stop exits with
+// 0 even if the report was written to another place. So the package looks up each session before a command and each
+// report after a command. docs/nsys.md lists the observed behaviour by version.
 package nsys
 
 import (
@@ -50,12 +50,12 @@ func ParseVersion(text string) (v Version, ok bool) {
 type Tool struct {
 	Path    string
 	Version Version
-	// TmpDir is its TMPDIR, where it keeps its sessions and, while it generates a report, its data. Each TMPDIR has its
-	// own sessions.
+	// TmpDir is the TMPDIR of nsys. nsys keeps its sessions there and, while it generates a report, the recorded data.
+	// Each TMPDIR has separate sessions.
 	TmpDir string
 }
 
-// ErrAbsent is wrapped in Find's error if there is no nsys.
+// ErrAbsent is wrapped by the error of Find if there is no nsys.
 var ErrAbsent = errors.New("nsys was not found")
 
 // places are the install paths of NVIDIA's packages.
@@ -63,8 +63,8 @@ var places = []string{
 	"/opt/nvidia/nsight-systems/*/bin/nsys", "/opt/nvidia/nsight-systems-cli/*/bin/nsys", "/usr/local/cuda/bin/nsys",
 }
 
-// Find returns the given nsys, or else that of STEPSCOPE_NSYS, or else the first in PATH, or else the newest in the
-// usual places.
+// Find returns the first nsys that exists in this order: given, the value of STEPSCOPE_NSYS, the first in PATH, the
+// newest in the usual places. If given or STEPSCOPE_NSYS is set but does not exist, Find returns an error.
 func Find(ctx context.Context, given string) (*Tool, error) {
 	given = cmp.Or(given, os.Getenv("STEPSCOPE_NSYS"))
 	if given != "" {
@@ -109,7 +109,8 @@ func Program(name string) (string, error) {
 	return path, nil
 }
 
-// open queries the version. It makes the path absolute, since later calls use other working directories.
+// open returns a Tool after querying its version. It makes the path absolute, because later calls use other working
+// directories.
 func open(ctx context.Context, path string) (*Tool, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -128,14 +129,14 @@ func open(ctx context.Context, path string) (*Tool, error) {
 	return t, nil
 }
 
-// At returns a Tool for a path and TMPDIR without querying it.
+// At returns a Tool for a path and TMPDIR without querying the version.
 func At(path, tmpDir string) *Tool {
 	return &Tool{Path: path, TmpDir: tmpDir}
 }
 
 const quick = 30 * time.Second // timeout of a query
 
-// output is the output of a call of nsys.
+// output is the output of one call of nsys.
 type output struct {
 	stdout, stderr string
 	status         int
@@ -147,15 +148,15 @@ func (o output) problem() string {
 	return cmp.Or(strings.TrimSuffix(firstLine(text), "."), fmt.Sprintf("exit status %d", o.status))
 }
 
-// run calls nsys and waits. A non-zero exit status is not an error here.
+// run calls nsys and waits for its end. It returns no error for a non-zero exit status.
 func (t *Tool) run(ctx context.Context, patience time.Duration, args ...string) (out output, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := t.command(ctx, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	apart(cmd) // Ctrl-C must not end a stop while it generates a report
-	// An agent started by nsys may keep the pipes open.
+	apart(cmd) // Ctrl-C must not end nsys stop while it generates a report
+	// Do not wait long for the pipes: an agent started by nsys may keep them open.
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	out = output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}

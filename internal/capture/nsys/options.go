@@ -26,7 +26,8 @@ func ParseOptions(help string) Options {
 	return o
 }
 
-// Options returns the options that a command supports. They differ by version, so this is more reliable than a table.
+// Options returns the options that a command supports. The options differ by version, so querying them is more reliable
+// than a table.
 func (t *Tool) Options(ctx context.Context, command string) (Options, error) {
 	out, err := t.run(ctx, quick, command, "--help")
 	if err != nil {
@@ -39,13 +40,13 @@ func (t *Tool) Options(ctx context.Context, command string) (Options, error) {
 	return o, nil
 }
 
-// renamed lists options with several names, depending on the version.
+// renamed lists the options whose names depend on the version of nsys. Each entry has all names of one option.
 var renamed = [][]string{
 	{"--gpu-metrics-device", "--gpu-metrics-devices"},
 	{"--python-nvtx-annotations", "--python-functions-trace"},
 }
 
-// known returns the name of an option that one of the commands supports, and the index of that command.
+// known returns the name under which one of the commands supports the option, and the index of that command.
 func known(option string, commands ...Options) (renamedTo string, by int) {
 	name, value, hasValue := strings.Cut(option, "=")
 	for _, group := range append([][]string{{name}}, renamed...) {
@@ -67,7 +68,7 @@ func known(option string, commands ...Options) (renamedTo string, by int) {
 	return option, -1
 }
 
-// gives reports whether any of the options has one of these names.
+// gives reports whether options contains an option with one of these names.
 func gives(options []string, names ...string) bool {
 	return slices.ContainsFunc(options, func(o string) bool {
 		name, _, _ := strings.Cut(o, "=")

@@ -7,25 +7,25 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Outer holds the nsys sessions around servers of this host. Windows of CUDA_PROFILER open them, and each window makes
-// a report there.
+// Outer holds the nsys sessions under which servers of this host run. A window of CUDA_PROFILER on a server opens a
+// window of the session, which makes a report.
 type Outer struct {
 	sessions []ExternalSession
-	window   []int // number of the next window, per session
+	window   []int // per session: number of the next window
 	servers  int
 }
 
-// FindOuter finds the sessions below the root of the runs, before the window of the given number of servers is opened.
-// It waits for sessions that are still generating a report to wait for their next range, since they would miss it
-// otherwise.
+// FindOuter finds the sessions of the runs below root. Call it before a window on the given number of servers is
+// opened. A session that is still generating a report would miss the next range, so FindOuter waits until such a
+// session waits for its next range.
 //
-// begun: the window has already been opened.
+// begun is set if the window has already been opened.
 func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer {
 	o := &Outer{servers: servers}
 	if root == "" {
 		return o
 	}
-	// Without a store or an nsys there are no known sessions.
+	// An error means that there is no store or no nsys, and so no known session.
 	list, _ := Sessions(ctx, root, "")
 	for _, s := range list {
 		if s.Record == nil || s.Record.Mode != Range && s.Record.Mode != Own {
@@ -38,7 +38,7 @@ func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer
 				w = Last(s.Dir)
 			}
 			if w == nil {
-				continue // it waits for no more ranges
+				continue // the session does not wait for further ranges
 			}
 			n = w.N
 		}
@@ -47,7 +47,7 @@ func FindOuter(ctx context.Context, root string, servers int, begun bool) *Outer
 	return o
 }
 
-// Wait returns the windows whose reports are complete, and reports the others to say. A nil Outer has none.
+// Wait returns the windows whose reports are complete. It warns about the other windows. A nil Outer has no windows.
 func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Duration) ([]*Window, error) {
 	if o == nil {
 		return nil, nil
@@ -93,7 +93,7 @@ func (o *Outer) Wait(ctx context.Context, say *progress.Console, timeout time.Du
 	}
 }
 
-// look returns the complete windows and the number of open ones.
+// look returns the windows whose reports are complete and the number of windows that are still open.
 func (o *Outer) look() (done []*Window, open int) {
 	for i, s := range o.sessions {
 		for _, w := range Windows(s.Dir) {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Plan holds the command line that wraps a program and the options for each start of a window.
+// Plan holds the command line that starts a program under nsys, and the options for each start of a window.
 type Plan struct {
-	Args  []string // of nsys, up to the program
+	Args  []string // command line of nsys, up to the program
 	Start []string
-	Notes []string // changes for this version of nsys, for the user
+	Notes []string // messages to the user about changes for this version of nsys
 }
 
-// wrapped are the options for a server: they trace its child processes, and the kernels in CUDA graphs individually.
-// CPU sampling is off, because it has prevented servers from starting. names are the option names that a user may have
-// given instead.
+// wrapped lists the default options for a server. With them nsys traces the server's child processes, and each kernel
+// in a CUDA graph individually. CPU sampling is off, because it has prevented servers from starting. If the user gives
+// an option with one of names, the default is not used.
 var wrapped = []struct {
 	option string
 	names  []string
-	may    bool // use only if nsys supports it
+	may    bool // use the option only if nsys supports it
 }{
 	{"--trace=cuda,nvtx", []string{"-t", "--trace"}, false},
 	{"--trace-fork-before-exec=true", []string{"--trace-fork-before-exec"}, true},
@@ -29,11 +29,12 @@ var wrapped = []struct {
 	{"--discard-environment=true", []string{"--discard-environment"}, true},
 }
 
-// Plan builds the command line of the mode. A window of the whole program, and ranges that nsys repeats by itself, use
-// profile. All others use launch and start: with profile --start-later, the first start ignores its own options and
-// later ones forget those of profile, and versions before 2023 lack it.
+// Plan builds the command line of the mode. For a window of the whole program, and for ranges that nsys repeats by
+// itself, the command is nsys profile. For all other windows the commands are nsys launch and nsys start. profile
+// --start-later is not used for three reasons: the first start ignores the options given to it, later starts forget the
+// options of profile, and versions before 2023 do not have --start-later.
 //
-// It checks the user's options, because nsys would reject them only later or not at all.
+// Plan checks the user's options, because nsys would reject wrong options later or not at all.
 func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 	command := "launch"
 	if l.Mode == Whole || l.Mode == Own {
@@ -60,7 +61,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 		if by == 0 {
 			own = append(own, name)
 		}
-		// Options that start supports must be repeated there.
+		// Options that nsys start supports must be repeated for each start.
 		if name, by := known(o, start); by == 0 && !slices.Contains(rangeOptions, optionName(name)) {
 			p.Start = append(p.Start, name)
 		}
@@ -87,7 +88,7 @@ func (l *Launch) Plan(ctx context.Context) (*Plan, error) {
 	return p, nil
 }
 
-// rename changes the name of the session.
+// rename changes the name of the session in the command line.
 func (p *Plan) rename(session string) {
 	for i, a := range p.Args {
 		if strings.HasPrefix(a, "--session-new=") {
@@ -96,7 +97,7 @@ func (p *Plan) rename(session string) {
 	}
 }
 
-// NVTXRange is the range, with its domain, that stepscope's own servers open during a window of CUDA_PROFILER.
+// NVTXRange is the NVTX range (NAME@DOMAIN) that stepscope's servers open during a window of CUDA_PROFILER.
 const NVTXRange = "cudaProfilerApi@stepscope"
 
 var rangeOptions = []string{"-c", "--capture-range", "--capture-range-end", "-o", "--output", "-f", "--force-overwrite"}

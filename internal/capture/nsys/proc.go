@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// parents maps each visible process to its parent; it is empty on systems without /proc.
+// parents returns a map from each visible process to its parent. The map is empty on systems without /proc.
 func parents() map[int]int {
 	out := map[int]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -27,7 +27,7 @@ func parents() map[int]int {
 	return out
 }
 
-// parseStat parses /proc/PID/stat: pid (name) state ppid …; the name may contain anything.
+// parseStat parses /proc/PID/stat: pid (name) state ppid …. The name may contain any characters, such as parentheses.
 func parseStat(text []byte) (pid, parent int, ok bool) {
 	end := bytes.LastIndexByte(text, ')')
 	begin := bytes.IndexByte(text, '(')
@@ -53,7 +53,7 @@ func children(all map[int]int, pid int) (out []int) {
 	return out
 }
 
-// arguments returns the arguments of a process, or nil if it is gone or not readable.
+// arguments returns the arguments of a process, or nil if the process has ended or is not readable.
 func arguments(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || len(text) == 0 {
@@ -62,8 +62,8 @@ func arguments(pid int) []string {
 	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 }
 
-// target returns the program below nsys. The process tree is nsys, nsys-launcher, program, with nsys-tee beside the
-// program.
+// target returns the process of the program that nsys started. In the process tree, nsys is the parent of
+// nsys-launcher, which is the parent of the program and of nsys-tee.
 func target(nsys int) int {
 	all := parents()
 	for _, launcher := range children(all, nsys) {
@@ -72,7 +72,7 @@ func target(nsys int) int {
 			continue
 		}
 		for _, p := range children(all, launcher) {
-			// The launcher forks before it execs the program.
+			// Skip the fork of the launcher that has not yet executed the program.
 			if args := arguments(p); len(args) > 0 && !slices.Contains([]string{"nsys-tee", "nsys-launcher"}, filepath.Base(args[0])) {
 				return p
 			}
@@ -81,8 +81,9 @@ func target(nsys int) int {
 	return 0
 }
 
-// SessionOf returns the id of the session of a process, or "" if it is unknown. nsys puts the id into the environment
-// of its program, whose children inherit it. For nsys itself, SessionOf searches its descendants.
+// SessionOf returns the id of the session to which a process belongs, or "" if the session is unknown. nsys puts the id
+// into the environment of the program, and child processes inherit it. If pid is nsys itself, SessionOf searches the
+// descendants of nsys.
 func SessionOf(pid int) string {
 	all := parents()
 	for next := []int{pid}; len(next) > 0; next = next[1:] {
@@ -112,7 +113,7 @@ func Alive(pid int) bool {
 	return end >= 0 && !bytes.HasPrefix(text[end+1:], []byte(" Z"))
 }
 
-// orphan kills the agent that a failed start of nsys has left behind.
+// orphan kills the agent that nsys left behind when it failed to start the session.
 func orphan(session string) {
 	for pid := range parents() {
 		args := arguments(pid)

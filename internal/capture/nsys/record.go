@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// Record holds the data of a session that other processes need to open windows on it: with another TMPDIR or nsys they
-// would not find the session.
+// Record holds the data of a session that other processes need in order to open windows on the session. With a
+// different TMPDIR or nsys they would not find it.
 type Record struct {
 	Format  int       `json:"format"` // 1
 	Nsys    string    `json:"nsys"`
@@ -26,11 +26,11 @@ type Record struct {
 	Session string    `json:"session"` // name
 	ID      string    `json:"session_id"`
 	PID     int       `json:"nsys_pid"`
-	Target  int       `json:"pid"` // of the program; 0: not found
+	Target  int       `json:"pid"` // process id of the program; 0: not found
 	Mode    Mode      `json:"mode"`
 	Range   string    `json:"capture_range,omitempty"` // cudaProfilerApi or nvtx
-	Output  string    `json:"output"`                  // absolute, without suffix: windows are OUTPUT-window-N
-	Options []string  `json:"start_options,omitempty"` // for each start
+	Output  string    `json:"output"`                  // absolute, without suffix; reports are OUTPUT-window-N
+	Options []string  `json:"start_options,omitempty"` // options for each start of a window
 	Started time.Time `json:"started"`
 }
 
@@ -40,17 +40,17 @@ type Mode string
 // Modes.
 const (
 	Whole Mode = "whole" // one window, from the start to the end of the program
-	Later Mode = "later" // by Start and Stop, or after a delay
-	Range Mode = "range" // by the program; Run makes each range a window
-	Own   Mode = "own"   // by nsys itself: the user gave --capture-range-end
+	Later Mode = "later" // windows are opened by Start and closed by Stop, or one opens after a delay
+	Range Mode = "range" // the program begins and ends ranges; Run makes each range a window
+	Own   Mode = "own"   // nsys opens windows by itself: the user gave --capture-range-end
 )
 
 // Window is a window of a session.
 type Window struct {
 	N      int       `json:"n"`
 	Output string    `json:"output"`          // destination of the report
-	Opened time.Time `json:"opened,omitzero"` // zero: not yet, waiting for its range
-	Closed time.Time `json:"closed,omitzero"` // zero: not yet, or the report is being generated
+	Opened time.Time `json:"opened,omitzero"` // zero: the window still waits for its range
+	Closed time.Time `json:"closed,omitzero"` // zero: the window is open, or its report is being generated
 	Report string    `json:"report,omitempty"`
 	Size   int64     `json:"size,omitempty"`
 	Error  string    `json:"error,omitempty"`
@@ -83,8 +83,8 @@ func (r *Record) Tool() *Tool {
 	return t
 }
 
-// NewWindow claims the next number. The report goes to output, or to the record's destination if output is "". Several
-// processes may call it concurrently.
+// NewWindow creates the window with the next free number. The report will be written to output or, if output is "", to
+// the record's destination. Several processes may call NewWindow concurrently.
 func (r *Record) NewWindow(dir, output string) (*Window, error) {
 	n := 1
 	if list := Windows(dir); len(list) > 0 {
@@ -98,7 +98,7 @@ func (r *Record) NewWindow(dir, output string) (*Window, error) {
 		if r.Mode == Whole && n == 1 && output == "" {
 			w.Output = r.Output + Suffix
 		}
-		// Skip numbers of reports from an earlier session.
+		// Skip a number for which a report from an earlier session exists.
 		if _, err := os.Lstat(w.Output); err == nil && output == "" && !(r.Mode == Whole && n == 1) {
 			continue
 		}
@@ -126,7 +126,7 @@ func (w *Window) Save(dir string) error { return atomicfile.JSON(windowFile(dir,
 // Drop removes a window that was never opened.
 func (w *Window) Drop(dir string) { os.Remove(windowFile(dir, w.N)) }
 
-// Close stores the path of the report or the error.
+// Close marks the window as closed, and stores the path of the report or the error.
 func (w *Window) Close(dir, report string, size int64, problem error) error {
 	w.Closed, w.Report, w.Size = time.Now().UTC(), report, size
 	if problem != nil {
@@ -143,7 +143,7 @@ func Windows(dir string) (list []*Window) {
 			continue
 		}
 		w := new(Window)
-		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // otherwise it is being created
+		if readJSON(filepath.Join(dir, e.Name()), w) == nil { // an error means that the file is just being created
 			list = append(list, w)
 		}
 	}
@@ -153,7 +153,7 @@ func Windows(dir string) (list []*Window) {
 
 var windowName = regexp.MustCompile(`^window-[0-9]+\.json$`)
 
-// Open returns the window that is not closed, or nil.
+// Open returns the window that is not closed yet, or nil if there is none.
 func Open(dir string) *Window {
 	list := Windows(dir)
 	for i := len(list) - 1; i >= 0; i-- {
@@ -164,7 +164,7 @@ func Open(dir string) *Window {
 	return nil
 }
 
-// Last returns the newest opened window, or nil.
+// Last returns the newest window that has been opened, or nil if there is none.
 func Last(dir string) *Window {
 	list := slices.DeleteFunc(Windows(dir), func(w *Window) bool { return w.Opened.IsZero() })
 	if len(list) == 0 {
@@ -185,7 +185,7 @@ func readJSON(path string, v any) error {
 }
 
 // Expand replaces nsys's patterns in a report name: %h by the host, %p by the process id, %q{NAME} by a variable, %% by
-// %. Otherwise the final names would be unknown.
+// %. If nsys replaced the patterns, the final names would be unknown.
 func Expand(name string, getenv func(string) (string, bool)) (string, error) {
 	var out strings.Builder
 	for {

@@ -24,18 +24,18 @@ type Launch struct {
 	Session string // unique name
 	Mode    Mode
 	Range   string        // cudaProfilerApi or nvtx
-	NVTX    string        // range for nvtx; default NVTXRange
-	Delay   time.Duration // mode Later: open a window this long after the start; 0: when requested
-	// Duration is the length of the window with Whole or Delay; 0: until the program ends.
+	NVTX    string        // range if Range is nvtx; default NVTXRange
+	Delay   time.Duration // mode Later: time from the start to the window; 0: windows are opened on request
+	// Duration is the length of the window in mode Whole or with a Delay; 0: until the program ends.
 	Duration time.Duration
-	Output   string   // absolute, without suffix
-	Options  []string // user's options for nsys, as --name=value
+	Output   string   // absolute path of the reports, without suffix
+	Options  []string // the user's options for nsys, as --name=value
 
 	Command        []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Log            func(line string)
-	Signals        <-chan os.Signal // passed to the program after an unfinished report is complete
+	Signals        <-chan os.Signal // signals to pass to the program; if a report is unfinished, after it is complete
 	Patience       time.Duration    // timeout for generating a report
 }
 
@@ -43,9 +43,9 @@ type Launch struct {
 var ErrNotStarted = errors.New("nsys did not start the program")
 
 // Run starts the program under nsys. It returns the program's exit status after the program has ended and all reports
-// exist. It leaves no nsys process behind. If nsys itself was killed, Run waits for the program.
+// exist. It leaves no nsys process behind. If nsys was killed, Run still waits for the program.
 func (l *Launch) Run(ctx context.Context) (status int, err error) {
-	// Signals end the program, which in turn ends Run; the context does not.
+	// The end of ctx does not end Run. Signals end the program, and Run ends after the program.
 	ctx = context.WithoutCancel(ctx)
 	plan, err := l.Plan(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 			l.Log(fmt.Sprintf("nsys %v failed to start, as this version sometimes does: trying again", l.Tool.Version))
 			orphan(l.Session)
 			again := *l
-			again.Session = fmt.Sprintf("%s-%d", l.Session, try+1) // the name may not be free yet
+			again.Session = fmt.Sprintf("%s-%d", l.Session, try+1) // the name of the failed session may not be free yet
 			plan.rename(again.Session)
 			l = &again
 			pause.For(ctx, time.Second)
@@ -75,7 +75,7 @@ func (l *Launch) Run(ctx context.Context) (status int, err error) {
 			return 0, err
 		}
 		if err := r.keep(s); err != nil {
-			l.Log(err.Error()) // other processes cannot open windows; the program continues
+			l.Log(err.Error()) // without a record other processes cannot open windows, but the program continues
 		}
 		return r.supervise(ctx)
 	}
@@ -87,12 +87,12 @@ type running struct {
 	plan   *Plan
 	cmd    *exec.Cmd
 	done   chan struct{}
-	copied chan struct{} // closed when all output is copied
-	err    error         // of cmd, valid when done is closed
+	copied chan struct{} // closed when all output has been copied
+	err    error         // error of cmd, valid after done is closed
 	out    tail
 	errs   tail
 	record Record
-	closed bool // by another process: arm no further windows
+	closed bool // another process closed the window: do not arm further windows
 }
 
 // tail copies output and keeps its end.
@@ -111,7 +111,7 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.text = slices.Delete(t.text, 0, len(t.text)-tailSize)
 	}
 	t.mu.Unlock()
-	t.to.Write(p) // if the reader of our output exits, the program continues
+	t.to.Write(p) // ignore errors: if the reader of our output exits, the program continues
 	return len(p), nil
 }
 
@@ -122,16 +122,16 @@ func (t *tail) String() string {
 }
 
 func (r *running) start() error {
-	// No context: nsys must not be killed before its report is complete.
+	// Do not use a context: nsys must not be killed before its report is complete.
 	r.cmd = exec.Command(r.Tool.Path, slices.Concat(r.plan.Args, r.Command)...)
 	r.cmd.Env = append(os.Environ(), "TMPDIR="+r.Tool.TmpDir)
 	if r.Range == "nvtx" {
-		r.cmd.Env = append(r.cmd.Env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0") // also match plain strings
+		r.cmd.Env = append(r.cmd.Env, "NSYS_NVTX_PROFILER_REGISTER_ONLY=0") // match unregistered names too
 	}
 	r.out.to, r.errs.to = r.Stdout, r.Stderr
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = r.Stdin, &r.out, &r.errs
 	apart(r.cmd)
-	// Use separate pipes: the program inherits them and may outlive nsys.
+	// Create the pipes explicitly: the program inherits them and may outlive nsys.
 	var copying sync.WaitGroup
 	var ends []*os.File
 	for _, to := range []*io.Writer{&r.cmd.Stdout, &r.cmd.Stderr} {
@@ -164,7 +164,8 @@ func (r *running) start() error {
 
 const startPatience = 2 * time.Minute
 
-// ready waits for the session. It returns nil without an error if the program ended before the session was seen.
+// ready waits until the session exists. It returns nil without an error if the program ended before ready saw the
+// session.
 func (r *running) ready(ctx context.Context) (*Session, error) {
 	for began := time.Now(); ; {
 		s, err := r.Tool.Look(ctx, r.Session)
@@ -196,20 +197,20 @@ func sleepUntil(done <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// refused matches the beginning of nsys's message if it starts nothing.
+// refused matches the beginning of the message that nsys prints if it does not start the program.
 var refused = regexp.MustCompile(`^(unrecognised option|ERROR:|Illegal |Executable not found|No such file or directory:|Agent launcher failed|Session name)`)
 
 // problem returns nsys's first error line.
 func (r *running) problem() string { return firstLine(r.errs.String()) }
 
-// raced reports a failure of 2022.4.2 that a retry fixes. The second message also means that the name is taken, but our
-// names are unique.
+// raced reports a failure of 2022.4.2 that a retry fixes. The second message may also mean that the session name is
+// taken, but the names that this package uses are unique.
 func (r *running) raced() bool {
 	said := r.errs.String()
 	return strings.Contains(said, "boost::wrapexcept") || strings.HasPrefix(said, "Agent launcher failed")
 }
 
-// record returns the data known before the start.
+// record returns a Record with the data that is known before the start.
 func (l *Launch) record() Record {
 	host, _ := os.Hostname()
 	return Record{
@@ -224,7 +225,7 @@ func (r *running) keep(s *Session) error {
 		return nil
 	}
 	r.record.Session, r.record.ID, r.record.PID, r.record.Options = s.Name, s.ID, r.cmd.Process.Pid, r.plan.Start
-	for range 20 { // the launcher may not have exec'd the program yet
+	for range 20 { // the launcher may not have executed the program yet
 		if r.record.Target = target(r.cmd.Process.Pid); r.record.Target != 0 || !pause.For(context.Background(), pollEvery/2) {
 			break
 		}
@@ -233,7 +234,7 @@ func (r *running) keep(s *Session) error {
 	return r.record.Save(r.Dir)
 }
 
-// status returns the exit status of the program, which nsys passes on.
+// status returns the exit status of the program, which nsys returns as its own.
 func (r *running) status() int {
 	if code := r.cmd.ProcessState.ExitCode(); code >= 0 {
 		return code

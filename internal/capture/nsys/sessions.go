@@ -12,16 +12,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// Session is a line of nsys sessions list.
+// Session is a session as listed in a line of nsys sessions list.
 type Session struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	State    State  `json:"state"`
-	Age      string `json:"age"`      // mm:ss since its creation
+	Age      string `json:"age"`      // mm:ss since the creation of the session
 	Launched int    `json:"launched"` // number of programs
 }
 
-// State is nsys's name of a session's state.
+// State is the state of a session, as named by nsys.
 type State string
 
 // Starting reports whether nsys has not started the program yet.
@@ -30,7 +30,7 @@ func (s State) Starting() bool { return s == "Idle" || s == "Configured" || s ==
 // Ready reports whether a window can be opened.
 func (s State) Ready() bool { return s == "Launched" || s == "DelayedCollection" }
 
-// Armed reports whether the collection waits for the program to begin a range.
+// Armed reports whether the session waits for the program to begin a range.
 func (s State) Armed() bool { return s == "StartRange" }
 
 // Collecting reports whether a window is open.
@@ -72,7 +72,7 @@ var sessionLine = regexp.MustCompile(`^\s*(\d+)\s+(\S+)\s+(\S+)\s+(\d+)\s+(\S.*?
 func ParseSessions(text string) (list []Session) {
 	for line := range strings.Lines(text) {
 		m := sessionLine.FindStringSubmatch(line)
-		if m == nil { // the header
+		if m == nil { // the line is the header
 			continue
 		}
 		n, err := strconv.Atoi(m[4])
@@ -85,7 +85,7 @@ func ParseSessions(text string) (list []Session) {
 	return list
 }
 
-// List returns the sessions of this nsys, user, TMPDIR and PID namespace.
+// List returns the sessions that this nsys, user, TMPDIR and PID namespace can see.
 func (t *Tool) List(ctx context.Context) ([]Session, error) {
 	out, err := t.run(ctx, quick, "sessions", "list")
 	if err != nil {
@@ -119,8 +119,8 @@ const (
 	statePatient = 15 * time.Second // most states are reached within a second
 )
 
-// waitState polls until the state is as wanted or the session is gone (nil). When patience ends, it returns the session
-// in its current state.
+// waitState polls until the session's state is wanted. If the session no longer exists, it returns nil. After patience
+// it returns the session in its current state.
 func (t *Tool) waitState(ctx context.Context, id string, patience time.Duration, wanted func(State) bool) (*Session, error) {
 	for began := time.Now(); ; {
 		s, err := t.Look(ctx, id)

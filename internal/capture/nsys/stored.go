@@ -16,9 +16,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// Store runs the program as a run below root. The run's directory holds the record, through which other processes open
-// windows, and all reports without another destination. Signals to this process are passed to the program, whose exit
-// status is returned. Session and Output may be empty.
+// Store runs the program as a run below root. The run's directory holds the record, with which other processes open
+// windows, and all reports for which no other destination is given. Signals to this process are passed to the program.
+// Store returns the program's exit status. l.Session and l.Output may be empty.
 func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, about runs.About) (status int, err error) {
 	about.Kind, about.Versions["nsys"] = runs.Nsys, l.Tool.Version.String()
 	run, err := runs.Create(root, about, 256<<20)
@@ -35,7 +35,7 @@ func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, 
 	}
 	if err = os.MkdirAll(l.Dir, 0o777); err == nil {
 		say.Warn("run %s: %s", run.ID(), run.Dir())
-		switch { // the user's next steps
+		switch { // print the user's next steps
 		case l.Mode == Later && l.Delay == 0:
 			say.Warn("nothing is collected until: stepscope nsys start %s --duration 5s", short)
 		case l.Mode == Range:
@@ -54,11 +54,11 @@ func (l *Launch) Store(ctx context.Context, say *progress.Console, root string, 
 func (l *Launch) supervised(ctx context.Context) (int, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
+	if !signal.Ignored(syscall.SIGHUP) { // SIGHUP is ignored under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	// If the reader of our output exits, the program continues.
+	// If the reader of our output exits, the program must continue.
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)
@@ -80,7 +80,7 @@ func plainName(program string) string {
 	return name
 }
 
-// keep adds the results to the run's manifest.
+// keep adds the results of the session to the run's manifest.
 func keep(say *progress.Console, run *runs.Run, ended int, cause error) error {
 	dir := run.Path(runs.Nsys)
 	var notes, files, reports []string

@@ -13,10 +13,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// supervise opens and closes the windows that other processes do not control, passes on signals after the report is
-// complete, and returns when nsys has ended.
+// supervise opens and closes the windows that other processes do not control. It passes a signal to the program after
+// an unfinished report is complete. It returns when nsys has ended.
 func (r *running) supervise(ctx context.Context) (int, error) {
-	if r.record.ID == "" { // it has already ended
+	if r.record.ID == "" { // the program has already ended
 		<-r.done
 		if r.Mode == Whole {
 			r.opened(r.record.NewWindow(r.Dir, ""))
@@ -78,14 +78,14 @@ func (r *running) supervise(ctx context.Context) (int, error) {
 	}
 }
 
-// supervisor runs one operation at a time beside the loop of supervise, so that a second signal can always be passed on
-// at once.
+// supervisor runs one operation at a time in the background of the loop of supervise. So the loop can pass on a second
+// signal at any time without delay.
 type supervisor struct {
 	*running
 	busy    chan struct{} // closed when the operation is done; nil: idle
 	pending []os.Signal
-	first   time.Time // time of the first pending signal
-	looked  time.Time // last query of nsys about a range
+	first   time.Time // time at which the first pending signal arrived
+	looked  time.Time // time of the last query of nsys about a range
 }
 
 func (a *supervisor) do(f func()) {
@@ -94,7 +94,8 @@ func (a *supervisor) do(f func()) {
 	go func() { f(); close(done) }()
 }
 
-// signal completes the report before it passes a signal to the program; it passes on a second signal at once.
+// signal handles a signal to this process. It completes the report and then passes the signal to the program. A second
+// signal is passed on without delay.
 func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 	if len(a.pending) == 1 && sig == a.pending[0] && time.Since(a.first) < sentTwice {
 		return
@@ -114,11 +115,11 @@ func (a *supervisor) signal(ctx context.Context, sig os.Signal) {
 	})
 }
 
-// lookAtRange updates the window that the program opens and closes. Checking for the file is cheap; nsys is queried
-// only when the file exists, and every two seconds.
+// lookAtRange updates the state of the window that the program opens and closes. Checking for the report file is cheap.
+// nsys is queried only when that file exists, and every two seconds.
 func (a *supervisor) lookAtRange(ctx context.Context) {
 	w := Open(a.Dir)
-	if w == nil { // another process has ended the wait
+	if w == nil { // another process has ended the wait for a range
 		a.closed = true
 		return
 	}
@@ -134,7 +135,7 @@ const sentTwice = 250 * time.Millisecond
 
 func (r *running) pass(sig os.Signal) {
 	to := cmp.Or(r.record.Target, r.cmd.Process.Pid)
-	pass(sig, to) // it may have ended by now
+	pass(sig, to) // the program may have ended by now
 }
 
 func (r *running) opened(w *Window, err error) {
@@ -147,7 +148,7 @@ func (r *running) opened(w *Window, err error) {
 	}
 }
 
-// open opens a window with start.
+// open opens a window with nsys start.
 func (r *running) open(ctx context.Context) bool {
 	w, err := r.record.NewWindow(r.Dir, r.Output+Suffix)
 	if err == nil {
@@ -175,7 +176,7 @@ func (r *running) arm(ctx context.Context) {
 	}
 	if err != nil {
 		r.closed = true
-		if s, _ := r.Tool.Look(ctx, r.record.ID); s != nil { // otherwise the program has ended
+		if s, _ := r.Tool.Look(ctx, r.record.ID); s != nil { // if the session does not exist, the program has ended
 			r.Log("further ranges get no report: " + err.Error())
 		}
 	}
@@ -196,7 +197,7 @@ func (r *running) askForRange(ctx context.Context, w *Window) {
 	if !s.State.Ready() {
 		return
 	}
-	if now := Open(r.Dir); now == nil || now.N != w.N { // stop has closed it
+	if now := Open(r.Dir); now == nil || now.N != w.N { // nsys window stop has closed this window
 		r.closed = true
 		return
 	}
@@ -221,7 +222,7 @@ func (r *running) settle(ctx context.Context, w *Window, made []string) {
 	}
 }
 
-// finish closes the open window, or waits if another process is closing it.
+// finish closes the open window. If another process is closing it, finish waits for that.
 func (r *running) finish(ctx context.Context, why string) {
 	s, err := r.Tool.Look(ctx, r.record.ID)
 	if err != nil || s == nil || !s.State.Collecting() && !s.State.Armed() && !s.State.Writing() {
@@ -255,7 +256,7 @@ func (r *running) finish(ctx context.Context, why string) {
 	}
 }
 
-// ended processes the reports that nsys generated at the program's end.
+// ended processes the reports that nsys generated when the program ended.
 func (r *running) ended(ctx context.Context) (int, error) {
 	if r.cmd.ProcessState.ExitCode() < 0 && Alive(r.record.Target) {
 		r.Log(fmt.Sprintf("nsys was ended by a signal (%v); its program continues, pid %d", r.err, r.record.Target))
@@ -273,10 +274,10 @@ func (r *running) ended(ctx context.Context) (int, error) {
 			continue
 		}
 		if _, err := os.Stat(w.Output); err != nil && len(made) == 0 && w.Opened.IsZero() {
-			w.Drop(r.Dir) // it waited for a range that never came
+			w.Drop(r.Dir) // the window waited for a range that did not begin
 			continue
 		}
-		// Use the report of that name, or else one that nsys had to leave elsewhere.
+		// Use the report with the name of the window, or otherwise a report that nsys had to write to another place.
 		mine := slices.Index(made, w.Output)
 		if mine < 0 {
 			mine = slices.IndexFunc(made, func(p string) bool { return !sameFile(p, w.Output) })
@@ -299,7 +300,7 @@ func (r *running) ended(ctx context.Context) (int, error) {
 	return r.status(), nil
 }
 
-// outlive waits for a program that has outlived nsys, and for the rest of its output.
+// outlive waits for a program that has outlived nsys, and for the rest of the program's output.
 func (r *running) outlive() {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -311,5 +312,5 @@ func (r *running) outlive() {
 		}
 	}
 	orphan(r.Session)
-	sleepUntil(r.copied, 2*time.Second) // unless another process holds its pipes
+	sleepUntil(r.copied, 2*time.Second) // another process may hold the pipes open
 }

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// apart starts a process in a session of its own, so that Ctrl-C at the terminal reaches only this process: nsys would
-// end the program before its report is complete.
+// apart makes cmd start in a separate session (setsid), so that Ctrl-C at the terminal reaches only this process. If
+// Ctrl-C reached nsys, nsys would end the program before the report is complete.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// pass sends a signal to the program, or to its process group for signals that a terminal would send to the group. nsys
-// starts the program as the leader of its own group.
+// pass sends a signal to the program. A signal that a terminal would send to a process group is sent to the program's
+// process group. nsys starts the program as the leader of a process group.
 func pass(sig os.Signal, pid int) error {
 	s, ok := sig.(syscall.Signal)
 	if !ok {

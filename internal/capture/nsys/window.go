@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/atomicfile"
 )
 
-// StateError means that a session cannot do the requested operation in its current state.
+// StateError means that the requested operation is impossible in the current state of a session.
 type StateError struct {
 	Session Session
 	Text    string
@@ -25,7 +25,8 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("session %s is %s: %s", e.Session.Name, e.Session.State, e.Text)
 }
 
-// quiet returns the options that keep start from sampling the CPU again, regardless of the session's launch options.
+// quiet returns the options that turn off CPU sampling for nsys start. Without them nsys start samples the CPU even if
+// the launch options of the session turned sampling off.
 func quiet(options []string) (out []string) {
 	for _, o := range [][]string{{"--sample=none", "-s", "--sample"}, {"--cpuctxsw=none", "--cpuctxsw"}} {
 		if !gives(options, o[1:]...) {
@@ -35,14 +36,15 @@ func quiet(options []string) (out []string) {
 	return out
 }
 
-// Start opens a window on a session. It returns when the session collects or, with -c among the options, waits for its
-// range. The report goes to output, an absolute path in an existing directory; an existing file is replaced.
+// Start opens a window on a session. It returns when the session collects or, if the options contain -c, when the
+// session waits for its range. The report will be written to output, which must be an absolute path in an existing
+// directory. An existing file is replaced.
 func (t *Tool) Start(ctx context.Context, id, output string, options []string) error {
 	s, err := t.waitState(ctx, id, statePatient, func(s State) bool { return !s.Starting() })
 	if err != nil {
 		return err
 	}
-	if s == nil { // start would create a new session of that name
+	if s == nil { // nsys start would create a new session of that name
 		return fmt.Errorf("session %s has ended", id)
 	}
 	if !s.State.Ready() {
@@ -66,7 +68,7 @@ func (t *Tool) Start(ctx context.Context, id, output string, options []string) e
 		return err
 	case now == nil:
 		return fmt.Errorf("session %s ended when it was started: its program has ended", s.Name)
-	case now.State.Ready() && armed: // the range ended before the first look
+	case now.State.Ready() && armed: // the range began and ended before the first query
 	case !now.State.Collecting() && !now.State.Writing() && !now.State.Armed():
 		return &StateError{*now, fmt.Sprintf("nsys accepted the start but is not collecting after %v", statePatient)}
 	}
@@ -88,7 +90,7 @@ func startHint(s State) string {
 }
 
 // Stop closes the window of a session and returns when nsys has generated the report. It returns the paths that nsys
-// prints, none if there was nothing to report. patience is the timeout of the generation.
+// prints. There are none if nothing was recorded. patience is the timeout for generating the report.
 func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (reports []string, err error) {
 	s, err := t.Look(ctx, id)
 	if err != nil {
@@ -112,12 +114,12 @@ func (t *Tool) Stop(ctx context.Context, id string, patience time.Duration) (rep
 	return ParseGenerated(out.stdout), nil
 }
 
-// ParseGenerated returns the paths below the lines "Generated:" in nsys's output, which is mixed with the program's.
+// ParseGenerated returns the paths below the lines "Generated:" in text, the mixed output of nsys and the program.
 func ParseGenerated(text string) (paths []string) {
 	in := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		// The end of a progress bar may precede it.
+		// The end of a progress bar may precede "Generated:" in the line.
 		if strings.HasSuffix(line, "Generated:") {
 			in = true
 			continue
@@ -130,9 +132,10 @@ func ParseGenerated(text string) (paths []string) {
 	return paths
 }
 
-// Settle moves the generated report to the requested path: if nsys cannot write there, it leaves the report in TMPDIR
-// and prints only that path. Settle takes the first report in made, or else the file at want, or else generates the
-// report from the recording that nsys has left instead. If want is "" the report stays.
+// Settle moves the generated report to want. This is needed because nsys leaves the report in TMPDIR and prints only
+// that path if it cannot write to want. The report is the first one in made. If made has none, it is the file at want.
+// If that does not exist either, Settle generates the report from the recording that nsys has left. If want is "", the
+// report is not moved.
 func (t *Tool) Settle(ctx context.Context, made []string, want string) (path string, size int64, err error) {
 	from := ""
 	for _, p := range made {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Histogram is a Prometheus histogram: the number of observations up to each bound, summed over series of the same
-// name. The zero value is empty.
+// Histogram is a Prometheus histogram: the number of observations up to each bound, summed over all series with the
+// same name. The zero value is empty.
 type Histogram struct {
 	Bounds []float64 // ascending; the last may be +Inf
 	Counts []float64 // cumulative, up to each bound
@@ -15,10 +15,10 @@ type Histogram struct {
 	Count  float64
 }
 
-// Since returns the observations since an earlier sample, which may be empty.
+// Since returns the observations after the earlier sample was, which may be empty.
 func (h *Histogram) Since(was *Histogram) Histogram { return h.with(was, -1) }
 
-// Add returns the sum of both.
+// Add returns the sum of h and o.
 func (h *Histogram) Add(o *Histogram) Histogram { return h.with(o, 1) }
 
 func (h *Histogram) with(o *Histogram, sign float64) Histogram {
@@ -32,7 +32,8 @@ func (h *Histogram) with(o *Histogram, sign float64) Histogram {
 	return out
 }
 
-// upTo returns the count up to a bound, or up to the last bound before it.
+// upTo returns the count of observations up to bound. If the histogram does not have that bound, it returns the count
+// up to the next lower bound.
 func (h *Histogram) upTo(bound float64) float64 {
 	at, found := slices.BinarySearch(h.Bounds, bound)
 	switch {
@@ -44,7 +45,7 @@ func (h *Histogram) upTo(bound float64) float64 {
 	return h.Counts[at-1]
 }
 
-// Mean returns Unknown if nothing was observed.
+// Mean returns the mean observation, or Unknown if nothing was observed.
 func (h *Histogram) Mean() float64 {
 	if h.Count <= 0 {
 		return Unknown
@@ -52,9 +53,9 @@ func (h *Histogram) Mean() float64 {
 	return h.Sum / h.Count
 }
 
-// Quantile returns the p-quantile (p from 0 to 1) like PromQL's histogram_quantile: observations are distributed evenly
-// within a bucket, the first bucket begins at 0, and observations beyond the last finite bound count as that bound. It
-// returns Unknown if nothing was observed.
+// Quantile returns the p-quantile (p from 0 to 1) in the same way as PromQL's histogram_quantile. It assumes that
+// observations are distributed evenly within a bucket and that the first bucket begins at 0. Observations above the
+// last finite bound count as that bound. It returns Unknown if nothing was observed.
 func (h *Histogram) Quantile(p float64) float64 {
 	if h.Count <= 0 || len(h.Bounds) == 0 {
 		return Unknown

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Line is a batch line in a log of SGLang or stepscope: a prefill batch, or the decode batches since the last line.
-// Missing values are Unknown.
+// Line is a batch line in a log of SGLang or stepscope. It describes a prefill batch, or the decode batches since the
+// previous line. Missing values are Unknown.
 type Line struct {
-	At      time.Time // server's clock in whole seconds, read in the local time zone
+	At      time.Time // time on the server's clock in whole seconds, parsed in the local time zone
 	DP      int
 	Prefill bool
 
@@ -21,11 +21,12 @@ type Line struct {
 	New                             float64 // prefill: tokens computed
 }
 
-// longest exceeds the length of any batch line.
+// longest is larger than the length of any batch line.
 const longest = 4 << 10
 
-// ParseLine parses a line of a log; ok is false if it is not a batch line. Releases differ in fields and in the
-// punctuation after the title, so fields are found by name (contract 7.5 in SGLang's words: metrics_reporter.py).
+// ParseLine parses a line of a log; ok is false if it is not a batch line. Releases differ in the fields and in the
+// punctuation after the title, so fields are found by name (section 7.5 of the contract; SGLang's source is
+// metrics_reporter.py).
 func ParseLine(text string) (l Line, ok bool) {
 	head, rest, found := strings.Cut(strings.TrimSpace(text[:min(len(text), longest)]), "] ")
 	if !found || len(head) < 1+len(time.DateTime) || head[0] != '[' {
@@ -77,22 +78,23 @@ func ParseLine(text string) (l Line, ok bool) {
 	return l, said
 }
 
-// Log accumulates batch lines into the state of ranks. The zero value is ready.
+// Log accumulates batch lines into the state of ranks. The zero value is ready to use.
 type Log struct{ ranks map[int]*logged }
 
 type logged struct {
 	Rank
 	at  time.Time
-	gap time.Duration // between its last two lines
+	gap time.Duration // time between the rank's last two lines
 }
 
-// An idle rank logs nothing. A rank counts as idle after quiet or rarely times its last interval, whichever is longer.
+// An idle rank logs nothing. So a rank counts as idle after the longer of two times without a line: quiet, or rarely
+// times the interval between its last two lines.
 const (
 	quiet  = 10 * time.Second
 	rarely = 4
 )
 
-// Add adds a line that arrived at the given time.
+// Add adds a line. at is the time at which the line arrived.
 func (g *Log) Add(l *Line, at time.Time) {
 	if g.ranks == nil {
 		g.ranks = map[int]*logged{}
@@ -113,7 +115,7 @@ func (g *Log) Add(l *Line, at time.Time) {
 	r.Context, r.Rate = or(l.Context, r.Context), or(l.Rate, r.Rate)
 }
 
-// Ranks returns the state of the ranks at a given time, or none before the first line.
+// Ranks returns the state of the ranks at a given time, or nil before the first line.
 func (g *Log) Ranks(now time.Time) (out []Rank) {
 	for _, r := range slices.SortedFunc(maps.Values(g.ranks), func(a, b *logged) int { return cmp.Compare(a.DP, b.DP) }) {
 		rank := r.Rank
@@ -125,7 +127,7 @@ func (g *Log) Ranks(now time.Time) (out []Rank) {
 	return out
 }
 
-// Fill adds values that the sample's ranks lack.
+// Fill sets those values of the sample's ranks that are Unknown to the values in from.
 func (s *Sample) Fill(from []Rank) {
 	for _, f := range from {
 		at, found := slices.BinarySearchFunc(s.Ranks, f.DP, func(r Rank, dp int) int { return r.DP - dp })
@@ -139,7 +141,7 @@ func (s *Sample) Fill(from []Rank) {
 	}
 }
 
-// OfLog returns a sample based on a log alone.
+// OfLog returns a sample that is based only on a log.
 func OfLog(ranks []Rank, at time.Time) *Sample {
 	s := &Sample{At: at, Generated: Unknown, Aborted: Unknown}
 	s.Fill(ranks)

@@ -9,14 +9,14 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// family is a family of /metrics and the field to which its samples are added.
+// family is the field of Rank to which the samples of a metric family in /metrics are added.
 type family struct {
 	of func(*Rank) *float64
-	// only selects samples with this label; but excludes those with it.
+	// only restricts the family to samples with this label; but excludes samples with this label.
 	only, but [2]string
 }
 
-// families are the per-rank families, by name: SGLang from 0.5.11 on, and vLLM.
+// families has the metric families with values per rank, by name: those of SGLang from 0.5.11 on and of vLLM.
 var families = map[string][]family{
 	"sglang:num_running_reqs":    {{of: func(r *Rank) *float64 { return &r.Running }}},
 	"sglang:num_queue_reqs":      {{of: func(r *Rank) *float64 { return &r.Queued }}},
@@ -34,14 +34,14 @@ var families = map[string][]family{
 	"vllm:num_requests_running":         {{of: func(r *Rank) *float64 { return &r.Running }}},
 	"vllm:num_requests_waiting":         {{of: func(r *Rank) *float64 { return &r.Queued }}},
 	"vllm:kv_cache_usage_perc":          {{of: func(r *Rank) *float64 { return &r.Usage }}}, // share, 0 to 1
-	"vllm:gpu_cache_usage_perc":         {{of: func(r *Rank) *float64 { return &r.Usage }}}, // its older name
+	"vllm:gpu_cache_usage_perc":         {{of: func(r *Rank) *float64 { return &r.Usage }}}, // older name
 	"vllm:generation_tokens_total":      {{of: func(r *Rank) *float64 { return &r.Generated }}},
 	"vllm:prompt_tokens_total":          {{of: func(r *Rank) *float64 { return &r.Computed }}},
 	"vllm:iteration_tokens_total_count": {{of: func(r *Rank) *float64 { return &r.Passes }}},
 }
 
-// histograms are the families of request latencies. A request without streaming gets its first token together with its
-// last, so it gives no TTFT.
+// histograms are the families of request latencies. Requests without streaming are excluded from TTFT, because such a
+// request receives the first token together with the last.
 var histograms = map[string]func(*Sample) *Histogram{
 	"time_to_first_token_seconds":   func(s *Sample) *Histogram { return &s.TTFT },
 	"inter_token_latency_seconds":   func(s *Sample) *Histogram { return &s.ITL },
@@ -49,8 +49,8 @@ var histograms = map[string]func(*Sample) *Histogram{
 	"e2e_request_latency_seconds":   func(s *Sample) *Histogram { return &s.E2E },
 }
 
-// scheduler identifies the reporting scheduler. All schedulers of a data-parallel rank may report, with the same
-// values.
+// scheduler identifies the scheduler that reports a metric. All schedulers of a data-parallel rank may report, and they
+// report the same values.
 type scheduler struct{ dp, pp, tp int }
 
 func (a scheduler) compare(b scheduler) int {
@@ -62,7 +62,7 @@ func Parse(text string) (s *Sample, ok bool) {
 	s = &Sample{Generated: Unknown, Aborted: Unknown}
 	by := map[scheduler]*Rank{}
 	for m := range client.Metrics(text) {
-		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) { // no information
+		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) { // the value carries no information
 			continue
 		}
 		if of := families[m.Name]; of != nil {
@@ -99,7 +99,7 @@ func Parse(text string) (s *Sample, ok bool) {
 	return s, ok
 }
 
-// reporter returns the scheduler of a metric, by the labels of SGLang and of vLLM.
+// reporter returns the scheduler that the labels of a metric name. It knows the labels of SGLang and of vLLM.
 func reporter(m *client.Metric) scheduler {
 	number := func(names ...string) int {
 		for _, name := range names {
@@ -112,7 +112,7 @@ func reporter(m *client.Metric) scheduler {
 	return scheduler{number("dp_rank", "engine"), number("pp_rank"), number("tp_rank")}
 }
 
-// most exceeds any number of ranks.
+// most is larger than any real number of ranks.
 const most = 1 << 20
 
 func digits(s string) (n int, ok bool) {
@@ -132,7 +132,7 @@ func add(to *float64, v float64) {
 	*to = v
 }
 
-// take processes a metric of the server as a whole and reports whether it was one.
+// take processes a metric if it is about the server as a whole, and reports whether it is.
 func (s *Sample) take(m *client.Metric) bool {
 	engine, name, named := strings.Cut(m.Name, ":")
 	if !named {

@@ -16,17 +16,17 @@ type Reader struct {
 	server *client.Server
 
 	metrics route // /metrics
-	loads   route // one of client.LoadRoutes
-	at      int   // index of that route
+	loads   route // state of the current one of client.LoadRoutes
+	at      int   // index of the current route
 }
 
-// NewReader returns a reader of the server at a URL; header contains its key.
+// NewReader returns a Reader of the server at url. header is sent with each request and contains the server's key.
 func NewReader(url string, header http.Header) *Reader {
 	return &Reader{server: &client.Server{URL: url, Header: header}}
 }
 
-// route is the state of a route. SGLang 0.5.11 has /v1/loads, but fails on it with a page of log output. So a failed
-// route is not requested again until the server has been away.
+// route is the state of a route. SGLang 0.5.11 has /v1/loads, but each request to it fails and writes a page of log
+// output. So a failed route is not requested again until the server has been unreachable.
 type route int
 
 const (
@@ -35,7 +35,7 @@ const (
 	dead
 )
 
-// Read takes a sample. Its error is one line; [Answered] reports whether a server answered at all.
+// Read takes a sample. An error has a text of one line; [Answered] reports whether the error is a server's answer.
 func (r *Reader) Read(ctx context.Context) (*Sample, error) {
 	at := time.Now()
 	s, err := r.readMetrics(ctx)
@@ -64,16 +64,16 @@ func (r *Reader) Forget() { r.metrics, r.loads, r.at = untried, untried, 0 }
 // HasMetrics reports whether the last sample had /metrics.
 func (r *Reader) HasMetrics() bool { return r.metrics == works }
 
-// ErrNothing means that a server exports no data.
+// ErrNothing means that a server exports neither metrics nor loads.
 var ErrNothing = errors.New("provides neither /metrics nor its loads: start SGLang (or stepscope serve) with --enable-metrics")
 
-// Answered reports whether an error of Read is a server's answer, so that waiting does not help.
+// Answered reports whether an error of Read comes from an answer of the server. In that case waiting does not help.
 func Answered(err error) bool {
 	refused, ok := errors.AsType[*client.Refused](err)
 	return ok && refused.Status < 500 || errors.Is(err, ErrNothing)
 }
 
-// readMetrics returns nil if there are no metrics.
+// readMetrics reads /metrics. It returns nil if the server has no metrics.
 func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 	if r.metrics == dead {
 		return nil, nil
@@ -88,14 +88,14 @@ func (r *Reader) readMetrics(ctx context.Context) (*Sample, error) {
 		return nil, err
 	}
 	s, ok := Parse(text)
-	if !ok { // SGLang exports no family before its first sample
+	if !ok { // SGLang exports a family only after its first sample
 		return nil, nil
 	}
 	r.metrics = works
 	return s, nil
 }
 
-// readLoads returns nil if there are no loads.
+// readLoads reads the loads of the ranks. It returns nil if the server does not report them.
 func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 	for r.loads != dead {
 		reply, err := r.server.Ask(ctx, http.MethodGet, client.LoadRoutes[r.at], nil)
@@ -105,7 +105,7 @@ func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 		case len(reply.Loads()) > 0:
 			r.loads = works
 			return reply.Loads(), nil
-		case r.loads == works: // temporary failure
+		case r.loads == works: // the failure is temporary
 			return nil, nil
 		case r.at+1 < len(client.LoadRoutes):
 			r.at++
@@ -116,7 +116,7 @@ func (r *Reader) readLoads(ctx context.Context) ([]client.Load, error) {
 	return nil, nil
 }
 
-// join adds the ranks' loads, which are current, while /metrics may be older.
+// join replaces gauges from /metrics, which may be out of date, by the loads in list, which are current.
 func (s *Sample) join(list []client.Load) {
 	for i, l := range list {
 		dp := i
@@ -142,7 +142,7 @@ func value(v *float64) float64 {
 	return *v
 }
 
-// Lacks lists the data missing from a sample, with the server settings that provide it.
+// Lacks lists the data that a sample does not have, with the server settings that provide the data.
 func (r *Reader) Lacks(s *Sample) (out []string) {
 	if r.metrics != works {
 		return []string{"only requests, cache use and throughput are known, no latencies: /metrics is off; start the server with --enable-metrics"}

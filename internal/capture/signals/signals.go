@@ -3,8 +3,8 @@
 // two samples.
 //
 // Sources: /metrics of SGLang, stepscope and vLLM (the families of SGLang 0.5.11 to 0.5.23), and also /v1/loads or
-// /get_load. The latter are needed because gauges in /metrics date from the last batch that a scheduler logged, which
-// may be half a minute ago for an idle rank.
+// /get_load. The load routes are needed because gauges in /metrics date from the last batch that a scheduler logged.
+// For an idle rank that may be half a minute ago.
 package signals
 
 import (
@@ -19,7 +19,7 @@ var Unknown = math.NaN()
 // Known reports whether a value is not Unknown.
 func Known(v float64) bool { return !math.IsNaN(v) }
 
-// or returns the first known value.
+// or returns the first of values that is known.
 func or(values ...float64) float64 {
 	for _, v := range values {
 		if Known(v) {
@@ -29,8 +29,8 @@ func or(values ...float64) float64 {
 	return Unknown
 }
 
-// Rank holds the values that a data-parallel rank reports, Unknown if missing. Times are in seconds; times and totals
-// count from the server's start.
+// Rank holds the values that a data-parallel rank reports. A value that is not reported is Unknown. Times are in
+// seconds; times and totals count from the server's start.
 type Rank struct {
 	DP int // rank number; 0 if the server has none
 
@@ -70,12 +70,12 @@ type Sample struct {
 	At    time.Time // time of the request
 	Ranks []Rank    // by DP
 
-	// All requests, s.
+	// Latencies of all requests, s.
 	TTFT, ITL, E2E Histogram
 
-	Generated float64 // total tokens generated, if known only for the whole server
+	Generated float64 // total tokens generated, set if only the total of the whole server is known
 	Aborted   float64 // total
-	Started   float64 // process start, s since the epoch
+	Started   float64 // start of the server process, s since the epoch
 }
 
 // Live is the activity of a server between two samples. Rates are per second.
@@ -87,7 +87,7 @@ type Live struct {
 	TTFT, ITL, E2E Histogram // observations between the samples, s
 
 	Tokens    float64 // tokens/s, all ranks
-	Restarted bool    // the server restarted: only gauges are known, as also if the clock was set back
+	Restarted bool    // the server restarted, or its clock was set back: only gauges are known
 }
 
 // Flow is the activity of a rank.
@@ -100,10 +100,10 @@ type Flow struct {
 	Usage   float64 // 0 to 1
 	Tokens  float64 // generated tokens/s
 	Prefill float64 // computed prompt tokens/s
-	Pace    float64 // s from one token of a running request to the next: requests running over Tokens
-	Step    float64 // s per forward pass: non-idle time of the scheduler over passes
+	Pace    float64 // s from one token of a running request to the next: number of running requests / Tokens
+	Step    float64 // s per forward pass: non-idle time of the scheduler / number of passes
 	Batch   float64 // tokens generated per pass
-	Device  float64 // share of the time in forward passes on the device
+	Device  float64 // share of the time that the device spends in forward passes
 }
 
 // Between returns the activity from sample a to a later sample b.
@@ -111,12 +111,12 @@ func Between(a, b *Sample) *Live {
 	over := b.At.Sub(a.At)
 	l := &Live{At: b.At, Over: over, Restarted: restarted(a, b)}
 	seconds := over.Seconds()
-	compares := !l.Restarted && seconds > 0 // otherwise the clock was set back, or the time is the same
+	compares := !l.Restarted && seconds > 0 // otherwise the clock was set back, or both samples have the same time
 	rate := func(from, to float64) float64 {
 		if !compares {
 			return Unknown
 		}
-		return (to - from) / seconds // Unknown if either is
+		return (to - from) / seconds // Unknown if from or to is Unknown
 	}
 	for i := range b.Ranks {
 		now := &b.Ranks[i]
@@ -136,8 +136,8 @@ func Between(a, b *Sample) *Live {
 	return l
 }
 
-// leastPasses is the minimum number of forward passes for per-pass figures: servers update the count of passes and
-// their time at different moments.
+// leastPasses is the minimum number of forward passes for per-pass figures: servers update the count of passes and the
+// time of passes at different moments, so fewer passes would give wrong figures.
 const leastPasses = 5
 
 func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
@@ -146,7 +146,7 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	f.Tokens = rate(was.Generated, now.Generated)
 	if !Known(f.Tokens) {
 		f.Tokens = now.Rate
-		if now.Running == 0 { // the server's rate then is that of its last batch
+		if now.Running == 0 { // the server's rate is then still that of the last batch
 			f.Tokens = 0
 		}
 	}
@@ -159,7 +159,7 @@ func flow(was, now *Rank, rate func(from, to float64) float64) Flow {
 	return f
 }
 
-// Load returns the requests running and queued.
+// Load returns the number of running and queued requests.
 func Load(running, queued float64) float64 {
 	if sum := running + queued; Known(sum) {
 		return sum
@@ -175,7 +175,7 @@ func pace(running, tokens float64) float64 {
 	return Unknown
 }
 
-// restarted reports whether a total decreased or the process is a new one.
+// restarted reports whether the server restarted between a and b: a total decreased, or the process start changed.
 func restarted(a, b *Sample) bool {
 	if a.Started > 0 && b.Started > 0 && a.Started != b.Started {
 		return true
@@ -195,7 +195,7 @@ func restarted(a, b *Sample) bool {
 	return b.Generated < a.Generated || b.TTFT.Count < a.TTFT.Count || b.ITL.Count < a.ITL.Count || b.E2E.Count < a.E2E.Count
 }
 
-// total returns a sum over ranks, Unknown if any value is.
+// total returns the sum of a value over ranks. The sum is Unknown if the value of any rank is Unknown.
 func total(ranks []Flow, of func(*Flow) float64) float64 {
 	if len(ranks) == 0 {
 		return Unknown
@@ -207,10 +207,10 @@ func total(ranks []Flow, of func(*Flow) float64) float64 {
 	return sum
 }
 
-// Sum returns the total of a signal over ranks, Unknown if a rank does not report it.
+// Sum returns the sum of a signal over all ranks. The sum is Unknown if a rank does not report the signal.
 func (l *Live) Sum(of func(*Flow) float64) float64 { return total(l.Ranks, of) }
 
-// Whole returns the server as one rank, with the given number, of a group of servers.
+// Whole combines the ranks of a server into one Flow, for a group of servers. number becomes its rank number.
 func (l *Live) Whole(number int) Flow {
 	f := Flow{
 		DP: number, Running: l.Sum(func(f *Flow) float64 { return f.Running }), Queued: l.Sum(func(f *Flow) float64 { return f.Queued }),
@@ -231,5 +231,5 @@ func (l *Live) mean(of func(*Flow) float64) float64 {
 			sum, n = sum+v, n+1
 		}
 	}
-	return sum / n // Unknown if there are none
+	return sum / n // Unknown if no rank reports it
 }

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	tailEvery = 200 * time.Millisecond // between looks at a file that does not grow
-	mostLine  = 64 << 10               // maximum length of a line; the rest is dropped
+	tailEvery = 200 * time.Millisecond // interval between reads of a file that does not grow
+	mostLine  = 64 << 10               // maximum length of a line; a longer line is truncated
 )
 
 // Tail reads new batch lines of a log: stdin, or a file from its current end on, even if the file is moved, truncated
 // or recreated.
 type Tail struct {
 	path string
-	file *os.File // nil: missing, may reappear
+	file *os.File // nil: the file does not exist now but may reappear
 	at   int64    // read offset
 
-	half []byte // incomplete line
-	skip bool   // the line is too long
+	half []byte // incomplete line at the end of the text read so far
+	skip bool   // the current line is too long; its rest is skipped
 
 	mu  sync.Mutex
 	log Log
@@ -57,8 +57,8 @@ func (t *Tail) Ranks(now time.Time) []Rank {
 	return t.log.Ranks(now)
 }
 
-// Join adds the log's data to a sample of its server, or replaces the sample by the log's data if the server exports
-// nothing.
+// Join adds the log's data to s, a sample of the same server. If the server exports nothing, Join returns a sample of
+// the log's data alone. err is the error of Read.
 func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
 	now := time.Now()
 	ranks := t.Ranks(now)
@@ -71,7 +71,7 @@ func (t *Tail) Join(s *Sample, err error) (*Sample, error) {
 	return s, err
 }
 
-// Follow reads the log until ctx ends; done waits for the end.
+// Follow reads the log in the background until ctx ends. done waits until the reading has stopped.
 func (t *Tail) Follow(ctx context.Context) (done func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -88,7 +88,7 @@ func (t *Tail) Follow(ctx context.Context) (done func()) {
 		}
 	}()
 	return func() {
-		if t.path != "-" { // a read of stdin ends with the process
+		if t.path != "-" { // a read of stdin cannot be stopped and ends with the process
 			<-ended
 		}
 	}
@@ -102,18 +102,18 @@ func (t *Tail) more() {
 	now, err := os.Stat(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return // it is being rotated
+		return // the log is being rotated
 	case err != nil || t.file == nil:
 	default:
 		had, err := t.file.Stat()
 		if err == nil && os.SameFile(had, now) {
-			if now.Size() < t.at { // truncated and rewritten from the start
+			if now.Size() < t.at { // the file was truncated and is rewritten from the start
 				t.file.Seek(0, io.SeekStart)
 				t.at, t.half, t.skip = 0, nil, false
 			}
 			return
 		}
-		t.copy(t.file) // the rest of the old file
+		t.copy(t.file) // read the rest of the old file
 		t.file.Close()
 		t.file = nil
 	}
@@ -123,7 +123,7 @@ func (t *Tail) more() {
 	}
 }
 
-// copy reads to the end.
+// copy processes the text of r up to its current end.
 func (t *Tail) copy(r io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {

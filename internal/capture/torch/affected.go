@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// Affected returns the time in which a window may have slowed its servers. It begins just before the first server was
-// asked to start or, with a start step, at the last look before that step. It ends when the last server has written all
-// its traces: when its stop has returned or, if it ends its window by itself, when the files of all ranks have stopped
-// growing. known is false until that has been observed, as for an open window or a server that does not report its
-// number of ranks. from is zero if nothing was started.
+// Affected returns the time in which a window may have slowed its servers. The time begins just before the first server
+// was asked to start. If there is a start step, it begins at the last query before that step. It ends when the last
+// server has written all traces: when the stop request has returned or, if the server ends the window by itself, when
+// the files of all ranks have stopped growing. known is false until this end has been observed. That is the case while
+// a window is open, and for a server that does not report its number of ranks. from is zero if no profiler was started.
 func (s *Session) Affected() (from, to time.Time, known bool) {
 	known = true
 	for _, m := range s.members {
@@ -33,14 +33,15 @@ func (s *Session) Affected() (from, to time.Time, known bool) {
 	return from, to, known
 }
 
-// touch records when the profiler was armed; zero: it was not.
+// touch records the time at which the profiler was armed. A zero time means that it was not armed.
 func (m *member) touch(armed time.Time) {
 	m.mu.Lock()
 	m.armed = armed
 	m.mu.Unlock()
 }
 
-// written records when everything was written. The first call counts: a later stop, sent as a precaution, ends nothing.
+// written records the time at which all files were written. Only the first call counts, because a later stop is a
+// precaution and ends no window.
 func (m *member) written(at time.Time) {
 	m.mu.Lock()
 	if m.closed.IsZero() {
@@ -49,11 +50,11 @@ func (m *member) written(at time.Time) {
 	m.mu.Unlock()
 }
 
-// guardFiles detects when a window that closes by itself has been written. It reads no file, since that would take time
-// from a server being measured on the same machine.
+// guardFiles detects when a window that closes by itself has been written. It does not read the files, because reading
+// would slow a server that is being measured on the same machine.
 func (m *member) guardFiles(ctx context.Context) {
 	between := guardEvery
-	if m.o.Fetch != nil && m.kind != Stepscope { // each look runs a command
+	if m.o.Fetch != nil && m.kind != Stepscope { // each listing would run a command
 		between = maxWait
 	}
 	m.untilStart(ctx)
@@ -80,8 +81,8 @@ func (m *member) guardFiles(ctx context.Context) {
 	}
 }
 
-// untilStart returns when the window's start step may have been reached. Nothing is recorded before, so that time is
-// not affected.
+// untilStart returns when the window's start step may have been reached. The server records nothing before that step,
+// so the time before it is not affected.
 func (m *member) untilStart(ctx context.Context) {
 	for m.w.StartStep > 0 && m.recording() {
 		now := time.Now()
@@ -96,7 +97,7 @@ func (m *member) untilStart(ctx context.Context) {
 	}
 }
 
-// recheck resets the end found by guardFiles if files have grown since.
+// recheck resets the end that guardFiles found if files have grown since then.
 func (m *member) recheck(now map[string]*seen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,19 +14,20 @@ import (
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// If stepscope is killed (kill -9, out of memory), a window still ends by itself if the server was given a number of
-// steps. For a window of a fixed time, the server is given more steps than it can run in that time.
+// If stepscope is killed (kill -9, out of memory), only a window with a number of steps ends by itself. So for a window
+// of a fixed time, the server is also given a number of steps, larger than it can run in that time.
 
-// Shortest steps assumed for an unknown server. A GPU takes more than a millisecond for a model worth serving.
+// Shortest step that is assumed for an unknown server. A step of any model worth serving takes more than a millisecond
+// on a GPU.
 const (
 	shortStep     = time.Millisecond
-	shortStepHere = 100 * time.Microsecond // stepscope serve has models with a few thousand weights
+	shortStepHere = 100 * time.Microsecond // stepscope serve can run models with a few thousand weights
 )
 
-// spareSteps and spareFactor are margins for short windows, and for steps that become shorter.
+// spareSteps is a margin for short windows. spareFactor is a margin for steps that become shorter.
 const spareSteps, spareFactor = 100, 4
 
-// bound returns the number of steps given to the server; 0: none, the window ends only when stopped.
+// bound returns the number of steps to give to the server. 0 means no number: the window ends only when it is stopped.
 func (m *member) bound() int {
 	if n, _ := m.told(); n > 0 || m.w.For <= 0 {
 		return n
@@ -41,7 +42,7 @@ func (m *member) bound() int {
 	return int(int64(m.w.For)/step) + spareSteps
 }
 
-// sayUnbounded warns beforehand if only stepscope can end the window.
+// sayUnbounded warns, before the window opens, if only stepscope can end the window.
 func (m *member) sayUnbounded() {
 	why := "a window without a number of steps does not end by itself"
 	switch {
@@ -53,8 +54,9 @@ func (m *member) sayUnbounded() {
 	m.o.Log(fmt.Sprintf("%s: %s: if stepscope is killed before it closes this window, close it with: stepscope profile stop --url %s", m.URL, why, m.URL))
 }
 
-// opened records a window for which a second start would be accepted: vLLM ignores a second start, SGLang 0.5.17 loses
-// the first window, and both answer 200. So each window is recorded in a file until it is closed.
+// opened is the record of an open window on a server. It is needed because servers accept a second start while a window
+// is open: vLLM ignores it, SGLang 0.5.17 loses the first window, and both answer 200. So each window is recorded in a
+// file until it is closed.
 type opened struct {
 	URL  string    `json:"url"`
 	At   time.Time `json:"at"`
@@ -62,7 +64,7 @@ type opened struct {
 	Host string    `json:"host"`
 }
 
-// openFile returns the path of that file, or "" if none is written.
+// openFile returns the path of the record's file, or "" if no record is written.
 func (m *member) openFile() string {
 	if m.kind == Stepscope || m.o.Sessions == "" {
 		return ""
@@ -89,7 +91,7 @@ func (m *member) noteOpen(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return err
 				}
-				m.o.Log(err.Error()) // the start shows whether it is still open
+				m.o.Log(err.Error()) // the following start shows whether the window is still open
 			}
 		}
 	case err == nil:
@@ -101,7 +103,7 @@ func (m *member) noteOpen(ctx context.Context) error {
 	return private.Write(file, opened{m.URL, m.o.Now(), os.Getpid(), host})
 }
 
-// noteClosed removes the record of noteOpen.
+// noteClosed removes the record that noteOpen wrote.
 func (m *member) noteClosed() {
 	if file := m.openFile(); file != "" {
 		os.Remove(file)

@@ -1,12 +1,12 @@
 // Package torch captures a profiling window on one or more servers and collects its files.
 //
-// [Prepare] identifies the servers (SGLang of any version, stepscope's own, vLLM), and [Session.Arm] arms their
-// profilers and returns; [Start] does both. [Session.Collect] waits until the files of all ranks are complete, copies
-// them from their location (package collect), and merges them. On any error, and when the context ends, all started
-// profilers are stopped: none is left recording.
+// [Prepare] identifies the servers (SGLang of any version, stepscope, vLLM). [Session.Arm] arms their profilers and
+// returns. [Start] calls both. [Session.Collect] waits until the files of all ranks are complete, copies them from
+// their location (package collect), and merges them. On any error, and when the context ends, all profilers that were
+// started are stopped, so that none continues to record.
 //
-// The contract with the servers is that of SGLang's own client, sglang.profiler. Each window has its own directory,
-// named by the time, below the output directory. So all trace files in it belong to the window.
+// The requests to the servers are those of SGLang's own client, sglang.profiler. Each window has a separate directory
+// below the output directory, named by the time. So all trace files in that directory belong to the window.
 package torch
 
 import (
@@ -30,17 +30,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Target is a server or a router. Of a router the workers are recorded, each with the role that the router reports.
+// Target is a server or a router. If it is a router, the router's workers are recorded, each with the role that the
+// router reports.
 type Target struct {
 	URL    string
 	Role   string      // api.Prefill, api.Decode, or "" for a server that does both
-	Name   string      // names its directory if there are several servers; default: from the URL
-	Header http.Header // sent with each request: keys
-	// AdminKey is the bearer token of the profile routes if the server has a separate one; "": they get Header's.
+	Name   string      // name of the server's directory if there are several servers; default: derived from the URL
+	Header http.Header // sent with each request; contains keys
+	// AdminKey is the bearer token for the profile routes if the server has a separate one. "": requests to these
+	// routes carry the token in Header.
 	AdminKey string
 }
 
-// headers returns the headers of a request.
+// headers returns the headers of a request to the path.
 func (t *Target) headers(path string) http.Header {
 	h := t.Header.Clone()
 	if h == nil {
@@ -52,7 +54,7 @@ func (t *Target) headers(path string) http.Header {
 	return h
 }
 
-// OutputDir returns the parent directory of windows: the given one, or else SGLang's default.
+// OutputDir returns the parent directory of windows: given if it is not "", otherwise SGLang's default.
 func OutputDir(given string) string {
 	return cmp.Or(given, os.Getenv(profilerDir), "/tmp")
 }
@@ -61,13 +63,13 @@ const profilerDir = "SGLANG_TORCH_PROFILER_DIR"
 
 // Window describes a recording. The zero value records CPU and GPU until [Session.Stop].
 //
-// OutputDir is, for vLLM, the directory given at its start. "" is the server's own directory if known, else SGLang's
-// default.
+// OutputDir is the parent directory of windows. For vLLM it must be the directory that vLLM was given at its start. ""
+// means the directory that the server reports or, if it reports none, SGLang's default.
 type Window struct {
 	OutputDir string `json:"output_dir"` // on the servers, absolute
 	Prefix    string `json:"profile_prefix,omitempty"`
-	ProfileID string `json:"profile_id,omitempty"` // "": servers generate one; older ones always do
-	StartStep int64  `json:"start_step,omitempty"` // absolute forward count; 0: now
+	ProfileID string `json:"profile_id,omitempty"` // "": servers generate one; older servers always do
+	StartStep int64  `json:"start_step,omitempty"` // absolute forward count at which the window begins; 0: now
 	NumSteps  int    `json:"num_steps,omitempty"`  // 0: until Stop
 	// For is the time after which the caller stops a window without NumSteps; 0: unknown.
 	For          time.Duration `json:"for,omitempty"`
@@ -76,33 +78,36 @@ type Window struct {
 	Stages       []string      `json:"profile_stages,omitempty"` // prefill, decode; nil: both
 	WithStack    *bool         `json:"with_stack,omitempty"`     // nil: the server's default
 	RecordShapes *bool         `json:"record_shapes,omitempty"`
-	Merge        bool          `json:"merge_profiles,omitempty"` // the servers also merge
+	Merge        bool          `json:"merge_profiles,omitempty"` // the servers also merge the traces of their ranks
 }
 
-// Options configures a session. The zero value works.
+// Options configures a session. The zero value is ready to use.
 type Options struct {
-	Client  *http.Client      // nil: that of package client
+	Client  *http.Client      // nil: the client of package client
 	Fetch   *collect.Template // reads the servers' files through a command
 	Timeout time.Duration     // a window still open after this time is closed; default 5 min
-	Stall   time.Duration     // files that have not come this long after the last change count as missing; default 60 s
+	Stall   time.Duration     // files not there this long after the last change are missing; default 60 s
 	Idle    time.Duration     // a server without steps for this time counts as idle; default 5 s
 	Probe   bool              // send tiny requests to cause steps
-	// Wait is the timeout for load on an idle server before its profiler is armed. 0: arm at once, with a warning.
+	// Wait is how long Arm waits for load on an idle server before it fails. 0: Arm arms the profiler at once, with a
+	// warning.
 	Wait time.Duration
-	// LoadFollows: the caller sends load as soon as the profiler is armed.
+	// LoadFollows means that the caller will send load as soon as the profiler is armed.
 	LoadFollows bool
 	// Pace is how long a server's counters are read to measure step times without the profiler: before arming and, if
-	// that was inconclusive, after the window. 0: off, for callers that send the load and have better data.
+	// that was inconclusive, after the window. 0: off. Callers that send the load themselves have better data and set
+	// it to 0.
 	Pace time.Duration
-	// Sessions is a directory of the user in which windows that servers do not end are recorded; "": off.
+	// Sessions is a private directory of the user in which open windows are recorded (see opened); "": they are not
+	// recorded.
 	Sessions   string
 	Progress   *Progress         // receives the progress of each server; nil: none
 	NoMerge    bool              // do not merge the ranks' files
 	Log        func(line string) // logs progress; called from any goroutine
 	Now        func() time.Time
-	firstWait  time.Duration // between looks at the files; grows to maxWait
+	firstWait  time.Duration // first interval between listings of the files; grows to maxWait
 	mostIdle   time.Duration // maximum time of a window without work; default idleMost
-	loneliness time.Duration // of a replica without requests; default replicaIdle
+	loneliness time.Duration // idle time after which a replica without requests is given up; default replicaIdle
 	slow       time.Duration // delay until an unanswered stop is reported
 }
 
@@ -126,7 +131,7 @@ func (o Options) withDefaults() Options {
 
 // Session is a window in progress.
 type Session struct {
-	ID      string // names the window's directory
+	ID      string // name of the window's directory
 	w       Window
 	o       Options
 	members []*member
@@ -142,30 +147,30 @@ func (s *Session) several() bool { return len(s.members)+len(s.down) > 1 }
 // member is a server of a session.
 type member struct {
 	Target
-	front     string // its router; "": none
-	via       string // route of its router that forwards to it; "": reached directly
+	front     string // URL of its router; "": none
+	via       string // route of its router that forwards to this server; "": reached directly
 	w         Window
 	o         *Options
 	kind      Kind
-	picture   bool // window of one request to a diffusion server
+	picture   bool // the window is one request to a diffusion server
 	info      Info
 	raw       []byte          // /server_info without secrets
-	dir       string          // of its files, on the server
-	before    map[string]bool // files already there: vLLM has one directory for all windows
-	steps     float64         // vLLM's steps at the start
+	dir       string          // directory of the server's files, on the server
+	before    map[string]bool // files that were in the directory before: vLLM has one directory for all windows
+	steps     float64         // vLLM's count of steps at the start
 	hasSteps  bool
-	forwards  float64          // forward steps before the window; below 0: not counted
-	mayRecord bool             // started, and not known to have ended
-	armed     time.Time        // just before the start request; zero: not started
-	closed    time.Time        // everything was written, see Session.Affected; zero: unknown
+	forwards  float64          // count of forward steps before the window; below 0: not counted
+	mayRecord bool             // a window was started and is not known to have ended
+	armed     time.Time        // time just before the start request; zero: not started
+	closed    time.Time        // time at which everything was written, see Session.Affected; zero: unknown
 	sizes     map[string]*seen // file sizes at closed; nil: unknown
 	src       collect.Source   // source of its files; nil: not determined yet
-	loads     []trace.Load     // of its queues, see sample
+	loads     []trace.Load     // samples of the server's queues, see sample
 	loadRoute int              // index in client.LoadRoutes of the first route that may work
-	stretches []stretch        // decode steps, before and after the window
-	rest      func()           // ends the tiny requests; nil: none
-	notes     []string         // from the time before waiting for files
-	idled     bool             // no step ran in that time
+	stretches []stretch        // stretches of decode steps before and after the window
+	rest      func()           // ends the tiny requests; nil: none are sent
+	notes     []string         // notes from the time before waiting for files
+	idled     bool             // no step ran before waiting for files
 	mu        sync.Mutex
 }
 
@@ -200,8 +205,8 @@ func (w *Window) Check() error {
 	return nil
 }
 
-// Lean restricts the window to kernels and their launch calls on all ranks, which slows a server least. docs/servers.md
-// lists the findings it supports.
+// Lean restricts the window to kernels and their launch calls, on all ranks. Such a window slows a server least.
+// docs/servers.md lists the findings that it supports.
 func (w *Window) Lean() {
 	off := false
 	w.Activities, w.WithStack, w.RecordShapes = []string{"GPU"}, &off, &off
@@ -224,8 +229,8 @@ func Start(ctx context.Context, targets []Target, w Window, o Options) (*Session
 	return s, nil
 }
 
-// Prepare identifies the servers and determines the location of their files, without arming anything. Workers behind a
-// router that are down are left out, and the result gives their Problem.
+// Prepare identifies the servers and determines the location of their files, without arming a profiler. Workers behind
+// a router that are down are left out, and the result of Collect describes the Problem of each.
 func Prepare(ctx context.Context, targets []Target, w Window, o Options) (*Session, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
@@ -270,7 +275,7 @@ func (s *Session) Arm(ctx context.Context) error {
 		}
 	}
 	err := s.await(ctx)
-	if err == nil && s.w.StartStep == 0 { // a start step may pass in the meantime
+	if err == nil && s.w.StartStep == 0 { // with a start step, that step could pass during the wait
 		err = s.each(func(m *member) error { m.watchPace(ctx); return nil })
 	}
 	if err == nil {
@@ -292,7 +297,8 @@ func (s *Session) Arm(ctx context.Context) error {
 // Activities returns the activities that the session records.
 func (s *Session) Activities() []string { return s.w.activities() }
 
-// each calls f for all servers concurrently. It returns one of the errors, with the number of the others.
+// each calls f for all servers concurrently. If calls fail, it returns one of the errors, with the number of the other
+// errors.
 func (s *Session) each(f func(*member) error) error {
 	errs := make([]error, len(s.members))
 	var wg sync.WaitGroup
@@ -310,7 +316,7 @@ func (s *Session) each(f func(*member) error) error {
 	return fmt.Errorf("%w (and errors of %d more servers)", errs[0], len(errs)-1)
 }
 
-// named gives each target a directory name, and rejects duplicate servers.
+// named returns the targets with a directory name for each. It rejects duplicate servers.
 func named(targets []Target) ([]Target, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to profile: give its URL")

@@ -23,7 +23,7 @@ import (
 // Result holds the collected files of a session.
 type Result struct {
 	ID      string         `json:"id"`
-	Dir     string         `json:"dir"` // local
+	Dir     string         `json:"dir"` // local directory of the files
 	Servers []ServerResult `json:"servers"`
 }
 
@@ -36,20 +36,20 @@ type ServerResult struct {
 	Info    Info     `json:"info"`
 	From    string   `json:"from"` // directory on the server
 	Dir     string   `json:"dir"`
-	Traces  []string `json:"traces"`           // of ranks
+	Traces  []string `json:"traces"`           // traces of ranks
 	Other   []string `json:"other"`            // memory snapshots, traces of front ends, the server's own merged trace
-	Merged  string   `json:"merged,omitempty"` // of all ranks
+	Merged  string   `json:"merged,omitempty"` // merged trace of all ranks
 	Missing []string `json:"missing"`          // ranks and stages without a complete trace
 	Broken  []string `json:"broken"`           // incomplete files, with the reason
 	Notes   []string `json:"notes"`
-	Problem string   `json:"problem,omitempty"` // why there is nothing, also for workers of a router that were down
+	Problem string   `json:"problem,omitempty"` // why there is no file, also set for workers of a router that were down
 	Idle    bool     `json:"idle,omitempty"`    // no step ran within the time limit
-	// IdleRanks are the ranks of data-parallel replicas without requests while others ran steps.
+	// IdleRanks are the ranks of data-parallel replicas that had no requests while other replicas ran steps.
 	IdleRanks []string `json:"idle_ranks,omitempty"`
 	Steps     *Steps   `json:"steps,omitempty"` // nil: no number of steps was requested
 	// Loads holds the queue samples of a prefill or decode server during the window.
 	Loads []trace.Load `json:"loads,omitempty"`
-	// Reference holds decode step times without the profiler; nil: unknown.
+	// Reference holds decode step times that were measured without the profiler; nil: unknown.
 	Reference *trace.Reference `json:"reference,omitempty"`
 
 	err error
@@ -62,10 +62,10 @@ func (r *Result) Incomplete() bool {
 	})
 }
 
-// Collect waits until the files of all ranks are complete, copies them to dir, with one directory per server if there
-// are several, and merges each server's ranks. It first closes a window without an end. Missing and broken files are
-// listed in the result. It returns an error if no server gave a file, or when ctx ends, after all profilers are
-// stopped. Empty directories are removed.
+// Collect waits until the files of all ranks are complete, copies them to dir, and merges each server's ranks. If there
+// are several servers, each gets a subdirectory of dir. Collect first closes a window that does not end by itself. The
+// result lists missing and broken files. Collect returns an error if no server supplied a file, or if ctx ends; in that
+// case it first stops all profilers. Empty directories are removed.
 func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	res := &Result{ID: s.ID, Dir: dir, Servers: make([]ServerResult, len(s.members))}
 	for i := range s.down {
@@ -81,7 +81,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; give a directory for the files with -o", err), s.abort(ctx))
 	}
-	of := make([][]string, len(s.members)) // directories made for each server
+	of := make([][]string, len(s.members)) // directories created for each server
 	defer func() { removeEmpty(slices.Concat(of...)) }()
 	var wg sync.WaitGroup
 	for i, m := range s.members {
@@ -100,7 +100,7 @@ func (s *Session) Collect(ctx context.Context, dir string) (*Result, error) {
 		}
 		return res, context.Cause(ctx)
 	}
-	if err := s.abort(ctx); err != nil { // for servers that failed
+	if err := s.abort(ctx); err != nil { // stop the profilers of servers that failed
 		s.o.Log(err.Error())
 	}
 	failed := func(r ServerResult) bool { return r.err != nil }
@@ -122,11 +122,11 @@ func makeDir(dir string) (made []string, err error) {
 
 func removeEmpty(dirs []string) {
 	for _, d := range dirs {
-		os.Remove(d) // fails if not empty
+		os.Remove(d) // fails if the directory is not empty
 	}
 }
 
-// collect is Collect for one server. made are the directories made for it.
+// collect is Collect for one server. made lists the directories that it created.
 func (m *member) collect(ctx context.Context, dir string) (made []string, r ServerResult) {
 	r = ServerResult{
 		URL: m.URL, Role: m.Role, Name: m.Name, Kind: m.kind, Info: m.info, From: m.dir, Dir: dir,
@@ -188,7 +188,7 @@ func (m *member) write(dir, name string, r *ServerResult, text func(io.Writer) e
 	}
 }
 
-// attend waits for the files, and sends tiny requests meanwhile if requested.
+// attend waits for the files. If Options.Probe is set, it sends tiny requests during the wait.
 func (m *member) attend(ctx context.Context, w *watch) error {
 	stop := m.sampling(ctx)
 	defer stop()
@@ -201,7 +201,7 @@ func (m *member) attend(ctx context.Context, w *watch) error {
 	return w.wait(ctx)
 }
 
-// nothing returns the error for a server that gave no file, with a suggested remedy.
+// nothing returns the error for a server that supplied no file, with a suggested remedy.
 func (m *member) nothing(ctx context.Context, w *watch) error {
 	if len(w.seen) > 0 || w.complete() {
 		return nil
@@ -228,7 +228,7 @@ func (m *member) sort(w *watch, r *ServerResult) {
 	named := len(w.have(func(f trace.FileName, name string) bool { return isTrace(f, name) && f.Rank != trace.NoRank })) > 0
 	for _, name := range w.have(func(trace.FileName, string) bool { return true }) {
 		f, _ := trace.ParseFileName(name)
-		// vLLM's front end has its own trace in addition to those of the ranks.
+		// vLLM's front end writes a separate trace in addition to the traces of the ranks.
 		if isTrace(f, name) && (f.Rank != trace.NoRank || !named) {
 			r.Traces = append(r.Traces, filepath.Join(r.Dir, name))
 		} else {
@@ -256,8 +256,8 @@ func (m *member) sort(w *watch, r *ServerResult) {
 	}
 }
 
-// merge merges the ranks, including those that SGLang's own merger omits. A stepscope server has already done so if
-// requested.
+// merge merges the ranks, including those that SGLang's own merger omits. If requested, a stepscope server has already
+// merged them.
 func (m *member) merge(ctx context.Context, r *ServerResult) {
 	for _, path := range r.Other {
 		if f, _ := trace.ParseFileName(filepath.Base(path)); f.Merged && m.kind == Stepscope {

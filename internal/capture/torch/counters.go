@@ -15,22 +15,22 @@ import (
 
 // Decode step times without the profiler, from the counters of a server under external load. The histogram of
 // inter-token latencies is read several times a second before the profiler is armed or, if that was inconclusive, after
-// the window. The growth of the sum over that of the count is the step time; the growth of the sum over the elapsed
-// time is the number of requests in decode (Little's law).
+// the window. The growth of the histogram's sum divided by the growth of its count is the step time. The growth of the
+// sum divided by the elapsed time is the number of requests in decode (Little's law).
 const (
 	counterLook  = 100 * time.Millisecond // between looks
 	counterSteps = 8                      // minimum steps in a stretch
-	counterMany  = 7                      // stretches that suffice
-	counterIdle  = 3                      // looks at a server without tokens before giving up
+	counterMany  = 7                      // number of stretches without prefill that suffice
+	counterIdle  = 3                      // reads of a server that generates no tokens before giving up
 )
 
-// counterState is the result of one look.
+// counterState is the result of one read of the counters.
 type counterState struct {
 	at                 time.Time
-	sum, count, firsts float64 // inter-token latencies: sum in s, and count; number of first tokens
+	sum, count, firsts float64 // sum (in s) and count of inter-token latencies; number of first tokens
 }
 
-// stretch is the time between two looks.
+// stretch is the time between two reads of the counters.
 type stretch struct {
 	batch float64 // requests in decode
 	took  int64   // step time, ns
@@ -60,13 +60,13 @@ func (m *member) counters(ctx context.Context) (c counterState, ok bool) {
 			several = several || v > 0
 		}
 	})
-	if !ok && m.kind == VLLM { // in SGLang it has one value per request
+	if !ok && m.kind == VLLM { // only vLLM: SGLang's histogram has one value per request
 		c.sum, c.count, ok = older.sum, older.count, older.count > 0
 	}
 	return c, read && ok && !several
 }
 
-// watchPace reads a server's counters for a limited time, or until they suffice.
+// watchPace reads a server's counters until there are enough stretches, or for at most Options.Pace.
 func (m *member) watchPace(ctx context.Context) {
 	if m.o.Pace <= 0 || m.Role == api.Prefill || enough(m.stretches) {
 		return
@@ -106,8 +106,9 @@ func enough(all []stretch) bool {
 	return pure >= counterMany
 }
 
-// stretches returns the intervals between looks in which several steps ran. An interval is without prefill if no first
-// token occurred in it or between the two looks before, when a prefill could have delayed one of its tokens.
+// stretches returns the intervals between reads in which at least counterSteps steps ran. An interval counts as free of
+// prefill if no first token occurred in it or between the two reads before it. A prefill in that time could have
+// delayed a token of the interval.
 func stretches(looks []counterState) (out []stretch) {
 	for i := 0; i < len(looks); {
 		j := i + 1
@@ -138,7 +139,7 @@ func (m *member) reference() *trace.Reference {
 	return ref
 }
 
-// counterReference uses the stretches with about the usual number of requests.
+// counterReference returns the step time of the stretches whose number of requests is close to the median number.
 func counterReference(list []stretch) *trace.Reference {
 	var batches []float64
 	for _, s := range list {

@@ -8,8 +8,8 @@ import (
 )
 
 // downError means that a server does not answer. If the user named it, the session fails before anything is recorded.
-// If it is one of several workers behind a router, which the user may not know of, it is left out and the others are
-// recorded.
+// If the server is one of several workers behind a router, the user may not know of it. In that case the server is left
+// out and the other workers are recorded.
 type downError struct {
 	url, why, todo string
 	err            error // may be nil
@@ -32,7 +32,7 @@ func (s *Session) eachUp(f func(*member) error) error {
 	err := s.each(func(m *member) error {
 		err := f(m)
 		var e *downError
-		// A server that may be recording is stopped with the others.
+		// A server that may be recording is not left out, so that it is stopped with the others.
 		if m.front == "" || !errors.As(err, &e) || m.recording() {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Session) eachUp(f func(*member) error) error {
 	return nil
 }
 
-// downServer is a worker that is left out.
+// downServer is a worker that is left out because it is down.
 type downServer struct {
 	URL     string `json:"url"`
 	Role    string `json:"role,omitempty"`

@@ -11,19 +11,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// An idle server under the profiler records its own waiting, one Python frame at a time: SGLang's schedulers have then
-// been busy with the export for minutes and unresponsive. So servers are checked before arming, and a window without
-// steps is closed.
+// An idle server under the profiler records the Python frames in which it waits. SGLang's schedulers have been busy
+// with the export of such recordings for minutes and did not respond. So servers are checked for work before their
+// profilers are armed, and a window without steps is closed.
 
 const (
-	idleLook  = 250 * time.Millisecond // between looks at a server without work
-	idleGrace = 2 * time.Second        // for the idle servers of a system in which others have work
+	idleLook  = 250 * time.Millisecond // interval between queries of a server without work
+	idleGrace = 2 * time.Second        // wait for idle servers of a system in which other servers have work
 	idleMost  = 20 * time.Second       // maximum time of a window without work
-	probeMost = 10 * time.Second       // for tiny requests to show as work, unless Options.Wait is longer
+	probeMost = 10 * time.Second       // minimum wait until tiny requests show as work
 )
 
-// await returns when each server has shown work, or cannot show it. A window with a start step records nothing before
-// that step, so it need not wait.
+// await returns when each server has shown work or is known to be unable to show it. For a window with a start step it
+// returns at once, because nothing is recorded before that step.
 func (s *Session) await(ctx context.Context) error {
 	if s.o.LoadFollows || s.w.StartStep > 0 {
 		return nil
@@ -49,7 +49,7 @@ func (s *Session) await(ctx context.Context) error {
 		}
 		urls := strings.Join(urlsOf(idle), ", ")
 		switch {
-		case looks == 0: // a single look may fall between two requests
+		case looks == 0: // a single query may fall between two requests
 		case limit <= 0:
 			s.o.Log(urls + ": is idle, so its profiler records idle time until load arrives, and the export takes longer: send load soon, or stop with profile stop")
 			return nil
@@ -93,8 +93,9 @@ func urlsOf(list []*pulse) (urls []string) {
 	return urls
 }
 
-// tooIdle reports whether a possibly open window has been without work for so long that it must be closed, with the
-// reason in why. A window by stage is not open before its first step, nor one with a start step before that.
+// tooIdle reports whether a window that may be open has been without work for so long that it must be closed. why is
+// the reason. A window by stage is not open before its first step, and a window with a start step is not open before
+// the start step.
 func (p *pulse) tooIdle() (why string, too bool) {
 	w := &p.m.w
 	if !p.began || w.StartStep > 0 || w.ByStage && !p.moved || time.Since(p.at) < p.m.o.mostIdle {
@@ -106,7 +107,7 @@ func (p *pulse) tooIdle() (why string, too bool) {
 	return fmt.Sprintf("there was no forward step in %v, so the window was closed before its recording of idle time grew: send load to the server, or give --probe", p.m.o.mostIdle), true
 }
 
-// guardIdle closes a window of a fixed time if it has no work.
+// guardIdle closes a window of a fixed time if its server has no work.
 func (m *member) guardIdle(ctx context.Context) {
 	for p := m.pulse(); m.recording() && pause.For(ctx, min(lookAt, m.o.Idle)); {
 		p.look(ctx)

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// With disaggregated prefill and decode, the queues show which side limits the throughput; traces do not. So the queues
-// of such servers are sampled during the window.
+// With disaggregated prefill and decode, the queues show whether prefill or decode limits the throughput. Traces do not
+// show it. So the queues of such servers are sampled during the window.
 
 // loadsEvery is the sampling interval. A sample costs a server almost nothing.
 const loadsEvery = 200 * time.Millisecond
 
-// sample samples the queues until ctx ends. It stops if a server does not export them.
+// sample samples the queues until ctx ends. It stops if the server does not export them.
 func (m *member) sample(ctx context.Context) {
 	if m.Role == "" {
 		return
@@ -53,8 +53,8 @@ func (m *member) sampling(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// parseLoads parses the reply of /v1/loads, of SGLang or stepscope. At uses the server's clock, as do its traces; 0:
-// unknown.
+// parseLoads parses a reply of /v1/loads from SGLang or stepscope. l.At is a time on the server's clock, like the times
+// in the server's traces; 0: unknown.
 func parseLoads(body []byte) (l trace.Load, ok bool) {
 	var all struct {
 		Loads []struct {
@@ -65,7 +65,7 @@ func parseLoads(body []byte) (l trace.Load, ok bool) {
 			Usage       float64         `json:"token_usage"`
 			Disagg      *struct {
 				Bootstrap       int `json:"prefill_bootstrap_queue_reqs"`
-				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // its older name
+				PrefillPrealloc int `json:"prefill_prealloc_queue_reqs"` // older name of the previous field
 				Inflight        int `json:"prefill_inflight_queue_reqs"`
 				Prealloc        int `json:"decode_prealloc_queue_reqs"`
 				Transfer        int `json:"decode_transfer_queue_reqs"`

@@ -15,8 +15,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// SGLang's diffusion servers have no profile routes. Since 0.5.23, an image request can ask for its own denoising steps
-// to be recorded; rank 0 writes the trace before the reply is sent.
+// SGLang's diffusion servers have no profile routes. Since 0.5.23, an image request can request a recording of its
+// denoising steps. Rank 0 writes the trace before the server sends the reply.
 
 // Picture is a window of one image request.
 type Picture struct {
@@ -24,7 +24,8 @@ type Picture struct {
 	card *wire.DiffusionCard
 }
 
-// FindPicture returns a Picture if the only target is a diffusion server without profile routes, or else nil.
+// FindPicture returns a Picture if the only target is a diffusion server without profile routes. Otherwise it returns
+// nil.
 func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*Picture, error) {
 	if len(targets) != 1 || targets[0].Role != "" {
 		return nil, nil
@@ -53,12 +54,13 @@ func FindPicture(ctx context.Context, targets []Target, w Window, o Options) (*P
 	return &Picture{m, card}, nil
 }
 
-// NoRoutes returns the error that windows cannot be opened and closed on the server.
+// NoRoutes returns an error with the message that windows cannot be opened and closed on this server.
 func (p *Picture) NoRoutes() error {
 	return fmt.Errorf("%s: is a diffusion server of %s, which has no /start_profile: use profile run, which sends one request and records it", p.m.URL, p.m.kind)
 }
 
-// pictureTold returns the number to request for n recorded denoising steps, and the reason for the difference.
+// pictureTold returns the number to request so that n denoising steps are recorded. why is the reason if the number
+// differs from n.
 func pictureTold(n int) (told int, why string) {
 	if n > 1 {
 		return n - 1, "it records one denoising step more than requested"
@@ -116,7 +118,7 @@ func (p *Picture) Run(ctx context.Context, prompt, dir string) (*Result, error) 
 	}
 	m.picture = true
 	m.count(ctx, &r)
-	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told { // SGLang's counting was not the reason
+	if s := r.Steps; s != nil && s.Fewest != nil && *s.Fewest == s.Told { // not due to SGLang's counting
 		s.Why = ""
 	}
 	return &Result{ID: reply.ID, Dir: dir, Servers: []ServerResult{r}}, nil
@@ -132,7 +134,8 @@ func (p *Picture) refused(ctx context.Context, err error) error {
 	return err
 }
 
-// dirs returns the possible directories of the trace: SGLang reports the directory only in its log.
+// dirs returns the directories in which the trace may be. There are several because SGLang reports the directory only
+// in its log.
 func (p *Picture) dirs() []string {
 	out := []string{p.m.w.OutputDir}
 	if p.m.o.Fetch == nil {

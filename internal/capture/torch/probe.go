@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pause"
 )
 
-// keepBusy probes until rest is called or ctx ends.
+// keepBusy sends tiny requests in the background until m.rest is called or ctx ends.
 func (m *member) keepBusy(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -36,10 +36,10 @@ func (m *member) probe(ctx context.Context) {
 		route, body, prompt = "/v1/images/generations", map[string]any{"num_inference_steps": 8}, "prompt"
 	}
 	body[prompt] = "Tiny requests keep an idle server busy."
-	text, _ := json.Marshal(body) // strings and numbers only
+	text, _ := json.Marshal(body) // cannot fail: the body has only strings and numbers
 	to := m
 	if m.front != "" {
-		// Requests to the router reach all its workers, including this one.
+		// Requests to the router reach all workers of the router, including this server.
 		to = &member{Target: Target{URL: m.front, Header: m.Header}, o: m.o}
 	}
 	var wg sync.WaitGroup
@@ -50,7 +50,7 @@ func (m *member) probe(ctx context.Context) {
 			for ctx.Err() == nil {
 				text := text
 				if m.front != "" {
-					// A router may send prompts with the same prefix to one worker.
+					// Use different prompts, because a router may send all prompts with the same prefix to one worker.
 					own := maps.Clone(body)
 					own[prompt] = fmt.Sprintf("%d %s: %s", sent.Add(1), m.Name, body[prompt])
 					text, _ = json.Marshal(own)
@@ -70,8 +70,8 @@ func (m *member) probe(ctx context.Context) {
 	wg.Wait()
 }
 
-// paints reports whether the server generates images. It retries until the server answers: requests of the wrong kind
-// would keep nothing busy.
+// paints reports whether the server generates images. It retries until the server answers, because requests of the
+// wrong kind would cause no steps.
 func (m *member) paints(ctx context.Context) bool {
 	for {
 		short, cancel := context.WithTimeout(ctx, askPatience)

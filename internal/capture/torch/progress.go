@@ -15,9 +15,9 @@ import (
 )
 
 // Progress tracks the progress of windows for display. The servers of a session update it; a nil Progress ignores
-// updates. The zero value is ready.
+// updates. The zero value is ready to use.
 type Progress struct {
-	// Duration is the length of the window; 0: it has a number of steps.
+	// Duration is the length of the window; 0: the window has a number of steps instead.
 	Duration time.Duration
 
 	mu    sync.Mutex
@@ -30,8 +30,8 @@ type state struct {
 	url, role string
 	doing     string
 	since     time.Time
-	steps, to int // recorded so far, below 0: unknown; and requested, 0: until stopped
-	files, of int // of the ranks, here and expected; 0: unknown
+	steps, to int // steps recorded so far (below 0: unknown) and requested (0: until stopped)
+	files, of int // files of ranks that have arrived, and that are expected (0: unknown)
 	bytes     int64
 }
 
@@ -83,7 +83,7 @@ func (m *member) made(n float64) {
 	m.o.Progress.tell(m, func(s *state) { s.steps = int(math.Min(math.Max(n, 0), float64(m.w.NumSteps))) })
 }
 
-// brought updates the files that are here.
+// brought updates the number of files that have arrived.
 func (w *watch) brought() {
 	w.m.o.Progress.tell(w.m, func(s *state) {
 		s.files, s.of, s.bytes = 0, len(w.expected), 0
@@ -139,7 +139,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.0f s", d.Truncate(t
 
 func (s *state) name() string { return strings.TrimSpace(columns.Clean(s.url) + " " + s.role) }
 
-// text describes the current activity and its completed share; below 0: unknown.
+// text describes the current activity. share is the completed share of the activity; below 0: unknown.
 func (s *state) text(now time.Time, duration time.Duration) (text string, share float64) {
 	switch {
 	case s.doing == doingRecord && duration > 0:

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// ranks lists the ranks of a server by SGLang's rules (section 1.6 of the contract), or nothing if its sizes are
-// unknown. A dimension of size 1 has no coordinate, except TP.
+// ranks lists the ranks of a server by SGLang's rules (section 1.6 of the contract), or nil if the sizes are unknown. A
+// dimension of size 1 has no coordinate, except TP, which always has one.
 func (i *Info) ranks() []trace.Rank {
 	if i.TP == 0 {
 		return nil
@@ -39,11 +39,11 @@ func (i *Info) ranks() []trace.Rank {
 	return out
 }
 
-// expected lists the traces of a complete window: one per rank and stage. ID stays empty.
+// expected lists the traces of a complete window: one per rank and stage. The field ID of each is empty.
 func (m *member) expected() []trace.FileName {
 	acts := m.w.activities()
 	if slices.Contains(acts, "RPD") {
-		// The ROCm profiler replaces torch's, and only one rank writes.
+		// The ROCm profiler replaces torch's profiler, and only one rank writes a trace.
 		return []trace.FileName{{Rank: trace.Rank{TP: 0, DP: -1, PP: -1, EP: -1}}}
 	}
 	if !m.traced() {
@@ -58,12 +58,13 @@ func (m *member) expected() []trace.FileName {
 	return out
 }
 
-// traced reports whether the window produces traces, not only memory snapshots or files of an external profiler.
+// traced reports whether the window produces traces. Some windows produce only memory snapshots or files of an external
+// profiler.
 func (m *member) traced() bool {
 	return slices.ContainsFunc(m.w.activities(), func(a string) bool { return a != "MEM" && a != "CUDA_PROFILER" })
 }
 
-// stages returns the stages with traces of their own, or one stage "" if there are none.
+// stages returns the stages that have separate traces, or the single stage "" if the window is not by stage.
 func (m *member) stages() []string {
 	if !m.w.ByStage {
 		return []string{""}
@@ -77,8 +78,8 @@ func (m *member) stages() []string {
 	return out
 }
 
-// covers reports whether a file is the trace of an expected rank. Older servers name only TP; newer profilers use other
-// stage names.
+// covers reports whether a file is the expected trace want. It allows for older servers, whose file names contain only
+// TP, and for newer profilers, which use different stage names.
 func covers(file, want trace.FileName) bool {
 	if file.Merged || api.Stage(file.Stage) != want.Stage {
 		return false

@@ -5,14 +5,14 @@ import "context"
 // Reached is a server and the way to reach it.
 type Reached struct {
 	Target
-	Front Target // as given: a router, or the server itself
-	Base  string // base URL of requests: the server's own URL, or a route of its router
+	Front Target // the target as given: a router, or the server itself
+	Base  string // base URL for requests: the server's own URL, or a route of the router
 	Kind  Kind
 	Info  Info
 }
 
-// Reach identifies the targets like [Prepare]; a router is replaced by its workers. left describes the workers that are
-// down.
+// Reach identifies the targets in the same way as [Prepare] and replaces a router by its workers. left describes the
+// workers that are down.
 func Reach(ctx context.Context, targets []Target, o Options) (out []Reached, left []string, err error) {
 	named, err := named(targets)
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// A data-parallel replica without requests runs no steps. So a window of a number of steps does not end there by
-// itself, and SGLang records how the replica waits. Replicas with DP attention are different: they run every step
-// together.
+// A data-parallel replica without requests runs no steps. So on such a replica a window with a number of steps does not
+// end by itself, and SGLang records how the replica waits. This does not affect replicas with DP attention, because
+// they run every step together.
 
-// replicaIdle is how long a replica may be without requests before the window is closed, after another replica has
-// written its traces. Stepscope's servers close it sooner.
+// replicaIdle is the time after which the window is closed for a replica without requests, when another replica has
+// written its traces. Stepscope's servers close the window sooner by themselves.
 const replicaIdle = 5 * time.Second
 
 // replicas tracks the requests of each replica.
 type replicas struct {
 	asked time.Time
-	busy  map[int]time.Time // when each last had requests, or was first seen
-	had   map[int]bool      // had requests at any look
+	busy  map[int]time.Time // time at which each replica last had requests or was first seen
+	had   map[int]bool      // whether the replica had requests at any query
 }
 
 // look queries the requests of each replica at intervals.
@@ -47,8 +47,8 @@ func (r *replicas) look(ctx context.Context, m *member) {
 	}
 }
 
-// loneReplicas lists the replicas without requests, if only their traces are missing and another replica has all of its
-// traces. In an open window they must have been idle for replicaIdle.
+// loneReplicas lists the replicas without requests, if only their traces are missing and another replica has written
+// all of its traces. While the window is open, a replica must also have been idle for replicaIdle.
 func (w *watch) loneReplicas(ctx context.Context) (idle []int) {
 	m := w.m
 	if m.info.DP < 2 || m.info.DPAttention || m.w.NumSteps == 0 || !w.someDone() {
@@ -70,7 +70,7 @@ func (w *watch) loneReplicas(ctx context.Context) (idle []int) {
 	return idle
 }
 
-// closeLone ends the window of replicas without requests.
+// closeLone ends the window because the idle replicas have no requests.
 func (w *watch) closeLone(ctx context.Context, idle []int) error {
 	var names []string
 	for _, dp := range idle {
@@ -84,7 +84,7 @@ func (w *watch) closeLone(ctx context.Context, idle []int) error {
 	return err
 }
 
-// idleRanks removes the ranks of idle replicas from the missing ones.
+// idleRanks moves the ranks of idle replicas from r.Missing to r.IdleRanks.
 func (w *watch) idleRanks(r *ServerResult) {
 	for _, f := range w.missing() {
 		if slices.Contains(w.lone, f.Rank.DP) {
@@ -95,7 +95,8 @@ func (w *watch) idleRanks(r *ServerResult) {
 	}
 }
 
-// withoutSteps notes the replicas whose traces have neither a step nor a kernel, while those of others do.
+// withoutSteps adds a note about replicas whose traces have neither a step nor a kernel, if the traces of other
+// replicas have some.
 func (m *member) withoutSteps(r *ServerResult, files []check.File) {
 	if m.info.DP < 2 || m.info.DPAttention {
 		return

@@ -15,9 +15,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/private"
 )
 
-// A session that one process starts and another collects is saved by id in a directory that no other user can write to,
-// because API keys are sent to the servers it names. The window's directory is unsuitable, since servers of other users
-// write there. A saved session has no headers, because they contain keys.
+// If one process starts a session and another process collects it, the session is saved under its id in a directory
+// that no other user can write to. That is necessary because API keys are sent to the servers that the saved session
+// names. The window's directory is unsuitable, because servers of other users may write to it. A saved session has no
+// headers, because headers contain keys.
 
 type savedSession struct {
 	Format  int           `json:"format"`
@@ -43,8 +44,8 @@ type savedServer struct {
 	Args     json.RawMessage `json:"server_args,omitempty"`
 }
 
-// Save stores the session below root, for Resume; dir is the local destination of the files. If dir is new and servers
-// may also write to it, as other users, it is writable by all with the sticky bit set.
+// Save stores the session below root, for Resume; dir is the local destination of the files. If dir does not exist and
+// servers of other users may also write to it, Save creates it writable by all users, with the sticky bit set.
 func (s *Session) Save(root, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -81,7 +82,7 @@ type Saved struct {
 }
 
 // FindSaved finds a session below root by its id or its directory. If several sessions share a directory, it returns
-// the last.
+// the newest.
 func FindSaved(root, ref string) (*Saved, error) {
 	ids := []string{ref}
 	if ref != filepath.Base(ref) || ref == "." || ref == ".." {
@@ -91,7 +92,7 @@ func FindSaved(root, ref string) (*Saved, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, f := range slices.Backward(files) { // ids are times
+	for _, f := range slices.Backward(files) { // ids are times, so the newest is last
 		if id, ok := strings.CutSuffix(f.Name(), ".json"); ok && id != ref {
 			ids = append(ids, id)
 		}
@@ -115,7 +116,7 @@ func FindSaved(root, ref string) (*Saved, error) {
 	return nil, fmt.Errorf("%s: you started no session there: give the directory that profile start printed, or its last part, the id", ref)
 }
 
-// Resume continues the session. The target's keys are used for all servers.
+// Resume continues the session. The keys in the target keys are used for all servers.
 func (saved *Saved) Resume(keys Target, o Options) *Session {
 	s := &Session{ID: saved.ID, w: saved.Window, o: o.withDefaults(), down: saved.Down}
 	for _, v := range saved.Servers {

@@ -17,13 +17,13 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// worker is a server behind a router, as reported by the router.
+// worker describes a server behind a router, as reported by the router.
 type worker struct{ url, role, via string }
 
 // routerError means that a target is a router, whose workers are to be profiled.
 type routerError struct {
 	m       *member
-	workers []worker // nil: the router does not name all
+	workers []worker // nil: the router does not name all of its workers
 	named   []worker
 }
 
@@ -43,7 +43,7 @@ func (e *routerError) Error() string {
 	return fmt.Sprintf("%s: is a router, which has no profile routes: profile its workers: %s", e.m.URL, strings.Join(flags, " "))
 }
 
-// balancer reads the workers in the /server_info of SGLang's mini balancer.
+// balancer reads the list of workers from the /server_info of SGLang's mini balancer.
 func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 	e := &routerError{m: m}
 	nameless := false
@@ -54,7 +54,7 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 		}
 		json.Unmarshal(all[role], &list)
 		for _, w := range list {
-			// A worker that listens on all addresses does not know its own name.
+			// A worker that listens on all addresses does not report a usable host name.
 			if w.Host == "" || w.Host == "0.0.0.0" || w.Host == "::" || w.Port <= 0 {
 				nameless = true
 				continue
@@ -68,8 +68,8 @@ func (m *member) balancer(all map[string]json.RawMessage) *routerError {
 	return e
 }
 
-// gateway queries a router for its workers: stepscope's, or SGLang's model gateway by its current and older routes. It
-// returns nil if there is no router.
+// gateway queries a router for its workers. It knows stepscope's router and SGLang's model gateway, with the gateway's
+// current and older routes. It returns nil if the server is not a router.
 func (m *member) gateway(ctx context.Context, patience time.Duration) *routerError {
 	for _, route := range []string{"/workers", "/list_workers"} {
 		r, err := m.ask(ctx, http.MethodGet, route, nil, patience)
@@ -108,7 +108,7 @@ func (m *member) gateway(ctx context.Context, patience time.Duration) *routerErr
 	return nil
 }
 
-// connect makes members of the targets and identifies them. A router is replaced by its workers.
+// connect creates a member for each target and identifies the server. A router is replaced by its workers.
 func (s *Session) connect(ctx context.Context, targets []Target) error {
 	for _, t := range targets {
 		s.members = append(s.members, &member{Target: t, w: s.w, o: &s.o})
@@ -186,13 +186,13 @@ func (m *member) reach(ctx context.Context) error {
 		}
 		m.via = via
 		if _, late := m.ask(ctx, http.MethodGet, "/server_info", nil, reachPatience); late != nil && ctx.Err() == nil {
-			return late // connect would wait longer
+			return late // the caller's connect would wait even longer
 		}
 	}
 	direct := err
 	err = m.connect(ctx)
 	if _, down := errors.AsType[*downError](err); down && errors.Is(direct, syscall.ECONNREFUSED) {
-		return direct // clearer than err, which says the same
+		return direct // clearer than err, which has the same cause
 	}
 	if err == nil && m.via != "" {
 		m.o.Log(fmt.Sprintf("%s: is reached through its router", m.URL))
@@ -200,8 +200,8 @@ func (m *member) reach(ctx context.Context) error {
 	return err
 }
 
-// strangeLoopback reports whether a worker's URL is a loopback address on the router's host, which is not this host.
-// From here it would reach an unrelated server.
+// strangeLoopback reports whether a worker's URL is a loopback address although the router runs on another host. On
+// this host such a URL would reach an unrelated server.
 func strangeLoopback(ctx context.Context, worker, router string) bool {
 	u, err := url.Parse(worker)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 	Unknown   Kind = "unknown"
 )
 
-// Info holds the properties that a server reports. A size of 0 is unknown.
+// Info holds the properties that a server reports. A size of 0 means that the size is unknown.
 type Info struct {
 	Version     string `json:"version,omitempty"`
 	TP          int    `json:"tp_size,omitempty"`
@@ -37,7 +37,7 @@ type Info struct {
 	EP          int    `json:"ep_size,omitempty"`
 	DPAttention bool   `json:"enable_dp_attention,omitempty"` // DP ranks are part of the TP ranks
 	Nodes       int    `json:"nnodes,omitempty"`
-	V2          bool   `json:"profile_v2,omitempty"`   // known to run SGLANG_PROFILE_V2
+	V2          bool   `json:"profile_v2,omitempty"`   // the server is known to run with SGLANG_PROFILE_V2
 	Dir         string `json:"profiler_dir,omitempty"` // default directory of windows, if reported
 }
 
@@ -67,7 +67,7 @@ func (m *member) String() string {
 
 const askPatience = 30 * time.Second // timeout of a simple request
 
-// reasonOf returns the reason in a reply as one line.
+// reasonOf returns the reason for a failure, as given in a reply, as one line.
 func reasonOf(r *client.Reply) string {
 	line := r.Reason()
 	if strings.HasPrefix(line, "<") || len(line) > 300 { // a proxy's HTML page
@@ -76,7 +76,7 @@ func reasonOf(r *client.Reply) string {
 	return strings.TrimSuffix(line, ".")
 }
 
-// server returns the client for a route.
+// server returns the client for requests to a route.
 func (m *member) server(path string) *client.Server {
 	return &client.Server{URL: m.base(), Header: m.headers(path), HTTP: m.o.Client}
 }
@@ -99,7 +99,7 @@ func (m *member) ask(ctx context.Context, method, path string, body []byte, pati
 	return r, nil
 }
 
-// askFor requests JSON; false: there is none.
+// askFor requests a JSON document and decodes it into into. It returns false if there is none.
 func (m *member) askFor(ctx context.Context, path string, into any) bool {
 	r, err := m.ask(ctx, http.MethodGet, path, nil, askPatience)
 	return err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, into) == nil
@@ -117,7 +117,7 @@ func (m *member) base() string {
 func (m *member) unreachable(err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		m.record(false) // it has ended
+		m.record(false) // the server has ended
 		return &downError{m.URL, "no server answers there (connection refused)", "start it, or correct the URL", err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &downError{m.URL, "does not answer in time", "", context.DeadlineExceeded}
@@ -136,7 +136,7 @@ func (m *member) notReady(r *client.Reply) error {
 func (m *member) connect(ctx context.Context) error {
 	err := m.identify(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		// A router may wait for one of its workers.
+		// A router may be waiting for one of its workers.
 		if e := m.gateway(ctx, reachPatience); e != nil {
 			return e
 		}
@@ -160,12 +160,12 @@ func (m *member) identify(ctx context.Context) error {
 		switch r.Status {
 		case http.StatusServiceUnavailable:
 			return m.notReady(r)
-		case http.StatusBadGateway, http.StatusGatewayTimeout: // reported by a proxy in front of it
+		case http.StatusBadGateway, http.StatusGatewayTimeout: // reported by a proxy in front of the server
 			return &downError{m.URL, fmt.Sprintf("does not answer (%d %s)", r.Status, reasonOf(r)), "", nil}
 		}
 	}
 	if m.kind == Unknown || m.kind == SGLang {
-		// A gateway's /server_info is that of one of its workers.
+		// A gateway answers /server_info with the reply of one of its workers.
 		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
 		}
@@ -186,9 +186,9 @@ func (m *member) identify(ctx context.Context) error {
 func (m *member) learn(ctx context.Context, body []byte) error {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
-		return nil // not a server that we know
+		return nil // not a known kind of server
 	}
-	// SGLang's mini balancer answers for its workers.
+	// SGLang's mini balancer answers with the data of its workers.
 	if all[api.Prefill] != nil && all[api.Decode] != nil && all["tp_size"] == nil {
 		if e := m.gateway(ctx, askPatience); e != nil {
 			return e
@@ -200,7 +200,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	}
 	m.kind = SGLang
 	if err := json.Unmarshal(body, &m.info); err != nil {
-		// One malformed value must not hide the others.
+		// Decode the values separately, so that one malformed value does not hide the others.
 		for name, at := range map[string]any{
 			"version": &m.info.Version, "tp_size": &m.info.TP, "dp_size": &m.info.DP, "pp_size": &m.info.PP, "ep_size": &m.info.EP,
 			"enable_dp_attention": &m.info.DPAttention, "nnodes": &m.info.Nodes,
@@ -220,7 +220,7 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	d.Decode(&told)
-	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // from parsed JSON, so it cannot fail
+	m.raw, _ = json.Marshal(wire.WithoutSecrets(told)) // cannot fail: told is parsed JSON
 	r, err := m.ask(ctx, http.MethodGet, "/profile_files", nil, askPatience)
 	var files wire.ProfileFiles
 	if err == nil && r.Status == http.StatusOK && json.Unmarshal(r.Body, &files) == nil && files.Windows != nil {
@@ -229,8 +229,8 @@ func (m *member) learn(ctx context.Context, body []byte) error {
 	return err
 }
 
-// environment reports whether SGLang's newer profiler is on, and returns the directory of windows that name none.
-// Servers report both only if they were started with SGLANG_EXPOSE_OWN_ENV_VARS.
+// environment reports whether SGLang's newer profiler is on, and returns the default directory for windows. Servers
+// report both only if they were started with SGLANG_EXPOSE_OWN_ENV_VARS.
 func environment(states json.RawMessage) (v2 bool, dir string) {
 	var list []struct {
 		Env struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// sayStages explains a window by stage before a server is armed. SGLang's profiler (V1, to 0.5.17 at least) counts the
-// steps of each stage from the first step that it meets. When a stage has run all its steps, everything recorded until
-// then is written under that stage's name.
+// sayStages explains a window by stage before a server is armed. SGLang's profiler (V1, up to at least 0.5.17) counts
+// the steps of each stage from the stage's first step. When a stage has run all requested steps, the profiler writes
+// everything recorded so far under that stage's name.
 func (m *member) sayStages() {
 	if m.kind != SGLang || m.info.V2 || len(m.stages()) < 2 {
 		return
@@ -23,11 +23,12 @@ func (m *member) sayStages() {
 		m.URL, m.w.NumSteps, m.w.NumSteps))
 }
 
-// stagePatience is the maximum time from the first stage of a window to the second. Under a mixed load both complete
-// within the time of a request.
+// stagePatience is the maximum time between the traces of the two stages of a window. Under a mixed load both stages
+// complete within the duration of a request.
 const stagePatience = 20 * time.Second
 
-// stageDone returns the stage whose traces are all here while those of the other are missing, or "".
+// stageDone returns the stage whose traces have all arrived while traces of the other stage are missing. It returns ""
+// if there is no such stage.
 func (w *watch) stageDone() string {
 	stages := w.m.stages()
 	if len(stages) < 2 || len(w.expected) == 0 || w.growing() {
@@ -42,15 +43,15 @@ func (w *watch) stageDone() string {
 	return ""
 }
 
-// strayed reports whether all traces received hold steps of the stage that has no files. If SGLang 0.5.11 meets a
-// decode step first, it keeps counting: when the decode steps are done it records the prefill steps up to the next
-// decode step, and overwrites the decode steps with them. No more files come then.
+// strayed reports whether none of the received traces holds steps of the stage in its name. SGLang 0.5.11 writes such
+// traces if a window begins with a decode step. When the decode steps are done, it continues to record the prefill
+// steps up to the next decode step, and overwrites the decode trace with them. After that it writes no further files.
 func (w *watch) strayed() bool {
 	names := w.have(isTrace)
 	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !w.seen[name].strays })
 }
 
-// lost ends a window of one stage whose trace the server has overwritten with the other stage.
+// lost ends a window of one stage whose trace the server has overwritten with steps of the other stage.
 func (w *watch) lost(ctx context.Context) error {
 	stage := w.m.stages()[0]
 	w.note("the server overwrote the %s steps with its other steps, as SGLang does when a window begins with a decode step: try again", stage)
@@ -59,8 +60,8 @@ func (w *watch) lost(ctx context.Context) error {
 	return err
 }
 
-// held returns the file's name with the stage that it actually holds, in a window of one stage: SGLang may write
-// prefill steps under the name of decode.
+// held corrects the stage in a file name of a window of one stage to the stage whose steps the file holds. This is
+// needed because SGLang may write prefill steps under the name of decode.
 func (w *watch) held(name string, f trace.FileName) trace.FileName {
 	if !w.seen[name].strays || len(w.m.stages()) != 1 {
 		return f
@@ -73,8 +74,8 @@ func (w *watch) held(name string, f trace.FileName) trace.FileName {
 	return f
 }
 
-// otherStage ends a window after one stage has come. The reply to the stop, which the server sends after writing
-// traces, shows whether the other stage was still being recorded.
+// otherStage ends a window after the traces of only one stage have arrived. The reply to the stop, which the server
+// sends after writing traces, shows whether the other stage was still being recorded.
 func (w *watch) otherStage(ctx context.Context) error {
 	m, done := w.m, w.stageDone()
 	other := api.Prefill

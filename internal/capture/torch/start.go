@@ -16,8 +16,8 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/collect"
 )
 
-// startRequest is the body of /start_profile as sent by SGLang's clients: integers are strings, which servers of all
-// versions accept, and the prefix may be null.
+// startRequest is the body of /start_profile as sent by SGLang's clients: integers are written as strings, which
+// servers of all versions accept, and the prefix may be null.
 type startRequest struct {
 	OutputDir      string   `json:"output_dir"`
 	NumSteps       string   `json:"num_steps,omitempty"`
@@ -46,7 +46,7 @@ func (m *member) startRequest() []byte {
 	if m.w.Prefix != "" {
 		r.ProfilePrefix = &m.w.Prefix
 	}
-	body, _ := json.Marshal(r) // strings and flags only
+	body, _ := json.Marshal(r) // cannot fail: r has only strings and booleans
 	return body
 }
 
@@ -57,8 +57,8 @@ func (w *Window) activities() []string {
 	return w.Activities
 }
 
-// place determines the location of the files and, if windows share a directory, lists the files already there. given is
-// the directory from the caller.
+// place determines the location of the files and, if windows share a directory, lists the files that are already in it.
+// given is the directory that the caller specified.
 func (m *member) place(ctx context.Context, given string) error {
 	if m.kind == VLLM {
 		if err := m.vllmPlace(ctx, given); err != nil {
@@ -71,7 +71,7 @@ func (m *member) place(ctx context.Context, given string) error {
 		return err
 	}
 	if m.kind == VLLM || m.o.Fetch != nil && m.kind != Stepscope {
-		// This also detects a broken command now rather than at the end.
+		// The listing also detects a broken command now rather than after the window.
 		files, err := src.List(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: its directory cannot be listed: %w", m.URL, err)
@@ -149,7 +149,7 @@ func (m *member) start(ctx context.Context) error {
 	m.sayUnbounded()
 	m.doing(doingArm)
 	m.countFrom(ctx)
-	// From here on it may record, even if the reply is lost.
+	// From now on the server may be recording, even if the reply is lost.
 	m.record(true)
 	m.touch(time.Now())
 	r, err := m.ask(ctx, http.MethodPost, "/start_profile", body, askPatience)

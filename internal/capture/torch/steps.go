@@ -16,17 +16,18 @@ import (
 
 // Steps compares the requested and recorded numbers of forward steps of a window.
 type Steps struct {
-	Asked int `json:"asked"` // per stage, if by stage
+	Asked int `json:"asked"` // in a window by stage, number per stage
 	Told  int `json:"told"`  // number sent to the server in order to record Asked steps
-	// Fewest and Most are the numbers in the ranks' traces, by stage those of the file's own stage. Nil: the traces
-	// have no steps with known names.
+	// Fewest and Most are the smallest and largest number of steps in the ranks' traces. In a window by stage only
+	// steps of the trace's own stage count. They are nil if the traces have no steps with known names.
 	Fewest *int   `json:"recorded,omitempty"`
 	Most   *int   `json:"recorded_most,omitempty"`
 	Why    string `json:"why,omitempty"` // reason for a difference, if known
 }
 
-// For a window that begins at once, SGLang counted the current step and so recorded one step fewer than requested,
-// until its pull request 30215 of July 2026. The behaviour of the releases between these two is unknown.
+// Before its pull request 30215 of July 2026, SGLang counted the current step of a window that begins at once, and so
+// recorded one step fewer than requested. lastShort is the last release that is known to do so, and firstFull the first
+// that is known not to. The behaviour of the releases between them is unknown.
 var (
 	lastShort = release{0, 5, 11}
 	firstFull = release{0, 5, 23}
@@ -36,8 +37,8 @@ type release [3]int
 
 var releaseText = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})`)
 
-// parseRelease parses the beginning of a version. Builds from a tree without tags report 0.0.0, which counts as
-// unknown.
+// parseRelease parses the beginning of a version. Builds from a source tree without tags report 0.0.0; for these, ok is
+// false.
 func parseRelease(version string) (r release, ok bool) {
 	m := releaseText.FindStringSubmatch(version)
 	if m == nil {
@@ -58,8 +59,8 @@ func (r release) before(o release) bool {
 	return false
 }
 
-// told returns the number of steps to request from the server so that it records the desired number, and the reason if
-// they differ.
+// told returns the number of steps to request from the server so that it records the desired number. why is the reason
+// if the two numbers differ.
 func (m *member) told() (n int, why string) {
 	n = m.w.NumSteps
 	switch {
@@ -117,7 +118,7 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 			}
 			*s.Fewest, *s.Most = min(*s.Fewest, n), max(*s.Most, n)
 			name, _ := trace.ParseFileName(filepath.Base(f.Path))
-			if f.Stage != name.Stage { // it holds the other stage
+			if f.Stage != name.Stage { // the file holds the other stage
 				held, absent := label(trace.FileName{Rank: name.Rank, Stage: api.Stage(f.Stage)}), label(trace.FileName{Rank: name.Rank, Stage: api.Stage(name.Stage)})
 				r.Missing = slices.DeleteFunc(r.Missing, func(s string) bool { return s == held || s == absent })
 				if slices.Contains(m.stages(), api.Stage(name.Stage)) {
@@ -134,8 +135,8 @@ func (m *member) count(ctx context.Context, r *ServerResult) {
 	}
 }
 
-// stepsOf counts the steps of a trace or of its stage; mixed batches count as prefill. some reports whether the trace
-// has any steps.
+// stepsOf counts the steps of a trace, or only those of the given stage. Mixed batches count as prefill. some reports
+// whether the trace has any steps.
 func stepsOf(kinds map[string]int, stage string) (n int, some bool) {
 	for kind, k := range kinds {
 		some = true

@@ -15,9 +15,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/progress"
 )
 
-// Stop ends the windows that may still be recording, and returns when the servers have written them. A window that has
-// closed by itself is not an error. If some of several servers fail, their errors are logged and Collect has the
-// recordings of the others; it is an error only if all fail.
+// Stop ends the windows that may still be recording, and returns when the servers have written the traces. A window
+// that has closed by itself is not an error. If only some servers fail, their errors are logged, and Collect returns
+// the recordings of the other servers. Stop returns an error only if all servers fail.
 func (s *Session) Stop(ctx context.Context) error {
 	var failed atomic.Int32
 	err := s.each(func(m *member) error {
@@ -32,7 +32,7 @@ func (s *Session) Stop(ctx context.Context) error {
 		failed.Add(1)
 		return nil
 	})
-	if errors.Is(ctx.Err(), context.Canceled) { // the request may not have been sent yet
+	if errors.Is(ctx.Err(), context.Canceled) { // a stop request may not have been sent yet
 		return errors.Join(err, s.abort(ctx))
 	}
 	if n := int(failed.Load()); err == nil && n == len(s.members) {
@@ -41,7 +41,7 @@ func (s *Session) Stop(ctx context.Context) error {
 	return err
 }
 
-// abortPatience is the timeout for writing an abandoned window. The server receives the request long before.
+// abortPatience is the timeout for writing an abandoned window. The server receives the stop request long before that.
 const abortPatience = 20 * time.Second
 
 // abort stops all recordings, even if ctx has already ended.
@@ -63,24 +63,24 @@ func (s *Session) abort(ctx context.Context) error {
 	})
 }
 
-// ending is a server's answer to a stop.
+// ending is a server's answer to a stop request.
 type ending int
 
 const (
-	wasOpen ending = iota // the window ended now
-	wasIdle               // it had ended before, or had not begun
+	wasOpen ending = iota // the request ended the window
+	wasIdle               // the window had ended before, or had not begun
 )
 
 // writePatience is the timeout of a stop. SGLang answers after the traces are written, which can take minutes.
 const writePatience = 30 * time.Minute
 
-// stop ends the window. It is not an error if the window is not open.
+// stop ends the window. If the window is not open, stop returns wasIdle, not an error.
 func (m *member) stop(ctx context.Context) (ending, error) {
 	m.doing(doingStop)
 	defer progress.Paces{First: m.o.slow}.Await(ctx, m.saySlow())()
 	end, err := m.stopBy(ctx, "/stop_profile")
 	if errors.Is(err, errNoStop) {
-		// The name in SGLang's older guides, used by some servers.
+		// This is the name in SGLang's older guides; some servers use it.
 		end, err = m.stopBy(ctx, "/end_profile")
 	}
 	if err == nil {
@@ -95,7 +95,8 @@ func (m *member) stop(ctx context.Context) (ending, error) {
 	return end, err
 }
 
-// saySlow reports an unanswered stop, the first time with the reason.
+// saySlow returns a function that reports a stop request without an answer. The first report includes the likely
+// reason.
 func (m *member) saySlow() func(waited time.Duration) {
 	said := false
 	return func(waited time.Duration) {
@@ -125,15 +126,15 @@ func (m *member) stopBy(ctx context.Context, route string) (ending, error) {
 	case r.Status == http.StatusConflict, strings.Contains(text, strings.TrimSuffix(api.ErrProfileIdle.Error(), ".")):
 		return wasIdle, nil
 	case r.Status == http.StatusInternalServerError && m.kind == SGLang && (text == "" || strings.Contains(text, "Internal Server Error")):
-		return wasIdle, nil // SGLang gives the reason only in its log
+		return wasIdle, nil // SGLang writes the reason only to its log
 	case r.Status == http.StatusNotFound:
 		return wasOpen, fmt.Errorf("%s: %w", m.URL, errNoStop)
 	}
 	return wasOpen, fmt.Errorf("%s: refused to stop its profile, which may still record: %d %s", m.URL, r.Status, text)
 }
 
-// disarm undoes a start that waits for its start step. SGLang cannot cancel one, but a plain start replaces it and can
-// be stopped.
+// disarm undoes a start that waits for its start step. SGLang cannot cancel such a start. But a start without a start
+// step replaces it, and that start can be stopped.
 func (m *member) disarm(ctx context.Context) error {
 	r := startRequest{OutputDir: m.dir, Activities: []string{"CPU"}, NumSteps: "1"}
 	body, _ := json.Marshal(r)
@@ -144,9 +145,10 @@ func (m *member) disarm(ctx context.Context) error {
 	return err
 }
 
-// StopAll ends all recordings of the servers, whoever started them. open reports which servers had an open window;
-// workers behind a router appear under their own URLs. down lists the URLs of workers that are down. StopAll continues
-// for a while after ctx ends, so that a requested stop still happens.
+// StopAll ends all recordings of the servers, regardless of the process that started them. open maps the URL of each
+// server to whether the server had an open window; workers behind a router appear under their own URLs. down lists the
+// URLs of workers that are down. After ctx ends, StopAll continues for a limited time, so that a stop that was
+// requested still takes place.
 func StopAll(ctx context.Context, targets []Target, o Options) (open map[string]bool, down []string, err error) {
 	targets, err = named(targets)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"strings"
 )
 
-// vLLM accepts no directory in a request: it writes to the one given at its start, and its API does not report it. For
-// a server on this host, the command line and the environment do.
+// vLLM accepts no directory in a request. It writes to the directory given at its start, and its API does not report
+// that directory. If the server runs on this host, its command line and environment contain the directory.
 
 const (
 	vllmDirKey = "torch_profiler_dir"
 	vllmDirEnv = "VLLM_TORCH_PROFILER_DIR" // before 0.13
 )
 
-// vllmPlace determines where a vLLM server writes its traces; given is the caller's directory. An unknown directory is
-// an error, since nobody would find the window.
+// vllmPlace determines where a vLLM server writes its traces; given is the caller's directory. It returns an error if
+// the directory is unknown, because the traces could not be found.
 func (m *member) vllmPlace(ctx context.Context, given string) error {
 	var found string
 	var pid int
@@ -32,7 +32,7 @@ func (m *member) vllmPlace(ctx context.Context, given string) error {
 		found, pid = vllmDir("/proc", portOf(m.URL))
 	}
 	if env, err := filepath.Abs(os.Getenv(profilerDir)); found != "" && err == nil && given == env {
-		given = "" // that variable is SGLang's
+		given = "" // the value comes from a variable of SGLang
 	}
 	switch {
 	case given == "" && found == "" && pid > 0:
@@ -70,8 +70,8 @@ func portOf(server string) int {
 	return port
 }
 
-// vllmDir returns the trace directory of the server that listens on a port of this host, and one of its processes; ""
-// and 0 if unknown. proc is /proc.
+// vllmDir returns the trace directory of the server that listens on a port of this host, and the id of one of the
+// server's processes. It returns "" and 0 if they are unknown. proc is the path of /proc.
 func vllmDir(proc string, port int) (dir string, pid int) {
 	const most = 4 // ancestors to search: vLLM's API servers may be child processes
 	for _, listens := range listeners(proc, port) {
@@ -81,7 +81,7 @@ func vllmDir(proc string, port int) (dir string, pid int) {
 			if err != nil {
 				break
 			}
-			env, _ := os.ReadFile(filepath.Join(of, "environ")) // another user's is not readable
+			env, _ := os.ReadFile(filepath.Join(of, "environ")) // not readable if the process belongs to another user
 			cwd, _ := os.Readlink(filepath.Join(of, "cwd"))
 			if dir = vllmDirOf(split(args), split(env), cwd); dir != "" {
 				return dir, at
@@ -129,7 +129,7 @@ func vllmDirOf(args, env []string, cwd string) string {
 		dir = filepath.Join(home, rest)
 	}
 	switch {
-	case dir == "" || strings.Contains(dir, "://"): // a bucket
+	case dir == "" || strings.Contains(dir, "://"): // the directory is the URL of a bucket
 		return ""
 	case filepath.IsAbs(dir):
 		return filepath.Clean(dir)

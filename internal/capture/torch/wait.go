@@ -17,45 +17,46 @@ import (
 )
 
 const (
-	maxWait   = 2 * time.Second  // between looks at the files
-	lookAt    = time.Second      // between looks at a server's work
+	maxWait   = 2 * time.Second  // maximum interval between listings of the files
+	lookAt    = time.Second      // interval between queries of a server's work
 	afterIdle = 10 * time.Second // a server whose window has ended writes nothing after this time
-	settled   = 2 * time.Second  // without change, if the number of files is unknown
-	badLists  = 5                // consecutive failures after which the error is not temporary
+	settled   = 2 * time.Second  // time without a change, if the number of files is unknown
+	badLists  = 5                // number of consecutive failures after which the error does not count as temporary
 )
 
 // watch waits for the files of one server and fetches each as soon as it is complete.
 type watch struct {
 	m        *member
 	src      collect.Source
-	dir      string // local; "": only look at the files
+	dir      string // local destination; "": only list the files
 	expected []trace.FileName
 	seen     map[string]*seen
 	changed  time.Time
-	failed   int // consecutive failed lists
+	failed   int // number of consecutive failed listings
 	idle     bool
 	notes    []string
 	idled    bool // no step ran within the time limit
-	settles  bool // the other stage, or the missing files of idle replicas, will not come
+	settles  bool // the files of the other stage or of idle replicas will not arrive
 	replicas replicas
-	lone     []int // replicas that were idle while others ran steps
+	lone     []int // replicas that were idle while other replicas ran steps
 }
 
 // seen is a file of the server.
 type seen struct {
 	size    int64
-	looks   int // looks with this size
+	looks   int // number of listings with this size
 	done    bool
-	partial error // reason why it is incomplete at this size
-	failed  int   // consecutive failed fetches
-	strays  bool  // it holds no step of the stage in its name
+	partial error // why the file is incomplete at this size
+	failed  int   // number of consecutive failed fetches
+	strays  bool  // the file holds no step of the stage in its name
 }
 
 func (w *watch) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// wait returns when all files are here or no more will come. The window is then closed.
+// wait returns when all files have arrived or no more files will arrive. When it returns without an error, the window
+// is closed.
 func (w *watch) wait(ctx context.Context) error {
 	began := time.Now()
 	w.changed = began
@@ -71,7 +72,7 @@ func (w *watch) wait(ctx context.Context) error {
 			w.changed, between, slow = time.Now(), w.m.o.firstWait, progress.Paces{First: slowTraces}
 		}
 		if w.complete() {
-			if w.m.recording() { // the window has closed by itself, otherwise there would be no files
+			if w.m.recording() { // the files exist, so the window has closed by itself
 				w.m.record(false)
 			}
 			return nil
@@ -101,10 +102,10 @@ func (w *watch) wait(ctx context.Context) error {
 	}
 }
 
-// slowTraces is the wait after which progress is logged.
+// slowTraces is the time without a new file after which a message is logged.
 const slowTraces = 10 * time.Second
 
-// waits describes the missing files.
+// waits returns the message about the files that are still missing.
 func (w *watch) waits(quiet time.Duration) string {
 	var left []string
 	for _, f := range w.missing() {
@@ -137,8 +138,8 @@ func (w *watch) hint(known bool) string {
 	return fmt.Sprintf("%s: is running no forward step, so there is nothing to record: %s", w.m.URL, how)
 }
 
-// decide closes a window that does not close by itself, and stops waiting. To find out whether the window was open, it
-// asks the server to stop.
+// decide closes a window that does not close by itself, and decides when the wait is over. Only a stop request shows
+// whether the window was still open.
 func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over bool, err error) {
 	m := w.m
 	if h, ok := w.src.(interface{ Closed() bool }); ok && h.Closed() {
@@ -200,7 +201,8 @@ func (w *watch) decide(ctx context.Context, began time.Time, pulse *pulse) (over
 	return false, err
 }
 
-// tooIdle reports whether the window is closed for lack of work, and notes the reason.
+// tooIdle reports whether the window must be closed because the server has no work. If so, it adds a note with the
+// reason.
 func (w *watch) tooIdle(p *pulse) bool {
 	why, too := p.tooIdle()
 	if too {
@@ -210,10 +212,10 @@ func (w *watch) tooIdle(p *pulse) bool {
 	return too
 }
 
-// vllmTime is the length of a vLLM window if its steps cannot be counted.
+// vllmTime is the length of a vLLM window whose steps cannot be counted.
 const vllmTime = 2 * time.Second
 
-// look lists the files and fetches the complete ones. changed also reports that a file has grown.
+// look lists the files and fetches the complete ones. changed reports whether a file has arrived or grown.
 func (w *watch) look(ctx context.Context) (changed bool, err error) {
 	files, err := w.src.List(ctx)
 	if err != nil {
@@ -235,7 +237,7 @@ func (w *watch) look(ctx context.Context) (changed bool, err error) {
 		if s.done && (f.Size == s.size || f.Size < 0 || f.Done) {
 			continue
 		}
-		if f.Size != s.size && (!f.Done || s.looks == 0) { // complete files do not change in size
+		if f.Size != s.size && (!f.Done || s.looks == 0) { // the size of a complete file does not change
 			*s = seen{size: f.Size}
 			changed = true
 		}
@@ -272,7 +274,7 @@ func wanted(name string) bool {
 	return strings.HasSuffix(name, ".pickle") || ending != "" && strings.Contains(ending, "trace")
 }
 
-// bring fetches a complete file. A file that can be read in place is checked before it is copied.
+// bring fetches a complete file. A file that can be read without copying is checked before it is copied.
 func (w *watch) bring(ctx context.Context, name string) error {
 	if w.dir == "" {
 		return nil
@@ -290,7 +292,8 @@ func (w *watch) bring(ctx context.Context, name string) error {
 	return collect.Whole(ctx, to)
 }
 
-// leftover fetches files that will never be complete: a partial trace is better than none. The reports say so.
+// leftover fetches files that will never be complete, because a partial trace is better than none. The result lists
+// these files as broken.
 func (w *watch) leftover(ctx context.Context) {
 	for name, s := range w.seen {
 		to := filepath.Join(w.dir, name)
@@ -324,7 +327,7 @@ func (w *watch) someDone() bool {
 	return len(w.have(isTrace)) > 0
 }
 
-// missing lists the expected traces that have not come.
+// missing lists the expected traces that have not arrived.
 func (w *watch) missing() []trace.FileName {
 	var have []trace.FileName
 	for _, name := range w.have(isTrace) {
@@ -334,11 +337,11 @@ func (w *watch) missing() []trace.FileName {
 	return missing(w.expected, have)
 }
 
-// complete reports whether all expected files are here.
+// complete reports whether all expected files have arrived.
 func (w *watch) complete() bool {
 	m := w.m
 	if !m.traced() && !slices.Contains(m.w.activities(), "MEM") {
-		// An external profiler writes its own files, and only stepscope's servers report when.
+		// With an external profiler there are no expected files. Only stepscope's servers report the end of the window.
 		return m.kind != Stepscope || !m.recording()
 	}
 	if len(w.missing()) > 0 {
@@ -366,8 +369,8 @@ func (w *watch) growing() bool {
 	return false
 }
 
-// mergePending reports whether the server's own merged file is still to come. SGLang's merger does not find files with
-// a prefix.
+// mergePending reports whether the merged file that the server writes is still expected. It is not expected if files
+// have a prefix, because SGLang's merger does not find such files.
 func (w *watch) mergePending() bool {
 	if !w.m.w.Merge || !w.m.traced() || w.m.kind != Stepscope && (w.m.kind != SGLang || w.m.w.Prefix != "") {
 		return false

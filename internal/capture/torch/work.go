@@ -9,22 +9,22 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// pulse determines whether a server has work from any available source: its requests, counters of /metrics, or the
-// count of its forward steps.
+// pulse determines whether a server has work. It uses any available source: the number of requests, counters of
+// /metrics, or the count of forward steps.
 type pulse struct {
 	m     *member
 	ways  []*way
 	began bool      // at least one source works
 	moved bool      // there was work
-	at    time.Time // last sign of work, or the beginning
+	at    time.Time // time of the last sign of work, or of the first query
 }
 
 // way is one source.
 type way struct {
 	ask    func(context.Context) (n float64, busy, ok bool)
-	gauges bool // busy may be out of date: use only without a better source
+	gauges bool // busy may be out of date: use only if there is no better source
 	last   bool // expensive: use only if nothing else is known
-	dead   bool // does not work
+	dead   bool // the source does not work
 	n      float64
 	asked  bool
 }
@@ -44,7 +44,7 @@ func (m *member) pulse() *pulse {
 	return p
 }
 
-// look queries the sources once. known is false if the server shows nothing about its work.
+// look queries the sources once. busy reports whether the server has work. known is false if no source shows that.
 func (p *pulse) look(ctx context.Context) (busy, known bool) {
 	for _, w := range p.ways {
 		if w.dead || w.last && known {
@@ -55,7 +55,7 @@ func (p *pulse) look(ctx context.Context) (busy, known bool) {
 			if ctx.Err() != nil {
 				return busy, true
 			}
-			w.dead = !w.asked // otherwise it is a temporary failure
+			w.dead = !w.asked // a source that worked before has only a temporary failure
 			continue
 		}
 		if has && !(w.gauges && known) || w.asked && n != w.n {
@@ -79,8 +79,8 @@ func (m *member) forwardCount(ctx context.Context) (n float64, busy, ok bool) {
 	return n, false, len(counts) > 0
 }
 
-// countFrom stores the number of forward steps before the window, to display progress. Only stepscope's servers report
-// it without cost.
+// countFrom stores the number of forward steps before the window, to display progress. It does so only for stepscope's
+// servers, because only they report the number without cost.
 func (m *member) countFrom(ctx context.Context) {
 	m.forwards = -1
 	if m.o.Progress == nil || m.kind != Stepscope || m.w.ByStage || m.w.NumSteps == 0 {
@@ -93,7 +93,7 @@ func (m *member) countFrom(ctx context.Context) {
 	}
 }
 
-// countNow reports the number of steps since then.
+// countNow updates the displayed progress with the number of steps since countFrom.
 func (m *member) countNow(ctx context.Context) {
 	if m.o.Progress == nil || m.forwards < 0 {
 		return
@@ -103,7 +103,8 @@ func (m *member) countNow(ctx context.Context) {
 	}
 }
 
-// forwardCounts returns the count of each data-parallel rank, or none if the server does not report it.
+// forwardCounts returns the number of forward steps of each data-parallel rank. It returns nil if the server does not
+// report them.
 func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	var info struct {
 		States []struct {
@@ -120,7 +121,8 @@ func (m *member) forwardCounts(ctx context.Context) (counts []float64) {
 	return counts
 }
 
-// metricsWork sums the work counters in Prometheus' text. Gauges of running requests show that there is work.
+// metricsWork returns the sum of the work counters in /metrics. busy is set if gauges of running requests show that
+// there is work.
 func (m *member) metricsWork(ctx context.Context) (n float64, busy, ok bool) {
 	return n, busy, m.metrics(ctx, func(name string, v float64) {
 		switch name {
@@ -146,7 +148,8 @@ func (m *member) vllmSteps(ctx context.Context) (n float64, ok bool) {
 	return n, ok && read
 }
 
-// metrics reads /metrics. Names are passed without the engine's prefix before the colon.
+// metrics reads /metrics and calls each for every sample. name is the metric's name without the engine's prefix and the
+// colon.
 func (m *member) metrics(ctx context.Context, each func(name string, v float64)) bool {
 	r, err := m.ask(ctx, http.MethodGet, "/metrics", nil, askPatience)
 	if err != nil || r.Status != http.StatusOK {
@@ -158,8 +161,8 @@ func (m *member) metrics(ctx context.Context, each func(name string, v float64))
 	return true
 }
 
-// load returns the number of a server's requests. SGLang 0.5.11 has /v1/loads, but fails on it with a page of log
-// output, so a failed route is not requested again.
+// load returns the number of requests on a server. SGLang 0.5.11 has /v1/loads, but each request to it fails and writes
+// a page of log output. So a failed route is not requested again.
 func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 	by, ok := m.loadBy(ctx)
 	for _, one := range by {
@@ -168,7 +171,7 @@ func (m *member) load(ctx context.Context) (n float64, busy, ok bool) {
 	return n, n > 0, ok
 }
 
-// loadBy returns the load of each data-parallel replica.
+// loadBy returns the number of requests of each data-parallel replica.
 func (m *member) loadBy(ctx context.Context) (by map[int]float64, ok bool) {
 	for i := m.loadRoute; i < len(client.LoadRoutes); i++ {
 		r, err := m.ask(ctx, http.MethodGet, client.LoadRoutes[i], nil, askPatience)

@@ -17,7 +17,8 @@ type Side struct {
 	Dumps []*api.PerfDump
 }
 
-// Comparison compares sides with the first one, the base. Its JSON form is in docs/formats/dumps.md.
+// Comparison compares the other sides with the first side, which is the base. docs/formats/dumps.md describes the JSON
+// form.
 type Comparison struct {
 	Format int     `json:"format"` // 1
 	Sides  []About `json:"sides"`
@@ -25,16 +26,17 @@ type Comparison struct {
 	Stages []Row   `json:"stages"`
 	// Rest is the time outside all stages.
 	Rest Row `json:"between_stages"`
-	// Steps are the denoising steps: the first, the median of the others, and each.
+	// Steps has one row for the first denoising step, one for the median of the others, and one for each of the others.
 	Steps  []Row    `json:"denoising_steps"`
 	Memory []Memory `json:"memory"`
 	Unlike []Unlike `json:"unlike"`
-	// NotSaid lists the properties missing from some dump, so that their equality is unknown.
+	// NotSaid lists the properties that are missing from at least one dump, so that it is unknown whether all sides
+	// agree on them.
 	NotSaid []string     `json:"not_said"`
 	Slow    []SlowStep   `json:"slow_steps"`
-	Causes  [][]Cause    `json:"causes"` // by side: the main causes of its change; none for the base
+	Causes  [][]Cause    `json:"causes"` // main causes of each side's change; empty for the base
 	Worse   []Regression `json:"regressions"`
-	Limit   float64      `json:"limit"` // the limit given, as a share; 0: none
+	Limit   float64      `json:"limit"` // requested limit, as a share; 0: none
 }
 
 // About describes the content of a side.
@@ -47,40 +49,41 @@ type About struct {
 	StepCount []int    `json:"step_counts"`
 	Commits   []string `json:"commits"`
 	Tags      []string `json:"tags"`
-	Diffusers bool     `json:"diffusers"` // it fell back to the Diffusers pipeline
+	Diffusers bool     `json:"diffusers"` // the server fell back to the Diffusers pipeline
 }
 
-// Row is one time on all sides.
+// Row compares one time on all sides.
 type Row struct {
 	Name   string  `json:"name"`
-	Step   int     `json:"step"`   // number of a denoising step; else -1
-	Values []Value `json:"values"` // by side
+	Step   int     `json:"step"`   // number of the denoising step; -1: not a step
+	Values []Value `json:"values"` // one per side
 }
 
 // Value is a time on one side, and its difference from the base. For the base, only MS, N and Count are set.
 type Value struct {
-	MS     float64 `json:"ms"`              // median over the dumps that have it
-	N      int     `json:"n"`               // number of dumps that have it
-	Count  int     `json:"count,omitempty"` // for a stage made of old dumps' steps: their number
+	MS     float64 `json:"ms"`              // median over the dumps that have this time
+	N      int     `json:"n"`               // number of dumps that have this time
+	Count  int     `json:"count,omitempty"` // number of steps, for the stage Loop of old dumps
 	Diff   float64 `json:"diff_ms"`
 	Change float64 `json:"change"` // relative to the base
-	// Tested means that both sides have enough dumps for a test. Lo and Hi are the 95 % confidence interval of Change.
+	// Tested means that this side and the base have enough dumps for a test. Lo and Hi bound the 95 % confidence
+	// interval of Change.
 	Tested  bool    `json:"tested"`
 	Lo      float64 `json:"lo"`
 	Hi      float64 `json:"hi"`
 	P       float64 `json:"p"`
 	PAdj    float64 `json:"p_adjusted"`
-	Status  string  `json:"status"`  // by SGLang's thresholds
-	Verdict string  `json:"verdict"` // by the test, or else by the thresholds
+	Status  string  `json:"status"`  // judged by SGLang's thresholds
+	Verdict string  `json:"verdict"` // judged by the test or, if Tested is false, by SGLang's thresholds
 }
 
 // Values of Status and Verdict.
 const (
 	Slower   = "slower"
 	Faster   = "faster"
-	Neutral  = "neutral"   // by the thresholds
-	Same     = "same"      // the whole interval lies within 5 %
-	NotClear = "not clear" // chance could explain the difference, or hide one
+	Neutral  = "neutral"   // the change is below SGLang's thresholds
+	Same     = "same"      // the whole confidence interval lies within ±5 %
+	NotClear = "not clear" // chance could explain the observed difference, or hide a real one
 	Appeared = "appeared"
 	Vanished = "vanished"
 )
@@ -88,17 +91,17 @@ const (
 // SGLang's thresholds (benchmarks/compare_perf.py).
 const (
 	wholePercent = 2.0   // for whole generations
-	stageShare   = 0.1   // for a stage: relative,
-	stageMS      = 120.0 // and absolute minimum
+	stageShare   = 0.1   // for a stage: relative change, and
+	stageMS      = 120.0 // absolute change
 )
 
-// Memory is the peak allocation at a checkpoint, the median over a side's dumps; -1: unknown.
+// Memory is the peak allocation at a checkpoint, as the median over the dumps of a side; -1: unknown.
 type Memory struct {
 	Checkpoint string    `json:"checkpoint"`
 	PeakMB     []float64 `json:"peak_allocated_mb"`
 }
 
-// Loop is the stage formed by the denoising steps in the stage lists of old dumps.
+// Loop is the name of a stage that combines the denoising steps which old dumps list among the stages.
 const Loop = "Denoising Loop"
 
 // Names of the first two rows of Steps.
@@ -107,7 +110,7 @@ const (
 	OtherSteps = "others, median"
 )
 
-// Compare compares sides with the first. failOn is the share by which a time may increase; 0: no limit.
+// Compare compares the other sides with the first side. failOn is the share by which a time may increase; 0: no limit.
 func Compare(sides []Side, failOn float64) *Comparison {
 	c := &Comparison{
 		Format: 1, Limit: failOn, Stages: []Row{}, Steps: []Row{}, Memory: []Memory{}, Unlike: []Unlike{}, NotSaid: []string{}, Slow: []SlowStep{},
@@ -139,23 +142,23 @@ func Compare(sides []Side, failOn float64) *Comparison {
 		c.Causes[side] = c.causes(side)
 	}
 	judge(append(pointers(c.Stages), &c.Rest), stageStatus, c.causing)
-	judge(pointers(c.Steps), nil, c.causing) // SGLang has no thresholds for them
+	judge(pointers(c.Steps), nil, c.causing) // SGLang has no thresholds for steps
 	c.proven()
 	c.unlike(read)
 	c.regressions()
 	return c
 }
 
-// dump is a dump with figures computed from it.
+// dump is a dump, and figures computed from it.
 type dump struct {
 	*api.PerfDump
-	names  []string // of stages, in order
+	names  []string // names of the stages, in order
 	stages map[string]float64
 	loop   int       // number of steps in Loop
 	steps  []float64 // denoising steps
 }
 
-// newDump sums stages by name, as SGLang does. Old dumps have denoising steps among the stages.
+// newDump adds up stages of the same name, as SGLang does. In old dumps, the stages include the denoising steps.
 func newDump(d *api.PerfDump) *dump {
 	out := &dump{PerfDump: d, stages: map[string]float64{}}
 	var inStages []float64
@@ -180,13 +183,14 @@ func newDump(d *api.PerfDump) *dump {
 	return out
 }
 
-// oldStep reports whether a stage name is that of a denoising step: denoising_step_12.
+// oldStep reports whether a stage name names a denoising step, such as denoising_step_12.
 func oldStep(name string) bool {
 	digits, ok := strings.CutPrefix(name, "denoising_step_")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// rest is the time outside all stages. Dumps that list stages twice, once as steps, have none.
+// rest returns the time outside all stages. It returns false for dumps that list the same time twice, as stages and as
+// steps.
 func (d *dump) rest() (float64, bool) {
 	left := d.TotalMS
 	for _, name := range d.names {
@@ -195,7 +199,7 @@ func (d *dump) rest() (float64, bool) {
 	return left, left >= 0 && len(d.stages) > 0
 }
 
-// stageNames returns the stage names of all sides, those of the last side first.
+// stageNames returns the stage names of all sides, beginning with the names of the last side.
 func stageNames(read [][]*dump) (names []string) {
 	for _, side := range slices.Backward(read[1:]) {
 		names = appendNames(names, side)
@@ -214,7 +218,7 @@ func appendNames(names []string, side []*dump) []string {
 	return names
 }
 
-// row compares a time over all sides' dumps.
+// row compares one time over the dumps of all sides.
 func row(name string, step int, read [][]*dump, of func(*dump) (float64, bool)) Row {
 	r := Row{Name: name, Step: step}
 	var base []float64
@@ -252,9 +256,9 @@ func (v *Value) against(base float64, a, b []float64) {
 	}
 }
 
-// judge sets the verdicts of the rows of one table. Rows that account for a proven change of the whole (causing) are
-// tested individually, since that change must have a cause. Among the others some would differ by chance, so their
-// p-values are adjusted.
+// judge sets the verdicts of the rows of one table. Rows for which causing returns true explain a proven change of the
+// total time. They are tested individually, since that change must have some cause. Some of the other rows would differ
+// by chance, so the p-values of these rows are adjusted.
 func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, side int) bool) {
 	var p []float64
 	var tested []*Value
@@ -280,7 +284,7 @@ func judge(rows []*Row, status func(a, b float64) string, causing func(r *Row, s
 	}
 }
 
-// causing reports whether a row makes a large part of a proven change of the whole.
+// causing reports whether a row accounts for a large part of a proven change of the total time.
 func (c *Comparison) causing(r *Row, side int) bool {
 	whole := &c.E2E.Values[side]
 	if !whole.Tested || whole.Verdict != Slower && whole.Verdict != Faster {
@@ -331,7 +335,8 @@ func wholeStatus(a, b float64) string {
 // stageStatus applies SGLang's thresholds for stages.
 func stageStatus(a, b float64) string { return limitStatus(a, b, stageShare, stageMS) }
 
-// limitStatus compares two times. They differ if the change exceeds both a share and a number of ms.
+// limitStatus compares two times. The times differ if the change exceeds both the given share and the given number of
+// ms.
 func limitStatus(a, b, share, ms float64) string {
 	switch {
 	case b > max(a*(1+share), a+ms):
@@ -349,7 +354,7 @@ func pointers(rows []Row) (out []*Row) {
 	return out
 }
 
-// memory compares the peaks at the checkpoints that any side has.
+// memory compares the memory peaks at each checkpoint that at least one side has.
 func (c *Comparison) memory(sides []Side) {
 	of := map[string][]float64{}
 	for i, s := range sides {

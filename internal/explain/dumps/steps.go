@@ -10,7 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// SlowStep is a denoising step that took much longer than the others of its side, but not on another side.
+// SlowStep is a denoising step that took much longer than the other steps of one side, although the same step was not
+// slow on the side with which it is compared.
 type SlowStep struct {
 	Side   int     `json:"side"`
 	Step   int     `json:"step"`
@@ -18,8 +19,9 @@ type SlowStep struct {
 	Others float64 `json:"others_ms"` // median of the steps after the first
 }
 
-// Criteria of a slow step: at least leastOthers other steps; its time is above standsOut times their median; the excess
-// is above scatters times their spread, and at least the share costs of the whole.
+// A step is slow if there are at least leastOthers other steps, if its time exceeds standsOut times the median of these
+// other steps, and if the excess over that median is more than scatters times their spread and at least the share costs
+// of the total time.
 const (
 	standsOut   = 1.5
 	leastOthers = 3
@@ -27,17 +29,17 @@ const (
 	costs       = 0.02
 )
 
-// Cause is a stage that makes a large part of a side's change, as far as a test could show.
+// Cause is a stage that accounts for a large part of a side's change, and that no test attributes to chance.
 type Cause struct {
-	Stage string  `json:"stage"` // "between stages": outside all stages
+	Stage string  `json:"stage"` // name; "between stages": the time outside all stages
 	Diff  float64 `json:"diff_ms"`
-	// Steps are the denoising steps that make most of the difference; none: it is spread over all, or outside the
-	// steps.
+	// Steps are the denoising steps that account for most of the difference. If empty, the difference is spread over
+	// all steps, or lies outside the steps.
 	Steps []int `json:"steps"`
 }
 
-// Minimum shares: causeShare of a stage in the change of the whole, stepsShare of the steps in the change of their
-// stage.
+// Minimum shares. A stage is a cause if it accounts for causeShare of the change of the total time. Steps are named if
+// they account for stepsShare of the change of their stage.
 const (
 	causeShare = 0.2
 	stepsShare = 0.5
@@ -77,7 +79,8 @@ func (c *Comparison) steps(read [][]*dump) {
 	}
 }
 
-// slowSteps finds the steps that stand out on a side but not on the base; for the base, on no other side.
+// slowSteps finds the steps that are slow on one side. For other sides than the base, the step must not be slow on the
+// base; for the base, it must not be slow on any other side.
 func (c *Comparison) slowSteps() {
 	for side := range c.Sides {
 		others, spread, ok := c.others(side)
@@ -96,7 +99,8 @@ func (c *Comparison) slowSteps() {
 	}
 }
 
-// others returns the median of a side's steps after the first, and their spread (median absolute deviation).
+// others returns the median of a side's steps after the first, and the spread of these steps (median absolute
+// deviation).
 func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 	var v []float64
 	for _, r := range c.Steps {
@@ -111,8 +115,8 @@ func (c *Comparison) others(side int) (median, spread float64, ok bool) {
 	return median, metric.MAD(v), median > 0
 }
 
-// everywhere reports whether the step is, or may be, as slow on a side that this one is compared with. It is
-// then typical of the model, or chance.
+// everywhere reports whether the step is, or may be, as slow on a side with which the given side is compared. If so,
+// the step is slow by the nature of the model or by chance.
 func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 	for other := range c.Sides {
 		if other == side || side > 0 && other > 0 {
@@ -128,7 +132,7 @@ func (c *Comparison) everywhere(r *Row, side int, factor float64) bool {
 	return false
 }
 
-// causes returns the stages that make most of a side's change, the largest first.
+// causes returns the stages that account for large parts of a side's change, the largest first.
 func (c *Comparison) causes(side int) []Cause {
 	whole := c.E2E.Values[side].Diff
 	out := []Cause{}
@@ -154,7 +158,8 @@ func (c *Comparison) proven() {
 	}
 }
 
-// stepsOf returns the denoising steps that make most of the change of their stage: the first, or slow ones.
+// stepsOf returns the denoising steps that account for most of the change of their stage. Only the first step and slow
+// steps are considered.
 func (c *Comparison) stepsOf(stage *Row, side int) []int {
 	out := []int{}
 	if stage.Name != Loop && !strings.Contains(stage.Name, "Denois") {

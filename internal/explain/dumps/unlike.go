@@ -11,10 +11,10 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// Unlike is a difference between the requests of the sides: their times are for different work.
+// Unlike is a difference between the requests of the sides, so that the times are for different work.
 type Unlike struct {
 	What   string     `json:"what"`   // model, prompt, size, denoising steps
-	Values [][]string `json:"values"` // by side; empty: unknown
+	Values [][]string `json:"values"` // values of each side; empty: unknown
 }
 
 // Regression is a time that increased by more than the limit.
@@ -25,7 +25,7 @@ type Regression struct {
 	Tested bool    `json:"tested"` // false: too few dumps for a test
 }
 
-// fallback is the only stage of SGLang pipelines that run Diffusers' own pipeline.
+// fallback is the only stage in the dumps of an SGLang pipeline that falls back to Diffusers' own pipeline.
 const fallback = "DiffusersExecutionStage"
 
 // about describes a side.
@@ -58,7 +58,7 @@ func text(v any) string {
 	return s
 }
 
-// prompts returns a prompt, or the joined prompts of a list.
+// prompts returns a prompt as it is, and the prompts of a list joined.
 func prompts(v any) string {
 	list, ok := v.([]any)
 	if !ok {
@@ -71,7 +71,7 @@ func prompts(v any) string {
 	return strings.Join(all, " | ")
 }
 
-// size is the image size, if the dump has it.
+// size returns the image size, or "" if the dump does not have it.
 func size(m api.DumpMeta) string {
 	w, ok := m["width"].(float64)
 	h, too := m["height"].(float64)
@@ -81,10 +81,10 @@ func size(m api.DumpMeta) string {
 	return fmt.Sprintf("%g×%g", w, h)
 }
 
-// StepCount names the number of denoising steps in an Unlike.
+// StepCount is the value of Unlike.What for the number of denoising steps.
 const StepCount = "denoising steps"
 
-// asked are the properties that the requests of all dumps must have in common.
+// asked lists the properties in which the requests of all dumps must agree.
 var asked = []struct {
 	what string
 	of   func(d *dump) string
@@ -100,8 +100,8 @@ var asked = []struct {
 	}},
 }
 
-// unlike finds the differences between the sides' requests, and properties missing from some dump. A side may have
-// several prompts; each must then have the same share of every side.
+// unlike finds the differences between the sides' requests, and the properties missing from at least one dump. If a
+// side has several prompts, each prompt must have the same share of the dumps on every side.
 func (c *Comparison) unlike(read [][]*dump) {
 	for _, f := range asked {
 		u := Unlike{What: f.what}
@@ -135,8 +135,8 @@ func (c *Comparison) unlike(read [][]*dump) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// regressions finds the times that increased by more than the limit. The increase must be significant, or, without a
-// test, exceed the limit alone; for a stage it must then also exceed SGLang's minimum.
+// regressions finds the times that increased by more than the limit. If the time was tested, the increase must also be
+// significant. If the time of a stage was not tested, the increase must also exceed SGLang's minimum.
 func (c *Comparison) regressions() {
 	if c.Limit <= 0 {
 		return

@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/columns"
 )
 
-// csvSink writes RFC 4180: a header, commas, CRLF, quotes where needed. NULL is an empty field, and text is never a
-// formula.
+// csvSink writes CSV as in RFC 4180: a header, commas, CRLF, and quotes where needed. NULL is an empty field, and text
+// is written so that spreadsheets do not evaluate it as a formula.
 type csvSink struct {
 	w    *bufio.Writer
 	gzip *gzip.Writer
 	line []byte
-	err  error // from writing the header
+	err  error // error of writing the header
 }
 
 func newCSVSink(w io.Writer, compress bool) *csvSink {
@@ -57,7 +57,7 @@ func (c *csvSink) close(context.Context, *Result) error {
 	return c.gzip.Close()
 }
 
-// abandon has nothing to free; buffered rows stay unwritten.
+// abandon frees nothing, and leaves buffered rows unwritten.
 func (c *csvSink) abandon() {}
 
 // appendCSV writes a row.
@@ -83,7 +83,7 @@ func appendCSV(b []byte, r *Row) []byte {
 	return append(b, '\r', '\n')
 }
 
-// appendText writes a field, in quotes if it needs them.
+// appendText writes a field, in quotes if necessary.
 func appendText(b []byte, s string) []byte {
 	if s = columns.Cell(s); !strings.ContainsAny(s, "\",\r\n") {
 		return append(b, s...)

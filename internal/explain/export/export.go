@@ -48,7 +48,7 @@ func FormatOf(path string) (Format, bool) {
 	return "", false
 }
 
-// OutputName is the default name of an export.
+// OutputName returns the default file name of an export.
 func OutputName(id string, f Format) string {
 	id = strings.NewReplacer("/", "_", string(filepath.Separator), "_").Replace(id)
 	return "spans-" + id + "." + string(f)
@@ -74,9 +74,9 @@ type Result struct {
 
 // RankResult is one rank in the table.
 type RankResult struct {
-	Label    string `json:"rank"` // as in the column of the same name
+	Label    string `json:"rank"` // label, as in the column rank
 	Stage    string `json:"stage"`
-	File     string `json:"file"` // base name
+	File     string `json:"file"` // base name of the file
 	Host     string `json:"host"`
 	Device   string `json:"device"` // name of the GPU
 	Spans    int64  `json:"spans"`
@@ -86,7 +86,7 @@ type RankResult struct {
 	Notes    []Note `json:"notes"`
 }
 
-// Note is a note encoded in JSON as an object rather than a line.
+// Note is a trace.Note that is encoded in JSON as an object instead of a line of text.
 type Note struct{ trace.Note }
 
 // MarshalJSON encodes the note with its text.
@@ -98,7 +98,7 @@ func (n Note) MarshalJSON() ([]byte, error) {
 	}{n.Severity(), n.Source, n.Text(), n.Count})
 }
 
-// Failure is a file without a row in the table.
+// Failure describes a file that has no row in the table.
 type Failure struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
@@ -120,17 +120,17 @@ var ErrNothing = errors.New("nothing could be read")
 // errStream is returned for a format that cannot be written sequentially.
 var errStream = errors.New("a SQLite database cannot be written to a stream: give a file with -o")
 
-// sink writes one format. Its methods are called in order: rank for each rank, then close, which also ends a table
-// after an error.
+// sink writes one format. rank is called for each rank, followed by close. close also completes the table after an
+// error.
 type sink interface {
 	rank(ctx context.Context, r *rank) error
 	close(ctx context.Context, res *Result) error
-	// abandon frees the resources that close would have freed, without finishing the table.
+	// abandon is called instead of close. It frees the same resources, but does not complete the table.
 	abandon()
 }
 
-// File exports the set into the file at path. The file gets its name once it is complete; on error, or when ctx ends,
-// nothing is left behind. ErrNothing comes with a result, too.
+// File exports the set into the file at path. The file appears at path only when it is complete; after an error, or if
+// ctx ends, no file remains. Even with ErrNothing, File returns a result.
 func File(ctx context.Context, set set.Set, path string, f Format, opt Options) (*Result, error) {
 	if err := set.NotAnInput(path); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Resu
 			continue
 		}
 		for i, t := range traces {
-			traces[i] = nil // a merged file has many ranks: free each once written
+			traces[i] = nil // a merged file has many ranks, so free each one after writing it
 			r := prepare(t, names)
 			if err := s.rank(ctx, r); err != nil {
 				s.abandon()
@@ -226,7 +226,7 @@ func run(ctx context.Context, set set.Set, s sink, f Format, opt Options) (*Resu
 	return res, s.close(ctx, res)
 }
 
-// reason returns an error's text without the path, which is shown beside it.
+// reason returns an error's text without the path of the file, since the path is shown beside the text.
 func reason(err error) string {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err.Error()

@@ -8,18 +8,18 @@ import (
 	"github.com/stepscope/stepscope/internal/base/parquetfile"
 )
 
-// rowGroup is the number of rows per row group. It is DuckDB's own size, so that each of its threads gets whole groups,
-// and small enough that the buffered columns are small compared with the trace.
+// rowGroup is the number of rows per row group. This is DuckDB's own size, so that each DuckDB thread processes whole
+// groups. The buffered columns of one group take little memory compared with the trace.
 const rowGroup = 122_880
 
 // batch is the number of rows between checks of the context.
 const batch = 1024
 
-// metadataKey holds the Result, without sizes, as JSON in the file's footer.
+// metadataKey is the key in the file's footer under which the Result is stored as JSON, without sizes.
 const metadataKey = "stepscope"
 
-// parquetSink writes one Parquet file: zstd, dictionaries for text, deltas for times. A row group never mixes ranks, so
-// readers can skip ranks that a query does not need.
+// parquetSink writes one Parquet file, compressed by zstd, with dictionary encoding for text and delta encoding for
+// times. A row group never mixes ranks, so readers can skip ranks that a query does not need.
 type parquetSink struct{ w *parquetfile.Writer }
 
 func newParquetSink(w io.Writer) *parquetSink {
@@ -57,5 +57,5 @@ func (p *parquetSink) close(_ context.Context, res *Result) error {
 	return p.w.Close()
 }
 
-// abandon has nothing to free: the file is removed as it is.
+// abandon frees nothing: the caller removes the incomplete file.
 func (p *parquetSink) abandon() {}

@@ -9,22 +9,22 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// rank is one trace with the data that its rows need beyond the spans.
+// rank is one trace, with the data besides the spans that the rows of the table need.
 type rank struct {
 	t        *trace.Trace
 	label    string
 	steps    []step
 	rule     string
 	passes   []trace.Pass
-	step     []int32 // by span: index in steps; -1: outside all of them
+	step     []int32 // index in steps of each span's step; -1: outside of steps
 	class    []kernel.Class
-	known    []bool // by name: class is valid
+	known    []bool // whether class is valid, by name
 	at       struct{ tp, dp, pp, ep *int32 }
 	tracks   []track
-	commName []string // operation of each of t.Comms
+	commName []string // operation of each element of t.Comms
 }
 
-// track is a row of the timeline in the form used by the table.
+// track describes a track of the trace in the form that the table uses.
 type track struct {
 	pid    string
 	device *int32
@@ -36,8 +36,8 @@ type namer struct{ used map[string]bool }
 
 func newNamer() *namer { return &namer{used: map[string]bool{}} }
 
-// label returns the rank's coordinates, "R03" if only its number is known, or else "Unknown". Repeated labels of one
-// stage get a number.
+// label returns the rank's coordinates, "R03" if only the number of the rank is known, or "Unknown". If a label repeats
+// within a stage, label appends a number.
 func (n *namer) label(s *trace.Source) string {
 	base := s.Rank.String()
 	if s.Rank == trace.NoRank && s.World.Rank >= 0 && s.World.Known {
@@ -63,7 +63,7 @@ func prepare(t *trace.Trace, names *namer) *rank {
 	for i := range t.Tracks {
 		tr := &t.Tracks[i]
 		r.tracks[i].pid = tr.PID
-		// A merged file has the label before the pid.
+		// In a merged file, the pid is preceded by the rank's label.
 		if strings.HasPrefix(tr.PID, "[") {
 			if _, pid, ok := strings.Cut(tr.PID, "] "); ok {
 				r.tracks[i].pid = pid
@@ -80,8 +80,8 @@ func prepare(t *trace.Trace, names *namer) *rank {
 	return r
 }
 
-// assignSteps assigns each span to its step. GPU work belongs to the step that launched it: while the GPU works on step
-// n, the host prepares n+1, so the time of the work would give the wrong step.
+// assignSteps assigns each span to its step. GPU work belongs to the step in which it was launched. The time of the GPU
+// work itself would give the wrong step, because the host prepares step n+1 while the GPU works on step n.
 func (r *rank) assignSteps() {
 	t := r.t
 	r.step = make([]int32, len(t.Spans))
@@ -91,13 +91,14 @@ func (r *rank) assignSteps() {
 		}
 		return
 	}
-	launch := map[int64]int32{} // correlation -> span
-	opened := map[int64]int64{} // External id of an annotation -> its start
+	launch := map[int64]int32{} // correlation id -> span of the launch
+	opened := map[int64]int64{} // External id of an annotation -> start of the annotation
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		switch {
 		case s.Cat.Launch() && s.Corr != 0:
-			// A launch may appear as both a runtime and a driver call of one correlation: the outer, longer one counts.
+			// A launch may appear as a runtime call and a driver call with the same correlation id. Use the outer call,
+			// which is the longer one.
 			if at, ok := launch[s.Corr]; !ok || t.Spans[at].Dur < s.Dur {
 				launch[s.Corr] = int32(i)
 			}
@@ -116,7 +117,7 @@ func (r *rank) assignSteps() {
 		case s.Cat == trace.GPUAnnotation:
 			start, ok := opened[s.Ext]
 			if !ok || s.Ext == 0 {
-				r.step[i] = -1 // its GPU time does not determine its step
+				r.step[i] = -1 // the time of GPU work does not determine its step
 				continue
 			}
 			at = start
@@ -140,8 +141,8 @@ func (r *rank) classOf(s *trace.Span) kernel.Class {
 	return r.class[s.Name]
 }
 
-// collective returns the operation of a communication kernel: as recorded, or else from its name. It is "" for other
-// work.
+// collective returns the operation of a communication kernel, as recorded or, if it was not recorded, derived from the
+// kernel's name. It returns "" for other work.
 func (r *rank) collective(s *trace.Span, op *trace.Op, class kernel.Class) string {
 	if op.Comm >= 0 {
 		return r.commName[op.Comm]

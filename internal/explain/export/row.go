@@ -9,28 +9,29 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Row is one span with all its data: the columns, in order, of every format. A nil pointer, or a zero in a column
-// marked optional, is NULL: not recorded, or meaningless for this category.
+// Row is one span with all its data. The fields are the columns of every format, in order. NULL means that a value was
+// not recorded or has no meaning for the category; it is represented by a nil pointer, or by a zero in a column marked
+// optional.
 //
-// Times are plain INT64, not TIMESTAMP(NANOS): Spark rejects a whole file for one such column, and differences of
-// integers are exact everywhere.
+// Times are plain INT64 rather than TIMESTAMP(NANOS). Spark rejects a whole file if it has a TIMESTAMP(NANOS) column,
+// and all tools subtract integers exactly.
 type Row struct {
-	Rank  string `parquet:"rank,dict"` // "TP00-DP01"
+	Rank  string `parquet:"rank,dict"` // label, such as "TP00-DP01"
 	TP    *int32 `parquet:"tp,optional,dict"`
 	DP    *int32 `parquet:"dp,optional,dict"`
 	PP    *int32 `parquet:"pp,optional,dict"`
 	EP    *int32 `parquet:"ep,optional,dict"`
-	Stage string `parquet:"stage,optional,dict"` // EXTEND, DECODE in a window split by stage
+	Stage string `parquet:"stage,optional,dict"` // EXTEND or DECODE, if the window was split by stage
 
-	Step       *int32 `parquet:"step,optional,dict"` // from 0, the step that launched the work
+	Step       *int32 `parquet:"step,optional,dict"` // index, from 0, of the step that launched the work
 	StepKind   string `parquet:"step_kind,optional,dict"`
 	StepMode   string `parquet:"step_mode,optional,dict"`
-	StepBatch  *int32 `parquet:"step_batch,optional,dict"`  // requests
-	StepTokens *int32 `parquet:"step_tokens,optional,dict"` // new tokens
+	StepBatch  *int32 `parquet:"step_batch,optional,dict"`  // number of requests
+	StepTokens *int32 `parquet:"step_tokens,optional,dict"` // number of new tokens
 
 	Category   string `parquet:"category,dict"`             // kernel, cpu_op, …
-	Class      string `parquet:"class,optional,dict"`       // GPU work: kernel.Class
-	ClassGroup string `parquet:"class_group,optional,dict"` // GPU work: kernel.Group
+	Class      string `parquet:"class,optional,dict"`       // kernel.Class of GPU work
+	ClassGroup string `parquet:"class_group,optional,dict"` // kernel.Group of GPU work
 	Name       string `parquet:"name,dict"`
 
 	PID    string `parquet:"pid,dict"`
@@ -39,34 +40,34 @@ type Row struct {
 	Device *int32 `parquet:"device,optional,dict"`
 	Stream *int64 `parquet:"stream,optional,dict"`
 
-	StartNS int64 `parquet:"start_ns,delta"` // since the Unix epoch, on the clock of the rank's host
+	StartNS int64 `parquet:"start_ns,delta"` // ns since the Unix epoch, on the clock of the rank's host
 	DurNS   int64 `parquet:"dur_ns,delta"`
 	EndNS   int64 `parquet:"end_ns,delta"` // StartNS + DurNS
 
-	Correlation int64 `parquet:"correlation,optional,delta"` // joins a launch with the GPU work it started
-	ExternalID  int64 `parquet:"external_id,optional,delta"` // the innermost open op
-	Bytes       int64 `parquet:"bytes,optional,dict"`        // copies and fills
-	GridX       int32 `parquet:"grid_x,optional,dict"`       // blocks
+	Correlation int64 `parquet:"correlation,optional,delta"` // equal for a launch and the GPU work that it started
+	ExternalID  int64 `parquet:"external_id,optional,delta"` // External id, which identifies the innermost open op
+	Bytes       int64 `parquet:"bytes,optional,dict"`        // size of a copy or fill
+	GridX       int32 `parquet:"grid_x,optional,dict"`       // grid size, in blocks
 	GridY       int32 `parquet:"grid_y,optional,dict"`
 	GridZ       int32 `parquet:"grid_z,optional,dict"`
-	BlockX      int32 `parquet:"block_x,optional,dict"` // threads
+	BlockX      int32 `parquet:"block_x,optional,dict"` // block size, in threads
 	BlockY      int32 `parquet:"block_y,optional,dict"`
 	BlockZ      int32 `parquet:"block_z,optional,dict"`
 
-	Collective    string `parquet:"collective,optional,dict"` // AllReduce, …: recorded, or from the kernel's name
+	Collective    string `parquet:"collective,optional,dict"` // AllReduce, …; recorded, or from the kernel's name
 	CollDType     string `parquet:"coll_dtype,optional,dict"`
-	CollInElems   *int64 `parquet:"coll_in_elems,optional,dict"` // elements on this rank
+	CollInElems   *int64 `parquet:"coll_in_elems,optional,dict"` // number of elements on this rank
 	CollOutElems  *int64 `parquet:"coll_out_elems,optional,dict"`
 	CollGroup     string `parquet:"coll_group,optional,dict"`
-	CollRanks     string `parquet:"coll_ranks,optional,dict"` // "[0, 1, 2, 3]"
+	CollRanks     string `parquet:"coll_ranks,optional,dict"` // ranks of the group, such as "[0, 1, 2, 3]"
 	CollGroupSize int32  `parquet:"coll_group_size,optional,dict"`
 	CollSeq       *int64 `parquet:"coll_seq,optional,dict"`
 
-	InputDims  string `parquet:"input_dims,optional,dict"` // CPU ops: JSON, if recorded
+	InputDims  string `parquet:"input_dims,optional,dict"` // shapes of a CPU op's inputs as JSON, if recorded
 	InputTypes string `parquet:"input_types,optional,dict"`
 }
 
-// rowColumns are the columns as declared by Row.
+// rowColumns describes the columns, as derived from Row.
 var rowColumns = describe()
 
 // Columns names the columns of every format, in order.
@@ -104,7 +105,8 @@ func columnNames() []string {
 	return names
 }
 
-// values returns pointers to the values of the columns, in order, which a test verifies. nil is NULL.
+// values returns pointers to the values of the columns, or nil for NULL. A test verifies that the order is that of the
+// columns.
 func (r *Row) values() [42]any {
 	return [...]any{
 		&r.Rank, r.TP, r.DP, r.PP, r.EP, &r.Stage, r.Step, &r.StepKind, &r.StepMode, r.StepBatch, r.StepTokens,
@@ -116,7 +118,7 @@ func (r *Row) values() [42]any {
 	}
 }
 
-// nonzero returns nil for a number that is 0.
+// nonzero returns nil if the number is 0, otherwise n.
 func nonzero[T int32 | int64](n *T) *T {
 	if *n == 0 {
 		return nil
@@ -124,7 +126,7 @@ func nonzero[T int32 | int64](n *T) *T {
 	return n
 }
 
-// fill sets row to the row of span i. Its pointers refer into the rank, which must outlive it.
+// fill sets row to the row of span i. The pointers in row refer to data of the rank, which must therefore outlive row.
 func (r *rank) fill(row *Row, i int) {
 	t := r.t
 	s := &t.Spans[i]

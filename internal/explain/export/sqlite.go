@@ -87,7 +87,7 @@ func (s *sqliteSink) rank(ctx context.Context, r *rank) error {
 			return err
 		}
 	}
-	nameOf := make([]int64, t.Strings.Len()) // for the category in catOf
+	nameOf := make([]int64, t.Strings.Len()) // row of names for each StringID, valid for the category in catOf
 	catOf := make([]trace.Category, t.Strings.Len())
 	for i := range t.Spans {
 		if i%batch == 0 && ctx.Err() != nil {
@@ -129,7 +129,7 @@ func (s *sqliteSink) rank(ctx context.Context, r *rank) error {
 	return nil
 }
 
-// nameID returns the row of a span's name and category; all ranks share these rows.
+// nameID returns the row in names of a span's name and category. All ranks use the same rows.
 func (s *sqliteSink) nameID(r *rank, sp *trace.Span) (int64, error) {
 	key := nameKey{r.t.Strings.Get(sp.Name), sp.Cat}
 	if id := s.nameIDs[key]; id != 0 {
@@ -181,14 +181,14 @@ func (s *sqliteSink) close(ctx context.Context, res *Result) error {
 	return s.w.Close()
 }
 
-// abandon has nothing to free: the file is removed as it is.
+// abandon frees nothing: the caller removes the incomplete file.
 func (s *sqliteSink) abandon() {}
 
 var null sqlitefile.Value
 
 func text(s string) sqlitefile.Value { return sqlitefile.Text(s) }
 
-// textOrNull returns NULL for an empty text.
+// textOrNull returns s, or NULL if s is empty.
 func textOrNull(s string) sqlitefile.Value {
 	if s == "" {
 		return null
@@ -198,7 +198,7 @@ func textOrNull(s string) sqlitefile.Value {
 
 func number[T int | int32 | int64](n T) sqlitefile.Value { return sqlitefile.Int(int64(n)) }
 
-// numberOrNull returns NULL for 0.
+// numberOrNull returns n, or NULL if n is 0.
 func numberOrNull[T int | int32 | int64](n T) sqlitefile.Value {
 	if n == 0 {
 		return null
@@ -206,7 +206,7 @@ func numberOrNull[T int | int32 | int64](n T) sqlitefile.Value {
 	return number(n)
 }
 
-// pointed returns NULL for nil.
+// pointed returns the number to which n points, or NULL if n is nil.
 func pointed[T int32 | int64](n *T) sqlitefile.Value {
 	if n == nil {
 		return null

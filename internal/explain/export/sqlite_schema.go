@@ -1,9 +1,9 @@
 package export
 
-// Tables and view of the database. Repeated values are in tables of their own, which makes the file several times
-// smaller. The view spans has the columns of the other formats. It uses LEFT JOINs on primary keys. SQLite omits such a
-// join if a query without aggregates does not use it. It turns the join into an inner join, which can start from an
-// index, if the query compares its columns.
+// Tables and view of the database. Repeated values are stored in separate tables, which makes the file several times
+// smaller. The view spans has the columns of the other formats. The view uses LEFT JOINs on primary keys. SQLite omits
+// such a join if a query without aggregates does not use the joined table. If the query compares columns of the joined
+// table, SQLite turns the join into an inner join, which can start from an index.
 const (
 	aboutTable = `CREATE TABLE about (key TEXT NOT NULL, value TEXT)`
 	ranksTable = `CREATE TABLE ranks (

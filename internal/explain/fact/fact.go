@@ -1,5 +1,5 @@
-// Package fact represents the findings of the packages of explain without words: as a key with named figures and names.
-// Package report has the sentence of each key and gives the figures their units.
+// Package fact represents statements of the packages of explain without wording, as a key with named values. Package
+// report has the sentence for each key and adds the units.
 package fact
 
 import (
@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Fact is a key with named values. Its JSON form is its sentence, so a Fact read back from JSON has only Text. The zero Fact
-// is empty and has no sentence.
+// Fact is a key with named values. The JSON form of a Fact is its sentence, so a Fact read from JSON has only Text. The
+// zero Fact is empty and has no sentence.
 type Fact struct {
 	Key  string
-	Text string // a name, or the sentence of a fact read back from JSON; otherwise ""
-	with []any  // pairs of a name and its value: a number, a name, a list or a Fact
+	Text string // a name, or the sentence of a fact read from JSON; otherwise ""
+	with []any  // alternating names and values; a value is a number, a text, a list or a Fact
 }
 
-// Of returns the fact of a key. with holds pairs of a name and its value.
+// Of returns a fact with the given key. with alternates names and values.
 func Of(key string, with ...any) Fact { return Fact{Key: key, with: with} }
 
-// Name returns a fact that is a name and needs no sentence.
+// Name returns a fact that consists of the text s and needs no sentence.
 func Name(s string) Fact { return Fact{Text: s} }
 
-// Get returns the value of a name; nil if the fact has none.
+// Get returns the value with the given name, or nil if the fact has no such value.
 func (f Fact) Get(name string) any {
 	for i := 0; i+1 < len(f.with); i += 2 {
 		if f.with[i] == name {
@@ -31,7 +31,7 @@ func (f Fact) Get(name string) any {
 	return nil
 }
 
-// With returns a copy of f with another value for a name.
+// With returns a copy of f in which name has the given value.
 func (f Fact) With(name string, value any) Fact {
 	f.with = append([]any(nil), f.with...)
 	for i := 0; i+1 < len(f.with); i += 2 {
@@ -57,7 +57,7 @@ func (f Fact) String() string {
 	return b.String()
 }
 
-// MarshalText returns the text, or String for a fact without one.
+// MarshalText returns f.Text or, if it is empty, f.String().
 func (f Fact) MarshalText() ([]byte, error) {
 	if f.Text == "" {
 		return []byte(f.String()), nil
@@ -65,7 +65,7 @@ func (f Fact) MarshalText() ([]byte, error) {
 	return []byte(f.Text), nil
 }
 
-// UnmarshalText stores the text.
+// UnmarshalText stores the text in f.Text.
 func (f *Fact) UnmarshalText(text []byte) error {
 	*f = Name(string(text))
 	return nil

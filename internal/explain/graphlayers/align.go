@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// tries is the number of references, nearest first, that a unit is aligned with.
+	// tries is the number of references with which a unit is aligned, the most similar first.
 	tries = 3
 	// largest is the maximum number of pairs of ops compared; a large model has 2,000 ops per step.
 	largest = 24_000_000
-	// Scores of a pair of ops: sameKey for equal name and grid, sameName for equal name alone.
+	// Scores of a pair of ops: sameKey if name and grid are equal, sameName if only the name is equal.
 	sameKey, sameName = 3, 2
 )
 
-// reference is a forward pass whose ops were launched individually, with the ranges that launched them.
+// reference is a forward pass with individually launched ops, and the ranges in which these ops were launched.
 type reference struct {
 	rank   *prep.Rank
 	marks  *prep.Markers
-	ops    []op // with names and keys of the explained window
+	ops    []op // ops, with the names and keys of the explained window
 	ranges []int32
 	layers []int32
 	step   int32
 }
 
-// references collects the forward passes of a window that have layers. A pass ends where layer numbers start over; ops
-// between two passes are included in both.
+// references collects the forward passes with layers in a window. A pass ends where layer numbers start over. The ops
+// between two passes are included in both passes.
 func (f *finder) references(w Window) {
 	names, keys := f.numbers(w.Names)
 	seen := map[string]bool{}
@@ -86,7 +86,8 @@ func (f *finder) references(w Window) {
 	}
 }
 
-// numbers maps another window's names and keys to those of the explained window; -1: absent there.
+// numbers maps the names and keys of another window to the names and keys of the explained window. -1 means that the
+// explained window does not have them.
 func (f *finder) numbers(of *prep.Names) (names, keys []int32) {
 	byName := map[string]int32{}
 	for i, name := range f.own.Names.List {
@@ -135,8 +136,9 @@ func (f *finder) nearest(u *unit) []*reference {
 	return refs[:min(len(refs), tries)]
 }
 
-// align finds the best alignments of two sequences of ops. An op's place is known if the op is in the same layer in all
-// of them. The place of unmatched ops between two known places is known if the reference has only one layer there.
+// align finds the best alignments of two sequences of ops. The place of an op is known if the op is in the same layer
+// in all best alignments. The place of unmatched ops between two ops with known places is known if the reference has
+// only one layer between these places.
 func align(ops []op, ref *reference) *found {
 	n, m := len(ops), len(ref.ops)
 	out := &found{known: make([]bool, n), by: result.GraphsAligned, why: fact.Of("graph_layers_unlike"), template: &prep.Template{Ranges: ref.rank.Ranges, Of: make([]int32, n)}}
@@ -153,7 +155,8 @@ func align(ops []op, ref *reference) *found {
 		}
 		return 0
 	}
-	// ahead[i][j] is the best score of the first i and j ops, rest[i][j] the best score of the remaining ones.
+	// ahead[i][j] is the best score of the first i ops of the unit and the first j ops of the reference. rest[i][j] is
+	// the best score of the remaining ops of both.
 	w := m + 1
 	ahead, rest := make([]uint16, (n+1)*w), make([]uint16, (n+1)*w)
 	for i := range n {
@@ -175,7 +178,7 @@ func align(ops []op, ref *reference) *found {
 		}
 	}
 	most := ahead[n*w+m]
-	first, last := make([]int, n), make([]int, n) // matches in the reference over all best alignments; -1: none
+	first, last := make([]int, n), make([]int, n) // per op, over all best alignments: matches in the reference; -1: none
 	for i := range n {
 		first[i], last[i] = -1, -1
 		same := true
@@ -201,7 +204,7 @@ func align(ops []op, ref *reference) *found {
 	return out
 }
 
-// between places the ops that match nothing in the reference.
+// between determines the places of the ops that match no op of the reference.
 func (f *found) between(first, last []int, ref *reference) {
 	n := len(f.known)
 	before := -1 // position of the last known op in the reference
@@ -232,8 +235,8 @@ func (f *found) between(first, last []int, ref *reference) {
 	}
 }
 
-// around returns the innermost range that encloses some ops of one layer, or -1. ok is false if the ops are in a layer,
-// but no range of the layer encloses all of them.
+// around returns the innermost range that encloses the ops of the reference in [from, to], or -1. All these ops must be
+// in the same layer. ok is false if the ops are in a layer, but no range of the layer encloses all of them.
 func (r *reference) around(from, to int) (at int32, ok bool) {
 	at = r.ranges[from]
 	for j := from + 1; j <= to && at >= 0; j++ {

@@ -1,12 +1,14 @@
-// Package graphlayers assigns the kernels of replayed graphs to layers. A replay is a single launch, so no host range
-// identifies its layers.
+// Package graphlayers assigns the kernels of replayed graphs to layers. A replay is a single launch, so ranges on the
+// host do not show the layers of its kernels.
 //
-// Kernels launched individually, in another window of the same server or elsewhere in this one, have layers: a step's
-// kernels are aligned with them by name and grid (align.go). Without such kernels, a repeating sequence of kernels is
-// taken for a layer if its end is unambiguous (motif.go). A node of a graph is the same in all replays.
+// Kernels that were launched individually, in another window of the same server or elsewhere in this window, have known
+// layers. The kernels of a replay are aligned with these kernels by name and grid (align.go). If there are none, a
+// repeating sequence of kernels is taken for a layer if its end is unambiguous (motif.go). A node of a graph is in the
+// same layer in all replays.
 //
-// Uncertain kernels stay unassigned. If they are more than a twentieth of a kind's kernels, the whole kind stays
-// unassigned: a part of a layer's time would be mistaken for the layer's time.
+// Kernels with an uncertain layer stay unassigned. If more than a twentieth of the kernels in steps of one kind are
+// uncertain, all kernels in steps of that kind stay unassigned, because a part of a layer's time would be mistaken for
+// all of it.
 package graphlayers
 
 import (
@@ -22,9 +24,9 @@ import (
 )
 
 const (
-	// Enough is the share of a kind's kernels whose place must be known.
+	// Enough is the share of the kernels in steps of one kind for which the place must be known.
 	Enough = 0.95
-	// surely is the share from which on no other reference is tried.
+	// surely is the share of known kernels at which no further reference is tried.
 	surely = 0.995
 )
 
@@ -32,16 +34,16 @@ const (
 type Window struct {
 	Ranks []*prep.Rank
 	Names *prep.Names
-	Name  string // as in the report
+	Name  string // name of the window, as in the report
 }
 
-// op is a kernel with the properties used for matching.
+// op is a kernel, reduced to the properties by which it is matched.
 type op struct {
-	name, key int32 // in the window's Names; -1: absent there
+	name, key int32 // indices in the explained window's Names; -1: not in that window
 	class     kernel.Class
 }
 
-// unit is the ops of a step with graph replays, up to the last op of a replay.
+// unit consists of the ops of a step with graph replays, up to the last replayed op.
 type unit struct {
 	rank *prep.Rank
 	step int32
@@ -51,10 +53,10 @@ type unit struct {
 // found is the placement of the ops of a unit.
 type found struct {
 	template *prep.Template
-	known    []bool // place is known, possibly outside all layers
-	unsure   int    // ops that may be in several layers
+	known    []bool // whether the place of each op is known; it may be outside all layers
+	unsure   int    // number of ops that may be in several layers
 	layers   int    // number of layers of a motif
-	by       string // as in result.GraphLayers
+	by       string // method, as in result.GraphLayers
 	why      fact.Fact
 }
 
@@ -67,8 +69,8 @@ func (f *found) covered() (n int) {
 	return n
 }
 
-// Find assigns the kernels of replays to layers, by kind of step. marks are those of the ranks of both windows; from
-// may be nil.
+// Find assigns the kernels of replays to layers, and reports the result for each kind of step. marks are the markers of
+// the ranks of both windows. from is another window of the same server, or nil.
 func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLayers) {
 	f := finder{own: own, marks: marks, seen: map[string]*found{}}
 	f.motif = from == nil && !slices.ContainsFunc(own.Ranks, func(r *prep.Rank) bool { return r.Source.Rank.PP > 0 })
@@ -110,7 +112,7 @@ func Find(own Window, from *Window, marks *prep.Markers) (out []result.GraphLaye
 	return out
 }
 
-// kindOf holds the steps of one kind with graph replays.
+// kindOf holds the steps with graph replays of one kind.
 type kindOf struct {
 	units []unit
 	found []*found
@@ -147,12 +149,12 @@ type finder struct {
 	marks *prep.Markers
 	refs  []*reference
 	motif bool
-	seen  map[string]*found // by sequence of kernels
+	seen  map[string]*found // results by sequence of kernels
 }
 
 // unitsOf returns the steps of a rank with graph replays.
 func unitsOf(r *prep.Rank) (out []unit) {
-	last := map[int32]int{} // by step: index of the last replayed op in the unit, + 1
+	last := map[int32]int{} // per step: index in the unit of the last replayed op, plus 1
 	at := map[int32]int{}
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -189,7 +191,8 @@ func (f *finder) opsOf(u *unit) []op {
 	return out
 }
 
-// find returns the placement of a unit's ops. Units with equal ops share it.
+// find returns the placement of a unit's ops. Units with equal ops have the same placement, which is computed only
+// once.
 func (f *finder) find(u *unit) *found {
 	ops := f.opsOf(u)
 	of := hash(ops)
@@ -228,8 +231,8 @@ func (f *finder) search(u *unit, ops []op) *found {
 	return best
 }
 
-// alike reports whether all motifs have the same number of layers. If not, a layer has different numbers in different
-// steps.
+// alike reports whether all motifs have the same number of layers. If not, the same layer has different numbers in
+// different steps.
 func alike(byKind map[trace.StepKind]*kindOf) bool {
 	layers := 0
 	for _, k := range byKind {

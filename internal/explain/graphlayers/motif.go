@@ -12,13 +12,14 @@ import (
 // leastLayers is the minimum number of repetitions for a sequence to be a layer.
 const leastLayers = 3
 
-// motif finds layers as a repeating sequence: each has one attention, preceded by the same kernels, beginning with a
-// norm. The first layer's norm may be a different kernel: it normalises the output of the embedding, while the others
-// add a residual.
+// motif finds layers as a repeating sequence of kernels. Each layer begins with a norm and has one attention, with the
+// same kernels between norm and attention in every layer. The norm of the first layer may be a different kernel,
+// because it normalises the output of the embedding, whereas the norms of other layers also add a residual.
 //
-// The first layer begins at the first norm of a forward pass, which no matrix product precedes. One more norm follows
-// the last layer. Each layer but the first equals another one except for its norm. Elementwise kernels directly before
-// a layer's norm may be the end of the previous layer or the beginning of this one, since servers do both.
+// The first layer begins with the first norm of a forward pass; no matrix product precedes that norm. One more norm
+// follows the last layer. Except for the norm at its beginning, each layer but the first must equal another layer.
+// Elementwise kernels directly before a layer's norm may be the end of the previous layer or the beginning of this one,
+// since servers do both.
 func motif(ops []op) *found {
 	out := &found{known: make([]bool, len(ops)), by: result.GraphsMotif, template: &prep.Template{Of: make([]int32, len(ops))}}
 	begin := slices.IndexFunc(ops, func(o op) bool { return product(o.class) || o.class == kernel.Norm })
@@ -85,7 +86,8 @@ func (f *found) refuse(why fact.Fact) *found {
 // product reports whether a class is a matrix product.
 func product(c kernel.Class) bool { return c == kernel.GEMM || c == kernel.MoEGEMM }
 
-// attentions returns the index of the first kernel of each attention: the first one after a matrix product.
+// attentions returns the index of the first kernel of each attention, which is the first attention kernel after a
+// matrix product.
 func attentions(ops []op, from int) (out []int) {
 	fresh := true
 	for i := from; i < len(ops); i++ {

@@ -5,13 +5,14 @@ import "strings"
 // attention is one call of softmax attention over Batch sequences of equal lengths, counted in elements.
 type attention struct {
 	Batch, Heads, KVHeads int64
-	Q, K                  int64 // new tokens, and tokens attended to, per sequence
-	DimQK, DimV           int64 // per head
+	Q, K                  int64 // numbers of new tokens, and of tokens to which they attend, per sequence
+	DimQK, DimV           int64 // dimensions per head
 	Elem                  int64 // bytes per element
 }
 
-// cost returns, per sequence, FLOPs = 2·Q·K·H·(dqk+dv) for the two products without the softmax. Bytes are Q·H·(dqk+dv)
-// + K·Hkv·(dqk+dv) elements: query and output, key and value, once each.
+// cost returns the FLOPs and bytes of the call. Per sequence, FLOPs = 2·Q·K·H·(dqk+dv) for the two matrix products,
+// without the softmax. The bytes are those of Q·H·(dqk+dv) + K·Hkv·(dqk+dv) elements per sequence: query and output,
+// and key and value, are each moved once.
 func (a attention) cost() (flops, bytes int64, ok bool) {
 	var c checked
 	width := c.add(a.DimQK, a.DimV)
@@ -23,15 +24,15 @@ func (a attention) cost() (flops, bytes int64, ok bool) {
 	return flops, bytes, true
 }
 
-// sequenceFirst are the ATen attentions that take [batch, tokens, heads, dim]; the others take [batch, heads, tokens,
-// dim].
+// sequenceFirst lists the ATen attention operators that take [batch, tokens, heads, dim]. The other operators take
+// [batch, heads, tokens, dim].
 var sequenceFirst = map[string]bool{
 	"aten::_flash_attention_forward":     true,
 	"aten::_efficient_attention_forward": true,
 }
 
-// attentionOf returns the shape of a call of scaled_dot_product_attention. It also accepts its backends
-// (aten::_scaled_dot_product_flash_attention, …_cudnn_attention, …) and the kernels' own operators
+// attentionOf returns the shape of a call of scaled_dot_product_attention. It also accepts the backends of this
+// operator (aten::_scaled_dot_product_flash_attention, …_cudnn_attention, …) and the kernels' own operators
 // (aten::_flash_attention_forward, aten::_cudnn_attention_forward, …). ok is false for packed sequences of different
 // lengths, which have three dimensions.
 func attentionOf(op string, dims [][]int64, types []string) (a attention, ok bool) {

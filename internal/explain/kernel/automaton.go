@@ -9,19 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// automaton matches many patterns in one pass over a text, whereas regexp needs one pass per pattern. It is the
-// deterministic automaton of all patterns; states are created on first use. A test compares it with regexp.
+// automaton matches many patterns in one pass over a text, whereas regexp needs one pass per pattern. It is a
+// deterministic automaton for all patterns together, with states created on first use. A test compares its results with
+// those of regexp.
 type automaton struct {
 	mu      sync.Mutex
 	code    []inst
 	starts  []uint32
 	symbols [utf8.RuneSelf]uint8 // class of each ASCII character
-	fold    map[rune]uint8       // classes of other characters that patterns distinguish
-	other   uint8                // class of the rest
+	fold    map[rune]uint8       // classes of other characters that some pattern distinguishes
+	other   uint8                // class of all remaining characters
 	runes   []rune               // one character of each class
 	states  []node
 	byKey   map[string]int32
-	mark    []uint32 // by index in code: the last closure that contained it
+	mark    []uint32 // for each instruction in code, the last closure that contained it
 	now     uint32
 }
 
@@ -32,22 +33,22 @@ type inst struct {
 	pattern  uint64 // bit of the pattern that matches
 }
 
-// node is a state: indices in code, and the preceding rune.
+// node is a state: a set of instructions, as indices in code, and the preceding rune.
 type node struct {
 	pcs  []uint32
 	prev rune
-	next []edge // by class; the last is for the end of the text
+	next []edge // next state for each class; the last element is for the end of the text
 }
 
 type edge struct {
-	to    int32 // 0: not known yet
+	to    int32 // next state; 0: not yet
 	found uint64
 }
 
-// mostStates limits the memory of the automaton: beyond it, the states are discarded.
+// mostStates limits the memory of the automaton. When it has more states, all states are discarded.
 const mostStates = 1 << 13
 
-// others are non-ASCII runes that ASCII patterns distinguish: case folding maps them to K and s.
+// others lists the non-ASCII runes that ASCII patterns can match, because case folding maps these runes to K and s.
 var others = []rune{'\u017f', '\u212a'}
 
 // newAutomaton returns an automaton for at most 64 patterns.
@@ -74,7 +75,7 @@ func newAutomaton(patterns []string) *automaton {
 	return a
 }
 
-// classes groups runes that no pattern distinguishes.
+// classes assigns runes to classes. Runes that no pattern distinguishes are in the same class.
 func (a *automaton) classes() {
 	ids := map[string]uint8{}
 	class := func(r rune) uint8 {
@@ -104,7 +105,7 @@ func (a *automaton) classes() {
 	a.other = class(utf8.RuneError)
 }
 
-// takes reports whether an instruction consumes the rune.
+// takes reports whether an instruction matches the rune.
 func takes(x *inst, r rune) bool {
 	switch x.Op {
 	case syntax.InstRune, syntax.InstRune1:
@@ -117,7 +118,7 @@ func takes(x *inst, r rune) bool {
 	return false
 }
 
-// begin discards all states and creates the initial one. State 0 is unused.
+// begin discards all states and creates the initial state. State 0 is unused.
 func (a *automaton) begin() {
 	a.states, a.byKey = make([]node, 1, 64), map[string]int32{}
 	a.state(nil, -1)
@@ -137,7 +138,7 @@ func (a *automaton) state(pcs []uint32, prev rune) int32 {
 	return id
 }
 
-// find returns the set of patterns that match text, one bit each.
+// find returns the set of patterns that match text, with one bit per pattern.
 func (a *automaton) find(text string) (found uint64) {
 	at := int32(1)
 	for i := 0; i < len(text); {
@@ -166,7 +167,7 @@ func (a *automaton) find(text string) (found uint64) {
 	return found | e.found
 }
 
-// step computes an edge.
+// step computes the edge from a state for a class.
 func (a *automaton) step(from int32, class int) edge {
 	s := a.states[from]
 	r := rune(-1)

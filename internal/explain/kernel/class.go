@@ -1,13 +1,13 @@
-// Package kernel derives the nature of a device operation from its name: its class, the collective it performs, a short
-// form for people, and a normal form for matching two captures. For operators with recorded shapes it also computes the
-// arithmetic and the bytes.
+// Package kernel derives the nature of a device operation from its name: its class, the collective that it performs, a
+// short name for human readers, and a normal form for matching kernels between two captures. For operators with
+// recorded shapes, the package also computes FLOPs and bytes.
 //
-// Names are as written by the profilers: demangled C++, Triton function names, generated names such as cuBLAS's nvjet
-// and cuDNN's, and plain words for copies. Functions of this package are called once per distinct name (thousands per
-// capture), never once per event.
+// Names are as the profilers write them: demangled C++, Triton function names, generated names (such as those of
+// cuBLAS's nvjet and cuDNN), and plain words for copies. Call the functions of this package once per distinct name
+// (thousands per capture), not once per event.
 package kernel
 
-// Class is the kind of work a device operation does.
+// Class is the kind of work that a device operation does.
 type Class uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	LinearAttention              // linear attention and state-space models
 	KVCache                      // writing, moving and indexing the KV cache
 	MoEGEMM                      // grouped matrix multiplication of experts
-	MoERouting                   // choosing experts, sorting tokens to them and back
+	MoERouting                   // choosing experts, and sorting tokens by expert and back
 	GEMM                         // dense matrix multiplication and convolution
 	Norm                         // RMSNorm, LayerNorm and their kin
 	Rope                         // rotary position embedding
@@ -25,7 +25,7 @@ const (
 	Sampling                     // logits to tokens
 	Embedding                    // gathers and scatters by index
 	Reduce                       // reductions, scans, sorts
-	Elementwise                  // the rest of the pointwise kernels
+	Elementwise                  // all other pointwise kernels
 	Comm                         // collectives, custom all-reduce, expert-parallel exchange
 	Copy                         // memory copies
 	Memset                       // memory fills
@@ -46,7 +46,7 @@ func (c Class) String() string {
 	return classNames[Other]
 }
 
-// ParseClass returns the class with a name.
+// ParseClass returns the class with the given name.
 func ParseClass(name string) (Class, bool) {
 	for c, n := range classNames {
 		if n == name {
@@ -56,7 +56,7 @@ func ParseClass(name string) (Class, bool) {
 	return Other, false
 }
 
-// Group is a set of classes that reports show as one.
+// Group is a set of classes that reports show together.
 type Group string
 
 const (
@@ -100,8 +100,9 @@ func (c Class) Group() Group {
 	return GroupOther
 }
 
-// DataDependent reports whether the time of a class's kernels depends on the data, not only on the grid: grouped matrix
-// products run persistent grids, and attention time depends on the context lengths.
+// DataDependent reports whether the time of the kernels of class c depends on the data and not only on the grid. This
+// is true of grouped matrix products, which run persistent grids, and of attention, whose time depends on the context
+// lengths.
 func DataDependent(c Class) bool {
 	switch c {
 	case MoEGEMM, MoERouting, Attention, LinearAttention:

@@ -8,36 +8,36 @@ import (
 
 // Classification of names
 //
-// A table of patterns is searched in a fixed order, and the first match wins. The order decides about names that fit
-// two rows: a fused all-reduce with RMSNorm is communication, a softmax over experts is routing, SiLU fused into an
-// expert GEMM is GEMM.
+// A table of patterns is searched in a fixed order, and the first match wins. The order decides on names that match two
+// rows: a fused all-reduce with RMSNorm is communication, a softmax over experts is routing, SiLU fused into an expert
+// GEMM is GEMM.
 //
-// The order alone is not enough, because C++ template arguments contain other kernels' words: a gather kernel has a
-// `reduce` in its arguments, every PyTorch kernel has a `functor`. So the table is searched three times, with
-// increasingly uncertain text:
+// The order alone is not enough, because C++ template arguments contain words of other kernels: a gather kernel has
+// `reduce` in its arguments, and every PyTorch kernel has `functor`. The table is therefore searched three times, for
+// text that is less reliable each time:
 //
 //  1. the function: its qualified name without template arguments, parameters and return type;
 //  2. the function with its template arguments, for generic wrappers (cutlass::device_kernel<…>);
 //  3. the whole name.
 //
-// Two kinds of functions match at 1 although their work depends on their template arguments. Carriers apply any functor
-// (elementwise_kernel<…silu…>, reduce_kernel<…ArgMaxOps…>). In DeepGEMM an argument distinguishes a grouped GEMM from a
-// plain one. For these the arguments are searched as well.
+// The work of two kinds of functions depends on their template arguments, although the function alone matches a row in
+// search 1. Carriers apply any functor (elementwise_kernel<…silu…>, reduce_kernel<…ArgMaxOps…>). In DeepGEMM, an
+// argument distinguishes a grouped GEMM from a plain one. For both kinds, the template arguments are searched as well.
 
 type rule struct {
 	class Class
 	re    *regexp.Regexp
 }
 
-// table is in order of precedence. (?i) is added to each pattern. Three rows come before the general row of their
-// class, because a row in between would match their names first; each names the word.
+// table is in order of precedence. (?i) is added to each pattern. Three rows come before the general row of the same
+// class, because a row in between would match the same names first. The comments of these rows name the words.
 var table = compile(
 	entry{Copy, `^(hip|cuda )?memcpy|^\[cuda memcpy|MEMORY_COPY_|rocclr_copyBuffer|^CopyHostTo|^CopyDeviceTo`},
 	entry{Memset, `^(hip|cuda )?memset|^\[cuda memset|rocclr_fillBuffer`},
 
 	// NCCL, RCCL, HCCL.
 	entry{Comm, `\bnccl|rccl|hccl|mscclkernel`},
-	// Custom all-reduce, also with residual and norm fused in.
+	// Custom all-reduce, also fused with residual and norm.
 	entry{Comm, `cross_device_reduce|all_?reduce_?fusion|(one|two)_?shot_?(quick_?)?all_?reduce|all_?reduce_?(one|two)_?shot` +
 		`|multimem_(one_shot_|two_shot_)?all_?(reduce|gather)|multimem_reduce_scatter|quick_?reduce|qr_all_reduce|mscclpp` +
 		`|trtllm\w*all_?reduce|user_?buffers|reduce_scatter_cross_device|all_?gather_cross_device|custom_?all_?reduce` +
@@ -45,8 +45,7 @@ var table = compile(
 	// Expert-parallel exchange.
 	entry{Comm, `deep_ep::|\b(intra|inter)node(_ll)?::|moe_?comm|moe_?a2a|nvshmem|pplx|mooncake|nixl|all_?to_?all`},
 
-	// Names of KV cache kernels contain words of the attention that they feed: reshape_and_cache_flash,
-	// set_mla_kv_buffer.
+	// Names of KV cache kernels contain words of attention kernels: reshape_and_cache_flash, set_mla_kv_buffer.
 	entry{KVCache, `reshape_and_cache|set_(mla_)?kv_buffer|store_kv|concat_and_cache|_and_cache(_|\b)|gather_(and_maybe_dequant_)?cache` +
 		`|copy_(page|blocks)|req_to_token|transfer_(kv|kernel)|update_?kv_?cache|get_mla_kv_buffer|alloc_(extend|decode)|slot_mapping` +
 		`|block_tables?_|cache_loc|swap_blocks`},
@@ -87,14 +86,16 @@ var table = compile(
 	entry{Elementwise, `nchwtonhwc|nhwctonchw|nchw2|nhwc2|tensor_?transform|dropout|elementwise|CatArrayBatchedCopy|FillFunctor|copy_kernel|direct_copy|arange|\bwhere|triu_tril|compute_position|upsample|foreach|multi_tensor_apply`},
 )
 
-// carriers apply a functor, which is in the template arguments and may determine the class more precisely.
+// carriers matches functions that apply a functor. The functor is in the template arguments and may determine the class
+// more precisely.
 var carriers = regexp.MustCompile(`(?i)elementwise|reduce_kernel|\bcub::|rocprim|hipcub|thrust::|for_each`)
 
-// functors are the classes that a carrier can take from its functor. Embedding and Norm are excluded: index types and
-// NormOps occur in arguments of plain kernels.
+// functors lists the classes that a carrier can take from its functor. Embedding and Norm are excluded because index
+// types and NormOps also occur in the arguments of plain kernels.
 var functors = map[Class]bool{Activation: true, Rope: true, Sampling: true}
 
-// DeepGEMM's GemmType: 1 and 5 grouped contiguous, 2 grouped masked, 3 and 6 grouped along K; 0 plain, 4 batched.
+// Values of DeepGEMM's GemmType: 0 plain, 1 and 5 grouped contiguous, 2 grouped masked, 3 and 6 grouped along K, 4
+// batched.
 var deepGEMMGrouped = regexp.MustCompile(`GemmType\)[12356]\b|GemmType::[MK]Grouped`)
 
 type entry struct {
@@ -110,12 +111,12 @@ func compile(entries ...entry) []rule {
 	return rules
 }
 
-// Classify is Default().Classify.
+// Classify calls Default().Classify.
 func Classify(name, cat string) Class { return Default().Classify(name, cat) }
 
 // Classify returns the class of a device operation. cat is its category in the trace ("kernel", "gpu_memcpy",
-// "gpu_memset", or the older "Memcpy", "Memset"); it decides for copies and fills, and may be empty. A user's rule
-// takes precedence over everything.
+// "gpu_memset", or the older "Memcpy", "Memset"); cat determines the class of copies and fills, and may be empty. The
+// user's rules take precedence over cat and the built-in table.
 func (r *Rules) Classify(name, cat string) Class {
 	for _, u := range r.user {
 		if u.re.MatchString(name) {
@@ -132,17 +133,17 @@ func (r *Rules) Classify(name, cat string) Class {
 	return finder().class(name)
 }
 
-// longestName is the length after which names are truncated, in bytes. The longest names of CUTLASS have some thousands
-// of characters.
+// longestName is the length, in bytes, to which longer names are truncated. The longest names, those of CUTLASS, have a
+// few thousand characters.
 const longestName = 32 << 10
 
-// classifier is the table as one automaton, with a cache of results.
+// classifier holds the table as one automaton, and a cache of results.
 type classifier struct {
 	*automaton
 	known map[string]Class
 }
 
-// remembered is the maximum number of cached names: ranks share names.
+// remembered is the maximum number of cached names. The cache is useful because ranks run kernels of the same names.
 const remembered = 1 << 15
 
 var finder = sync.OnceValue(func() *classifier {
@@ -154,7 +155,7 @@ var finder = sync.OnceValue(func() *classifier {
 	return &classifier{newAutomaton(patterns), map[string]Class{}}
 })
 
-// class returns the class of a kernel name.
+// class returns the class of the kernel with the given name.
 func (f *classifier) class(name string) Class {
 	name = name[:min(len(name), longestName)]
 	f.mu.Lock()
@@ -187,8 +188,8 @@ func (f *classifier) find3(name string) Class {
 	return Other
 }
 
-// settle refines the class of a carrier or of DeepGEMM by its template arguments. found is the set of patterns in the
-// function.
+// settle refines the class c of a carrier or of a DeepGEMM kernel by its template arguments. found is the set of
+// patterns that match the function.
 func (f *classifier) settle(c Class, found uint64, args string) Class {
 	carrier, grouped := uint64(1)<<len(table), uint64(2)<<len(table)
 	switch {

@@ -17,27 +17,30 @@ const (
 	Scatter       = "Scatter"
 	SendRecv      = "SendRecv"
 	Barrier       = "Barrier"
-	Dispatch      = "Dispatch" // expert parallel: tokens to their experts
-	Combine       = "Combine"  // expert parallel: results back
-	Generic       = "Generic"  // NCCL's kernel for everything without a specialised one
-	OtherComm     = "Other"    // communication whose name does not give the operation
+	Dispatch      = "Dispatch" // expert parallelism: sends tokens to their experts
+	Combine       = "Combine"  // expert parallelism: sends results back
+	Generic       = "Generic"  // NCCL's generic kernel, for operations without a specialised kernel
+	OtherComm     = "Other"    // communication with a name that does not give the operation
 )
 
 var (
 	// ncclDevKernel_AllReduce_Sum_bf16_RING_LL, ncclSymkDevKernel_ReduceScatter_RailA2A_LsaLD_sum_f32,
-	// ncclKernel_AllReduce_RING_LL_Sum_float: the word after Kernel_ is the operation, later ones the algorithm.
+	// ncclKernel_AllReduce_RING_LL_Sum_float: the word after Kernel_ is the operation, and later words are the
+	// algorithm.
 	ncclOp = regexp.MustCompile(`^nccl\w*?Kernel_([A-Z][A-Za-z]+)`)
-	// ncclAllReduceRingLLKernel_sum_f32 (with a lower-case suffix), and names of other libraries: the leftmost word
-	// that is an operation.
+	// ncclAllReduceRingLLKernel_sum_f32 (with a lower-case suffix), and names of other libraries: the operation is the
+	// leftmost word that names one.
 	anyOp = regexp.MustCompile(`(?i)all_?reduce|reduce_?scatter|all_?gather|all_?to_?all|a2a|broadcast|bcast|send_?recv|barrier` +
 		`|dispatch|combine|cross_device_reduce|quick_?reduce`)
-	// Userbuffers of Transformer Engine and TensorRT-LLM: a sum in place is an all-reduce, except for its two halves.
+	// Userbuffers of Transformer Engine and TensorRT-LLM: a sum in place is an all-reduce, unless _rs or _ag marks it
+	// as one of the two halves of an all-reduce.
 	userBuffers    = regexp.MustCompile(`userbuffers_\w*?_sum_inplace_gpu_[a-z]+?(_rs|_ag)?(_|$)`)
 	expertParallel = regexp.MustCompile(`(?i)dispatch|combine`)
 )
 
-// Collective returns the operation that a kernel of class Comm performs, by the table in this package; ok is false for
-// any other kernel. Custom all-reduce kernels (cross_device_reduce, oneshot, lamport, quickreduce, …) are AllReduce.
+// Collective returns the operation that a kernel of class Comm performs, where the class is determined by the built-in
+// table. ok is false for kernels of other classes. Custom all-reduce kernels (cross_device_reduce, oneshot, lamport,
+// quickreduce, …) are AllReduce.
 func Collective(name string) (op string, ok bool) {
 	if Classify(name, "") != Comm {
 		return "", false
@@ -79,11 +82,12 @@ func CollectiveArg(s string) string {
 	return OtherComm
 }
 
-// Synchronising reports whether no rank can finish the operation before the last rank has begun it, so that the time
-// before that is waiting. It is true for all-reduce (custom ones too), all-gather, reduce-scatter, all-to-all and
-// barrier. It is false if only some ranks or only the root wait, if the kernel is one half of an exchange (DeepEP's
-// low-latency dispatch and combine), and if the operation is unknown. An all-to-all with empty splits does not
-// synchronise either; that shows in its arguments, not in its name.
+// Synchronising reports whether an operation cannot finish on any rank before it has begun on the last rank. The time
+// of a rank before the last rank begins is then waiting. Synchronising operations are all-reduce (including custom
+// ones), all-gather, reduce-scatter, all-to-all and barrier. Others are not: those in which only some ranks or only the
+// root wait, kernels that are one half of an exchange (DeepEP's low-latency dispatch and combine), and unknown
+// operations. An all-to-all with empty splits does not synchronise either, but only its arguments show this, not its
+// name.
 func Synchronising(op string) bool {
 	switch op {
 	case AllReduce, AllGather, ReduceScatter, AllToAll, Barrier:
@@ -92,10 +96,10 @@ func Synchronising(op string) bool {
 	return false
 }
 
-// BusFactor is the ratio of bus bandwidth to algorithm bandwidth (bytes over time). Bus bandwidth is comparable with
-// the speed of the link for any number of ranks n. The bytes are those of the whole buffer: the output of an
-// all-gather, the input of the others. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. The factor is 0 for a group of
-// one, which transfers nothing, and 1 for operations without a formula.
+// BusFactor is the ratio of bus bandwidth to algorithm bandwidth (bytes over time). Bus bandwidth can be compared with
+// the speed of the link, whatever the number of ranks n. Bandwidths refer to the bytes of the whole buffer, which is
+// the output of an all-gather and the input of other operations. Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md. The
+// factor is 0 for a group of one rank, which transfers nothing, and 1 for operations without a formula.
 func BusFactor(op string, n int) float64 {
 	if n <= 1 {
 		return 0

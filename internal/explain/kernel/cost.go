@@ -2,18 +2,21 @@ package kernel
 
 import "math/bits"
 
-// Arithmetic and memory traffic of operators, from the shapes that the PyTorch profiler records with record_shapes.
+// This file computes the FLOPs and memory traffic of operators from the shapes that the PyTorch profiler records with
+// record_shapes.
 //
-// A multiply-add counts as two FLOPs: a matrix product has 2·B·M·N·K, plus M·N for a bias. Bytes are the minimum
-// traffic: each operand read once, the result written once. Operators nest (aten::linear calls aten::matmul calls
-// aten::mm) and each reports its shapes, so count only the innermost one that has a cost.
+// A multiply-add counts as two FLOPs, so a matrix product has 2·B·M·N·K FLOPs, plus M·N for a bias. Bytes are the
+// minimum traffic: each operand is read once, and the result is written once. Operators nest (aten::linear calls
+// aten::matmul, which calls aten::mm), and each records its shapes. Count only the innermost operator that has a cost.
 
-// OpCost returns the floating-point operations and bytes of one call of op, an ATen operator name, for the shapes and
-// types of its arguments as in Kineto's "Input Dims" and "Input type". ok is false if the operator is not a supported
-// matrix product or attention, if a shape is missing or inconsistent, or if a result exceeds int64.
+// OpCost returns the floating-point operations and bytes of one call of the ATen operator named op. dims and types are
+// the shapes and types of its arguments, as in Kineto's "Input Dims" and "Input type". ok is false if the operator is
+// not a supported matrix product or attention, if a shape is missing or inconsistent with others, or if a result
+// exceeds int64.
 //
-// The result is assumed to have the type of the first operand. For aten::_scaled_mm, whose result type is not recorded,
-// 2 bytes per element are assumed. Attention is counted in full, because its shapes do not show whether it is causal.
+// The result is assumed to have the type of the first operand. The result of aten::_scaled_mm is assumed to have 2
+// bytes per element, because its type is not recorded. Attention is counted without a causal mask, because the shapes
+// do not show whether it is causal.
 func OpCost(op string, dims [][]int64, types []string) (flops, bytes int64, ok bool) {
 	in := operands{dims, types}
 	switch op {
@@ -59,8 +62,9 @@ func (in operands) size(i int) (int64, bool) {
 	return int64(n), ok
 }
 
-// product returns the cost of a @ b with broadcast leading dimensions, one-dimensional operands as in torch.matmul, and
-// the addend at index bias, if any. outSize 0 means the element size of a.
+// product returns the cost of a @ b, where ai and bi are the indices of the arguments. Leading dimensions are
+// broadcast, and one-dimensional operands are treated as in torch.matmul. bias is the index of an argument that is
+// added, if any. outSize is the element size of the result; 0 means the element size of a.
 func (in operands) product(ai, bi, bias int, outSize int64) (flops, bytes int64, ok bool) {
 	a, b := in.shape(ai), in.shape(bi)
 	asize, ok1 := in.size(ai)
@@ -95,7 +99,7 @@ func (in operands) product(ai, bi, bias int, outSize int64) (flops, bytes int64,
 	return flops, bytes, !c.bad
 }
 
-// linear is x @ wᵀ + bias, where the weight is [out, in].
+// linear returns the cost of x @ wᵀ + bias, where the weight w is [out, in].
 func (in operands) linear() (flops, bytes int64, ok bool) {
 	x, w := in.shape(0), in.shape(1)
 	xsize, ok1 := in.size(0)
@@ -121,7 +125,8 @@ func (in operands) addend(c *checked, i int, out, flops, bytes int64) (int64, in
 	return c.add(flops, out), c.add(bytes, c.mul(size, c.mul(shape...)))
 }
 
-// broadcast returns the number of products in a batch; sizes are aligned at their ends.
+// broadcast returns the number of products in a batch, given the batch dimensions of both operands. Dimensions are
+// aligned at the last one.
 func broadcast(a, b []int64) (int64, bool) {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -142,8 +147,8 @@ func broadcast(a, b []int64) (int64, bool) {
 	return n, !c.bad
 }
 
-// checked does non-negative int64 arithmetic and remembers whether a result was too large or an operand negative:
-// shapes come from files.
+// checked does int64 arithmetic on non-negative numbers. It records whether a result was too large or an operand
+// negative, since shapes come from files and may be invalid.
 type checked struct{ bad bool }
 
 func (c *checked) mul(vs ...int64) int64 {

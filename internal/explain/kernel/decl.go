@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// decl is a parsed demangled name: `void ns::f<int>(float*) const` has name `ns::f<int>`.
+// decl is a parsed demangled name. For `void ns::f<int>(float*) const`, name is `ns::f<int>`.
 type decl struct {
 	name string // qualified name with template arguments; the whole text if it is not a C++ declaration
 }
@@ -16,7 +16,7 @@ var anonymousNS = regexp.MustCompile(`\(anonymous namespace\)::|<unnamed>::|\{an
 // kdSuffix is the suffix that ROCm adds to the symbol of a kernel descriptor.
 var kdSuffix = regexp.MustCompile(`(\s*\[clone [^\]]*\]|\s*\(\.kd\)|\.kd)+$`)
 
-// parseDecl parses a name. It never fails: text that it cannot parse stays whole.
+// parseDecl parses a demangled name. It never fails: if it cannot parse s, the name is all of s.
 func parseDecl(s string) decl {
 	if s = strings.TrimSpace(s); strings.HasSuffix(s, ".kd") || strings.HasSuffix(s, ".kd)") || strings.HasSuffix(s, "]") {
 		s = kdSuffix.ReplaceAllString(s, "")
@@ -28,7 +28,7 @@ func parseDecl(s string) decl {
 		s = anonymousNS.ReplaceAllString(s, "")
 	}
 
-	start := 0 // after the last space outside brackets: the end of the return type
+	start := 0 // index after the last space outside brackets, which ends the return type
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
 		case c == 'o' && strings.HasPrefix(s[i:], "operator") && !wordBefore(s, i):
@@ -43,7 +43,7 @@ func parseDecl(s string) decl {
 			return decl{name: s[start:i]}
 		case c == '<' || c == '{' || c == '[':
 			end := closing(s, i)
-			if end < 0 { // truncated: the profiler limits the length of names
+			if end < 0 { // the name is truncated, because the profiler limits the length of names
 				return decl{name: s[start:]}
 			}
 			i = end + 1
@@ -52,12 +52,12 @@ func parseDecl(s string) decl {
 		}
 	}
 	if start >= len(s) || start > 0 && !strings.ContainsAny(s, "<:") && !strings.HasPrefix(s, "void ") {
-		return decl{name: s} // words
+		return decl{name: s} // plain words
 	}
 	return decl{name: s[start:]}
 }
 
-// bare returns the qualified name without any template arguments.
+// bare returns the qualified name without template arguments.
 func (d decl) bare() string {
 	s := d.name
 	if !strings.Contains(s, "<") || strings.HasPrefix(s, "<") {
@@ -85,7 +85,7 @@ func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// skipOperator returns the index after the symbol of an operator function.
+// skipOperator returns the index after the symbol of an operator function, such as operator<<.
 func skipOperator(s string, i int) int {
 	if strings.HasPrefix(s[i:], "()") {
 		return i + 2
@@ -96,9 +96,9 @@ func skipOperator(s string, i int) int {
 	return i
 }
 
-// closing returns the index of the bracket that closes the one at s[i], or −1. A `>` closes only an innermost `<`, and
-// only if it is not part of an arrow. A `)`, `}` or `]` also closes brackets left open inside it, so that a `<` meaning
-// "less" does no harm.
+// closing returns the index of the bracket that closes the bracket at s[i], or −1. A `>` closes a `<` only if that is
+// the innermost open bracket, and if the `>` is not part of an arrow. A `)`, `}` or `]` also closes the brackets that
+// are still open inside the pair, so that a `<` meaning "less" does no harm.
 func closing(s string, i int) int {
 	stack := make([]byte, 0, 32)
 	for ; i < len(s); i++ {
@@ -140,9 +140,9 @@ func closing(s string, i int) int {
 	return -1
 }
 
-// demangle returns the qualified name inside a mangled one: _ZN5aiter8fmha_fwdE is aiter::fmha_fwd. It drops template
-// arguments and parameters. The profilers demangle nearly everything; the exceptions are ROCm kernels written in
-// assembly. (Itanium C++ ABI, section 5.1.2.)
+// demangle returns the qualified name that a mangled name contains, such as aiter::fmha_fwd for _ZN5aiter8fmha_fwdE. It
+// drops template arguments and parameters. The profilers demangle nearly all names, except those of ROCm kernels
+// written in assembly. (Itanium C++ ABI, section 5.1.2.)
 func demangle(s string) string {
 	rest := strings.TrimPrefix(s, "_Z")
 	nested := strings.HasPrefix(rest, "N")

@@ -7,15 +7,16 @@ import (
 	"strconv"
 )
 
-// Kineto records shapes as small JSON texts on every operator. These parsers read only such texts, with one allocation
-// for the numbers and one for the rows.
+// Kineto records shapes on every operator as a short JSON text. The parsers in this file read only such texts, with one
+// allocation for the numbers and one for the rows.
 
 // ErrDims is returned by ParseDims and ParseStrings for invalid text.
 var ErrDims = errors.New("not a list of shapes")
 
-// ParseDims parses the JSON text of "Input Dims": `[[16, 512], [], []]` has one row per argument, empty for an argument
-// that is not a tensor. A list of tensors, `[[16, 512], [16, 8]]` in place of a row, has no single shape and becomes an
-// empty row too; so do strings and other scalars that older writers put there.
+// ParseDims parses the JSON text of "Input Dims": `[[16, 512], [], []]` has one row per argument, which is empty for an
+// argument that is not a tensor. A list of tensors, which has `[[16, 512], [16, 8]]` in place of a row, has no single
+// shape and also becomes an empty row. So do the strings and other scalars that older versions of Kineto write in place
+// of a row.
 func ParseDims[T ~string | ~[]byte](raw T) ([][]int64, error) {
 	list, ok := wellFormed([]byte(raw))
 	if !ok {
@@ -45,8 +46,8 @@ func ParseDims[T ~string | ~[]byte](raw T) ([][]int64, error) {
 	}
 }
 
-// ParseStrings parses the JSON text of "Input type" or "Concrete Inputs": a flat list of strings. Escapes stay as
-// written; type names have none. Elements that are not strings become "".
+// ParseStrings parses the JSON text of "Input type" or "Concrete Inputs": a flat list of strings. Escape sequences are
+// not decoded, since type names have none. Elements that are not strings become "".
 func ParseStrings[T ~string | ~[]byte](raw T) ([]string, error) {
 	list, ok := wellFormed([]byte(raw))
 	if !ok {
@@ -74,8 +75,8 @@ func wellFormed(raw []byte) (list []byte, ok bool) {
 	return list, len(list) > 0 && list[0] == '[' && json.Valid(list)
 }
 
-// element removes the next element from a well-formed list and returns it; nil: none. The remaining list begins with
-// the bracket or the comma before the following element.
+// element removes the next element from a well-formed list and returns it, or nil if there is none. The remaining list
+// begins with the bracket or comma before the following element.
 func element(list *[]byte) []byte {
 	if (*list)[0] == ']' {
 		return nil

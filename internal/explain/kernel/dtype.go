@@ -2,7 +2,7 @@ package kernel
 
 import "strings"
 
-// dtypeSizes holds bytes per element, by the last word of the name in lower case.
+// dtypeSizes holds the bytes per element of types, by the last word of the type's name in lower case.
 var dtypeSizes = map[string]int{
 	"double": 8, "float64": 8, "long": 8, "int64": 8, "int64_t": 8, "uint64": 8, "long int": 8, "unsigned long": 8, "complexfloat": 8,
 	"complex<float>": 8, "f64": 8, "i64": 8, "u64": 8,
@@ -15,9 +15,10 @@ var dtypeSizes = map[string]int{
 }
 
 // DTypeSize returns the bytes per element of a type. It accepts Kineto's names for collectives ("BFloat16", "Half",
-// "Float8_e4m3fn") and for operators ("c10::BFloat16", "long int", "unsigned char"), and NCCL's in kernel names
-// ("bf16", "f8e4m3"). All Float8 types have 1; so has Float4_e2m1fn_x2, which packs two values. ok is false for unknown
-// types and for Kineto's words for arguments that are not tensors ("", "Scalar", "TensorList").
+// "Float8_e4m3fn") and for operators ("c10::BFloat16", "long int", "unsigned char"), and the names in NCCL's kernel
+// names ("bf16", "f8e4m3"). The size is 1 for all Float8 types, and also for Float4_e2m1fn_x2, which packs two values
+// into a byte. ok is false for unknown types and for the words that Kineto records for arguments that are not tensors
+// ("", "Scalar", "TensorList").
 func DTypeSize(dtype string) (n int, ok bool) {
 	s := strings.ToLower(dtype)
 	s = s[strings.LastIndexByte(s, ':')+1:]

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Rules classify names: first by a user's table, then by the built-in one.
+// Rules classify names, first by a user's table and then by the built-in table.
 type Rules struct {
 	user []rule
 }
@@ -20,15 +20,15 @@ func Default() *Rules { return defaultRules }
 
 // SyntaxError is an error in a line of a rule file.
 type SyntaxError struct {
-	Line int // from 1
+	Line int // line number, from 1
 	Msg  string
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
 
 // ParseRules parses a user's table with one rule per line: a class as written by Class.String, white space, and a
-// regular expression (RE2) up to the end of the line. It matches anywhere in the whole name, ignoring case unless the
-// expression contains (?-i). The first matching line wins. Empty lines and lines that begin with # are skipped.
+// regular expression (RE2) up to the end of the line. The expression matches anywhere in the whole name, and ignores
+// case unless it contains (?-i). The first matching line wins. Empty lines and lines that begin with # are skipped.
 //
 //	# our fused kernels
 //	moe_gemm   ^my_expert_

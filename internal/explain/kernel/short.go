@@ -8,12 +8,13 @@ import (
 // shortLimit is the length of a short name above which template arguments are dropped. Identifiers are never truncated.
 const shortLimit = 100
 
-// Short returns a kernel's name for people. It omits the return type, parameters, at::native:: and anonymous
-// namespaces. Template arguments lose their namespaces, types get their usual short forms (bf16), and a PyTorch lambda
-// becomes the name of its enclosing function with the types it takes: `elementwise_kernel<128, 4, silu_kernel[bf16]>`.
-// In a long name, inner and then trailing arguments become "…".
+// Short returns a kernel's name in a form for human readers. It omits the return type, parameters, at::native:: and
+// anonymous namespaces. Namespaces are removed from template arguments, and types are written in their usual short
+// forms (bf16). A PyTorch lambda becomes the name of the enclosing function with the lambda's parameter types:
+// `elementwise_kernel<128, 4, silu_kernel[bf16]>`. In a long name, inner template arguments, and then trailing ones,
+// become "…".
 //
-// Two kernels can share a short name; use the full name or Normalize to distinguish them.
+// Two kernels can have the same short name. Use the full name or Normalize to distinguish them.
 func Short(name string) string {
 	d := parseDecl(name)
 	for depth := 3; depth >= 0; depth-- {
@@ -25,9 +26,10 @@ func Short(name string) string {
 	return shortName(d.name, 0, shortLimit)
 }
 
-// Normalize returns a kernel's name in a form that is the same in two captures of the same code. It is like Short, but
-// with all template arguments, and without addresses, lambda numbers, and the suffixes of Triton and Inductor (hashes,
-// counters, argument specialisations). Tile shapes stay, since they distinguish kernels of one library.
+// Normalize returns a kernel's name in a form that is identical in all captures of the same code. The form is like that
+// of Short, but it keeps all template arguments. It omits addresses, lambda numbers, and the suffixes of Triton and
+// Inductor (hashes, counters, argument specialisations). Tile shapes stay, since they distinguish kernels of one
+// library.
 func Normalize(name string) string {
 	d := parseDecl(name)
 	s := address.ReplaceAllString(shortName(d.name, 32, 0), "")
@@ -38,7 +40,7 @@ func Normalize(name string) string {
 }
 
 var (
-	// At least six digits, and not after a digit: 320x128 is a tile.
+	// An address has at least six digits and does not follow a digit, since 320x128 is a tile.
 	address = regexp.MustCompile(`(\b|_)_*0x[0-9a-fA-F]{6,}`)
 	// triton_poi_fused_add_mul_3, with a hash if the list of operators was truncated: …_5f3c91d2_3
 	inductorTail = regexp.MustCompile(`(_[0-9a-f]{8,})?(_\d+)?$`)
@@ -46,7 +48,7 @@ var (
 	specialised = regexp.MustCompile(`_\d+(c|de?)(\d+(c|de?)?)*$`)
 )
 
-// shortTypes are written without namespace and const.
+// shortTypes maps types, written without namespace and const, to their short forms.
 var shortTypes = map[string]string{
 	"BFloat16": "bf16", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16", "bfloat16_t": "bf16", "__hip_bfloat16": "bf16",
 	"hip_bfloat16": "bf16", "Half": "f16", "__half": "f16", "half": "f16", "half_t": "f16", "Float8_e4m3fn": "e4m3",
@@ -56,7 +58,7 @@ var shortTypes = map[string]string{
 }
 
 // shortName condenses a qualified name. It keeps depth levels of template arguments, and about limit bytes of the
-// outermost list (0: all).
+// outermost argument list (0: all of it).
 func shortName(name string, depth, limit int) string {
 	var b strings.Builder
 	for _, part := range components(name) {
@@ -75,7 +77,7 @@ func shortName(name string, depth, limit int) string {
 	return b.String()
 }
 
-// shortArgs condenses "<a, b>"; a limit ≤ 0 keeps all.
+// shortArgs condenses an argument list "<a, b>". A limit ≤ 0 keeps all arguments.
 func shortArgs(args string, depth, limit int) string {
 	inner := strings.TrimPrefix(args, "<")
 	if end := closing(args, 0); end == len(args)-1 {
@@ -142,8 +144,8 @@ func shortArg(a string, depth int) string {
 	return shortType(strings.TrimPrefix(a, "const "), depth) + suffix
 }
 
-// shortType condenses a type or the name of a function or lambda, such as
-// ns::silu_kernel(T&)::{lambda()#1}::operator()() const::{lambda(c10::BFloat16)#1}, to its last name.
+// shortType condenses the name of a type, function or lambda, such as ns::silu_kernel(T&)::{lambda()#1}::operator()()
+// const::{lambda(c10::BFloat16)#1}, to its last name.
 func shortType(t string, depth int) string {
 	var own, lambda string
 	for _, part := range components(t) {
@@ -164,7 +166,7 @@ func shortType(t string, depth int) string {
 		return s
 	}
 	if args == "" {
-		if lambda != "" && lambda != "int" { // int: the index, which every PyTorch loop has
+		if lambda != "" && lambda != "int" { // int is the type of the index, which every PyTorch loop has
 			types := splitTop(lambda, ',')
 			for i := range types {
 				types[i] = shortArg(types[i], 0)
@@ -173,7 +175,7 @@ func shortType(t string, depth int) string {
 		}
 		return id
 	}
-	if id == "gpu_kernel_impl" || id == "gpu_kernel_impl_nocast" { // PyTorch's launcher of a functor
+	if id == "gpu_kernel_impl" || id == "gpu_kernel_impl_nocast" { // PyTorch's functions that launch a functor
 		if inner := splitTop(args[1:max(len(args)-1, 1)], ','); len(inner) == 1 {
 			return shortArg(inner[0], depth)
 		}
@@ -184,7 +186,7 @@ func shortType(t string, depth int) string {
 	return id + shortArgs(args, depth-1, 0)
 }
 
-// components splits a qualified name at the :: outside brackets.
+// components splits a qualified name at each :: outside brackets.
 func components(s string) []string {
 	var parts []string
 	for {
@@ -197,7 +199,7 @@ func components(s string) []string {
 	}
 }
 
-// splitArgs splits name<args> in two; args keeps its brackets.
+// splitArgs splits "name<args>" into name and args. args includes the brackets.
 func splitArgs(s string) (name, args string) {
 	if i := strings.IndexByte(s, '<'); i > 0 && !strings.HasPrefix(s, "operator") {
 		return s[:i], s[i:]
@@ -205,7 +207,7 @@ func splitArgs(s string) (name, args string) {
 	return s, ""
 }
 
-// splitTop splits at the separators outside brackets.
+// splitTop splits s at each separator outside brackets.
 func splitTop(s string, sep byte) []string {
 	var parts []string
 	for {
@@ -218,7 +220,8 @@ func splitTop(s string, sep byte) []string {
 	}
 }
 
-// indexTop returns the index of the first c outside brackets, or −1. An opening bracket is itself outside.
+// indexTop returns the index of the first c outside brackets, or −1. c may be an opening bracket, which itself counts
+// as outside.
 func indexTop(s string, c byte) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] == c {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Markers are printed with Python's str(), so their content is Python literals: strings in either quotes, numbers,
-// True, False, None, lists, tuples and dicts, nested.
+// Markers are printed with Python's str(), so they contain Python literals: strings in single or double quotes,
+// numbers, True, False, None, and nested lists, tuples and dicts.
 
-// dict keeps its entries in the order printed.
+// dict is a Python dict. Entries are in the order in which they were printed.
 type dict []entry
 
 type entry struct {
@@ -18,7 +18,7 @@ type entry struct {
 	text  string
 }
 
-// get returns the value of a key, or nil if it is absent.
+// get returns the value of a key, or nil if the key is absent.
 func (d dict) get(key string) any {
 	for i := range d {
 		if d[i].key == key {
@@ -28,7 +28,7 @@ func (d dict) get(key string) any {
 	return nil
 }
 
-// maxNesting limits recursion; markers nest 4 deep.
+// maxNesting limits recursion. Markers nest 4 levels deep.
 const maxNesting = 32
 
 type literal struct {
@@ -42,7 +42,7 @@ func (p *literal) space() {
 	}
 }
 
-// next skips white space, and c if it follows.
+// next skips white space. If c follows, it skips c and returns true.
 func (p *literal) next(c byte) bool {
 	p.space()
 	if p.i < len(p.raw) && p.raw[p.i] == c {
@@ -52,7 +52,7 @@ func (p *literal) next(c byte) bool {
 	return false
 }
 
-// value reads one literal. For a truncated dict it returns the complete entries and false.
+// value reads one literal. For a truncated dict, it returns the entries that are complete, and false.
 func (p *literal) value(depth int) (any, bool) {
 	p.space()
 	if p.i >= len(p.raw) || depth > maxNesting {
@@ -119,7 +119,7 @@ func (p *literal) dict(depth int) (any, bool) {
 	return d, true
 }
 
-// str reads a string with Python's escapes; unknown ones stay as written.
+// str reads a string and decodes Python's escape sequences. Unknown sequences stay as written.
 func (p *literal) str() (any, bool) {
 	quote := p.raw[p.i]
 	p.i++
@@ -202,7 +202,7 @@ func (p *literal) word(depth int) (any, bool) {
 		}
 		return nil, ok
 	}
-	return p.raw[from:p.i], true // nan, inf, the name of a type
+	return p.raw[from:p.i], true // nan, inf, or the name of a type
 }
 
 func isLetter(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -1,7 +1,7 @@
-// Package layers reads the ranges that servers put around the modules of a model when layer-wise NVTX markers are on
-// (SGLang's --enable-layerwise-nvtx-marker, and stepscope's own).
+// Package layers parses the ranges that servers record around the modules of a model when layer-wise NVTX markers are
+// enabled (SGLang's --enable-layerwise-nvtx-marker, and stepscope's own).
 //
-// A language model's markers are Python dicts with keys in this order, where absent ones are omitted:
+// A language model's markers are Python dicts with keys in this order, in which absent keys are omitted:
 //
 //	{'Module': 'model.model.layers.0.mlp.down_proj', 'TrainableParams': {'weight': [4096, 14336]}, 'Inputs': [[7, 14336]]}
 //
@@ -11,9 +11,10 @@
 //	    > denoising_stage.transformer in=[[1, 16, 1, 128, 128], [1], [1, 93, 2560]]
 //	    > denoising_stage.transformer.layers.0.attention.to_qkv in=[[1, 4128, 3840]]
 //
-// Older ones begin with the component, transformer.
+// Older markers begin with the component: transformer.
 //
-// Formats after SGLang's srt/utils/nvtx_pytorch_hooks.py and multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py.
+// The formats are those of SGLang's srt/utils/nvtx_pytorch_hooks.py and
+// multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py.
 package layers
 
 import (
@@ -25,19 +26,19 @@ import (
 // Marker is the parsed text of one range.
 type Marker struct {
 	Module string
-	Params []Param // of the module itself, without its children
+	Params []Param // parameters of the module itself, without those of its children
 	Inputs [][]int64
-	Static []Static // for plain torch classes
+	Static []Static // settings, present for plain torch classes
 	Form   Form
 }
 
 // Form is the notation of a marker.
 type Form uint8
 
-// Dict is a language model's marker, Short a diffusion pipeline's. Bare is a Short marker without inputs: a name that
-// may come from any program unless its first part is known (see Known). Scope is a range of the pipeline, around
-// modules. Frame is not a marker but a Python frame of a layer, as recorded with stacks: the class and number of the
-// object.
+// Dict is the form of a language model's markers, and Short the form of a diffusion pipeline's markers. Bare is a Short
+// marker without inputs. It is only a name, which may come from any program unless its first part is known (see Known).
+// Scope is a range of the pipeline that encloses modules. Frame is not a marker but a Python frame of a layer, recorded
+// with stacks, which gives the class and number of the object.
 const (
 	Dict Form = iota
 	Short
@@ -52,19 +53,19 @@ type Param struct {
 	Size []int64
 }
 
-// Static is a setting of the module, as printed: in_features 4096.
+// Static is a setting of the module, as printed, such as in_features 4096.
 type Static struct{ Name, Text string }
 
 var (
 	barePath = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 	scopes   = regexp.MustCompile(`^(?:stage_\w+|denoising_loop|denoising_step_\d+_t[\d.e+-]+|predict_noise|scheduler_step)$`)
 	frames   = regexp.MustCompile(`^nn\.Module: (\w*(?:Layer|Block))_(\d+)$`)
-	// Prefixes of a diffusion pipeline's components.
+	// components matches the names of a diffusion pipeline's components at the beginning of a path.
 	components = regexp.MustCompile(`^(?:transformer|text_encoder|image_encoder|image_text_encoder|vae|vae_encoder|image_vae_encoder)(?:_\d+)?$`)
 )
 
-// Parse parses the text of a range; ok is false if it is not a marker. A dict truncated after the name of its module is
-// a marker with its complete entries.
+// Parse parses the text of a range. ok is false if the text is not a marker. A dict that is truncated after the
+// module's name is a marker with the entries that are complete.
 func Parse(text string) (m Marker, ok bool) {
 	if text == "" || len(text) > 1<<20 {
 		return m, false
@@ -101,8 +102,8 @@ func Parse(text string) (m Marker, ok bool) {
 	return m, false
 }
 
-// Known reports whether a bare name is that of a diffusion pipeline's component or of a part of it, with or without its
-// stage.
+// Known reports whether a bare name names a component of a diffusion pipeline, or a part of a component. The stage may
+// precede the component.
 func Known(module string) bool {
 	first, rest, _ := strings.Cut(module, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -131,7 +132,8 @@ func parseDict(text string) (m Marker, ok bool) {
 	return m, true
 }
 
-// sizeLists parses [[7, 14336], [7]]; a single size list counts as a list of one.
+// sizeLists parses a list of sizes such as [[7, 14336], [7]]. A single size such as [7] counts as a list with one
+// element.
 func sizeLists(v any) ([][]int64, bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -167,7 +169,8 @@ func sizes(v any) ([]int64, bool) {
 	return out, true
 }
 
-// Elements returns the number of elements in all parameters; 0 if there are none, or if it overflows int64.
+// Elements returns the number of elements in all parameters. It returns 0 if there are no parameters, or if the number
+// overflows int64.
 func (m *Marker) Elements() (sum int64) {
 	for _, p := range m.Params {
 		n := product(p.Size)
@@ -178,7 +181,7 @@ func (m *Marker) Elements() (sum int64) {
 	return sum
 }
 
-// product returns 0 on overflow.
+// product returns the number of elements of a tensor of the given size, or 0 if the number overflows.
 func product(size []int64) int64 {
 	n := uint64(1)
 	for _, x := range size {
@@ -191,9 +194,9 @@ func product(size []int64) int64 {
 	return int64(n)
 }
 
-// LinearFLOPs is the FLOPs of one call of a linear layer: 2·rows·in·out for a weight [out, in] and a first input [...,
-// in] of rows vectors, plus rows·out for a bias. ok is false for any other module, and for packed or transposed
-// weights, whose sizes are ambiguous.
+// LinearFLOPs returns the FLOPs of one call of a linear layer. For a weight [out, in] and a first input [..., in] that
+// holds rows vectors, it is 2·rows·in·out, plus rows·out for a bias. ok is false for any other module, and for packed
+// or transposed weights, whose sizes are ambiguous.
 func (m *Marker) LinearFLOPs() (flops float64, ok bool) {
 	var weight []int64
 	bias := false
@@ -209,7 +212,7 @@ func (m *Marker) LinearFLOPs() (flops float64, ok bool) {
 		return 0, false
 	}
 	in := m.Inputs[0]
-	// A single dimension would be the number of tokens of an embedding.
+	// If the input has a single dimension, it is the number of tokens of an embedding.
 	if len(in) < 2 || in[len(in)-1] != weight[1] {
 		return 0, false
 	}

@@ -9,15 +9,15 @@ import (
 
 // Place is the position of a module in its model.
 type Place struct {
-	Stack string // path of the list of layers it belongs to: model.layers; "": none
+	Stack string // path of the list of layers that contains the module, such as model.layers; "": none
 	Layer int    // index in the stack; -1: not in a layer
-	Kind  string // path inside the layer, mlp.down_proj; "": the layer itself. Outside layers: the whole path
+	Kind  string // path inside the layer, such as mlp.down_proj ("": the layer itself); outside layers, the whole path
 }
 
 // WholeModel is the kind of a module that contains all others.
 const WholeModel = "(model)"
 
-// Name returns the kind with its stack, with the layer's number replaced: model.layers.*.mlp.down_proj.
+// Name returns the path of the module, with the layer's number replaced by *: model.layers.*.mlp.down_proj.
 func (p Place) Name() string {
 	if p.Layer < 0 {
 		return p.Kind
@@ -28,9 +28,10 @@ func (p Place) Name() string {
 	return p.Stack + ".*." + p.Kind
 }
 
-// Root returns the prefix shared by all modules, which carries no information: "model", or the path of a model. It is
-// their common path up to the first list of layers, without the inner model ("model.model"); "" if there is none. No
-// module of that name need exist: servers call its forward directly.
+// Root returns the prefix that the paths of all modules have in common, such as "model". The prefix carries no
+// information. It is the common path up to the first list of layers, and excludes the inner model of "model.model".
+// Root returns "" if there is no common prefix. A module of that name may have no marker, since servers call its
+// forward directly.
 func Root(modules []string) string {
 	var root []string
 	for i, m := range modules {
@@ -56,8 +57,8 @@ func Root(modules []string) string {
 	return strings.Join(root, ".")
 }
 
-// PlaceOf returns the place of a module, with root removed from its path. A layer is a number after a list's name:
-// layers.0, blocks.0, transformer_blocks.0, h.0, noise_refiner.0. All experts of a layer count as one.
+// PlaceOf returns the place of a module, with root removed from the module's path. A layer is a number after the name
+// of a list: layers.0, blocks.0, transformer_blocks.0, h.0, noise_refiner.0. All experts of a layer count as one.
 func PlaceOf(module, root string) Place {
 	if root != "" {
 		if module == root {
@@ -100,8 +101,8 @@ func number(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// isList reports whether name is that of a list of layers rather than of other numbered modules, such as the parts of
-// an MLP.
+// isList reports whether name names a list of layers, rather than a list of other numbered modules, such as the parts
+// of an MLP.
 func isList(name string) bool {
 	ends := []string{"layers", "layer", "blocks", "block", "refiner"}
 	return name == "h" || slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) })

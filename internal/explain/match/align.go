@@ -7,27 +7,28 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// Numbering steps alike on all ranks. Servers mostly open the window at the same forward pass on every rank, but a rank
-// may begin or end a few steps later. All ranks leave a collective together. So in the right numbering the ends of the
-// same collectives differ by the same amount everywhere (the difference of the clocks), whatever that amount is; steps
-// are never regular enough for a wrong numbering to do as well. And if the clocks agree, in the right numbering no rank
-// ends before all have begun.
+// This file gives the same step the same number on all ranks. Servers mostly open the window at the same forward pass
+// on every rank, but a rank may begin or end a few steps later than the others. All ranks leave a collective together.
+// In the right numbering, therefore, the ends of a collective on two ranks differ by the same amount for all
+// collectives. This amount is the difference of the clocks and may have any size. Steps are never regular enough for a
+// wrong numbering to fit as well. If the clocks agree, there is a second criterion: in the right numbering, no rank
+// ends a collective before all ranks have begun it.
 
 const (
-	maxMoved    = 64   // steps by which the beginnings of windows may differ
-	movedPairs  = 8    // collectives needed to move anything
-	steadyEnds  = 2000 // ns: ends whose difference is this steady are of the same collectives
+	maxMoved    = 64   // maximum number of steps by which the beginnings of windows may differ
+	movedPairs  = 8    // minimum number of collectives to renumber or shift anything
+	steadyEnds  = 2000 // ns: if the differences of ends vary less than this, the ends belong to the same collectives
 	movedEnds   = 20_000
 	movedSample = 512 // collectives checked for one numbering
 )
 
-// leave is one collective on one rank.
+// leave holds the times of one collective on one rank.
 type leave struct {
 	sequence   int32
 	start, end int64
 }
 
-// alignSteps numbers the steps of all ranks alike: it sets First of each rank.
+// alignSteps gives the same step the same number on all ranks, by setting First of each rank.
 func (d *Domain) alignSteps() {
 	ref := d.Ranks[0]
 	for _, r := range d.Ranks[1:] {
@@ -58,7 +59,7 @@ func (d *Domain) alignSteps() {
 	}
 }
 
-// leaves returns, per step, the collectives by sequence and then in order.
+// leaves returns the collectives of each step, ordered by sequence and then by time.
 func (r *Rank) leaves(sequence []int32) [][]leave {
 	out := make([][]leave, len(r.Steps))
 	for i := range r.Ops {
@@ -74,7 +75,7 @@ func (r *Rank) leaves(sequence []int32) [][]leave {
 	return out
 }
 
-// moved returns the index of r's first step among ref's.
+// moved returns the index that the first step of r has among the steps of ref.
 func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 	plain := tryNumbering(theirs, mine, 0)
 	if plain.pairs >= movedPairs && (plain.possible || plain.deviation <= steadyEnds) {
@@ -92,7 +93,7 @@ func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 		}
 		better := n.deviation < best.deviation
 		if where == 0 {
-			// A numbering other than the plain one must be clearly better.
+			// Another numbering than the plain one must be clearly better than the plain one.
 			better = 2*n.deviation+1000 < best.deviation || best.pairs < movedPairs
 		}
 		if n.possible != best.possible {
@@ -110,9 +111,9 @@ func (ref *Rank) moved(r *Rank, theirs, mine [][]leave) int {
 
 // fit describes how well a numbering of steps fits.
 type fit struct {
-	pairs     int   // collectives paired by it
-	deviation int64 // of the differences between their ends, in ns, the median
-	possible  bool  // hardly any pair contradicts the times, with the clocks as they are
+	pairs     int   // number of collectives that the numbering pairs
+	deviation int64 // median deviation of the differences between the ends of paired collectives, ns
+	possible  bool  // with the clocks as they are, hardly any pair is impossible
 }
 
 // tryNumbering pairs mine[i] with theirs[i+at].
@@ -147,8 +148,8 @@ func tryNumbering(theirs, mine [][]leave, at int) fit {
 	return fit{len(diff), diff[len(diff)/2], broken*50 <= len(diff)}
 }
 
-// movedByNames numbers ranks that share no collectives: it returns the index at which the steps have the same names and
-// begin at about the same time.
+// movedByNames is like moved, for ranks that share no collectives. It returns the index at which the steps of r and ref
+// have the same names and begin at about the same time.
 func (ref *Rank) movedByNames(r *Rank) int {
 	best, bestGap := 0, int64(-1)
 	for at := 0; at <= len(ref.Steps)-len(r.Steps); at++ {

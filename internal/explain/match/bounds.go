@@ -7,21 +7,22 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// Bounds on clock differences. Collectives show a lateness below these bounds only if one clock times both ranks. Ranks
-// share a clock if their files name the same host. Files without a host name, as SGLang's, are taken to come from one
-// host too, unless their clocks had to be shifted, or some have work on devices of the same number, as on two hosts.
-// The bounds that would hold for separate hosts are computed all the same.
+// This file bounds the differences between clocks. A lateness that is smaller than these bounds is proven only if both
+// ranks share a clock. Ranks share a clock if their files name the same host. Files without a host name, such as
+// SGLang's, are also taken to come from one host, with two exceptions: their clocks had to be shifted, or several of
+// them have work on devices of the same number, as on separate hosts. The bounds for separate hosts are computed in any
+// case.
 
-// directPairs is the number of clocks up to which each pair is compared: the work grows with the square. With more
-// clocks, two are compared through the first.
+// directPairs is the number of clocks up to which every pair of clocks is compared directly. If there are more clocks,
+// each clock is compared only with the first one, because the number of pairs grows with the square.
 const directPairs = 16
 
-// ClockBound bounds a rank's clock, beyond its shift, against that of the first rank with which it shares collectives:
-// the error exceeds it at none of these collectives.
+// ClockBound bounds the error that remains in a rank's clock after the shift, relative to the clock of the first rank.
+// At none of the collectives that both ranks share does the error exceed the bounds.
 type ClockBound struct {
 	Method              clock.Method
 	Against             string // label of the other rank; "": none
-	Assumed             bool   // a shared clock is assumed, since no file names a host
+	Assumed             bool   // the clock is assumed to be shared, since no file names a host
 	Low, High           int64  // ns, Low ≤ 0 ≤ High
 	DriftLow, DriftHigh float64
 }
@@ -29,20 +30,21 @@ type ClockBound struct {
 // Within returns the largest possible error of the clock, in either direction.
 func (b *ClockBound) Within() int64 { return max(-b.Low, b.High) }
 
-// watch is a clock with the collectives seen by its ranks: of each, the last start and the first end.
+// watch is a clock with the collectives of the ranks that share it. For each collective, it holds the last start and
+// the first end on these ranks.
 type watch struct {
-	rank int // the first rank with this clock
+	rank int // first rank with this clock
 	seen []sight
 }
 
 type sight struct {
 	match    int
-	possible bool // of the match
+	possible bool // see Match.Possible
 	clock.Event
 }
 
-// readClocks finds which ranks share a clock, and bounds each clock against the first, through others where they share
-// no collectives.
+// readClocks determines which ranks share a clock, and bounds each clock relative to the first one. If a clock has no
+// collectives in common with the first, it is bounded through other clocks.
 func (d *Domain) readClocks() {
 	d.watchOf, d.watches, d.bounds = make([]int, len(d.Ranks)), nil, map[[2]int]*clock.Bounds{}
 	d.severalHosts = d.sameDevices()
@@ -115,8 +117,9 @@ func (d *Domain) forget() {
 	}
 }
 
-// contradictions classifies impossible collectives. mendable: some offset and drift of each clock against the first
-// make all of them possible. never: none does. Both are false if collectives contradict each other on one clock.
+// contradictions classifies impossible collectives. mendable means that all collectives become possible with some
+// offset and drift of each clock relative to the first. never means that no offset and drift achieves this. Both are
+// false if the times of ranks with the same clock contradict each other.
 func (d *Domain) contradictions() (mendable, never bool) {
 	if d.Impossible() == 0 {
 		return false, false
@@ -138,9 +141,9 @@ func (d *Domain) contradictions() (mendable, never bool) {
 	return mendable, false
 }
 
-// mendClocks shifts clocks that still contradict collectives by an amount that all collectives allow, for example where
-// these are too few to show a drift by their ends alone. It reports whether no impossible collective is left; otherwise
-// it restores the clocks.
+// mendClocks shifts clocks that still contradict collectives by an amount with which all collectives are possible. This
+// helps, for example, if there are too few collectives to determine a drift by their ends alone. If impossible
+// collectives remain, mendClocks restores the clocks and returns false.
 func (d *Domain) mendClocks() bool {
 	before := make([]clock.Shift, len(d.Ranks))
 	for i, r := range d.Ranks {
@@ -174,7 +177,7 @@ func (d *Domain) mendClocks() bool {
 	return mended
 }
 
-// after returns the composition of two shifts of a clock. The second one is based on times that the first has shifted.
+// after returns the composition of two shifts of a clock. more refers to times to which first has already been applied.
 func after(first, more clock.Shift) clock.Shift {
 	at := more.Since - first.At(more.Since)
 	by := first.At(at)
@@ -184,10 +187,11 @@ func after(first, more clock.Shift) clock.Shift {
 	return more
 }
 
-// clockBound returns the widest bounds over all collectives of a clock against another, plus those of the other clock.
+// clockBound returns the widest bounds, over all collectives, of a clock relative to another clock, plus the bounds of
+// that other clock.
 func (d *Domain) clockBound(b *clock.Bounds, more *ClockBound) ClockBound {
 	c := ClockBound{Method: clock.Collectives, Against: d.Ranks[0].Label}
-	for _, m := range []*Match{&d.Matches[0], &d.Matches[len(d.Matches)-1]} { // in between the bounds are narrower
+	for _, m := range []*Match{&d.Matches[0], &d.Matches[len(d.Matches)-1]} { // at collectives between these two, the bounds are narrower
 		lo, hi := b.At(m.Last)
 		c.Low, c.High = min(c.Low, lo), max(c.High, hi)
 	}
@@ -197,8 +201,8 @@ func (d *Domain) clockBound(b *clock.Bounds, more *ClockBound) ClockBound {
 	return c
 }
 
-// bound returns the bounds on clock b against clock a by their common collectives, leaving out those that contradict
-// them; nil: there are none.
+// bound returns the bounds on clock b relative to clock a by the collectives of both clocks, without impossible
+// collectives. It returns nil if there are no such collectives.
 func (d *Domain) bound(a, b int) *clock.Bounds {
 	key := [2]int{a, b}
 	if have, ok := d.bounds[key]; ok {
@@ -213,7 +217,8 @@ func (d *Domain) bound(a, b int) *clock.Bounds {
 	return got
 }
 
-// common returns the collectives that both clocks have seen.
+// common returns the collectives in which ranks of both clocks take part. If possible is set, it leaves out impossible
+// collectives.
 func (d *Domain) common(a, b int, possible bool) (ref, other []clock.Event) {
 	x, y := d.watches[a].seen, d.watches[b].seen
 	n := min(len(x), len(y))
@@ -234,12 +239,12 @@ func (d *Domain) common(a, b int, possible bool) (ref, other []clock.Event) {
 	return ref, other
 }
 
-// oneClock reports whether two ranks are taken to share a clock.
+// oneClock reports whether two ranks are assumed to share a clock.
 func (d *Domain) oneClock(r, o *Rank) bool {
 	return r == o || r.Source.Host == o.Source.Host && (r.Source.Host != "" || !d.severalHosts) && r.Shift.Offset == o.Shift.Offset && r.Shift.Drift == o.Shift.Drift
 }
 
-// sameDevices reports whether ranks whose files name no host have work on devices of the same number.
+// sameDevices reports whether two ranks with files that name no host have work on devices of the same number.
 func (d *Domain) sameDevices() bool {
 	seen := map[int32]bool{}
 	for _, r := range d.Ranks {
@@ -256,7 +261,8 @@ func (d *Domain) sameDevices() bool {
 	return false
 }
 
-// Doubt returns by how much the lateness of a rank against another may be clock error at a moment, in ns.
+// Doubt returns, in ns, how much of the lateness of one rank relative to another may be due to clock error at the time
+// at.
 func (d *Domain) Doubt(late, other int32, at int64) int64 {
 	a, b := d.watchOf[other], d.watchOf[late]
 	if a == b || d.oneClock(d.Ranks[late], d.Ranks[other]) {
@@ -271,7 +277,7 @@ func (d *Domain) Doubt(late, other int32, at int64) int64 {
 	}
 	bounds := d.bound(min(a, b), max(a, b))
 	if bounds == nil {
-		return math.MaxInt64 // they share no possible collective
+		return math.MaxInt64 // the clocks have no possible collective in common
 	}
 	lo, hi := bounds.At(at)
 	if a > b {

@@ -8,16 +8,17 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Counterparts finds the counterpart of an op on other ranks: in the same step and layer, at the same position in the
-// order of a stream. It compares steps only on request, so it suits a few ops.
+// Counterparts finds the counterparts of an op on other ranks. A counterpart is in the same step and layer, and at the
+// same position in the order of ops on a stream. Each request compares whole steps, so Counterparts is meant for a few
+// ops.
 type Counterparts struct {
 	a      *Aligned
-	domain []*Domain // by rank
-	place  []int32   // by rank: its index in the domain
-	steps  []stepOps // by rank
+	domain []*Domain // domain of each rank
+	place  []int32   // index of each rank in its domain
+	steps  []stepOps // ops of each rank
 }
 
-// stepOps holds the ops of each step of a rank, in time order: those of step i are ops[ends[i-1]:ends[i]].
+// stepOps holds the ops of each step of a rank, in time order. The ops of step i are ops[ends[i-1]:ends[i]].
 type stepOps struct {
 	ops  []int32
 	ends []int32
@@ -25,26 +26,26 @@ type stepOps struct {
 
 // Pair is an op's counterpart on another rank.
 type Pair struct {
-	Rank int   // in Aligned.Ranks
-	Op   int32 // in its Ops; -1: none
-	// Other: it is another kernel, at the same position between like kernels.
+	Rank int   // index in Aligned.Ranks
+	Op   int32 // index in the rank's Ops; -1: none
+	// Other means that the counterpart is a different kernel, at the same position between equal kernels.
 	Other bool
 	Why   Unmatched
 }
 
-// Unmatched is the reason why an op has no counterpart on a rank.
+// Unmatched is the reason that an op has no counterpart on a rank.
 type Unmatched string
 
 // Reasons of Unmatched.
 const (
-	OutsideSteps Unmatched = "outside"   // it belongs to no step
+	OutsideSteps Unmatched = "outside"   // the op belongs to no step
 	LacksStep    Unmatched = "no_step"   // the rank's file lacks the step
-	NoSuch       Unmatched = "none_such" // the rank ran nothing like it there
-	TooMany      Unmatched = "too_many"  // kernels differ over too long a stretch for a reliable match
+	NoSuch       Unmatched = "none_such" // the rank ran no such op at that position
+	TooMany      Unmatched = "too_many"  // the sequences of differing kernels are too long for a reliable match
 	Apart        Unmatched = "apart"     // the ranks share no collectives, so their steps are unrelated
 )
 
-// Counterparts returns a finder of counterparts. It takes 4 bytes per op.
+// Counterparts returns a Counterparts for a. It takes 4 bytes of memory per op.
 func (a *Aligned) Counterparts() *Counterparts {
 	c := &Counterparts{a: a, domain: make([]*Domain, len(a.Ranks)), place: make([]int32, len(a.Ranks)), steps: make([]stepOps, len(a.Ranks))}
 	for _, d := range a.Domains {
@@ -84,7 +85,7 @@ func (s *stepOps) of(step int) []int32 {
 	return s.ops[from:s.ends[step]]
 }
 
-// Of returns the counterparts of an op on all other ranks, in their order.
+// Of returns the counterparts of an op on all other ranks, in the order of the ranks.
 func (c *Counterparts) Of(rank int, op int32) (out []Pair) {
 	r := c.a.Ranks[rank]
 	o := &r.Ops[op]
@@ -113,7 +114,7 @@ func (c *Counterparts) Of(rank int, op int32) (out []Pair) {
 	return out
 }
 
-// compare aligns the streams of a step that may hold the op.
+// compare finds the counterpart of an op in otherStep by aligning the streams that may contain it.
 func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p *Pair) {
 	a, b := c.a.Ranks[rank], c.a.Ranks[other]
 	mine := c.steps[rank].of(step)
@@ -124,7 +125,7 @@ func (c *Counterparts) compare(rank, other int, op int32, step, otherStep int, p
 	p.Op, p.Other, p.Why = x.find(at)
 }
 
-// onStream returns those ops that ran on a stream.
+// onStream returns the ops that ran on the given stream.
 func onStream(r *Rank, ops []int32, stream trace.TrackID) (out []int32) {
 	for _, i := range ops {
 		if r.Ops[i].Track == stream {
@@ -135,7 +136,7 @@ func onStream(r *Rank, ops []int32, stream trace.TrackID) (out []int32) {
 }
 
 // streamLike returns the ops of a step on the stream that corresponds to another rank's stream. Stream numbers are
-// arbitrary, so the streams of a step are paired by their number of ops.
+// arbitrary, so the streams of a step are paired by the number of ops on each.
 func (c *Counterparts) streamLike(rank int, ops []int32, a *Rank, mine []int32, stream trace.TrackID) []int32 {
 	at := slices.Index(byUse(a, mine), stream)
 	r := c.a.Ranks[rank]
@@ -145,7 +146,7 @@ func (c *Counterparts) streamLike(rank int, ops []int32, a *Rank, mine []int32, 
 	return nil
 }
 
-// byUse returns the streams of the ops, those with most ops first.
+// byUse returns the streams of the ops, the stream with the most ops first.
 func byUse(r *Rank, ops []int32) (streams []trace.TrackID) {
 	count := map[trace.TrackID]int{}
 	for _, i := range ops {
@@ -166,15 +167,15 @@ type aligner struct {
 	mine, theirs []int32
 }
 
-// mostCompared is the largest number of pairs of ops compared: a large model has 2,000 ops per step.
+// mostCompared is the maximum number of pairs of ops that are compared. A large model has 2,000 ops per step.
 const mostCompared = 24_000_000
 
-// find returns the counterpart of mine[at]. Matched collectives divide the step, so only the ops between two of them
-// are compared.
+// find returns the counterpart of mine[at]. Matched collectives divide the step, so only the ops between two successive
+// collectives are compared.
 func (x *aligner) find(at int) (op int32, other bool, why Unmatched) {
 	from, to := 0, len(x.mine)
 	first, end := 0, len(x.theirs)
-	place := map[int32]int{} // collective -> index in theirs
+	place := map[int32]int{} // index of the match -> index in theirs
 	for j, i := range x.theirs {
 		if m := x.b.Match[i]; m >= 0 {
 			place[m] = j
@@ -214,7 +215,7 @@ func (x *aligner) worth(i, j int) uint16 {
 	return 0
 }
 
-// layer returns the layer of an op, -1 if unknown.
+// layer returns the layer of an op, or -1 if it is unknown.
 func (x *aligner) layer(r *Rank, op int32) int32 {
 	if x.c.a.Marks == nil {
 		return -1
@@ -222,8 +223,9 @@ func (x *aligner) layer(r *Rank, op int32) int32 {
 	return x.c.a.Marks.LayerAt(r.Rank, r.RangeAt(int(op)))
 }
 
-// align pairs mine[from:to] with theirs[first:end] for the largest total similarity, and returns the counterpart of
-// mine[at]. Ops left over between two pairs are paired in order, class by class, if both sides have the same number.
+// align pairs mine[from:to] with theirs[first:end] so that the total similarity is largest, and returns the counterpart
+// of mine[at]. The remaining ops between two pairs are paired in order, class by class, if both sides have the same
+// number of ops of the class.
 func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why Unmatched) {
 	for from < to && first < end && x.worth(from, first) == 3 {
 		if from == at {
@@ -241,7 +243,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 	if n*m > mostCompared {
 		return -1, false, TooMany
 	}
-	// rest[i][j] is the largest total similarity of the ops from i and j on.
+	// rest[i][j] is the largest total similarity of the ops of mine from i on and the ops of theirs from j on.
 	w := m + 1
 	rest := make([]uint16, (n+1)*w)
 	for i := n - 1; i >= 0; i-- {
@@ -253,7 +255,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 			rest[i*w+j] = best
 		}
 	}
-	left, right := 0, 0 // after the previous pair
+	left, right := 0, 0 // the ops after the previous pair
 	for i, j := 0, 0; i <= n && j <= m; {
 		paired := i < n && j < m
 		if paired {
@@ -264,7 +266,7 @@ func (x *aligner) align(at, from, to, first, end int) (op int32, other bool, why
 			return x.theirs[first+j], false, ""
 		}
 		if paired || i == n && j == m {
-			if k := at - from; k >= left && k < i { // in the gap before this pair
+			if k := at - from; k >= left && k < i { // the op is in the gap before this pair
 				if i-left == j-right {
 					if to := x.theirs[first+right+k-left]; x.alike(x.mine[at], to) {
 						return to, true, ""

@@ -9,18 +9,21 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// Kernels in graphs do not record their ranks. Most often all ranks of a domain run them together. With data-parallel
-// attention, or with replicas in one world, the ranks of one DP coordinate run some of them among themselves, and
-// pairing those across coordinates would be wrong. Two facts reveal it: ranks leave a collective together, so the
-// differences of its ends stay steady; and no rank ends before all have begun.
+// Collectives in graphs do not record the ranks of their group. Most often, all ranks of a domain run them together.
+// With data-parallel attention, or with replicas in one process group, the ranks of one DP coordinate run some
+// collectives among themselves. Pairing such collectives across DP coordinates would be wrong. Two facts reveal a wrong
+// pairing. Ranks leave a collective together, so in a right pairing the difference between the ends on two ranks stays
+// constant. And no rank ends a collective before all ranks have begun it.
 
-// apartEnds is the largest change from step to step, in ns, of the differences between the ends of one collective.
+// apartEnds is the largest change from step to step, in ns, of the difference between the ends of one collective on two
+// ranks.
 const apartEnds = 5000
 
-// apartSteps is the number of changes needed to conclude that ends wander.
+// apartSteps is the minimum number of changes to conclude that ends wander.
 const apartSteps = 3
 
-// divide finds the operations whose ends on two DP coordinates wander.
+// divide finds the operations that the ranks of each DP coordinate run among themselves, by ends that wander between
+// two DP coordinates.
 func (d *Domain) divide() {
 	first := map[int]bool{} // of each DP coordinate
 	var ends []map[string]map[place]int64
@@ -39,11 +42,11 @@ func (d *Domain) divide() {
 	}
 }
 
-// redivide finds, after matching, the operations that are impossible although others show that the clocks are right. It
-// reports whether there are any.
+// redivide finds further such operations after matching: operations with impossible collectives, although other
+// collectives show that the clocks are right. It reports whether it found any.
 func (d *Domain) redivide() bool {
 	type counts struct{ all, broken int }
-	by := map[string]counts{} // by operation, without a recorded group
+	by := map[string]counts{} // collectives without a recorded group, by operation
 	var rest counts
 	for i := range d.Matches {
 		m := &d.Matches[i]
@@ -78,10 +81,11 @@ func (d *Domain) redivide() bool {
 	return found
 }
 
-// place is the position of a collective in a capture: its step, and its index among those of its operation in the step.
+// place is the position of a collective in a capture: the step, and the index among the collectives of the same
+// operation in that step.
 type place struct{ step, at int }
 
-// endsByPlace returns the ends of collectives without recorded arguments, by operation.
+// endsByPlace returns the ends of the collectives without recorded arguments, by operation and place.
 func (r *Rank) endsByPlace() map[string]map[place]int64 {
 	out := map[string]map[place]int64{}
 	count := map[string]place{}
@@ -105,8 +109,8 @@ func (r *Rank) endsByPlace() map[string]map[place]int64 {
 	return out
 }
 
-// wander reports whether the difference of two ranks' ends changes from step to step, by the median over steps of any
-// place in them.
+// wander reports whether the difference between the ends on two ranks changes from step to step. It does if, for any
+// index within the step, the median change exceeds apartEnds.
 func wander(a, b map[place]int64) bool {
 	change := map[int][]int64{}
 	for p, end := range a {
@@ -130,8 +134,9 @@ func wander(a, b map[place]int64) bool {
 // sequence is an operation of one group: all ranks of the group run its collectives in the same order.
 type sequence struct{ group, op string }
 
-// sequences numbers the sequences in which ranks wait for each other: of holds the number by rank and collective, -1 if
-// no rank waits in it. Unrecorded groups are separated by DP coordinate where the operation is divided.
+// sequences numbers the sequences of collectives in which ranks wait for each other. of holds the number by rank and
+// collective, or -1 if no rank waits in the collective. If a group was not recorded and the operation is divided, each
+// DP coordinate has its own sequence.
 func (d *Domain) sequences() (list []sequence, of [][]int32) {
 	name := func(r *Rank, c *prep.Collective) sequence {
 		if c.Group == "" && d.divided[c.Op] {

@@ -10,41 +10,43 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/clock"
 )
 
-// Aligned is the ranks of one window on one clock and one numbering of steps, with the collectives that they share.
+// Aligned holds the ranks of one window, related to each other: with a common clock, a common numbering of steps, and
+// the collectives that ranks share.
 type Aligned struct {
 	Ranks   []*Rank
 	Domains []*Domain
 	Names   *prep.Names
-	Marks   *prep.Markers // nil without layer-wise markers
+	Marks   *prep.Markers // layer-wise markers; nil: none
 	numbering
 	Origin int64 // start of the capture, ns since the epoch on the common clock
 	Span   int64 // length of the capture
-	// Recorded is the recorded part of Span, for a window by stage with unrecorded time between the stages. 0: all of
-	// Span.
+	// Recorded is the length of the recorded part of Span. It is set for windows split by stage, which have unrecorded
+	// time between the stages. 0: all of Span.
 	Recorded int64
 	Clocks   fact.Fact // agreement of the ranks' clocks, as far as known
-	Within   int64     // largest remaining error of a clock, ns; 0: ranks share one, or nothing is known
-	Broken   int       // collectives whose times contradict each other
-	// HostOnly: no GPU work was recorded, so steps and layers are measured in host time.
+	Within   int64     // largest remaining error of a clock, ns; 0: ranks share a clock, or nothing is known
+	Broken   int       // number of collectives with contradictory times
+	// HostOnly means that no GPU work was recorded, so steps and layers are measured in host time.
 	HostOnly bool
 }
 
-// Rank is a prepared rank related to the others.
+// Rank is a prepared rank, related to the other ranks of the window.
 type Rank struct {
 	*prep.Rank
 	First int         // index of Steps[0] in the capture's numbering
-	Shift clock.Shift // of this rank's clock, to agree with the others
+	Shift clock.Shift // shift of this rank's clock with which it agrees with the other clocks
 	Clock ClockBound  // bounds on the clock's remaining error
-	Match []int32     // per op: its collective, an index in the domain's Matches; -1: none
-	Wait  []int64     // per op of a collective: ns until the last rank arrived
-	// HostWait is, per host collective, the wait for the hosts of other ranks, in ns.
+	Match []int32     // per op: index in the domain's Matches of its collective; -1: none
+	Wait  []int64     // per op of a collective: wait until the last rank arrived, ns
+	// HostWait holds, for each host collective, the wait for the hosts of other ranks, in ns.
 	HostWait []int64
 }
 
-// Wall converts a moment of the rank's clock to the common clock.
+// Wall converts a time of the rank's clock to the common clock.
 func (r *Rank) Wall(at int64) int64 { return at + r.Shift.At(at) }
 
-// Align finds the collectives that ranks share, numbers their steps alike, and determines how much their clocks differ.
+// Align finds the collectives that ranks share, gives each step the same number on all ranks, and determines the
+// differences between clocks.
 func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 	a := &Aligned{Names: n, Marks: marks, HostOnly: true}
 	for _, r := range ranks {
@@ -73,7 +75,7 @@ func Align(ranks []*prep.Rank, n *prep.Names, marks *prep.Markers) *Aligned {
 	return a
 }
 
-// agree aligns the clocks of hosts if collectives show that they differ, and describes the result.
+// agree aligns the clocks of hosts if collectives show that the clocks differ, and describes the result.
 func (a *Aligned) agree() {
 	matched, shifted, one, assumed, several, forbidden := 0, false, true, false, false, false
 	for _, d := range a.Domains {
@@ -138,22 +140,22 @@ func (a *Aligned) agree() {
 	}
 }
 
-// apartLeast is a distance between windows, in ns, that the windows of one capture never reach, since its ranks step
-// together.
+// apartLeast is a distance between the windows of two ranks, in ns. The windows of one capture are never so far apart,
+// since the ranks of a capture step together.
 const apartLeast = 1e9
 
-// Apart names a rank whose window has no moment in common with that of another rank of its group, after aligning their
-// clocks where collectives allow it; "": none.
+// Apart names a rank with a window that does not overlap the window of another rank of its group, or returns "". Clocks
+// are aligned first, as far as collectives allow.
 func (a *Aligned) Apart() string {
 	for _, d := range domains(a.Ranks) {
 		var ref *Rank
 		var start, end int64
 		for _, r := range d.Ranks {
 			if ref != nil && r.Source.Rank.PP != ref.Source.Rank.PP {
-				continue // stages only share sends, which cannot align clocks
+				continue // pipeline stages share only sends, which cannot align clocks
 			}
 			if r.Source.Rank.TP < 0 && !r.Source.World.Known || len(r.Ops)+len(r.Steps) == 0 {
-				continue // nothing says that it belongs to the others
+				continue // nothing shows that the rank belongs to the other ranks
 			}
 			first, length := extent([]*Rank{r})
 			if ref == nil {
@@ -185,8 +187,8 @@ func extent(ranks []*Rank) (start, length int64) {
 	return first, last - first
 }
 
-// domains divides ranks by shared groups: a recorded process group of more than one rank, or else the tensor-parallel
-// group by their names.
+// domains divides ranks into domains. Ranks of a recorded process group of more than one rank are in one domain.
+// Without recorded groups, the ranks of one tensor-parallel group, according to their names, are in one domain.
 func domains(ranks []*Rank) []*Domain {
 	of := newSets(len(ranks))
 	owner := map[string]int{}
@@ -206,8 +208,8 @@ func domains(ranks []*Rank) []*Domain {
 			join("unnamed "+src.Stage, i)
 		}
 		for j := range r.Colls {
-			// Processes with worlds of their own all call their group "[0, 1]": the size of the job distinguishes such
-			// groups.
+			// Independent jobs all name their group "[0, 1]". The size of the job shows whether equal names mean the
+			// same group.
 			if c := &r.Colls[j]; c.Size > 1 && (src.World.Size >= len(ranks) || at.DP < 0) {
 				join(src.Stage+"|"+c.Ranks, i)
 			}
@@ -221,7 +223,7 @@ func domains(ranks []*Rank) []*Domain {
 	return grouped(ranks, func(i int) int { return of[i] })
 }
 
-// sets holds the set of each rank.
+// sets holds the set to which each rank belongs.
 type sets []int
 
 func newSets(n int) sets {
@@ -245,7 +247,7 @@ func (s sets) join(i, j int) {
 	}
 }
 
-// grouped returns one domain per key, with the ranks that have it.
+// grouped returns one domain per key, with the ranks that have this key.
 func grouped(ranks []*Rank, key func(i int) int) (out []*Domain) {
 	by := map[int]*Domain{}
 	for i, r := range ranks {
@@ -260,9 +262,9 @@ func grouped(ranks []*Rank, key func(i int) int) (out []*Domain) {
 	return out
 }
 
-// oneWorld returns a key shared by the ranks of r's stage if they are different ranks of one world. With data-parallel
-// attention, ranks of several DP coordinates run collectives together, which replayed graphs do not record. Replicas
-// that are worlds of their own have the same ranks several times.
+// oneWorld returns a key that the ranks of r's stage have in common, if these are different ranks of one process group.
+// With data-parallel attention, ranks of several DP coordinates run collectives together, which replayed graphs do not
+// record. If replicas are separate jobs, in contrast, the same rank numbers occur several times.
 func oneWorld(ranks []*Rank, r *Rank) string {
 	me := &r.Source
 	if !me.World.Known || me.World.Rank < 0 || me.Rank.DP < 0 {
@@ -294,8 +296,8 @@ func (d *Domain) parts() []*Domain {
 	return grouped(d.Ranks, func(i int) int { return of[i] })
 }
 
-// apart divides domains whose collectives are mostly impossible, whatever the clocks: their DP coordinates are then
-// replicas that share no collectives, although they are one world.
+// apart divides domains with collectives that are mostly impossible, whatever the clocks. The DP coordinates of such a
+// domain are replicas that share no collectives, although they are in one process group.
 func apart(domains []*Domain) (out []*Domain) {
 	for _, d := range domains {
 		parts := grouped(d.Ranks, func(i int) int { return d.Ranks[i].Source.Rank.DP })
@@ -317,7 +319,7 @@ func apart(domains []*Domain) (out []*Domain) {
 	return out
 }
 
-// pair numbers the steps of the domain's ranks alike and finds its collectives.
+// pair gives each step the same number on all ranks of the domain, and finds the collectives of the domain.
 func (d *Domain) pair() {
 	d.divided = map[string]bool{}
 	d.alignSteps()
@@ -328,7 +330,7 @@ func (d *Domain) pair() {
 	}
 }
 
-// Impossible returns the number of matches that contradict the clocks.
+// Impossible returns the number of matches with times that are impossible on the aligned clocks.
 func (d *Domain) Impossible() int {
 	n := 0
 	for i := range d.Matches {
@@ -339,14 +341,14 @@ func (d *Domain) Impossible() int {
 	return n
 }
 
-// Clocks differ by more than strange (ns) only if the ends of most collectives agree on the difference within
+// A clock difference of more than strange (ns) is believed only if the ends of most collectives agree on it to within
 // strangeEnds (ns).
 const (
 	strange     = 1e9
 	strangeEnds = 1e6
 )
 
-// leaveClocks resets the shifts of the clocks.
+// leaveClocks removes the shifts of the clocks.
 func (d *Domain) leaveClocks() {
 	for _, r := range d.Ranks {
 		r.Shift = clock.Shift{}
@@ -369,7 +371,7 @@ func (d *Domain) alignClocks() bool {
 	}
 	moved := false
 	for i, res := range clock.Align(in) {
-		// Collectives of another capture can fit these by coincidence, if they are long.
+		// Long collectives of another capture can fit these collectives by coincidence.
 		if abs(res.Offset) > strange && (res.Spread > strangeEnds || 2*res.N < len(in[i].Events)) {
 			continue
 		}

@@ -8,38 +8,38 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// Collectives of hosts carry no ranks, sequence numbers or arguments in traces. Ranks of one group run those of one
-// name in the same order, and no rank ends before the ranks that it waits for have arrived. So their order shows which
-// belong together, and their times show the waits. A gloo broadcast runs along a tree, in which a rank waits only for
-// its parent and its children (gloo/broadcast.cc).
+// Traces record neither ranks nor sequence numbers or arguments of host collectives. But all ranks of a group run the
+// collectives of one name in the same order, and no rank ends before the ranks for which it waits have arrived. The
+// order therefore shows which parts belong to one collective, and the times show the waits. A gloo broadcast runs along
+// a tree, in which a rank waits only for its parent and its children (gloo/broadcast.cc).
 
-// HostMatch is one host collective with its part on each rank of its group.
+// HostMatch is one host collective, with the part of each rank of the group.
 type HostMatch struct {
 	Op    string
-	First bool // the first of its group in the window: ranks start recording at different times
+	First bool // first collective of the group in the window, where waits prove nothing since ranks start recording at different times
 	At    []HostPart
 }
 
-// HostPart is one rank's part of a host collective, on the aligned clock.
+// HostPart is one rank's part in a host collective, on the aligned clock.
 type HostPart struct {
-	Rank       int32   // in Domain.Ranks
-	Coll       int32   // in Rank.HostColls; -1: its span is missing, so it came last
+	Rank       int32   // index in Domain.Ranks
+	Coll       int32   // index in Rank.HostColls; -1: the span is missing, so the rank arrived last
 	Start, End int64   // ns
-	For        []int32 // indices in At of the parts that it waits for
-	Wait       int64   // ns until the last of those arrived
-	Last       int32   // index in At of the last of those to arrive; -1: it did not wait
+	For        []int32 // indices in At of the parts for which this part waits
+	Wait       int64   // wait until the last of these parts arrived, ns
+	Last       int32   // index in At of the last of these parts to arrive; -1: no wait
 }
 
 const (
-	hostTolerance = 50_000 // ns by which times of threads of one host may contradict each other
+	hostTolerance = 50_000 // ns by which the times of two threads on one host may contradict each other
 	hostSkew      = 1_000_000
-	hostShifts    = 8   // collectives by which the beginnings of windows may differ
-	hostMost      = 256 // ranks of a group, since pairs of them are compared
-	hostGroups    = 64  // groups of one operation in a domain
-	hostLeast     = 3   // collectives needed to show that two ranks are in one group
+	hostShifts    = 8   // maximum number of collectives by which the beginnings of windows may differ
+	hostMost      = 256 // maximum number of ranks of a group, since pairs of ranks are compared
+	hostGroups    = 64  // maximum number of groups of one operation in a domain
+	hostLeast     = 3   // minimum number of collectives to show that two ranks are in one group
 )
 
-// matchHosts finds the host collectives of a domain. It does nothing if clocks may be far off.
+// matchHosts finds the host collectives of a domain. It does nothing if the clocks may be far off.
 func (d *Domain) matchHosts() {
 	d.Hosts = nil
 	for _, r := range d.Ranks {
@@ -48,7 +48,7 @@ func (d *Domain) matchHosts() {
 	if len(d.Ranks) < 2 {
 		return
 	}
-	byOp := map[string][][]int32{} // by operation and rank
+	byOp := map[string][][]int32{} // indices of host collectives, by operation and rank
 	for i, r := range d.Ranks {
 		for j := range r.HostColls {
 			op := r.HostColls[j].Op
@@ -73,7 +73,7 @@ func (d *Domain) matchHosts() {
 	}
 }
 
-// inGroup is a rank whose n-th collective is the (n+shift)-th of its group.
+// inGroup is a rank of a group. The rank's n-th collective is the (n+shift)-th collective of the group.
 type inGroup struct {
 	rank, shift int
 }
@@ -98,7 +98,7 @@ func (d *Domain) matchHostOp(op string, lists [][]int32) {
 		}
 		group := []inGroup{{rest[at], 0}}
 		rest = slices.Delete(rest, at, at+1)
-		// A rank may not wait for the first of the group but for another of its ranks.
+		// A rank need not wait for the first rank of the group, but may wait for another rank of the group.
 		for k := 0; k < len(group) && k < hostMost; k++ {
 			rest = slices.DeleteFunc(rest, func(i int) bool {
 				shift, ok := d.hostShift(lists, group[k].rank, i)
@@ -114,8 +114,8 @@ func (d *Domain) matchHostOp(op string, lists [][]int32) {
 	}
 }
 
-// hostShift returns by how many places the collectives of rank i lag behind those of ref, if the two wait for each
-// other: most then overlap.
+// hostShift returns by how many positions the collectives of rank i lag behind the collectives of ref. ok reports
+// whether the two ranks wait for each other, which is so if most of their collectives overlap.
 func (d *Domain) hostShift(lists [][]int32, ref, i int) (shift int, ok bool) {
 	theirs, mine := lists[ref], lists[i]
 	if d.Doubt(int32(i), int32(ref), d.Ranks[i].HostColls[mine[0]].Start) > hostSkew {
@@ -166,7 +166,7 @@ func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
 		}
 		matches = append(matches, m)
 	}
-	// A rank that once ended before another arrived does not wait for it.
+	// If a rank once ended before another rank arrived, it does not wait for that other rank.
 	never := make([]bool, len(group)*len(group))
 	for i := range matches {
 		at := matches[i].At
@@ -195,8 +195,9 @@ func (d *Domain) matchHostGroup(op string, lists [][]int32, group []inGroup) {
 	d.Hosts = append(d.Hosts, matches...)
 }
 
-// matchAlone matches collectives that only one of two ranks has, and waits in: the other came last. It reports whether
-// most are such.
+// matchAlone handles a domain of two ranks in which only the rank that waits records a collective. The rank without a
+// span is taken to have arrived last. matchAlone returns false, and matches nothing, unless most collectives are
+// recorded on one rank alone.
 func (d *Domain) matchAlone(op string, lists [][]int32) bool {
 	if len(d.Ranks) != 2 || len(lists[0])+len(lists[1]) == 0 {
 		return false
@@ -209,7 +210,7 @@ func (d *Domain) matchAlone(op string, lists [][]int32) bool {
 		return false
 	}
 	var out []HostMatch
-	paired := 0 // counted on both ranks
+	paired := 0 // collectives with a counterpart, counted on both ranks
 	for i, list := range lists {
 		other, next := d.Ranks[1-i], 0
 		for _, c := range list {
@@ -242,7 +243,7 @@ func (d *Domain) matchAlone(op string, lists [][]int32) bool {
 	return true
 }
 
-// close computes the waits.
+// close computes the waits of the parts.
 func (m *HostMatch) close() {
 	for i := range m.At {
 		p := &m.At[i]
@@ -255,8 +256,8 @@ func (m *HostMatch) close() {
 	}
 }
 
-// WaitsForHosts returns how much of [from, to), on its own clock, the rank's launching thread waited for the hosts of
-// other ranks, in ns.
+// WaitsForHosts returns how long, in ns, the rank's launching thread waited for the hosts of other ranks in [from, to).
+// from and to are on the rank's own clock.
 func (r *Rank) WaitsForHosts(from, to int64) (sum int64) {
 	at, _ := slices.BinarySearchFunc(r.HostColls, from, func(c prep.HostCollective, at int64) int { return cmp.Compare(c.End, at) })
 	for i := at; i < len(r.HostColls) && r.HostColls[i].Start < to; i++ {

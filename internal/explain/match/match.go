@@ -11,52 +11,52 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Domain is a set of ranks that share collectives, so that one can make the others wait. Data-parallel replicas without
-// common collectives are separate domains and are never compared with each other.
+// Domain is a set of ranks that share collectives, so that one rank can make the others wait. Data-parallel replicas
+// without common collectives are separate domains and are never compared with each other.
 type Domain struct {
 	Ranks   []*Rank
-	Matches []Match     // by time of the last arrival
-	Outside []Match     // outside of steps, see pairOutside
-	Hosts   []HostMatch // collectives of hosts, by time
-	// divided holds the operations without recorded arguments that ranks of one DP coordinate run among themselves, see
-	// divide.
+	Matches []Match     // collectives in steps, ordered by the time of the last arrival
+	Outside []Match     // collectives outside of steps; see pairOutside
+	Hosts   []HostMatch // host collectives, ordered by time
+	// divided holds the operations without recorded arguments that the ranks of each DP coordinate run among
+	// themselves; see divide.
 	divided map[string]bool
 
-	// State of the ranks' clocks, see readClocks.
+	// The fields below describe the clocks of the ranks; see readClocks.
 	watches []watch
-	watchOf []int // by rank
+	watchOf []int // index in watches of each rank's clock
 	bounds  map[[2]int]*clock.Bounds
-	// severalHosts: files without a host name are not taken to come from one host.
+	// severalHosts means that files without a host name are not assumed to come from one host.
 	severalHosts bool
 }
 
-// Match is one collective with its kernel on each rank of its group.
+// Match is one collective, with the kernel of each rank of the group.
 type Match struct {
 	Op      string
 	group   string // "": not recorded
 	Step    int    // in the capture's numbering
 	At      []Part
 	InGraph bool
-	First   bool  // the first of its group in a stretch: its skew comes from the start of the profilers
-	Last    int64 // latest arrival
+	First   bool  // first collective of the group in a stretch, in which skew comes from the start of the profilers
+	Last    int64 // time of the latest arrival
 }
 
 // Part is one rank's kernel of a collective, on the aligned clock.
 type Part struct {
-	Rank       int32 // in Domain.Ranks
-	Op         int32 // in Rank.Ops
+	Rank       int32 // index in Domain.Ranks
+	Op         int32 // index in Rank.Ops
 	Start, End int64
-	Wait       int64 // part of the kernel's time until the last rank arrived
+	Wait       int64 // part of the kernel's time before the last rank arrived, ns
 }
 
-// inStep is a sequence in one step.
+// inStep identifies a sequence in one step.
 type inStep struct {
 	step     int // in the capture's numbering
 	sequence int32
 }
 
-// find matches the collectives of all ranks: by step, group and operation, then by order. It needs no recorded
-// arguments, so it also works for kernels replayed in graphs.
+// find matches the collectives of all ranks by step, group and operation, and within these by order. It needs no
+// recorded arguments, so it also works for kernels replayed in graphs.
 func (d *Domain) find() {
 	d.Matches = nil
 	for _, r := range d.Ranks {
@@ -90,12 +90,12 @@ func (d *Domain) find() {
 	slices.SortStableFunc(d.Matches, func(a, b Match) int { return cmp.Compare(a.Last, b.Last) })
 }
 
-// HardlyAny is the number of steps below which a cut file counts as having none.
+// HardlyAny is the number of steps below which a truncated file counts as a file without steps.
 const HardlyAny = 2
 
-// Common returns the steps, from first to before end, that all ranks have in full: in other steps it is unknown which
-// rank the others waited for. A rank with hardly any steps because its file ends early, or without recognisable steps,
-// counts as missing.
+// Common returns the steps in [first, end), which all ranks have in full. In other steps, it is unknown for which rank
+// the others waited. A rank counts as missing if it has hardly any steps because its file is truncated, or if it alone
+// has no recognisable steps.
 func (d *Domain) Common() (first, end int) {
 	end = -1
 	named := slices.ContainsFunc(d.Ranks, func(r *Rank) bool { return r.Rule != trace.Uncut })
@@ -111,8 +111,8 @@ func (d *Domain) Common() (first, end int) {
 	return first, max(first, end)
 }
 
-// Whole reports whether no rank lacks a step that others have with which it shares collectives, including ranks whose
-// file ends early.
+// Whole reports whether a step is complete: in each domain, either all ranks have it in full or none has it. Ranks with
+// truncated files count as well.
 func (a *Aligned) Whole(step int) bool {
 	for _, d := range a.Domains {
 		first, end := d.Common()
@@ -126,8 +126,8 @@ func (a *Aligned) Whole(step int) bool {
 	return true
 }
 
-// matchSequence pairs the n-th kernels of one sequence. Only ranks that have the sequence are members; if their counts
-// differ, kernels are paired from the beginning as far as their times allow.
+// matchSequence pairs the n-th kernels of one sequence on all ranks that have the sequence. If the numbers of kernels
+// differ, it pairs kernels from the beginning until the first pair with impossible times.
 func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 	var members []int
 	shortest, longest := -1, 0
@@ -163,7 +163,7 @@ func (d *Domain) matchSequence(k inStep, s sequence, ops []map[inStep][]int32) {
 	}
 }
 
-// Possible reports whether the times are consistent: no rank ends before all have begun.
+// Possible reports whether the times are consistent: no rank ends the collective before all ranks have begun it.
 func (m *Match) Possible() bool {
 	latest, earliest := m.At[0].Start, m.At[0].End
 	for _, p := range m.At {
@@ -172,7 +172,7 @@ func (m *Match) Possible() bool {
 	return earliest >= latest
 }
 
-// close computes Last and the waits: the kernel's time until the last rank's arrival, clamped to the kernel.
+// close computes Last and the waits. The wait of a rank is the part of its kernel before the last rank arrived.
 func (m *Match) close() {
 	m.Last = m.At[0].Start
 	for _, p := range m.At {
@@ -184,8 +184,8 @@ func (m *Match) close() {
 	}
 }
 
-// reindex writes the final indices of matches into the ops, and marks the first match of every group in a stretch: the
-// profilers start at different moments, so its skew proves nothing.
+// reindex sets Match and Wait of the ranks' ops, when the order of matches is final. It also marks the first match of
+// every group in a stretch. The skew in that match proves nothing, since the profilers start at different moments.
 func (d *Domain) reindex() {
 	seen := map[string]bool{}
 	for i := range d.Matches {
@@ -204,7 +204,7 @@ func (d *Domain) reindex() {
 	}
 }
 
-// OpOf returns the op of a rank in a match, -1 if it is not a member.
+// OpOf returns the op of a rank in a match, or -1 if the rank does not take part.
 func (m *Match) OpOf(rank int32) int32 {
 	for _, p := range m.At {
 		if p.Rank == rank {
@@ -214,7 +214,7 @@ func (m *Match) OpOf(rank int32) int32 {
 	return -1
 }
 
-// members names the ranks of a collective.
+// members returns a text that identifies the ranks of a collective.
 func (m *Match) members() string {
 	var b strings.Builder
 	for _, p := range m.At {

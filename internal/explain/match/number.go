@@ -8,26 +8,27 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// numbering is the common numbering of the steps of all ranks, with their kinds.
+// numbering describes the steps of all ranks in their common numbering.
 type numbering struct {
 	Steps       int              // number of steps
-	KindOf      []trace.StepKind // by step
+	KindOf      []trace.StepKind // kind of each step
 	Kinds       []string         // kinds that occur on some rank, in order
-	Likes       []Like           // by step
+	Likes       []Like           // Like of each step
 	periods     map[Like]int64   // median period of like steps
 	KindPeriods map[trace.StepKind]int64
 }
 
-// Like is the key of steps with comparable lengths: the kind, and the powers of two of their batch size and new tokens.
+// Like is the key of steps with comparable lengths: the kind, and the batch size and number of new tokens rounded to
+// powers of two.
 type Like struct {
 	Kind          trace.StepKind
 	batch, tokens int
 }
 
-// heaviest orders kinds by the work of one step.
+// heaviest lists the kinds of steps in descending order of the work of one step.
 var heaviest = []trace.StepKind{trace.Mixed, trace.Prefill, trace.Denoising, trace.Decode, trace.OtherStep, trace.IdleStep}
 
-// number determines the kinds and usual lengths of steps, once ranks agree on the numbering.
+// number determines the kinds and usual lengths of steps. The ranks must already have a common numbering.
 func number(ranks []*Rank) (n numbering) {
 	for _, r := range ranks {
 		n.Steps = max(n.Steps, r.First+len(r.Steps))
@@ -45,7 +46,7 @@ func number(ranks []*Rank) (n numbering) {
 	}
 	present := map[string]bool{}
 	each(func(_ *Rank, _, at int, k trace.StepKind) {
-		// With data-parallel attention, ranks do different work in one step: the heaviest kind counts.
+		// With data-parallel attention, ranks may do different work in one step. The heaviest kind counts.
 		if slices.Index(heaviest, k) < slices.Index(heaviest, n.KindOf[at]) {
 			n.KindOf[at] = k
 		}

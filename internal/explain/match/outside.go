@@ -8,15 +8,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// between is a sequence between two steps, or before the first or after the last: step is the next one, in the
-// capture's numbering.
+// between identifies a sequence outside of steps by the step that follows, in the capture's numbering. It may also be
+// before the first step or after the last one.
 type between struct {
 	step     int
 	sequence int32
 }
 
-// pairOutside matches the collectives outside of steps: those between the same two steps by order, and at the edges of
-// a window those that all ranks have. They are counted but give no evidence of lateness.
+// pairOutside matches the collectives outside of steps. Collectives between the same two steps are matched by order. At
+// the edges of a window, ranks may have different numbers of collectives, and only as many are matched as all ranks
+// have. These matches are counted but are no evidence of lateness.
 func (d *Domain) pairOutside() {
 	d.Outside = nil
 	list, of := d.sequences()
@@ -41,7 +42,7 @@ func (d *Domain) pairOutside() {
 	}
 }
 
-// stepsBefore counts the steps that the host had begun when it launched an op.
+// stepsBefore returns the number of steps that the host had begun when it launched an op.
 func (r *Rank) stepsBefore(op int32) int {
 	o := &r.Ops[op]
 	at := o.Start
@@ -52,7 +53,8 @@ func (r *Rank) stepsBefore(op int32) int {
 	return n
 }
 
-// matchBetween pairs the collectives of one sequence from their end where a window begins, else from their beginning.
+// matchBetween pairs the collectives of one sequence. Before the first step of a window it pairs them from the last one
+// backwards, otherwise from the first one onwards.
 func (d *Domain) matchBetween(k between, s sequence, ops []map[between][]int32) {
 	var members []int
 	fewest, same, begins, ends := 0, true, false, false

@@ -2,7 +2,7 @@ package match
 
 import "slices"
 
-// Replicas groups ranks, as indices in a.Ranks, that step together: step n of one group is unrelated to step n of
+// Replicas groups the ranks that step together, as indices in a.Ranks. Step n of one group is unrelated to step n of
 // another. The stages of a pipeline share no collectives but form one group.
 func (a *Aligned) Replicas() (groups [][]int) {
 	for _, d := range a.Domains {
@@ -24,7 +24,7 @@ func (a *Aligned) Replicas() (groups [][]int) {
 	return groups
 }
 
-// stages reports whether two sets of ranks are stages of one pipeline, without a common stage.
+// stages reports whether two sets of ranks are different stages of one pipeline.
 func (a *Aligned) stages(these, those []int) bool {
 	for _, i := range these {
 		for _, k := range those {

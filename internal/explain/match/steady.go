@@ -8,23 +8,24 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Clocks of hosts that differ by less than the time of a collective contradict nothing, yet the difference would be
-// taken for lateness: a rank whose clock is behind seems to leave every collective a little later. A clock difference
-// is the same in all steps of a kind; a slow link begins at some step. (Large transfers end unevenly by nature, so
-// kinds are not compared with each other. A link that is slow from the first step on cannot be distinguished from a
-// clock difference.)
+// If the clocks of two hosts differ by less than the time of a collective, no collective becomes impossible, but the
+// difference would be taken for lateness: one of the ranks seems to leave every collective a little later. A clock
+// difference can be recognised because it is the same in all steps of a kind, whereas a link becomes slow at some step.
+// (Large transfers end unevenly by nature, so steps of different kinds are not compared. A link that is slow from the
+// first step on cannot be distinguished from a clock difference.)
 
 const (
-	steadyLeast = 1500 // ns: smaller differences are noise of the ends
-	// steadyMost is the largest difference, in ns, that is taken for a clock difference without a contradiction:
-	// collectives of decode steps hardly take longer.
+	steadyLeast = 1500 // ns: smaller differences are noise
+	// steadyMost is the largest difference, in ns, that is taken for a clock difference although no collective is
+	// impossible. Collectives of decode steps hardly take longer than this.
 	steadyMost  = 20_000
-	steadySteps = 3 // steps that must agree
-	steadyPairs = 4 // collectives needed for a step to count
+	steadySteps = 3 // minimum number of steps that must agree
+	steadyPairs = 4 // minimum number of collectives for a step to count
 )
 
-// steadyShifts shifts the clocks of ranks whose collectives end later or sooner than those of the first rank by the
-// same time in every step. It reports whether it shifted any. Ranks that name the same host share its clock.
+// steadyShifts shifts the clock of each rank on which collectives end later or sooner than on the first rank by the
+// same time in every step. It reports whether it shifted any clock. It skips ranks on the same host as the first rank,
+// since these share a clock.
 func (d *Domain) steadyShifts() bool {
 	moved := false
 	for i := 1; i < len(d.Ranks); i++ {
@@ -67,7 +68,7 @@ func (d *Domain) steadyShift(i int32) (clock.Shift, bool) {
 			byKind[kind] = append(byKind[kind], int64(metric.MedianInPlace(ends)))
 		}
 	}
-	var medians []int64 // of the kind with most steps
+	var medians []int64 // medians of the kind with the most steps
 	for _, kind := range []trace.StepKind{trace.Decode, trace.Denoising, trace.Prefill, trace.Mixed, trace.OtherStep} {
 		if len(byKind[kind]) > len(medians) {
 			medians = byKind[kind]

@@ -8,11 +8,12 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Where ranks were recorded in several stretches, steps are numbered throughout: the first of a stretch has the same
-// number on every rank. A step that one rank lacks at the end of one stretch or the beginning of the next would shift
-// all later steps, so it is dropped on the other ranks, too.
+// If ranks were recorded in several stretches, steps are numbered consecutively across stretches, and the first step of
+// a stretch must have the same number on every rank. If one rank lacks a step at the end of a stretch or at the
+// beginning of the next one, all later steps would be shifted. Such a step is therefore dropped on the other ranks,
+// too.
 
-// span is the steps [from, to) of a stretch.
+// span identifies the steps [from, to) of a stretch.
 type span struct{ from, to int }
 
 // spans returns the stretches of a rank that have steps.
@@ -29,8 +30,8 @@ func (r *Rank) spans() (out []span) {
 // part returns a rank with the steps of one stretch.
 func (r *Rank) part(s span) *Rank { return &Rank{Rank: &prep.Rank{Steps: r.Steps[s.from:s.to]}} }
 
-// even drops on all ranks the steps at inner ends of stretches that one rank lacks, and sets First of the ranks with as
-// many stretches as ref.
+// even drops the steps that one rank lacks at the inner ends of stretches on all other ranks. It also sets First. It
+// handles the ranks with as many stretches as ref, and returns them in done.
 func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	theirs := ref.spans()
 	if len(theirs) < 2 {
@@ -39,7 +40,7 @@ func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	_, of := d.sequences()
 	leaves := ref.leaves(of[slices.Index(d.Ranks, ref)])
 	done = map[*Rank]bool{ref: true}
-	at := map[*Rank][]int{ref: make([]int, len(theirs))} // start of each stretch, relative to ref's
+	at := map[*Rank][]int{ref: make([]int, len(theirs))} // first step of each stretch, relative to the first step of ref in that stretch
 	begin, end := make([]int, len(theirs)), make([]int, len(theirs))
 	for k, s := range theirs {
 		end[k] = s.to - s.from
@@ -71,15 +72,15 @@ func (d *Domain) even(ref *Rank) (done map[*Rank]bool) {
 	return done
 }
 
-// leaveOut drops steps, with a note.
+// leaveOut drops steps and adds a note.
 func (r *Rank) leaveOut(from, to int) {
 	from = max(from, 0)
 	r.DropSteps(from, to)
 	r.Notes = append(slices.Clone(r.Notes), trace.Note{Kind: trace.NoteUneven, Source: r.Source.Path, Count: int64(to - from)})
 }
 
-// together gives the second stretch the same first number in all domains: those that share no collectives may have
-// recorded different numbers of steps in the first.
+// together makes the second stretch begin with the same step number in all domains. Domains that share no collectives
+// may have recorded different numbers of steps in the first stretch.
 func together(domains []*Domain) {
 	second := func(d *Domain) int {
 		for _, r := range d.Ranks {
@@ -107,7 +108,8 @@ func together(domains []*Domain) {
 	}
 }
 
-// recorded returns how much of the capture any rank recorded, in ns; 0: all of it, in one stretch.
+// recorded returns the total time in which at least one rank was recorded, in ns. It returns 0 if the capture is a
+// single stretch, which is recorded as a whole.
 func (a *Aligned) recorded() (ns int64) {
 	if !slices.ContainsFunc(a.Ranks, func(r *Rank) bool { return len(r.Stretches) > 1 }) {
 		return 0

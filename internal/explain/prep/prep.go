@@ -37,11 +37,11 @@ type Rank struct {
 	Empty      int                          // number of graph launches without any GPU work
 	Lost       int                          // number of kernel launches without any GPU work
 	Captured   int                          // number of kernel launches captured into graphs, which run nothing
-	Recorded   Interval                     // time of the recording, as in the file; empty: not given, or file truncated
+	Recorded   Interval                     // time of the recording, as in the file; empty: unknown or truncated
 	NoCore     []Interval                   // intervals in which the device had no core (trace.NoCore), in time order
 	Stacks     bool                         // recorded with Python stacks
 	Stalls     []Interval                   // stalls caused by the profiler, in time order
-	Full       []Interval                   // intervals with a full launch queue (the host had run ahead), in time order
+	Full       []Interval                   // intervals with a full launch queue (the host ran ahead), in time order
 	Cold       []Cold                       // one-time work of the launching threads, in time order
 	Still      []Still                      // stalls of the launching thread, in time order
 	Blocked    map[trace.TrackID][]Interval // waits of threads for the device, in time order

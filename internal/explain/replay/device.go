@@ -12,33 +12,34 @@ import (
 
 // Kinds of lags.
 const (
-	lagGraph  = iota // between ops of one graph
-	lagStream        // between ops of one stream
+	lagGraph  = iota // between successive ops of one graph
+	lagStream        // between successive ops of one stream
 	lagOther         // between ops of two streams
 	lagReturn        // from the end of the work to the return of the call that waited for it
 	lagKinds
 )
 
 const (
-	// near is the longest delay after the op that an op waits for, in ns; a later op waited for something else.
+	// near is the longest delay, in ns, between the end of an op and the start of an op that waits for it. An op that
+	// starts later waited for something else.
 	near = 20_000
-	// noise is the variation of lags, in ns: shorter delays are not gaps.
+	// noise is the variation of lags, in ns. Delays up to noise are not gaps.
 	noise = 3_000
-	// together is the share of overlapping ops from which on two streams count as concurrent.
+	// together is the share of overlapping ops above which two streams count as concurrent.
 	together = 0.01
 )
 
 // lags are the usual lags of a rank, in ns.
 type lags struct {
 	of     [lagKinds]int64
-	after  map[int32]int64 // from the end of an op in a graph to the next op, by the latter's kernel key
-	launch map[int32]int64 // from a call to its first op on an idle device, by the op's name
-	call   map[int32]int64 // length of a call, by its first op's name
+	after  map[int32]int64 // from the end of an op in a graph to the next op, by the kernel key of the next op
+	launch map[int32]int64 // from the begin of a call to its first op on an idle device, by the name of the op
+	call   map[int32]int64 // length of a call, by the name of its first op
 }
 
-// asks returns the moment at which a call asks the device for its first op. A call that takes far longer than like
-// ones, and whose op begins no sooner than at its end, stalled first. That time is the host's, unless the launch queue
-// was full.
+// asks returns the time at which a call submits its first op to the device. If a call takes far longer than similar
+// calls, and its op does not begin before the call's usual length remains, the call stalled first. The stall counts as
+// host time, unless the launch queue was full.
 func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 	if c.Op < 0 || c.Blocks {
 		return c.Start
@@ -51,8 +52,8 @@ func (l *lags) asks(r *match.Rank, c *prep.Call) int64 {
 	return at
 }
 
-// usualLags returns the lags of the ranks. Launches are taken to need only the shortest time of all ranks: beyond it
-// the device begins late, as one that others use, and that is a gap.
+// usualLags returns the lags of the ranks. For launches, all ranks get the shortest lag of any rank. Any further delay
+// means that the device began late, for example because other processes use it, and counts as a gap.
 func usualLags(ranks []*match.Rank) (of []lags) {
 	of = make([]lags, len(ranks))
 	parallel.Each(len(ranks), func(i int) { of[i] = lagsOf(ranks[i]) })
@@ -74,14 +75,14 @@ func usualLags(ranks []*match.Rank) (of []lags) {
 	return of
 }
 
-// addRank adds the nodes of a rank: its hosts', then its device's.
+// addRank adds the nodes of a rank: first the nodes of the host, then the nodes of the device.
 func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 	calls, returns := b.addHost(rank, r, usual)
 	ends := make([]int32, len(r.Ops))
 	b.leave[rank] = ends
 	queues := serial(r)
-	last := map[trace.TrackID]int32{}   // by stream: the op that ended last
-	before := make([]int32, len(r.Ops)) // by op: the previous one on its stream; none
+	last := map[trace.TrackID]int32{}   // per stream: the op that ends last so far
+	before := make([]int32, len(r.Ops)) // per op: the previous op on the same stream, or none
 	var busy int64                      // end of the device's work so far
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -98,7 +99,7 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 			if after, ok := usual.after[o.Key]; ok && kind == lagGraph {
 				lag = after
 			}
-			// An op may begin while the previous one ends (programmatic dependent launch).
+			// An op may begin before the previous op has ended (programmatic dependent launch).
 			if p := &r.Ops[prev]; p.End > o.Start && p.End <= o.End {
 				lag = o.Start - p.End
 			}
@@ -108,8 +109,8 @@ func (b *builder) addRank(rank int32, r *match.Rank, usual *lags) {
 			c := &r.Calls[o.Call]
 			asked := usual.asks(r, c)
 			lag := o.Start - asked
-			// The lag is the launch's own if the device was otherwise idle most of the time and the lag is near the
-			// usual: a device that others use begins late.
+			// Keep the recorded lag if the device was idle for most of it and the lag is near the usual lag. Otherwise
+			// the device began late, for example because other processes use it.
 			idle, most := o.Start-max(busy, asked), usual.launch[o.Name]
 			if 2*idle < lag || c.Blocks && busy > asked || lag > 2*most+near {
 				lag = min(lag, most)
@@ -149,14 +150,14 @@ func (b *builder) settle(n *node) {
 	}
 }
 
-// other returns the op of another stream that op i waits for, or none.
+// other returns the op of another stream for which op i waits, or none.
 func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, before []int32, queues map[trace.TrackID]int, n *node) int32 {
 	o := &r.Ops[i]
 	ready, known := b.ready(n)
 	unexplained := !known || n.start()-ready > noise
 	best := int32(none)
 	for track, at := range last {
-		if r.Ops[at].End > o.Start && before[at] != none { // it is running, and the previous one has ended
+		if r.Ops[at].End > o.Start && before[at] != none { // the op is still running, so use the previous op of the stream, which has ended
 			at = before[at]
 		}
 		p := &r.Ops[at]
@@ -170,7 +171,7 @@ func (b *builder) other(r *match.Rank, i int, last map[trace.TrackID]int32, befo
 	return best
 }
 
-// serial numbers the queues of a rank: streams that never run at once form one queue.
+// serial numbers the queues of a rank: streams that never run concurrently form one queue.
 func serial(r *match.Rank) map[trace.TrackID]int {
 	type pair struct{ a, b trace.TrackID }
 	ops := map[trace.TrackID]int{}
@@ -209,7 +210,7 @@ func serial(r *match.Rank) map[trace.TrackID]int {
 	return queues
 }
 
-// lagsOf returns the medians of the lags that were recorded where only one cause is possible.
+// lagsOf returns the medians of the recorded lags. It uses only lags for which a single cause is possible.
 func lagsOf(r *match.Rank) lags {
 	var seen [lagKinds][]int64
 	launch, after, call := map[int32][]int64{}, map[int32][]int64{}, map[int32][]int64{}

@@ -9,35 +9,36 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// vLLM's workers get each step from an engine in another process, which their traces do not show. The engine schedules
-// the next step once it has the tokens of an earlier one, for which a thread of one worker that launches nothing waits
-// and which it then sends. So if nothing is recorded of a launching thread before its step, and tokens arrived
-// meanwhile, it waited for the engine: in a replay it continues after the arrival with the recorded delay.
+// vLLM's workers receive each step from an engine in another process, which the workers' traces do not show. On one
+// worker, a thread that launches nothing waits for the tokens of a step and sends them to the engine. The engine
+// schedules the next step when it has the tokens of an earlier step. If a launching thread recorded nothing for some
+// time before a step, and tokens arrived in that time, the thread was waiting for the engine. In a replay, such a
+// thread continues with the recorded delay after the arrival of the tokens.
 
 // engineWait is a wait of a launching thread for the engine, before a step.
 type engineWait struct {
-	prep.Interval       // on the rank's clock: from the last recorded event to the start of the step
-	output        int32 // in outputs: the last one before the step
-	returns       int32 // the node
+	prep.Interval       // from the last recorded event to the start of the step, on the rank's clock
+	output        int32 // index in outputs of the last output before the step
+	returns       int32 // node at which the thread continues
 }
 
 // output is the arrival of sampled tokens on the host.
 type output struct {
-	prep.Interval       // on the clock of its rank
-	at            int64 // its end on the common clock
-	node          int32 // none: the op that it waited for is unknown
+	prep.Interval       // wait of the receiving thread, on the clock of its rank
+	at            int64 // end of the wait on the common clock
+	node          int32 // node of the arrival; none: the op that produced the tokens is unknown
 }
 
 // engine ties the steps of a domain to earlier outputs.
 type engine struct {
 	rank    int // rank of the outputs
 	outputs []output
-	turns   [][]engineWait // by rank, in order of time
-	own     int64          // from the last recorded event of a thread to its next step, without a wait
+	turns   [][]engineWait // waits for the engine, by rank and in time order
+	own     int64          // usual time from the last recorded event of a thread to its next step if it does not wait
 }
 
-// findEngine finds the waits for the engine of a domain; it returns no outputs if no rank receives tokens on a separate
-// thread.
+// findEngine finds the waits of a domain's ranks for the engine. It returns no outputs if no rank receives tokens on a
+// separate thread.
 func findEngine(d *match.Domain) (e engine) {
 	e.turns = make([][]engineWait, len(d.Ranks))
 	for i, r := range d.Ranks {
@@ -78,7 +79,7 @@ func findEngine(d *match.Domain) (e engine) {
 	return e
 }
 
-// addOutputs adds the nodes of the outputs, each after the op that its thread waits for.
+// addOutputs adds a node for each output, which depends on the op for which the receiving thread waits.
 func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lags) {
 	for i := range b.engine.outputs {
 		o := &b.engine.outputs[i]
@@ -95,11 +96,11 @@ func (b *builder) addOutputs(r *match.Rank, ends []int32, w *waitFor, usual *lag
 	}
 }
 
-// addTurns makes threads begin steps after the outputs that the engine waits for. The engine gives a step to all
-// workers at once, so any further delay of a worker is its own.
+// addTurns makes the steps of threads depend on the outputs for which the engine waits. The engine sends a step to all
+// workers at once, so a worker itself causes any delay beyond that of the first worker.
 func (b *builder) addTurns() {
 	type turn struct{ output, step int32 }
-	least := map[turn]int64{} // from the output to the step, of the first worker
+	least := map[turn]int64{} // time from the output to the step on the first worker
 	each := func(do func(n *node, from int32, of turn)) {
 		for _, list := range b.engine.turns {
 			for i := range list {

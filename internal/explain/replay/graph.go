@@ -1,16 +1,18 @@
-// Package replay replays a window from recorded durations and dependencies, to predict the length of steps under
-// changes, and to find their critical path.
+// Package replay replays a window from recorded durations and dependencies. Replays predict how changes affect the
+// length of steps, and show the critical path of steps.
 //
-// A Graph connects each moment of a domain's ranks to the moments that it waits for. A host thread goes from call to
-// call. An op begins once it is launched, the previous op on its stream has ended, and so has any op of another stream
-// that it waits for. A collective's ops end once it has begun on all ranks, after its transfer. A blocking call returns
-// once the work it waits for is done.
+// A Graph connects each moment of a domain's ranks to the moments for which it waits. A host thread goes from call to
+// call. An op begins when it has been launched, the previous op on its stream has ended, and any op of another stream
+// for which it waits has ended. The ops of a collective end when the collective has begun on all ranks and its transfer
+// is done. A blocking call returns when the work for which it waits is done.
 //
 // Traces do not record which stream waits for which event. Waits between streams are inferred: streams of a rank that
-// never run at once form one queue, and an op that begins just as an op of another stream has ended waits for it.
+// never run concurrently form one queue, and an op that begins just after the end of an op of another stream waits for
+// that op.
 //
-// Between an end and the moment that waits for it lies a lag: the rank's median for this kind of lag, not the recorded
-// value. A later begin leaves an unexplained gap, which stays with its moment. Times are int64 ns.
+// Between the end of one moment and the begin of a moment that waits for it, there is a lag. The replay uses the rank's
+// median for this kind of lag, not the recorded value. If the recorded begin is later than that, the rest is an
+// unexplained gap, which the replay keeps. Times are int64 ns.
 package replay
 
 import (
@@ -26,43 +28,44 @@ import (
 type What uint8
 
 const (
-	Host   What = iota // a host thread before a call
-	Return             // it returns from a call that waited for the device
+	Host   What = iota // host time before a call
+	Return             // a host thread returns from a call that waited for the device
 	Work               // a kernel, copy or memset
 	Arrive             // an op of a collective has begun
 	Meet               // all ranks have begun a collective
-	Leave              // an op of a collective ends, its transfer after the meeting
+	Leave              // an op of a collective ends, after the transfer that follows the meeting
 )
 
 // none means no node, op or name.
 const none = -1
 
-// node is a moment: it begins gap after the last of the nodes it waits for, and ends dur later.
+// node is a moment of a replay. It begins gap after the last of the nodes for which it waits (each plus its lag), and
+// ends dur later.
 type node struct {
-	at       int64    // its recorded end, on the common clock
+	at       int64    // recorded end, on the common clock
 	dur, gap int64    //
-	from     [3]int32 // the nodes that it waits for; none
-	lag      [3]int32 // after their ends, ns
-	rank     int32    // in the domain's ranks; none for a meeting
-	step     int32    // in the capture's numbering; none
-	ref      int32    // the op or call; for a meeting its index in meets
-	key      int32    // the kernel with its grid that it runs or launches; none
+	from     [3]int32 // nodes for which it waits; none: unused
+	lag      [3]int32 // lag after the end of each node in from, ns
+	rank     int32    // index in the domain's ranks; none for a meeting
+	step     int32    // step in the capture's numbering, or none
+	ref      int32    // index of the op or call; for a meeting, index in meets
+	key      int32    // kernel and grid that it runs or launches, as an index in Names.Keys, or none
 	what     What
 }
 
 func (n *node) start() int64 { return n.at - n.dur }
 
-// Graph is the ranks of one domain.
+// Graph is the dependency graph of the ranks of one domain.
 type Graph struct {
 	domain *match.Domain
-	nodes  []node    // by rank, thread by thread and then the device
-	order  []int32   // indices of nodes, each after those that it waits for
-	meets  [][]int32 // arrivals at each meeting, of GPU and host collectives
-	// First and End are the steps that all ranks have in full, from First to before End.
+	nodes  []node    // for each rank, the nodes of each thread, then those of the device
+	order  []int32   // indices of nodes, ordered so that each node follows the nodes for which it waits
+	meets  [][]int32 // arrivals at each meeting of a GPU or host collective
+	// First and End bound the steps that all ranks have in full: [First, End).
 	First, End int
-	begins     map[int]bool    // the first steps of stretches
-	runs       sync.Pool       // *[]int64: times of the nodes, reused by runs
-	to         []int32         // the step that each node is part of or precedes
+	begins     map[int]bool    // first steps of stretches, except the first stretch
+	runs       sync.Pool       // *[]int64: times of the nodes, reused by calls of Run
+	to         []int32         // step to which each node counts; see towards
 	sums       places[tallies] // totals by rank and step, computed on first use
 	tallied    sync.Once
 }
@@ -87,8 +90,8 @@ func New(d *match.Domain) *Graph {
 	return g
 }
 
-// Loose counts the steps, after the first, with a node that waits for nothing recorded: it keeps its recorded time
-// under any change, and holds up the rest.
+// Loose returns the number of steps, after the first, with a node that waits for nothing recorded. Such a node keeps
+// its recorded time under any change, and so delays the nodes that depend on it.
 func (g *Graph) Loose() (steps int) {
 	of := make([]bool, g.End)
 	for i := range g.nodes {
@@ -101,7 +104,7 @@ func (g *Graph) Loose() (steps int) {
 	return steps
 }
 
-// sizeOf returns the number of nodes that a rank may have: those of its calls, waits and ops.
+// sizeOf returns the maximum number of nodes for the calls, waits and ops of a rank.
 func sizeOf(r *match.Rank, hosts []hostPart) int {
 	n := len(r.Calls) + len(r.Ops) + 2*len(hosts)
 	for _, list := range r.Blocked {
@@ -118,8 +121,8 @@ func sizeOf(r *match.Rank, hosts []hostPart) int {
 // builder makes the nodes of a graph in any order and sorts them at the end.
 type builder struct {
 	*Graph
-	leave [][]int32    // by rank and op: the node at which the op ends
-	hosts [][]hostPart // by rank: its parts of host collectives, by start
+	leave [][]int32    // by rank and op: node at which the op ends
+	hosts [][]hostPart // by rank: parts of host collectives, ordered by start
 	engine
 }
 
@@ -133,7 +136,8 @@ func newNode(what What, rank int32, at, dur int64) node {
 	return node{what: what, rank: rank, at: at, dur: dur, from: [3]int32{none, none, none}, step: none, ref: none, key: none}
 }
 
-// await makes a node wait for another. It reports false, and adds no wait, if that contradicts the times.
+// await makes n wait for the node from, which ends at ends. It returns false, and adds no wait, if the recorded times
+// contradict it.
 func (n *node) await(from int32, ends int64, lag int64) bool {
 	if ends+min(lag, 0) > n.start() {
 		return false
@@ -147,7 +151,8 @@ func (n *node) await(from int32, ends int64, lag int64) bool {
 	return false
 }
 
-// ready returns when the node could have begun in the recording; ok is false if it waits for nothing.
+// ready returns the earliest time at which the node could have begun in the recording. ok is false if the node waits
+// for nothing.
 func (b *builder) ready(n *node) (at int64, ok bool) {
 	for i, from := range n.from {
 		if from != none {
@@ -159,7 +164,7 @@ func (b *builder) ready(n *node) (at int64, ok bool) {
 	return at, ok
 }
 
-// addRanks makes the nodes of all ranks, several ranks at once, each in its part of the list.
+// addRanks makes the nodes of all ranks. It handles several ranks in parallel, each in its own part of the list.
 func (b *builder) addRanks() {
 	ranks := b.domain.Ranks
 	usual := usualLags(ranks)
@@ -207,18 +212,18 @@ func (b *builder) addRanks() {
 				shift(&b.outputs[j].node, first)
 			}
 		}
-		b.nodes = append(b.nodes, nodes...) // to the start of the part, or before it
+		b.nodes = append(b.nodes, nodes...) // overwrites only parts that have already been copied
 	}
 }
 
-// shift converts a rank's node index, unless it is none, to one among the nodes of all ranks.
+// shift converts an index among the nodes of a rank to an index among the nodes of all ranks. It leaves none unchanged.
 func shift(node *int32, first int32) {
 	if *node != none {
 		*node += first
 	}
 }
 
-// addMeets connects the ops of collectives. It skips collectives whose times contradict each other.
+// addMeets makes the ops of each collective depend on each other. It skips collectives with impossible times.
 func (b *builder) addMeets() {
 	for i := range b.domain.Matches {
 		m := &b.domain.Matches[i]
@@ -250,8 +255,9 @@ func (b *builder) addMeets() {
 	}
 }
 
-// afterAll handles ops that began before the previous op had ended (programmatic dependent launch): they arrive once
-// that op has ended, since they wait for it inside. No op ends before all have arrived.
+// afterAll handles an op that began before the previous op had ended (programmatic dependent launch). It arrives at the
+// collective when that previous op has ended, since it waits for the previous op internally. latest is the earliest end
+// of the collective's ops: no op ends before all have arrived.
 func (b *builder) afterAll(n *node, latest int64) {
 	for i, from := range n.from {
 		if from != none && n.lag[i] < 0 && b.nodes[from].at <= latest {
@@ -263,10 +269,11 @@ func (b *builder) afterAll(n *node, latest int64) {
 	}
 }
 
-// inOrder sorts the nodes by time, so that each comes after those that it waits for. Nodes themselves are not moved, so
-// reading them in this order reads each thread and device from front to back.
+// inOrder sorts the indices of the nodes by time, so that each node follows the nodes for which it waits. The nodes
+// themselves stay in place, so going through them in this order reads the nodes of each thread and device from front to
+// back.
 func (b *builder) inOrder() {
-	// Keep the times beside the indices, so that sorting reads few nodes.
+	// Store the times beside the indices, so that sorting reads few nodes.
 	type timed struct {
 		at   int64
 		node int32
@@ -275,7 +282,7 @@ func (b *builder) inOrder() {
 	for i := range order {
 		order[i] = timed{b.nodes[i].at, int32(i)}
 	}
-	runsort.Stable(order, func(x, y timed) bool { // threads and devices are sorted already
+	runsort.Stable(order, func(x, y timed) bool { // the nodes of each thread and device are sorted already
 		if x.at != y.at {
 			return x.at < y.at
 		}
@@ -290,14 +297,14 @@ func (b *builder) inOrder() {
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		for k, f := range n.from {
-			if f != none && place[f] >= place[i] { // ops of length 0
+			if f != none && place[f] >= place[i] { // possible for ops of length 0
 				n.from[k] = none
 			}
 		}
 	}
 }
 
-// turn orders moments at the same time.
+// turn returns the order of moments that have the same time.
 func turn(w What) int {
 	if w == Host {
 		return 0

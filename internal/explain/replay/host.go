@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// moment is a point of a host thread: a call, a block, or a return from blocking.
+// moment is a point in time of a host thread: a call, the begin of blocking, or the return from blocking.
 type moment struct {
-	at    int64 // on the rank's clock
-	call  int32 // none: a block or return
-	host  int32 // the host collective at which it arrives or from which it returns; none
-	turn  int32 // the wait for the engine that begins or ends; none
-	since int64 // of a return: start of the block
+	at    int64 // time on the rank's clock
+	call  int32 // index of the call; none: begin of blocking, or return
+	host  int32 // host collective at which the thread arrives or from which it returns, or none
+	turn  int32 // wait for the engine that begins or ends, or none
+	since int64 // for a return: begin of blocking
 	what  What
 }
 
@@ -38,7 +38,7 @@ func moments(r *match.Rank, hosts []hostPart, turns []engineWait, usual *lags) m
 	}
 	for track, list := range waits {
 		if n[track] == 0 {
-			continue // nothing waits for a thread that launches nothing
+			continue // nothing depends on a thread that launches nothing
 		}
 		for _, x := range list {
 			out[track] = append(out[track], moment{at: x.Start, call: none, host: none, turn: none, what: Host}, moment{at: x.End, call: none, host: none, turn: none, since: x.Start, what: Return})
@@ -58,15 +58,16 @@ func moments(r *match.Rank, hosts []hostPart, turns []engineWait, usual *lags) m
 	}
 	for _, list := range out {
 		runsort.Stable(list, func(a, b moment) bool {
-			// A copy that blocks is launched by the very call that waits, so the launch comes before the block.
+			// The call that launches a blocking copy also waits for it, so the launch comes before the begin of
+			// blocking.
 			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.what, a.what), cmp.Compare(b.call, a.call)) < 0
 		})
 	}
 	return out
 }
 
-// blocked returns the times in which threads may wait for the device: in synchronisations, and in copies that return
-// when they are done.
+// blocked returns the intervals in which threads may wait for the device: synchronisations, and calls of copies that
+// return when the copy is done.
 func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	out := map[trace.TrackID][]prep.Interval{}
 	for track, list := range r.Blocked {
@@ -84,8 +85,8 @@ func blocked(r *match.Rank) map[trace.TrackID][]prep.Interval {
 	return out
 }
 
-// addHost makes the nodes of a rank's threads, and returns those of its calls. The waits of returns are added once
-// there are ops.
+// addHost makes the nodes of a rank's threads. It returns the nodes of calls, and the nodes of returns. What returns
+// wait for is added later, when the nodes of ops exist.
 func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32, returns []ret) {
 	calls = make([]int32, len(r.Calls))
 	hosts := b.hosts[rank]
@@ -136,7 +137,7 @@ func (b *builder) addHost(rank int32, r *match.Rank, usual *lags) (calls []int32
 	return calls, returns
 }
 
-// ret is a return from a blocking call; times are on the rank's clock.
+// ret is a return from a blocking call. Times are on the rank's clock.
 type ret struct {
 	node      int32
 	since, at int64
@@ -150,12 +151,13 @@ func stepOf(r *match.Rank, step int32) int32 {
 	return step + int32(r.First)
 }
 
-// waitFor finds the op that a return waits for: the last op to end among those that were launched before the return and
-// had ended by then. A call that waits for an event waits for the last launch before an event was recorded.
+// waitFor finds the op for which a blocking call waited. Of the ops that were launched before the call returned and had
+// ended by then, it is the op that ended last. If the call waits for an event, only launches after which an event was
+// recorded are considered.
 type waitFor struct {
 	r      *match.Rank
-	lastOf []int32 // by call: its op that ends last; none
-	ended  []int64 // by call: end of all ops of it and of earlier calls
+	lastOf []int32 // by call: the call's op that ends last, or none
+	ended  []int64 // by call: end of the last op of this and all earlier calls
 }
 
 func newWaitFor(r *match.Rank) *waitFor {
@@ -183,7 +185,7 @@ func newWaitFor(r *match.Rank) *waitFor {
 	return w
 }
 
-// longAgo is the number of calls before a return that are searched.
+// longAgo is the number of calls before a return among which op searches.
 const longAgo = 4096
 
 func (w *waitFor) op(x ret) int32 {
@@ -193,7 +195,7 @@ func (w *waitFor) op(x ret) int32 {
 	best := int32(none)
 	for i := last - 1; i >= max(0, last-longAgo); i-- {
 		if best != none && w.ended[i] <= r.Ops[best].End {
-			break // so have all earlier ones
+			break // ops of earlier calls ended no later, either
 		}
 		o := w.lastOf[i]
 		if o == none || r.Ops[o].End > x.at || best != none && r.Ops[o].End <= r.Ops[best].End {
@@ -206,7 +208,7 @@ func (w *waitFor) op(x ret) int32 {
 	return best
 }
 
-// recordedAfter reports whether an event was recorded between a call and the next, and before a moment.
+// recordedAfter reports whether an event was recorded between a call and the next call, and before the time before.
 func (w *waitFor) recordedAfter(call int, before int64) bool {
 	r := w.r
 	k, _ := slices.BinarySearch(r.Records, r.Calls[call].Start)

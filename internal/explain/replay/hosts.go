@@ -9,16 +9,16 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// hostPart is a rank's part of a host collective.
+// hostPart is a rank's part in a host collective.
 type hostPart struct {
-	prep.Interval       // on the rank's clock
-	match, at     int32 // index in the domain's Hosts, and in At of that
-	waits         bool  // the launching thread does nothing else until the end
+	prep.Interval       // from arrival to end, on the rank's clock
+	match, at     int32 // index in the domain's Hosts, and index in At of that HostMatch
+	waits         bool  // whether the launching thread does nothing else until the end
 	arrives       int32 // the nodes
 	returns       int32
 }
 
-// hostMoments returns, by rank, the parts of host collectives, each by start.
+// hostMoments returns, for each rank, the parts of host collectives, ordered by start.
 func hostMoments(d *match.Domain) [][]hostPart {
 	out := make([][]hostPart, len(d.Ranks))
 	for i := range d.Hosts {
@@ -30,7 +30,7 @@ func hostMoments(d *match.Domain) [][]hostPart {
 				x.Interval = c.Interval
 				x.waits = len(p.For) > 0 && c.Blocked.End > c.Blocked.Start
 			} else {
-				// Just before the others continue.
+				// The missing rank arrived just before the others continue.
 				x.Start = p.Start - (r.Wall(p.Start) - p.Start) - 1
 				x.End = x.Start
 			}
@@ -43,8 +43,8 @@ func hostMoments(d *match.Domain) [][]hostPart {
 	return out
 }
 
-// addHostMeets makes threads continue in host collectives after the arrival of the threads that they wait for, plus the
-// operation's own time, its median.
+// addHostMeets makes each thread that waits in a host collective depend on the arrivals of the threads for which it
+// waits. After the last arrival, the thread continues with a delay, the median time that the operation itself takes.
 func (b *builder) addHostMeets() {
 	took := map[string][]int64{}
 	for i := range b.domain.Hosts {
@@ -75,8 +75,8 @@ func (b *builder) addHostMeets() {
 	}
 }
 
-// addHostMeet makes a part end after the arrivals that it waits for. It ignores an arrival recorded after the part's
-// end, since clocks may be slightly off.
+// addHostMeet makes one part of a host collective end after the arrivals for which it waits. It ignores arrivals
+// recorded after the end of the part, since clocks may be slightly off.
 func (b *builder) addHostMeet(x *hostPart, arrives []int32, usual int64) {
 	returns := &b.nodes[x.returns]
 	meet := newNode(Meet, none, b.nodes[x.arrives].at, 0)

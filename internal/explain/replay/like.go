@@ -9,23 +9,24 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/prep"
 )
 
-// Why is a removable cause: the aspect of a rank that is made like its peers'.
+// Why is a removable cause: the aspect of a rank that is changed to be like that of its peers.
 type Why uint8
 
 const (
-	ByWork     Why = iota // kernels that others run less often, or with other grids, and their launches
-	ByDevice              // time of the same kernels, and delays of their starts
-	ByHost                // host time for the same launches
+	ByWork     Why = iota // kernels that other ranks run less often or with other grids, and the launches of these kernels
+	ByDevice              // time of equal kernels, and delays of their starts
+	ByHost                // host time for equal launches
 	ByTransfer            // time to leave collectives
-	ByAll                 // all of these
+	ByAll                 // all causes above
 )
 
-// Blame describes a difference to remove.
+// Blame describes a difference between ranks, or between steps, that is to be removed.
 type Blame struct {
 	Why   Why
-	Ranks []int // of the domain
+	Ranks []int // indices in the domain's ranks
 	Steps []int // in the capture's numbering
-	// Like holds the steps of the same rank to be compared with; none: the other ranks in the same step.
+	// Like holds the steps of the same rank with which Steps are compared. If it is nil, ranks are compared with the
+	// other ranks in the same step.
 	Like []int
 }
 
@@ -34,7 +35,7 @@ type places[T any] [][]T
 
 func newPlaces[T any](ranks int) places[T] { return make(places[T], ranks) }
 
-// at returns the value of a rank and step; nil where none was set.
+// at returns the value of a rank and step, or the zero value if none was set.
 func (p places[T]) at(rank, step int) (of T) {
 	if step >= 0 && step < len(p[rank]) {
 		of = p[rank][step]
@@ -49,14 +50,14 @@ func (p places[T]) set(rank, step int, of T) {
 	p[rank][step] = of
 }
 
-// tally is the total of one name in a place.
+// tally is the total of the nodes with one key, for one rank and step.
 type tally struct {
 	ns, n int64
-	grids int64 // a hash: equal for the same grids with the same frequencies
+	grids int64 // hash of the grids, equal for the same grids with the same frequencies
 }
 
-// tallied is the key of a tally: a kind of node with a kernel's name. It is a single number because it is looked up
-// often.
+// tallied is the key of a tally: a kind of node and the name of a kernel. It is a single number so that frequent
+// lookups are fast.
 type tallied int64
 
 func talliedOf(what What, name int32) tallied { return tallied(name)<<8 | tallied(what) }
@@ -66,15 +67,15 @@ func (t tallied) name() int32 { return int32(t >> 8) }
 
 type tallies map[tallied]*tally
 
-// towards returns the step towards which each node counts, none if no such step follows. Device work counts towards its
-// own step, or else the next one; host work counts towards the step of its next launch, since it holds up that step.
+// towards returns the step to which each node counts, or none. Device work counts to its own step or, outside of steps,
+// to the next step. Host work counts to the step of the thread's next launch, since it delays that step.
 func (g *Graph) towards() []int32 {
 	out := make([]int32, len(g.nodes))
 	next := make([]int32, len(g.domain.Ranks))
 	for i := range next {
 		next[i] = none
 	}
-	for _, i := range slices.Backward(g.order) { // by their ends
+	for _, i := range slices.Backward(g.order) { // in the order of their ends, from the last
 		n := &g.nodes[i]
 		if out[i] = n.step; n.what == Meet || n.host() {
 			continue
@@ -85,7 +86,7 @@ func (g *Graph) towards() []int32 {
 			out[i] = next[n.rank]
 		}
 	}
-	launches := int32(none) // step of the next launch of a thread, whose nodes are consecutive
+	launches := int32(none) // step of the current thread's next launch; the nodes of a thread are consecutive in g.nodes
 	for i := len(g.nodes) - 1; i >= 0; i-- {
 		n := &g.nodes[i]
 		if !n.host() {
@@ -105,11 +106,11 @@ func (g *Graph) towards() []int32 {
 // host reports whether n is a moment of a host thread.
 func (n *node) host() bool { return n.what == Host || n.what == Return }
 
-// between replaces the kernel name for all host work between the previous step and this one: schedulers do not do the
-// same work in the same order on each rank.
+// between replaces the kernel name in the key for all host work between the previous step and a step, because
+// schedulers do not do the same work in the same order on each rank.
 const between = -2
 
-// talliedAs returns the key under which a node is tallied.
+// talliedAs returns the key of the tally to which a node adds.
 func (g *Graph) talliedAs(names *prep.Names, i int32, n *node) tallied {
 	if n.host() && n.step != g.to[i] {
 		return talliedOf(Host, between)
@@ -117,7 +118,7 @@ func (g *Graph) talliedAs(names *prep.Names, i int32, n *node) tallied {
 	return talliedOf(n.what, nameOf(names, n.key))
 }
 
-// tallies adds up the work of ranks in steps, and of their devices before each step. Gaps are included.
+// tallies adds up the times of nodes by rank, by the step to which each node counts, and by key. Gaps are included.
 func (g *Graph) tallies(names *prep.Names) places[tallies] {
 	out := newPlaces[tallies](len(g.domain.Ranks))
 	for i := range g.nodes {
@@ -150,8 +151,9 @@ func nameOf(names *prep.Names, key int32) int32 {
 	return names.Keys[key].Name
 }
 
-// As returns the change that makes ranks in some steps like the others, or like their own earlier steps. It compares
-// the total of each kernel name with the median of the others. ok is false if there is nothing to compare with.
+// As returns the change that makes b.Ranks in b.Steps like the other ranks or, if b.Like is set, like other steps of
+// the same ranks. It compares the total of each kernel name with the median of the totals of these others. ok is false
+// if there is nothing with which to compare.
 func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	g.tallied.Do(func() {
 		g.to = g.towards()
@@ -177,7 +179,7 @@ func (g *Graph) As(names *prep.Names, b Blame) (change Change, ok bool) {
 	}), ok
 }
 
-// others returns the tallies with which a rank in a step is compared.
+// others returns the tallies with which the tallies of a rank in a step are compared.
 func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 	for _, s := range b.Like {
 		if t := g.sums.at(rank, s); t != nil {
@@ -195,10 +197,10 @@ func (g *Graph) others(b Blame, rank, step int) (out []tallies) {
 	return out
 }
 
-// factorsOf returns the factors on times that remove a cause.
+// factorsOf returns the factors by which times are multiplied to remove a cause.
 func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[tallied]float64 {
 	peers := medians(others)
-	// Names on one side only may be the same work by other kernels.
+	// Names that only one side has may stand for the same work, done by other kernels.
 	var extra, missing int64
 	for k, p := range peers {
 		if own[k] == nil && k.what() == Work {
@@ -217,14 +219,15 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 		}
 		p := peers[k]
 		ratio := float64(p.ns) / float64(t.ns)
-		each := ratio // of one run, whatever their number
+		each := ratio // ratio of the mean times of one run, whatever the number of runs
 		if p.n > 0 {
 			each = ratio * float64(t.n) / float64(p.n)
 		}
 		alone := p.n == 0
 		switch by := causeOf(k.what()); {
 		case k.name() == between:
-			// Much of it may be waits that traces do not show, which other ranks should not get.
+			// Much of this time may be waits that traces do not show. A factor above 1 would add such waits to this
+			// rank.
 			if why == ByHost || why == ByAll {
 				out[k] = min(1, ratio)
 			}
@@ -243,7 +246,7 @@ func factorsOf(own tallies, others []tallies, why Why, names *prep.Names) map[ta
 	return out
 }
 
-// causeOf returns the cause to which the time of a node counts.
+// causeOf returns the cause to which the time of a node of the given kind counts.
 func causeOf(w What) Why {
 	switch w {
 	case Host, Return:
@@ -259,7 +262,8 @@ func dependent(names *prep.Names, name int32) bool {
 	return name != none && kernel.DataDependent(names.Class[name])
 }
 
-// medians returns the median of each name over several places; the grids are those of a place with the median number.
+// medians returns the medians over several tallies for each key. The grids are taken from a tally with the median
+// number of runs.
 func medians(of []tallies) map[tallied]tally {
 	out := map[tallied]tally{}
 	for _, m := range of {

@@ -1,20 +1,21 @@
 package replay
 
-// Piece is a time on the critical path of a step.
+// Piece is a section of the critical path of a step.
 type Piece struct {
-	Step  int // step of the path
-	Rank  int // in the domain's ranks
+	Step  int // step to which the path belongs
+	Rank  int // index in the domain's ranks
 	Node  Node
-	Lag   bool // time before the node itself, after a node of kind After
+	Lag   bool // the piece is the time before the node, following a node of kind After
 	After What
-	Gap   bool // unexplained part of that time
+	Gap   bool // the piece is the unexplained part of that time
 	NS    int64
 }
 
-// Path walks the critical path of each step that Times has, by recorded times: from the step's end back to the end of
-// the previous step, each time to the node that determined the begin. The pieces of a step, last first, add up to its
-// length. Where a rank was the last to arrive at a collective, Path calls second with the second-last rank and by how
-// much earlier it arrived, in ns.
+// Path walks the critical path of each step for which Times has a length, by recorded times. It goes from the end of
+// the step back to the end of the previous step, from each node to the node that determined its begin. It visits the
+// pieces of a step from last to first; their lengths add up to the length of the step. For each collective on the path,
+// Path calls second with the rank that arrived last, the rank that arrived before it, and the time between the two
+// arrivals, in ns.
 func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, ns int64)) {
 	ends := g.Recorded()
 	last := make([]int32, len(ends))
@@ -31,12 +32,12 @@ func (g *Graph) Path(visit func(p *Piece), second func(step, rank, before int, n
 	}
 }
 
-// walk is the walk back through one step.
+// walk holds the state of the walk back through one step.
 type walk struct {
 	*Graph
 	step   int
 	until  int64
-	now    Piece // being visited
+	now    Piece // the piece being visited
 	visit  func(p *Piece)
 	second func(step, rank, before int, ns int64)
 }
@@ -44,14 +45,14 @@ type walk struct {
 func (w *walk) back(at int32) {
 	for n := &w.nodes[at]; n.at > w.until; n = &w.nodes[at] {
 		before := w.before(n)
-		if before == none { // start of the window
+		if before == none { // the walk has reached the start of the window
 			w.piece(n, n.start(), n.at, Piece{})
 			w.piece(n, w.until, n.start(), Piece{Lag: true, Gap: true})
 			return
 		}
 		b := &w.nodes[before]
 		gap := max(min(n.gap, n.start()-b.at), 0)
-		w.piece(n, max(n.start(), b.at), n.at, Piece{}) // it may begin while b ends
+		w.piece(n, max(n.start(), b.at), n.at, Piece{}) // n may begin before b has ended
 		w.piece(n, n.start()-gap, n.start(), Piece{Lag: true, Gap: true, After: b.what})
 		w.piece(n, b.at, n.start()-gap, Piece{Lag: true, After: b.what})
 		at = before
@@ -66,8 +67,8 @@ func (w *walk) piece(n *node, from, to int64, p Piece) {
 	}
 }
 
-// before returns the node that determined when n could begin. A launch that precedes the end of the previous op may
-// still decide, by its longer lag.
+// before returns the node that determined when n could begin. This may be a launch that ended before the previous op,
+// if the lag of the launch is longer.
 func (w *walk) before(n *node) int32 {
 	if n.what == Meet {
 		return w.lastToCome(n)
@@ -101,7 +102,7 @@ func (w *walk) lastToCome(n *node) int32 {
 	return best
 }
 
-// Total returns the total length of the steps that Path walks, in ns, and their number.
+// Total returns the total length, in ns, and the number of the steps that Path walks.
 func (g *Graph) Total() (ns int64, steps int) {
 	for _, t := range g.Times(g.Recorded()) {
 		if t > 0 {

@@ -2,7 +2,7 @@ package replay
 
 import "math"
 
-// Change is a list of nodes with new times, in the order of nodes. Empty: everything as recorded.
+// Change is a list of nodes with new times, in the order of nodes. An empty Change leaves everything as recorded.
 type Change []changed
 
 type changed struct {
@@ -10,14 +10,14 @@ type changed struct {
 	dur, gap int64
 }
 
-// Node describes a node, to choose those that change.
+// Node describes a node of the graph, by which callers choose the nodes that change.
 type Node struct {
 	What What
-	Rank int // in the domain's ranks
-	Step int // in the capture's numbering; -1: none
-	Op   int // in the rank's Ops; -1: none
-	Call int // in the rank's Calls; -1: none
-	Key  int // the kernel with its grid that it runs or launches; -1: none
+	Rank int // index in the domain's ranks
+	Step int // step in the capture's numbering; -1: none
+	Op   int // index in the rank's Ops; -1: none
+	Call int // index in the rank's Calls; -1: none
+	Key  int // kernel and grid that it runs or launches, as an index in Names.Keys; -1: none
 }
 
 func (g *Graph) node(n *node) Node {
@@ -31,13 +31,13 @@ func (g *Graph) node(n *node) Node {
 	return out
 }
 
-// Scale multiplies the times of nodes and the gaps before them by factor(n); 1 leaves them unchanged. Meetings take no
-// time; arrivals only have gaps.
+// Scale multiplies the time of each node, and the gap before it, by factor(n). Meetings take no time, and arrivals have
+// only gaps.
 func (g *Graph) Scale(factor func(n Node) float64) Change {
 	return g.scale(func(_ int32, n *node) float64 { return factor(g.node(n)) })
 }
 
-// scale is Scale with the index of each node.
+// scale is like Scale, but factor also gets the index of the node.
 func (g *Graph) scale(factor func(i int32, n *node) float64) (c Change) {
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -65,7 +65,7 @@ func (g *Graph) ScaleGaps(factor func(n Node) float64) (c Change) {
 	return c
 }
 
-// Both combines two changes; on nodes that both change, the effects multiply.
+// Both combines two changes. If both change the same node, the factors multiply.
 func (g *Graph) Both(a, b Change) Change {
 	out := make(Change, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -84,7 +84,7 @@ func (g *Graph) Both(a, b Change) Change {
 	return append(append(out, a...), b...)
 }
 
-// upon combines two changes of a time was, to a and to b.
+// upon combines two changes of the same time: was is the recorded value, and a and b are the values after each change.
 func upon(a, b, was int64) int64 {
 	if was == 0 {
 		return 0
@@ -92,15 +92,15 @@ func upon(a, b, was int64) int64 {
 	return int64(float64(a) * float64(b) / float64(was))
 }
 
-// Run computes the times of all nodes and returns the end of each step, its last GPU work on any rank, in ns on the
-// common clock. A step without GPU work has 0.
+// Run computes the times of all nodes and returns the end of each step, in ns on the common clock. A step ends with its
+// last GPU work on any rank. The end of a step without GPU work is 0.
 func (g *Graph) Run(change Change) (ends []int64) {
 	times, _ := g.runs.Get().(*[]int64)
 	if times == nil {
 		times = new(make([]int64, len(g.nodes)))
 	}
 	defer g.runs.Put(times)
-	at := *times // end of each node; before it is computed, gap + dur
+	at := *times // end of each node; gap + dur until it is computed
 	for i := range g.nodes {
 		at[i] = g.nodes[i].gap + g.nodes[i].dur
 	}
@@ -135,7 +135,7 @@ func (g *Graph) Run(change Change) (ends []int64) {
 // ends reports whether a node is GPU work of a step.
 func (n *node) ends() bool { return (n.what == Work || n.what == Leave) && n.step >= 0 }
 
-// Recorded returns the recorded end of each step, in the form of Run.
+// Recorded returns the recorded end of each step, in the same form as Run.
 func (g *Graph) Recorded() []int64 {
 	ends := make([]int64, g.End)
 	for i := range g.nodes {
@@ -146,8 +146,8 @@ func (g *Graph) Recorded() []int64 {
 	return ends
 }
 
-// Times returns the lengths of steps, in ns: from the end of the previous step to the step's own end. 0 for the first
-// step of a stretch, and where either end is missing.
+// Times returns the length of each step, in ns, from the end of the previous step to the end of the step. The length is
+// 0 for the first step of a stretch, and if either end is missing.
 func (g *Graph) Times(ends []int64) []int64 {
 	out := make([]int64, len(ends))
 	for i := g.First + 1; i < len(ends); i++ {

@@ -1,5 +1,5 @@
-// Package replicas compares data-parallel replicas that step independently. No collective synchronises them, so
-// lateness is undefined; their load per step and their step times can be compared.
+// Package replicas compares data-parallel replicas that step independently. No collective synchronises such replicas,
+// so lateness is undefined, but their load per step and their step times can be compared.
 package replicas
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Thresholds of a difference; docs/metrics.md documents them.
+// Thresholds for differences; docs/metrics.md documents them.
 const (
 	fewSteps  = 3    // minimum number of steps per side
-	slower    = 1.2  // ratio of the time of a step, or of like kernels
-	busier    = 1.25 // ratio of the load of a step
-	more      = 1.05 // ratio of the number of kernels
-	fewLike   = 3    // minimum number of kinds of kernels
-	fewOfLike = 5    // minimum number of kernels of a kind per side
+	slower    = 1.2  // minimum ratio of step times, or of the times of equal kernels
+	busier    = 1.25 // minimum ratio of the loads of a step
+	more      = 1.05 // minimum ratio of the numbers of kernels
+	fewLike   = 3    // minimum number of kinds of equal kernels
+	fewOfLike = 5    // minimum number of kernels of each kind on each side
 	shown     = 3    // number of kernels listed
 )
 
-// Compare compares the ranks of one replica with all others. It uses the kind of step that took the replica the most
-// time among the kinds both have. nil: they have none in common.
+// Compare compares the ranks of one replica with all other ranks. Of the kinds of steps that both sides have, it uses
+// the kind on which the replica spent the most time. It returns nil if the sides have no kind in common.
 func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.Source) bool) *result.Replica {
 	this, others := map[trace.StepKind]*side{}, map[trace.StepKind]*side{}
 	for _, r := range ranks {
@@ -67,15 +67,15 @@ func Compare(ranks []*prep.Rank, names *prep.Names, name string, is func(*trace.
 	return out
 }
 
-// side holds the steps of one kind.
+// side holds the steps of one kind on one side of the comparison.
 type side struct {
 	period, device, host  []int64
 	batch, tokens, counts []float64
-	each                  map[int32][]int64 // by name and grid: all durations
-	inStep                []map[int32]int64 // by step: total time per name and grid
-	named                 map[int32]*named  // by name
+	each                  map[int32][]int64 // durations of all kernels, by name and grid
+	inStep                []map[int32]int64 // for each step, the total time by name and grid
+	named                 map[int32]*named  // kernels by name
 	ran                   []timeslice.Kernel
-	soft                  bool // a software device, which stops when it lacks a host core
+	soft                  bool // a software device, which stops when it has no host core
 }
 
 type named struct {
@@ -83,7 +83,7 @@ type named struct {
 	ns int64
 }
 
-// gather adds the steps of a rank.
+// gather adds the steps of a rank to into.
 func gather(r *prep.Rank, into map[trace.StepKind]*side) {
 	device, counts := make([]int64, len(r.Steps)), make([]int, len(r.Steps))
 	inStep := make([]map[int32]int64, len(r.Steps))
@@ -150,8 +150,9 @@ func (s *side) medians() result.ReplicaSide {
 	}
 }
 
-// like returns the ratio of device times for the same kernels of a step, by name and grid. It compares total times,
-// because a shared device stalls for long in a few kernels and runs most at full speed.
+// like returns the ratio of the device times per step of the kernels that both sides run, identified by name and grid.
+// It compares total times, because a shared device stalls for long in a few kernels and runs most kernels at full
+// speed.
 func like(a, b *side) (ratio float64, kinds int) {
 	same := map[int32]bool{}
 	for key, x := range a.each {
@@ -159,7 +160,7 @@ func like(a, b *side) (ratio float64, kinds int) {
 		if len(x) < fewOfLike || len(y) < fewOfLike {
 			continue
 		}
-		// The numbers per step must be similar.
+		// Both sides must run the kernel about equally often per step.
 		if n := float64(len(x)) / float64(len(a.period)) / (float64(len(y)) / float64(len(b.period))); n < more && n > 1/more {
 			same[key] = true
 		}
@@ -185,7 +186,7 @@ func like(a, b *side) (ratio float64, kinds int) {
 	return in(a) / of, len(same)
 }
 
-// differences returns the kernels that differ most in device time.
+// differences returns the kernels for which a takes the most device time beyond that of b.
 func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 	na, nb := float64(len(a.counts)), float64(len(b.counts))
 	all := maps.Clone(a.named)
@@ -206,9 +207,10 @@ func differences(a, b *side, names *prep.Names) (out []result.ReplicaKernel) {
 	return out[:min(len(out), shown)]
 }
 
-// cause returns the reason for longer steps of the replica, if they are longer. The most certain criterion comes first:
-// the same kernel, by name and grid, has the same work everywhere, unless a step has more requests. The work of kernels
-// with a fixed grid (attention, persistent kernels) then grows at most in proportion.
+// cause returns the reason that the steps of the replica take longer, if they do. The most certain criterion is tried
+// first: a kernel of the same name and grid has the same work on all replicas, unless a step has more requests. With
+// more requests, the work of kernels with a fixed grid (attention, persistent kernels) grows at most in proportion to
+// the requests.
 func cause(r *result.Replica) string {
 	a, b := &r.This, &r.Others
 	period, load := r.Longer(), r.Busier()
@@ -221,7 +223,7 @@ func cause(r *result.Replica) string {
 	case longer && b.Kernels > 0 && a.Kernels/b.Kernels >= more && load < busier:
 		return result.CauseWork
 	case longer && host > device && load < period && (a.Device == 0 || b.Device == 0):
-		return result.CauseUnknown // no GPU work was recorded: the whole step appears as host time
+		return result.CauseUnknown // if no GPU work was recorded, the whole step appears as host time
 	case longer && host > device && load < period:
 		return result.CauseHost
 	case load >= busier:

@@ -288,7 +288,7 @@ func (v *Comparison) causesText(b *strings.Builder, say func(lead, s string, as 
 	}
 	if len(names) > 0 {
 		b.WriteByte('\n')
-		say("", "More on these: stepscope guide "+strings.Join(names, "; stepscope guide "), p.faint)
+		say("", "Guides: stepscope guide "+strings.Join(names, "; stepscope guide "), p.faint)
 	}
 }
 

@@ -189,7 +189,7 @@ func (t *textWriter) findings(r *result.Report) {
 	}
 	if names := guides(r.Findings); len(names) > 0 {
 		t.line("")
-		for _, l := range columns.Wrap("More on these: stepscope guide "+strings.Join(names, "; stepscope guide "), t.width) {
+		for _, l := range columns.Wrap("Guides: stepscope guide "+strings.Join(names, "; stepscope guide "), t.width) {
 			t.line(t.p.faint(l))
 		}
 	}

@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 		{fact.Of("cores", "ranks", []string{"TP00", "TP01"}, "cost", int64(1500)), "too few CPU cores: the software devices of TP00, TP01 wait for a core, and the other ranks wait 1.50 µs a step for them; hosts and devices that cost less than twice that are not named"},
 		{fact.Of("late_cost", "cost", 2e6, "share", 0.123), "the others wait 2.00 ms a step for it, 12.3 % of their time"},
 		{fact.Of("excess", "parts", []fact.Fact{fact.Of("excess_host", "ns", 417), fact.Of("excess_work", "ns", 10)}),
-			"between collectives it is slower than the rank with the median arrival, per step by 417 ns (its host launches late), 10 ns (more or larger kernels, including their launches)"},
+			"between collectives it takes longer a step than the rank with the median arrival: 417 ns (its host launches late), 10 ns (more or larger kernels, including their launches)"},
 		{fact.Of("kernel_more", "kernel", "void f<int>(int)", "ns", 1.0, "more", fact.Fact{}), "more work in f<int>: 1 ns a step more than on the other ranks"},
 		{fact.Of("verdict_worth", "which", fact.Of("worth_steps", "kind", "idle"), "step", int64(43_300_000), "without", int64(41_500_000), "tokens", fact.Of("worth_tokens", "is", 369, "without", 387)),
 			". Fixing it: 43.3 → 41.5 ms an idle step, 369 → 387 tok/s"},

@@ -6,35 +6,36 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/fact"
 )
 
-// Comparison compares capture B with capture A, the base. Its JSON form is documented in docs/formats/compare.md. Times
-// are nanoseconds.
+// Comparison compares capture B with capture A, the base. docs/formats/compare.md documents the JSON form. Times are in
+// nanoseconds.
 type Comparison struct {
 	Format int  `json:"format"` // 1
 	A      Side `json:"a"`
 	B      Side `json:"b"`
-	// Verdict is the answer in a sentence. Causes explain it, the most important first.
+	// Verdict is the answer in one sentence. Causes explain the verdict, the most important first.
 	Verdict fact.Fact `json:"verdict"`
 	Causes  []Cause   `json:"causes"`
-	// Unlike lists how the workloads of the captures differ. Refused: they differ too much for any conclusion.
+	// Unlike lists the differences between the workloads of the captures. Refused means that the workloads differ too
+	// much for any conclusion.
 	Unlike  []fact.Fact  `json:"unlike"`
 	Refused bool         `json:"refused"`
 	Steps   []StepDiff   `json:"steps"`
 	Kernels []KernelDiff `json:"kernels"` // largest effect on the step first
-	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers; largest effect on
-	// the step first.
+	// Modules compares modules of one kind in all layers, if both captures have layer-wise markers. The module with the
+	// largest effect on the step is the first.
 	Modules []ModuleDiff `json:"modules"`
 	// Regressions are the rows of Steps and Kernels that got significantly slower by more than the limit.
 	Regressions []fact.Fact `json:"regressions"`
-	Limit       float64     `json:"limit"`     // the requested share; 0: none
-	Limits      []string    `json:"limits"`    // limits of single figures
+	Limit       float64     `json:"limit"`     // limit on all figures, as a share; 0: none
+	Limits      []string    `json:"limits"`    // limits on individual figures
 	Undecided   []fact.Fact `json:"undecided"` // limits that these captures cannot decide
 	Notes       []fact.Fact `json:"notes"`
-	Doubts      []string    `json:"doubts"` // as in Source
+	Doubts      []string    `json:"doubts"` // doubts, as in Source
 
 	OfRanks bool `json:"-"` // A and B are ranks of one capture
 }
 
-// Said returns the name for steps of a kind in sentences: "" if no step has a known kind.
+// Said returns the name that sentences use for steps of a kind. It returns "" if no step has a known kind.
 func (c *Comparison) Said(kind string) string {
 	if kind == "other" && !slices.ContainsFunc(c.Steps, func(d StepDiff) bool { return d.Kind != "other" }) {
 		return ""
@@ -50,18 +51,18 @@ type Side struct {
 	Steps  int      `json:"steps"`
 }
 
-// Change is the difference of two samples: one value per step, the mean over ranks. The first step of each capture is
-// left out because the profilers start in it.
+// Change is the difference between two samples. A sample has one value per step, which is the mean over ranks. The
+// first step of each capture is left out because the profilers start in it.
 type Change struct {
 	A      float64 `json:"a_ns"` // medians per step
 	B      float64 `json:"b_ns"`
 	NA     int     `json:"a_steps"`
 	NB     int     `json:"b_steps"`
 	Change float64 `json:"change"` // B/A − 1
-	Lo     float64 `json:"lo"`     // 95 % interval of Change
+	Lo     float64 `json:"lo"`     // 95 % confidence interval of Change
 	Hi     float64 `json:"hi"`
 	P      float64 `json:"p"`          // Mann-Whitney, two-sided
-	PAdj   float64 `json:"p_adjusted"` // over all rows of the table (Benjamini-Hochberg)
+	PAdj   float64 `json:"p_adjusted"` // adjusted over all rows of the table (Benjamini-Hochberg)
 	Enough bool    `json:"enough"`     // false: too few steps for any verdict
 }
 
@@ -69,8 +70,8 @@ type Change struct {
 const (
 	Slower   = "slower"
 	Faster   = "faster"
-	Same     = "same"      // the whole interval lies within 5 %
-	NotClear = "not clear" // chance could have caused the difference, or hidden one
+	Same     = "same"      // the whole confidence interval lies within ±5 %
+	NotClear = "not clear" // chance could explain the observed difference, or hide a real one
 	Unclear  = "not enough samples"
 	Appeared = "appeared"
 	Vanished = "vanished"
@@ -86,83 +87,84 @@ type StepDiff struct {
 	Change
 }
 
-// KernelDiff compares one kernel, by normalised name and grid, in steps of one kind: its summed time per step.
+// KernelDiff compares the summed time per step of one kernel, identified by normalised name and grid, in steps of one
+// kind.
 type KernelDiff struct {
 	Kind    string   `json:"kind"`
 	Mode    string   `json:"mode"`
 	Batch   int      `json:"batch"` // -1: unknown
 	Name    string   `json:"name"`
 	Short   string   `json:"short"`
-	Was     string   `json:"was"` // its name in A, if the kernel has another name or grid there; "": the same
+	Was     string   `json:"was"` // name in A, if the kernel has another name or grid in A; "": the same
 	Class   string   `json:"class"`
 	Grid    [3]int32 `json:"grid"`
 	Verdict string   `json:"verdict"`
-	CountA  float64  `json:"a_count"` // per step and rank
+	CountA  float64  `json:"a_count"` // number per step and rank
 	CountB  float64  `json:"b_count"`
-	EachA   int64    `json:"a_each_ns"` // median of one run
+	EachA   int64    `json:"a_each_ns"` // median time of one run
 	EachB   int64    `json:"b_each_ns"`
-	// Effect is the effect of the change on a step: (B − A) over A's step time.
+	// Effect is the effect of the change on a step: (B − A) divided by the step time of A.
 	Effect float64 `json:"effect"`
 	Change
 }
 
-// ModuleDiff compares the modules of one kind in all layers of a stack, in steps of one kind: the summed GPU time per
-// step of the work launched inside them.
+// ModuleDiff compares the modules of one kind in all layers of a stack, in steps of one kind. It compares the summed
+// GPU time per step of the work launched inside these modules.
 type ModuleDiff struct {
 	Kind    string  `json:"kind"`
 	Mode    string  `json:"mode"`
 	Batch   int     `json:"batch"`  // -1: unknown
-	Module  string  `json:"module"` // model.layers.*.mlp.down_proj
+	Module  string  `json:"module"` // name, such as model.layers.*.mlp.down_proj
 	Verdict string  `json:"verdict"`
 	Effect  float64 `json:"effect"` // as in KernelDiff
 	Change
 }
 
-// Changes of a cause from A to B.
+// Values of Cause.Change.
 const (
-	New  = "new"  // only B has it
-	Gone = "gone" // only A has it
-	More = "more" // both have it, and it costs more in B
+	New  = "new"  // only B has the cause
+	Gone = "gone" // only A has the cause
+	More = "more" // both captures have the cause, but it costs more in B
 	Less = "less"
 )
 
-// Kinds of causes besides those of findings.
+// Kinds of causes, in addition to the kinds of findings.
 const (
-	CauseKernels = "kernels" // kernels that all ranks run longer, more often, or no longer at all
-	CauseFigure  = "figure"  // a part of the steps
+	CauseKernels = "kernels" // kernels that all ranks run longer, more often, or not any more
+	CauseFigure  = "figure"  // a part of the step time
 )
 
-// Cause is a difference between the captures that may explain a change of their steps: a difference of their findings,
-// else of their kernels, or of the parts of their steps.
+// Cause is a difference between the captures that may explain the change of step times. It is a difference in findings
+// or, if there is none, in kernels or in parts of the step time.
 type Cause struct {
 	Change   string   `json:"change"`
-	Kind     string   `json:"kind"`     // the finding's kind, kernels or figure
-	Severity string   `json:"severity"` // of the finding; "": not a finding
-	Finding  string   `json:"finding"`  // its ID in the analysis of B, or of A if it is gone; "": not a finding
+	Kind     string   `json:"kind"`     // kind of the finding, or "kernels" or "figure"
+	Severity string   `json:"severity"` // severity of the finding; "": not a finding
+	Finding  string   `json:"finding"`  // ID of the finding in the analysis of B, or of A if it is gone; "": not a finding
 	Ranks    []string `json:"rank_names"`
-	First    int      `json:"first_step"` // of its capture; -1: not specific to steps
+	First    int      `json:"first_step"` // first step, in the capture that has the cause; -1: not specific to steps
 	Last     int      `json:"last_step"`
-	StepKind string   `json:"step_kind"` // of the steps whose time it is known to cost; "": unknown
-	A        int64    `json:"a_ns"`      // cost per step
+	StepKind string   `json:"step_kind"` // kind of the steps that it is known to lengthen; "": unknown
+	A        int64    `json:"a_ns"`      // cost per step in A
 	B        int64    `json:"b_ns"`
-	// Fits: the steps changed in the same direction.
+	// Fits means that the steps changed in the same direction as the cause.
 	Fits bool `json:"fits"`
-	// Unseen: a capture like the other one could not have shown it.
+	// Unseen means that the other capture could not have shown the cause.
 	Unseen   bool           `json:"unseen"`
 	Text     fact.Fact      `json:"text"`
 	Evidence []fact.Fact    `json:"evidence"`
-	CountA   float64        `json:"a_kernels"` // kernels the rank runs per step, median; 0: not compared
+	CountA   float64        `json:"a_kernels"` // number of kernels that the rank runs per step, median; 0: not compared
 	CountB   float64        `json:"b_kernels"`
 	Kernels  []KernelChange `json:"kernels"` // the largest change first
 	Next     []fact.Fact    `json:"next"`
 	Guide    string         `json:"guide"`
 
-	Rank  string `json:"-"` // the rank whose kernels are compared with the other side; "": none
-	Work  bool   `json:"-"` // it runs more or larger kernels; else the same ones take longer
-	Steps []int  `json:"-"` // of the finding; none: First to Last
+	Rank  string `json:"-"` // rank with the kernels that are compared with the other side; "": none
+	Work  bool   `json:"-"` // true: the rank runs more or larger kernels; false: the same kernels take longer
+	Steps []int  `json:"-"` // steps of the finding; empty: First to Last
 }
 
-// KernelChange is how often and how long one kernel runs in a step, on each side.
+// KernelChange gives, for each side, how often and how long one kernel runs in a step.
 type KernelChange struct {
 	Name   string  `json:"name"`
 	Short  string  `json:"short"`

@@ -2,19 +2,19 @@ package result
 
 import "github.com/stepscope/stepscope/internal/explain/fact"
 
-// ReasonShared means that the device stalls inside kernels, as a device does that processes share by time slices.
+// ReasonShared means that the device stalls inside kernels, like a device that several processes share by time slices.
 const ReasonShared = "shared"
 
-// Held describes a device that stalls inside some kernels but runs all others as fast as its peers.
+// Held describes a device that stalls inside some kernels but runs all other kernels as fast as its peers.
 type Held struct {
-	Kernels int     `json:"kernels"`  // kernels that were held up
+	Kernels int     `json:"kernels"`  // number of kernels with a stall
 	Usual   int64   `json:"usual_ns"` // median length of these kernels
-	Every   int64   `json:"every_ns"` // interval between them; 0: irregular
-	Share   float64 `json:"share"`    // of the kernels' excess over the peers: the part in these kernels
-	Rest    float64 `json:"rest"`     // time of all other kernels relative to the peers'
+	Every   int64   `json:"every_ns"` // interval between stalls; 0: irregular
+	Share   float64 `json:"share"`    // share of these kernels in the total excess of kernel time over the peers
+	Rest    float64 `json:"rest"`     // time of all other kernels, relative to the peers
 }
 
-// Why returns the likely explanation.
+// Why returns the likely explanation of the stalls.
 func (h *Held) Why() fact.Fact { return fact.Of("late_shared") }
 
 // Proof returns how often and for how long the device stalls.

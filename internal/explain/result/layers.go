@@ -2,90 +2,91 @@ package result
 
 import "github.com/stepscope/stepscope/internal/explain/fact"
 
-// Layers is the layer-wise view: GPU work by the range that launched it. All lists are empty if neither markers nor
-// anything else identifies layers. Figures are means over the steps of a kind and the ranks that have the layer;
-// outside of steps they are sums over the window, averaged over ranks.
+// Layers is the layer-wise view: GPU work by the range in which it was launched. All lists are empty if neither markers
+// nor anything else identifies layers. Figures are means over the steps of a kind and over the ranks that have the
+// layer. For work outside of steps, figures are sums over the window, averaged over ranks.
 type Layers struct {
 	Totals  []LayerTotal `json:"totals"`
-	Layers  []LayerRow   `json:"layers"`  // by step kind, stack, number
-	Modules []ModuleRow  `json:"modules"` // by step kind, then GPU time
-	// Graphs reports by step kind whether the layers of replayed graphs were found, if requested.
+	Layers  []LayerRow   `json:"layers"`  // ordered by step kind, stack and number
+	Modules []ModuleRow  `json:"modules"` // ordered by step kind, then GPU time
+	// Graphs reports, for each kind of step, whether the layers of replayed graphs were found. It is set if layers were
+	// requested.
 	Graphs []GraphLayers `json:"graphs"`
 }
 
-// How layers of replayed graphs were found.
+// Methods by which the layers of replayed graphs are found.
 const (
 	GraphsAligned = "alignment" // alignment with a forward pass launched kernel by kernel
 	GraphsMotif   = "motif"     // repeating sequence of kernels
-	GraphsNode    = "node"      // node number, as in other replays of the graph
+	GraphsNode    = "node"      // number of the graph's node, whose layer is known from other replays
 )
 
 // GraphLayers reports how reliably layers were assigned to the kernels of graph replays in steps of one kind.
 type GraphLayers struct {
 	Kind    string    `json:"kind"`
-	Steps   int       `json:"steps"`   // over all ranks
-	Kernels int       `json:"kernels"` // kernels and copies of these steps, from the first to the last of a replay
+	Steps   int       `json:"steps"`   // number of steps, over all ranks
+	Kernels int       `json:"kernels"` // number of kernels and copies in these steps, up to the last replayed one
 	By      string    `json:"by"`
 	Covered float64   `json:"covered"` // share of Kernels with a known place, in a layer or in none
 	Unsure  float64   `json:"unsure"`  // share of Kernels that may be in several layers
-	Known   bool      `json:"known"`   // enough are covered: the report assigns their layers
-	Why     fact.Fact `json:"why"`     // why not Known
+	Known   bool      `json:"known"`   // enough kernels are covered, so the report assigns them to layers
+	Why     fact.Fact `json:"why"`     // reason if not Known
 }
 
-// LayerTotal is how much of the steps of one kind the markers cover.
+// LayerTotal gives the share of steps of one kind that the markers cover.
 type LayerTotal struct {
-	Kind     string `json:"kind"`  // of steps, or outside
-	Steps    int    `json:"steps"` // over all ranks
+	Kind     string `json:"kind"`  // kind of the steps, or "outside"
+	Steps    int    `json:"steps"` // number of steps, over all ranks
 	GPU      int64  `json:"gpu_ns"`
-	InModule int64  `json:"in_module_ns"`        // part of GPU launched in a module's range
-	Graphs   int64  `json:"in_graphs_ns"`        // part of GPU replayed by graph launches, whose kernels have no ranges of their own
-	Placed   int64  `json:"in_graphs_placed_ns"` // part of Graphs that was assigned to modules, see Layers.Graphs
+	InModule int64  `json:"in_module_ns"`        // part of GPU time launched in a module's range
+	Graphs   int64  `json:"in_graphs_ns"`        // part of GPU time in replayed graphs, whose kernels have no ranges
+	Placed   int64  `json:"in_graphs_placed_ns"` // part of Graphs that was assigned to modules; see Layers.Graphs
 	Host     int64  `json:"host_ns"`             // length of the step on the host
 	InRange  int64  `json:"host_in_module_ns"`
 }
 
-// LayerRow is one layer with all its work.
+// LayerRow is one layer, with all work in it.
 type LayerRow struct {
 	Kind     string  `json:"kind"`
-	Stack    string  `json:"stack"` // list that holds the layer: model.layers
+	Stack    string  `json:"stack"` // list that contains the layer, such as model.layers
 	Layer    int     `json:"layer"`
 	GPU      int64   `json:"gpu_ns"`
-	Wait     int64   `json:"wait_ns"` // part of GPU: waiting in collectives
-	Share    float64 `json:"share"`   // of the summed GPU time of the step, or of its host time without GPU work
+	Wait     int64   `json:"wait_ns"` // part of the GPU time spent waiting in collectives
+	Share    float64 `json:"share"`   // share of the step's summed GPU time or, without GPU work, of its host time
 	Host     int64   `json:"host_ns"`
 	Kernels  float64 `json:"kernels"`
 	Calls    float64 `json:"calls"`
-	Elements int64   `json:"parameters"` // elements on one rank
-	// OfLike is its own GPU time (without waiting) over the median of the layers with the same modules and parameters;
-	// 0: there are none.
+	Elements int64   `json:"parameters"` // number of parameter elements on one rank
+	// OfLike is the layer's own GPU time (without waiting) divided by the median of the layers with the same modules
+	// and parameters; 0: there are no such layers.
 	OfLike  float64 `json:"of_like"`
-	Spread  float64 `json:"rank_spread"`  // own time of the slowest rank over the fastest's, minus 1
+	Spread  float64 `json:"rank_spread"`  // own time of the slowest rank divided by that of the fastest, minus 1
 	Slowest int     `json:"slowest_rank"` // -1: one rank
 }
 
-// ModuleRow is one module of a layer over all layers of a stack, or one module outside layers.
+// ModuleRow sums up one module of a layer over all layers of a stack, or one module outside layers.
 type ModuleRow struct {
 	Kind     string  `json:"kind"`
 	Stack    string  `json:"stack"`  // "": outside layers
-	Module   string  `json:"module"` // mlp.down_proj; "": the layer itself
-	Name     string  `json:"name"`   // Stack and Module: model.layers.*.mlp.down_proj
-	Scope    bool    `json:"scope"`  // a range of the pipeline around modules
+	Module   string  `json:"module"` // path inside the layer, such as mlp.down_proj; "": the layer itself
+	Name     string  `json:"name"`   // Stack and Module, as in model.layers.*.mlp.down_proj
+	Scope    bool    `json:"scope"`  // not a module, but a range of the pipeline that encloses modules
 	Modules  int     `json:"modules"`
 	GPU      int64   `json:"gpu_ns"`
-	Self     int64   `json:"self_ns"` // launched in no range inside this one
+	Self     int64   `json:"self_ns"` // work launched directly in this range, not in a nested one
 	Wait     int64   `json:"wait_ns"`
 	Share    float64 `json:"share"`
 	Host     int64   `json:"host_ns"`
 	HostSelf int64   `json:"host_self_ns"`
 	Kernels  float64 `json:"kernels"`
 	Calls    float64 `json:"calls"`
-	Each     int64   `json:"each_ns"` // GPU time of one call, or host time without GPU work
-	Class    string  `json:"class"`   // class of the kernels with most of its GPU time
+	Each     int64   `json:"each_ns"` // GPU time of one call or, without GPU work, host time
+	Class    string  `json:"class"`   // class of kernels with the largest GPU time
 	Elements int64   `json:"parameters"`
-	Inputs   string  `json:"inputs"` // most frequent sizes; "": none
+	Inputs   string  `json:"inputs"` // most frequent sizes of the inputs; "": none
 	Varied   int     `json:"input_variants"`
 	Static   string  `json:"static"`
-	TFLOPs   float64 `json:"tflop_s"` // of linear layers; 0: unknown
+	TFLOPs   float64 `json:"tflop_s"` // rate of linear layers; 0: unknown
 	Spread   float64 `json:"rank_spread"`
 	Slowest  int     `json:"slowest_rank"`
 }

@@ -1,36 +1,37 @@
 package result
 
-// Replica compares a data-parallel replica with the others of its server in steps of one kind. Replicas that share no
-// collective do not wait for each other, so none of them is late; but one may have more work, or take longer for the
-// same work.
+// Replica compares a data-parallel replica with the other replicas of the server, in steps of one kind. Replicas that
+// share no collective do not wait for each other, so none of them is late. But one replica may have more work than the
+// others, or take longer for the same work.
 type Replica struct {
 	Name   string      `json:"name"`
 	Kind   string      `json:"kind"`
 	This   ReplicaSide `json:"this"`
 	Others ReplicaSide `json:"others"`
-	// Like is the time per step of the kernels that both sides run alike, by name and grid, relative to the others;
-	// LikeKinds is how many kinds there are. 0: none.
+	// Like is the time per step of the kernels that both sides run equally often, by name and grid, relative to the
+	// other replicas. LikeKinds is the number of such kernels. 0: none.
 	Like      float64 `json:"like"`
 	LikeKinds int     `json:"like_kinds"`
-	Held      *Held   `json:"held"` // nil: its device does not stall inside kernels, or that does not explain everything
-	// Cause is why a step takes longer: a straggler cause, CauseLoad, or "" if it does not.
+	Held      *Held   `json:"held"` // nil: the device does not stall inside kernels, or stalls explain only part of the difference
+	// Cause is the reason that steps take longer: a straggler cause, CauseLoad, or "" if they do not.
 	Cause   string          `json:"cause"`
-	Kernels []ReplicaKernel `json:"kernels"` // those that make the difference on the device, the largest first
+	Kernels []ReplicaKernel `json:"kernels"` // kernels with the largest differences in device time, the largest first
 }
 
-// Longer returns the length of a step relative to the others'.
+// Longer returns the length of a step relative to the other replicas.
 func (r *Replica) Longer() float64 { return times(float64(r.This.Period), float64(r.Others.Period)) }
 
-// Busier returns the number of requests or of tokens per step relative to the others', whichever is larger.
+// Busier returns the number of requests or of tokens per step relative to the other replicas, whichever ratio is
+// larger.
 func (r *Replica) Busier() float64 {
 	return max(times(r.This.Batch, r.Others.Batch), times(r.This.Tokens, r.Others.Tokens))
 }
 
-// LikeSlower reports whether its device runs kernels that both sides run alike at least 1.2 times as long, over at
-// least three kinds.
+// LikeSlower reports whether the kernels that both sides run equally often take at least 1.2 times as long on this
+// replica, if there are at least three such kernels.
 func (r *Replica) LikeSlower() bool { return r.LikeKinds >= 3 && r.Like >= 1.2 }
 
-// times returns a/b, or 1 if either is unknown.
+// times returns a/b, or 1 if a or b is unknown.
 func times(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return 1
@@ -45,15 +46,15 @@ const CauseLoad = "load"
 // start in it.
 type ReplicaSide struct {
 	Steps   int     `json:"steps"`
-	Batch   float64 `json:"batch"`     // requests; -1: unknown
+	Batch   float64 `json:"batch"`     // number of requests; number of new tokens; -1: unknown
 	Tokens  float64 `json:"tokens"`    // -1: unknown
-	Period  int64   `json:"period_ns"` // without the time in which a software device had no core
-	Device  int64   `json:"device_ns"` // its kernels, without communication
-	Host    int64   `json:"host_ns"`   // the rest of Period: the device waits for the host
+	Period  int64   `json:"period_ns"` // step period, less the time in which a software device had no core
+	Device  int64   `json:"device_ns"` // time of the kernels, without communication
+	Host    int64   `json:"host_ns"`   // the rest of Period, in which the device waits for the host
 	Kernels float64 `json:"kernels"`
 }
 
-// ReplicaKernel is the kernels of one name, per step.
+// ReplicaKernel sums up the kernels of one name, per step.
 type ReplicaKernel struct {
 	Short       string  `json:"short"`
 	Count       float64 `json:"count"`

@@ -2,7 +2,7 @@ package result
 
 import "reflect"
 
-// Add adds the parts of o.
+// Add adds each part of o to the same part of t.
 func (t *Time) Add(o *Time) {
 	t.Total += o.Total
 	t.Compute += o.Compute
@@ -16,7 +16,7 @@ func (t *Time) Add(o *Time) {
 	t.Waiting += o.Waiting
 }
 
-// Add adds the parts of o.
+// Add adds each part of o to the same part of i.
 func (i *Idle) Add(o *Idle) {
 	i.Host += o.Host
 	i.Sync += o.Sync
@@ -29,7 +29,8 @@ func (i *Idle) Add(o *Idle) {
 	i.None += o.None
 }
 
-// First orders elements that have a property before those that have not.
+// First compares two elements so that those with a property come first. a and b report whether the elements have the
+// property.
 func First(a, b bool) int {
 	switch {
 	case a == b:
@@ -40,7 +41,7 @@ func First(a, b bool) int {
 	return 1
 }
 
-// NoNil replaces nil slices in the struct v points to, and in its nested structs, by empty ones, so that JSON has []
+// NoNil replaces nil slices by empty slices in the struct to which v points and in nested structs, so that JSON has []
 // and never null.
 func NoNil(v any) { noNilIn(reflect.ValueOf(v).Elem()) }
 

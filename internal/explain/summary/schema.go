@@ -7,9 +7,9 @@ import (
 	"reflect"
 )
 
-// schemaOf returns a hash of the shape of a value's type: the names and types of all exported fields, and the names of
-// the values of small enumerations. gob matches fields by name and leaves out unknown ones, so a stream of another shape
-// would be read with gaps.
+// schemaOf returns a hash that identifies the type of v: the names and types of all exported fields, and the names of
+// the values of small enumerations. The hash is necessary because gob matches fields by name and skips unknown fields,
+// so a stream written with different types would be read with data missing.
 func schemaOf(v any) string {
 	sum := sha256.New()
 	shape(sum, reflect.TypeOf(v))

@@ -1,6 +1,6 @@
-// Package summary encodes prepared ranks, so that they can be analysed on another host than the one with their traces.
-// The format is a stream of files with their ranks. It is not meant for storage: only the version that wrote it can
-// read it.
+// Package summary encodes prepared ranks, so that they can be analysed on a different host than the host that stores
+// the traces. The format is a stream of trace files, each with its ranks. It is not meant for storage: only the version
+// of stepscope that wrote a stream can read it.
 package summary
 
 import (
@@ -20,28 +20,28 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Window describes the window of a host's files.
+// Window describes the window to which the files of a host belong.
 type Window struct {
 	ID        string
-	Newest    int64 // modification time of its newest file, ns since the epoch
+	Newest    int64 // modification time of the newest file, ns since the epoch
 	Reference []trace.Reference
 }
 
-// File is the summary of one file of traces.
+// File is the summary of one trace file.
 type File struct {
 	Of set.File
-	// From the file's head: its world, whether it is a merged file, the ranks missing from the merge, and the reason if
-	// the head could not be read.
+	// The fields below come from the head of the file: its process group, whether it is a merged file, the ranks
+	// missing from the merge, and the reason if the head could not be read.
 	World   trace.World
 	Merged  bool
 	Missing []set.Missing
 	Problem string
 
-	Error string // reason if nothing could be read; "": Ranks are valid
+	Error string // reason that nothing could be read; "": Ranks are valid
 	Ranks []prep.Rank
 }
 
-// NewFile returns a file with only the data of its head.
+// NewFile returns a File with only the data of the file's head.
 func NewFile(h *set.Head) *File {
 	f := &File{Of: h.File, World: h.World, Merged: h.Labels || h.Merged != nil}
 	if h.Merged != nil {
@@ -65,16 +65,16 @@ func (f *File) Head() *set.Head {
 	return h
 }
 
-// magic begins a stream; the number is the version of the framing.
+// magic is the beginning of a stream. The number is the version of the framing.
 const magic = "stepscope ranks 2 "
 
-// schema identifies the shape of all values written.
+// schema identifies the types of all values in a stream.
 var schema = schemaOf(struct {
 	Window Window
 	File   File
 }{})
 
-// Is reports whether the first bytes are those of a stream by this or another version.
+// Is reports whether head begins a stream, written by this or any other version.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte("stepscope ranks ")) }
 
 // Writer writes a stream.
@@ -83,7 +83,7 @@ type Writer struct {
 	z *zstd.Encoder
 }
 
-// NewWriter begins a stream.
+// NewWriter writes the beginning of a stream to w.
 func NewWriter(w io.Writer, window *Window) (*Writer, error) {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Writer) File(f *File) error {
 	bare := *f
 	bare.Ranks = slices.Clone(f.Ranks)
 	for i := range bare.Ranks {
-		bare.Ranks[i].Ranges = nil // the reader finds them again (prep.FindMarkers)
+		bare.Ranks[i].Ranges = nil // the reader recomputes the ranges (prep.FindMarkers)
 	}
 	return s.frame(bare)
 }
@@ -112,7 +112,8 @@ func (s *Writer) Close() error {
 	return err
 }
 
-// frame writes a value: the length of the rest of the frame, the length of the value, and the compressed value.
+// frame writes a value as a frame: the length of the rest of the frame, the uncompressed length of the value, and the
+// compressed value.
 func (s *Writer) frame(v any) error {
 	var plain bytes.Buffer
 	if err := gob.NewEncoder(&plain).Encode(v); err != nil {
@@ -123,13 +124,13 @@ func (s *Writer) frame(v any) error {
 	return err
 }
 
-// ErrVersion means that another version wrote a stream.
+// ErrVersion means that another version of stepscope wrote the stream.
 var ErrVersion = errors.New("summaries of another version of stepscope: use the same on all hosts")
 
 // Limits on memory when reading.
 const (
-	mostBytes = 1 << 30 // per frame, compressed and uncompressed
-	growth    = 1 << 20 // allocated before more of a frame has arrived
+	mostBytes = 1 << 30 // maximum size of a frame, both compressed and uncompressed
+	growth    = 1 << 20 // memory allocated before more of a frame has arrived
 )
 
 // Reader reads a stream.
@@ -165,7 +166,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return s, nil
 }
 
-// Next reads the next file; the error is io.EOF after the last.
+// Next reads the next file. After the last file, the error is io.EOF.
 func (s *Reader) Next() (*File, error) {
 	f := &File{}
 	if err := s.frame(f); err != nil {
@@ -193,7 +194,7 @@ func (s *Reader) frame(v any) error {
 	if n > mostBytes {
 		return damaged(fmt.Errorf("a part of %d bytes", n))
 	}
-	// The buffer grows with the data received, whatever length the frame claims.
+	// The buffer grows with the data received, so a frame that claims a large length does not exhaust memory.
 	var body bytes.Buffer
 	body.Grow(int(min(n, growth)))
 	if _, err := io.CopyN(&body, s.r, int64(n)); err != nil {

@@ -1,7 +1,7 @@
-// Package timeslice distinguishes a device that stalls within a few kernels, while it runs all others as fast as its
-// peers, from a slow device. Processes that share a device without MPS get it in turns ("time slices",
-// https://docs.nvidia.com/deploy/mps/: without MPS, kernels of different processes do not run at the same time). A
-// kernel that loses its turn ends some ms later, whatever its work.
+// Package timeslice distinguishes a device that stalls within a few kernels from a slow device. The stalling device
+// runs all other kernels as fast as its peers. Processes that share a device without MPS get it in turns ("time
+// slices", https://docs.nvidia.com/deploy/mps/: without MPS, kernels of different processes do not run at the same
+// time). A kernel that loses its turn ends some ms later, whatever its work.
 package timeslice
 
 import (
@@ -12,26 +12,26 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// Thresholds; docs/metrics.md documents them. In windows of real servers, turns took 2.5 ms and 6 ms, and nothing else
-// delayed a kernel for so long.
+// Thresholds; docs/metrics.md documents them. In windows of real servers, time slices took 2.5 ms and 6 ms, and nothing
+// else delayed a kernel for so long.
 const (
-	fewLike = 5       // minimum launches of a kernel per side to know its duration
-	times   = 4       // ratio of a stalled kernel's duration to the usual one
+	fewLike = 5       // minimum number of launches of a kernel on each side for its duration to be known
+	times   = 4       // minimum ratio of a stalled kernel's duration to the usual duration
 	least   = 200_000 // minimum delay of a stalled kernel, ns
 	few     = 3       // minimum number of stalled kernels
 	share   = 0.75    // minimum share of the stalled kernels in the total delay
-	rest    = 1.2     // maximum ratio of the others' durations to the usual ones
+	rest    = 1.2     // maximum ratio of the durations of other kernels to the usual durations
 )
 
-// Kernel is a launch on a device: Key identifies its name and grid, times are in ns. Kernels whose time depends on data
-// (kernel.DataDependent) must be left out.
+// Kernel is one launch on a device. Key identifies name and grid; times are in ns. Callers must leave out kernels whose
+// time depends on data (kernel.DataDependent).
 type Kernel struct {
 	Key        int32
 	Start, End int64
 }
 
-// Find describes the stalls of the device that ran mine, compared with the devices that ran others. It returns nil if
-// the device did not stall, or if stalls explain only part of the difference.
+// Find describes the stalls of the device that ran the kernels in mine, compared with the devices that ran the kernels
+// in others. It returns nil if the device did not stall, or if stalls explain only part of the difference.
 func Find(mine, others []Kernel) *result.Held {
 	usual := map[int32][]int64{}
 	for _, k := range others {
@@ -45,7 +45,7 @@ func Find(mine, others []Kernel) *result.Held {
 	for key, x := range usual {
 		if len(x) >= fewLike && len(own[key]) >= fewLike {
 			typical[key] = int64(metric.MedianInPlace(x))
-			// A kernel that is slow in three of four launches has more work, or the whole device is slow.
+			// If a kernel is slow in three of four launches, it has more work, or the whole device is slow.
 			slices.Sort(own[key])
 			always[key] = metric.Quantile(own[key], 0.25) > rest*float64(typical[key])
 		}

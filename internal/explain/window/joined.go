@@ -18,14 +18,14 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Part holds the summaries of one host's files of a window.
+// Part holds the summaries of the files of a window that one host has.
 type Part struct {
-	From string // the host, or a file of summaries
+	From string // name of the host or of the file with the summaries
 	summary.Window
 	Files []*summary.File
 }
 
-// ReadPart reads the output of Summarize. On error it returns the files before it.
+// ReadPart reads the output of Summarize. On error, it also returns the files read before the error.
 func ReadPart(from string, r io.Reader) (*Part, error) {
 	p := &Part{From: from}
 	in, err := summary.NewReader(r)
@@ -60,7 +60,7 @@ func (in *Input) summaries() bool {
 	})
 }
 
-// openSummaries joins files of summaries.
+// openSummaries reads the input files, which contain summaries, and joins them.
 func (in *Input) openSummaries(say *progress.Console) (*Capture, error) {
 	var parts []*Part
 	for _, path := range in.Paths {
@@ -81,7 +81,7 @@ func (in *Input) openSummaries(say *progress.Console) (*Capture, error) {
 	return JoinParts(say, parts)
 }
 
-// JoinParts joins the parts of several hosts into one window: the newest.
+// JoinParts joins the parts that belong to the newest window, from several hosts, into one capture.
 func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	newest := &Part{}
 	for _, p := range parts {
@@ -93,7 +93,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 	window := set.Set{ID: newest.ID}
 	var references []trace.Reference
 	for _, p := range parts {
-		// File names without a window id get an id per host.
+		// If file names contain no window id, each host makes up its own id.
 		if p.ID != newest.ID && !slices.ContainsFunc(p.Files, func(f *summary.File) bool { return !f.Of.Named || f.Of.Name.Wrote > 0 }) {
 			say.Lack("%s: no file of window %s, the newest window is %s (choose with --profile-id)", p.From, newest.ID, p.ID)
 			continue
@@ -101,7 +101,7 @@ func JoinParts(say *progress.Console, parts []*Part) (*Capture, error) {
 		window.ID = min(window.ID, p.ID)
 		references = append(references, p.Reference...)
 		for _, f := range p.Files {
-			// Hosts may share a directory.
+			// Hosts may read the same directory, so skip files that another host has summarised.
 			if !slices.ContainsFunc(all, func(x *summary.File) bool { return x.Of == f.Of && sameRanks(x, f) }) {
 				all = append(all, f)
 			}
@@ -128,7 +128,7 @@ type Lost struct {
 	Why   error
 }
 
-// Join makes a capture from the summaries of the window's files, in order, without the lost files.
+// Join makes a capture from the summaries of the window's files, in order. It reports the files in lost as missing.
 func (in *Input) Join(say *progress.Console, window set.Set, files []*summary.File, lost []Lost) (*Capture, error) {
 	c := &Capture{Set: window}
 	for _, x := range lost {
@@ -180,7 +180,7 @@ func (c *Capture) join(say *progress.Console, what string, files []*summary.File
 	return c.account(say, what, all, failures, missing)
 }
 
-// place assigns ranks to the processes of a report, after those of the other reports.
+// place numbers the ranks of a report's processes, continuing after the ranks of the reports placed before.
 func place(places *read.Places, ranks []prep.Rank) {
 	stubs := make([]*trace.Trace, len(ranks))
 	for i := range ranks {

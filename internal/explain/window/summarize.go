@@ -20,8 +20,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Summarize writes a summary of each of the window's files, in parallel. Only the traces of the files in progress are
-// in memory. A file that cannot be read yields its error, which is reported when the summaries are joined.
+// Summarize writes a summary of each of the window's files, in parallel. Only the traces of the files being processed
+// are in memory. For a file that cannot be read, it writes the error, which is reported when the summaries are joined.
 func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writer, rules *kernel.Rules) error {
 	window, _, err := in.Choose(say)
 	if err != nil {
@@ -73,7 +73,8 @@ func (in *Input) Summarize(ctx context.Context, say *progress.Console, w io.Writ
 	return out.Close()
 }
 
-// summarized returns the summaries of one rank's files. Data from several files goes with the first readable one.
+// summarized returns the summaries of one rank's files. Data that combines several files is in the summary of the first
+// readable file.
 func summarized(ctx context.Context, files []set.File, byStage bool, opt read.Options, rules *kernel.Rules) (out []*summary.File) {
 	traces, failures := read.Rank(ctx, files, byStage, opt)
 	for _, f := range files {

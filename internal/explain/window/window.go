@@ -1,5 +1,5 @@
-// Package window reads one profiling window for analysis: it selects its files, reads their traces, and reports missing
-// parts.
+// Package window reads one profiling window for analysis: it selects the files of the window, reads the traces, and
+// reports missing parts.
 package window
 
 import (
@@ -26,15 +26,15 @@ import (
 // Input selects the window to read.
 type Input struct {
 	Paths []string // files and directories
-	ID    string   // id of a window, if there are several; "": the newest
+	ID    string   // id of the window to select if there are several; "": the newest
 	Read  read.Options
-	// Lean keeps only prepared ranks instead of traces: each file's traces are prepared, with Rules, as soon as they
-	// are read, so that only a few are in memory.
+	// Lean means that only prepared ranks are kept. The traces of each file are prepared, with Rules, as soon as they
+	// are read, so that only a few traces are in memory at a time.
 	Lean  bool
 	Rules *kernel.Rules
 }
 
-// Choose selects the window, see set.Choose.
+// Choose selects the window; see set.Choose.
 func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string, err error) {
 	window, missing, err = set.Choose(say, in.Paths, in.ID)
 	if err == nil && in.Read.Nsys != (nsysdb.Options{}) && !window.Reports() {
@@ -43,13 +43,13 @@ func (in *Input) Choose(say *progress.Console) (window set.Set, missing []string
 	return window, missing, err
 }
 
-// Capture is one profiling window, read.
+// Capture holds the data read from one profiling window.
 type Capture struct {
 	Set     set.Set
 	Traces  []*trace.Trace
-	Ranks   []*prep.Rank // instead of Traces: for a summarised window, or one read lean
-	Missing []string     // ranks that are absent, or whose file could not be read
-	// Reference is the step time without recording, if a file beside the traces holds it.
+	Ranks   []*prep.Rank // set instead of Traces if the window was summarised or read with Lean
+	Missing []string     // ranks that are absent, or have unreadable files
+	// Reference is the step time without recording, from a file beside the traces. It is nil if there is no such file.
 	Reference *trace.Reference
 }
 
@@ -58,7 +58,8 @@ func (c *Capture) Options() explain.Options {
 	return explain.Options{ID: c.Set.ID, Missing: c.Missing, Reference: c.Reference}
 }
 
-// Prepare prepares the capture for analysis. rules are kernel classes; Ranks have been prepared with them already.
+// Prepare prepares the capture for analysis. rules assign kernels to classes. They must be the rules with which Ranks
+// were prepared.
 func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 	if c.Ranks != nil {
 		return explain.Join(c.Ranks)
@@ -66,8 +67,8 @@ func (c *Capture) Prepare(rules *kernel.Rules) *explain.Window {
 	return explain.Prepare(c.Traces, rules)
 }
 
-// Open reads the window. It reports missing or broken parts, and marks the result as incomplete. label describes the
-// progress display.
+// Open reads the window. It reports missing or broken parts, and marks the result as incomplete. label is the label of
+// the progress display.
 func (in *Input) Open(ctx context.Context, say *progress.Console, label string) (*Capture, error) {
 	if in.summaries() {
 		return in.openSummaries(say)
@@ -103,11 +104,11 @@ func (in *Input) Open(ctx context.Context, say *progress.Console, label string) 
 // read reads the window's traces or, if Lean, its ranks.
 func (in *Input) read(ctx context.Context, c *Capture, opt read.Options) (failures []read.Failure, err error) {
 	isReport := func(f set.File) bool { return f.Report() }
-	if !in.Lean || len(c.Set.Files) > 1 && slices.ContainsFunc(c.Set.Files, isReport) { // reports need each other
+	if !in.Lean || len(c.Set.Files) > 1 && slices.ContainsFunc(c.Set.Files, isReport) { // reports must be read together
 		c.Traces, failures, err = read.ReadSet(ctx, c.Set, opt)
 		return failures, err
 	}
-	ranks := make([][]*prep.Rank, len(c.Set.Files)) // fewer than files if several files are of one rank
+	ranks := make([][]*prep.Rank, len(c.Set.Files)) // elements stay empty if several files belong to one rank
 	failures, err = read.Each(ctx, c.Set, opt, func(i int, traces []*trace.Trace) {
 		ranks[i] = prep.Traces(traces, in.Rules)
 	})
@@ -121,7 +122,7 @@ type noted struct {
 	notes []trace.Note
 }
 
-// account reports unreadable files, notes and missing ranks of a window, and names its inputs in errors.
+// account reports the unreadable files, the notes and the missing ranks of a window. Errors name the window's inputs.
 func (c *Capture) account(say *progress.Console, what string, all []noted, failures []read.Failure, missing []set.Missing) error {
 	if len(all) == 0 && len(failures) == 1 {
 		return fmt.Errorf("%s: %w", failures[0].Path, failures[0].Err)
@@ -144,7 +145,7 @@ func (c *Capture) account(say *progress.Console, what string, all []noted, failu
 	return nil
 }
 
-// reference reads the reference in a directory of traces; nil: none.
+// reference reads the reference file in a directory of traces. It returns nil if there is none.
 func reference(dir string) (*trace.Reference, error) {
 	path := filepath.Join(dir, trace.ReferenceFile)
 	text, err := os.ReadFile(path)
@@ -161,7 +162,7 @@ func reference(dir string) (*trace.Reference, error) {
 	return r, nil
 }
 
-// labelOf returns the rank in a file's name, or the name.
+// labelOf returns the rank that a file's name contains or, if it contains none, the name.
 func labelOf(path string) string {
 	base := filepath.Base(path)
 	if name, ok := trace.ParseFileName(base); ok {

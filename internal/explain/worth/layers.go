@@ -10,8 +10,8 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// layerOf returns the layer of a piece of a critical path: that of the op, or of the call before which the host works.
-// A graph launch is in no layer.
+// layerOf returns the layer of a piece of a critical path. For device work it is the layer of the op; for host work,
+// the layer of the call that follows. A graph launch is in no layer.
 func layerOf(m *prep.Markers, r *match.Rank, p *replay.Piece) int32 {
 	switch {
 	case p.Node.Op >= 0:
@@ -22,7 +22,7 @@ func layerOf(m *prep.Markers, r *match.Rank, p *replay.Piece) int32 {
 	return -1
 }
 
-// pathLayers returns the rows of a critical path by layer, with work outside layers last.
+// pathLayers returns the time on a critical path by layer. The row for work outside layers is the last.
 func pathLayers(m *prep.Markers, of map[int32]int64, total int64) (out []result.PathLayer) {
 	if len(of) == 1 && of[-1] > 0 {
 		return nil

@@ -13,28 +13,27 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Setting is a hypothetical change: the times of a part are multiplied by a factor, or replaced by those of the other
-// ranks.
+// Setting is a hypothetical change: some times are multiplied by a factor, or replaced by the times of the other ranks.
 type Setting struct {
 	Text   string
 	Rank   string // label; "": all ranks
 	Part   string // host, device, work, class, kernel, collective, gap
 	Of     string // the class, or a substring of kernel names
 	Factor float64
-	Peers  bool // like the median of the other ranks
+	Peers  bool // replace the times by the median of the other ranks
 }
 
-// likePeers are the parts that can be made like those of other ranks.
+// likePeers lists the parts for which a rank can be made like the other ranks.
 var likePeers = map[string]replay.Why{"host": replay.ByHost, "device": replay.ByDevice, "work": replay.ByWork, "collective": replay.ByTransfer}
 
-// settingForms lists the forms of a setting.
+// settingForms lists the valid forms of a setting.
 const settingForms = `write [RANK.]PART=FACTOR, such as TP02.host=0, class:attention=0.8, TP01.kernel:nvjet=0.5, collective=0.5, gap=0, TP02.device=peers or TP02.work=peers; parts are host, device, work, class:NAME, kernel:TEXT, collective, gap`
 
-// ParseSetting parses a setting: [RANK.]PART=FACTOR, see settingForms.
+// ParseSetting parses a setting of the form [RANK.]PART=FACTOR; see settingForms.
 func ParseSetting(text string) (s Setting, err error) {
 	wrong := func(why string) (Setting, error) { return s, fmt.Errorf("%s: %s; %s", text, why, settingForms) }
 	what, to, ok := strings.Cut(text, "=")
-	if i := strings.LastIndex(text, "="); i > 0 { // kernel names may contain one
+	if i := strings.LastIndex(text, "="); i > 0 { // kernel names may contain an equals sign
 		what, to = text[:i], text[i+1:]
 	}
 	if !ok {
@@ -69,8 +68,8 @@ func ParseSetting(text string) (s Setting, err error) {
 	return s, nil
 }
 
-// WhatIf replays the steps with settings, applied one after the other. rep holds the capture's steps. An error names a
-// setting that matches nothing in the capture.
+// WhatIf replays the steps with settings, applied one after the other. rep is the report of the capture. WhatIf returns
+// an error if a setting matches nothing in the capture.
 func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf, error) {
 	out := &result.WhatIf{Format: 1, Source: rep.Source, Replay: w.Replay}
 	for _, s := range settings {
@@ -125,7 +124,8 @@ func (w *Window) WhatIf(rep *result.Report, settings []Setting) (*result.WhatIf,
 	return out, nil
 }
 
-// setting returns the change of a domain by a setting; some is false if the setting matches nothing there.
+// setting returns the change that a setting makes to a domain. some is false if the setting matches nothing in the
+// domain.
 func (w *Window) setting(d *Domain, s Setting) (change replay.Change, some bool, err error) {
 	ranks := make([]bool, len(d.Ranks))
 	var which []int
@@ -183,12 +183,13 @@ func count(n int) []int {
 	return out
 }
 
-// gained returns by how much a step is shorter with the step lengths now.
+// gained returns by how much a step is shorter in the replay with step lengths now than in the replay without changes.
 func (d *Domain) gained(now []int64, step int) int64 {
 	return min(d.Base[step]-now[step], d.Recorded[step])
 }
 
-// gain returns the gain of steps of a kind, out of steps of a domain, with the step lengths now.
+// gain returns the worth of a change in steps of one kind. steps are steps of the domain, and now are the step lengths
+// replayed with the change.
 func (w *Window) gain(rep *result.Report, d *Domain, steps []int, kind trace.StepKind, now []int64) (x result.Worth) {
 	var was, gain []int64
 	var tokens []float64

@@ -1,5 +1,5 @@
-// Package worth computes the worth of a capture's findings, the length of steps without their causes, by replaying
-// steps (package replay), and the critical path of the steps.
+// Package worth computes the worth of a capture's findings: how long steps would take without the cause of a finding.
+// For this it replays steps (package replay). It also computes the critical path of the steps.
 package worth
 
 import (
@@ -18,34 +18,34 @@ import (
 )
 
 const (
-	// mostOff is the largest relative error of a usable replay.
+	// mostOff is the largest relative error at which a replay is usable.
 	mostOff = 0.05
-	// leastSteps is the least number of steps for a comparison.
+	// leastSteps is the minimum number of steps for a comparison.
 	leastSteps = 3
-	level      = 0.90 // of two-sided intervals: one side excludes "no gain" with at most 5 % error
+	level      = 0.90 // two-sided level; one bound alone excludes "no gain" with at most 5 % error
 )
 
 // Domain is a domain with its replay.
 type Domain struct {
 	*match.Domain
 	Graph    *replay.Graph
-	Base     []int64 // lengths of replayed steps, by step; 0: not compared
+	Base     []int64 // length of each step in a replay without changes; 0: not compared
 	Recorded []int64
 
-	bounds   map[string]func() replay.Change // by kind of finding: removal of all time it covers
-	causes   []*taken                        // of all findings
-	together replay.Change                   // removal of all causes
-	ideal    []int64                         // lengths of steps without any of the causes
+	bounds   map[string]func() replay.Change // per kind of finding, the removal of all time that it covers
+	causes   []*taken                        // removals of the causes of all findings
+	together replay.Change                   // removal of the causes of all findings at once
+	ideal    []int64                         // length of each step without any of the causes
 }
 
-// Window is a capture with its replay.
+// Window is a capture, with the means to replay it.
 type Window struct {
 	*match.Aligned
 	Domains []*Domain
 	Replay  result.Replay
 	Path    result.Path
 
-	loose int // steps held up by a node that waits for nothing recorded
+	loose int // number of steps with a node that waits for nothing recorded
 }
 
 // New prepares the replay of a capture.
@@ -114,7 +114,7 @@ func (w *Window) Findings(rep *result.Report) {
 	all := make([]*taken, len(rep.Findings))
 	parallel.Each(len(all), func(i int) { all[i] = w.take(&rep.Findings[i]) })
 	for _, d := range w.Domains {
-		// Bounds are not causes.
+		// Removals that only give a bound do not count as causes.
 		d.causes = slices.DeleteFunc(slices.Clone(all), func(t *taken) bool { return t == nil || t.domain != d || t.atMost })
 		d.together = d.but(nil)
 		d.ideal = d.Graph.Times(d.Graph.Run(d.together))
@@ -126,7 +126,7 @@ func (w *Window) Findings(rep *result.Report) {
 	})
 }
 
-// but returns the removal of all causes except one.
+// but returns the removal of all causes but the given one.
 func (d *Domain) but(one *taken) (change replay.Change) {
 	for _, t := range d.causes {
 		if t != one {
@@ -136,7 +136,7 @@ func (d *Domain) but(one *taken) (change replay.Change) {
 	return change
 }
 
-// take returns the removal of a finding's cause; nil: unknown.
+// take returns the removal of a finding's cause, or nil if it is unknown.
 func (w *Window) take(f *result.Finding) *taken {
 	for _, d := range w.Domains {
 		b, atMost, ok := d.blame(w.Aligned, f)
@@ -216,7 +216,8 @@ func (d *Domain) blame(a *match.Aligned, f *result.Finding) (b replay.Blame, atM
 	return b, false, false
 }
 
-// without returns a function that computes, once, the removal of all time of nodes of a kind.
+// without returns a function that computes the removal of all time of nodes of a kind. Repeated calls return the first
+// result.
 func (d *Domain) without(what replay.What) func() replay.Change {
 	return sync.OnceValue(func() replay.Change {
 		return d.Graph.Scale(func(n replay.Node) float64 {
@@ -228,8 +229,8 @@ func (d *Domain) without(what replay.What) func() replay.Change {
 	})
 }
 
-// sharedOut returns the work that ranks share unevenly according to a finding; "": none. Removing such work from one
-// rank would move it to others.
+// sharedOut returns the kind of work that is divided unevenly among ranks according to a finding, or "". Such work
+// cannot be removed: taking it from one rank would give it to others.
 func sharedOut(f *result.Finding) string {
 	switch {
 	case f.Kind == result.UnevenAttention:
@@ -240,7 +241,7 @@ func sharedOut(f *result.Finding) string {
 	return ""
 }
 
-// evened spreads work evenly over the ranks.
+// evened returns the change that spreads the given kind of work evenly over the ranks.
 func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change replay.Change, ok bool) {
 	factor := tables.Evened(a, d.Domain, work, steps)
 	if factor == nil {
@@ -255,7 +256,7 @@ func (d *Domain) evened(a *match.Aligned, work string, steps []int) (change repl
 	return change, len(change) > 0
 }
 
-// worth replays the capture without the cause of a finding only.
+// worth computes the worth of a finding by replaying the capture without the cause of this finding.
 func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	d := t.domain
 	now := d.Graph.Times(d.Graph.Run(t.change))
@@ -279,17 +280,18 @@ func (w *Window) worth(rep *result.Report, f *result.Finding, t *taken) {
 	x.Says = says(rep, f)
 }
 
-// hiddenShare of a step is the worth below which overhead of recording on the hosts may hide a late rank's effect.
+// hiddenShare is the worth, as a share of the step, below which the overhead that recording adds on the hosts may hide
+// the effect of a late rank.
 const hiddenShare = 0.03
 
-// slowed reports whether recording slowed the hosts, or may have: then it hides the cost of a rank's device or work
-// that hosts in time would show.
+// slowed reports whether recording slowed the hosts, or may have slowed them. Slow hosts hide the cost of a rank with a
+// slow device or more work.
 func slowed(rep *result.Report, f *result.Finding) bool {
 	o := &rep.Recording
 	return f.Kind == result.Straggler && f.Cause != result.CauseHost && (!o.Known || o.Vague || o.Added > 0)
 }
 
-// mostly returns the most frequent kind of the steps; several: there are others.
+// mostly returns the most frequent kind of the steps. several reports whether there are steps of other kinds.
 func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
 	n := map[trace.StepKind]int{}
 	for _, s := range steps {
@@ -304,10 +306,12 @@ func (w *Window) mostly(steps []int) (kind trace.StepKind, several bool) {
 	return kind, len(n) > 1
 }
 
-// hidden is the excess of Last over the gain alone, as a share of a step, above which it is reported.
+// hidden is the minimum excess of Worth.Last over the gain of removing the cause alone, as a share of a step, for Last
+// to be reported.
 const hidden = 0.02
 
-// waits is the ratio of a late rank's wait to its gain above which the difference is reported.
+// waits is the minimum ratio between the wait that a late rank causes and the gain of removing the cause, for the
+// difference to be reported.
 const waits = 1.5
 
 // says formats the worth of a finding.
@@ -334,7 +338,7 @@ func says(rep *result.Report, f *result.Finding) fact.Fact {
 	case x.High >= x.Step:
 		return fact.Of("worth_little", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "last", last)
 	}
-	if f.Kind == result.Straggler && x.Sure() && !x.Little() { // its title says the rest
+	if f.Kind == result.Straggler && x.Sure() && !x.Little() { // the title of the finding gives the other figures
 		return fact.Of("worth_bounds", "which", which, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)
 	}
 	return fact.Of("worth", "which", which, "step", x.Step, "without", x.Without, "low", x.Low, "high", x.High, "tokens", tokens, "rest", rest, "last", last)

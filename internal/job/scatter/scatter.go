@@ -1,5 +1,6 @@
-// Package scatter runs command lines on the nodes of a Slurm cluster and streams their stdout back through the job
-// steps that run them, so no shared directory is needed. Every task has a time limit, and no job is left behind.
+// Package scatter runs command lines on the nodes of a Slurm cluster. The job steps that run the commands stream their
+// stdout back to this process, so no shared directory is needed. All tasks have a time limit, and scatter cancels every
+// job that it has submitted.
 package scatter
 
 import (
@@ -19,24 +20,24 @@ import (
 
 // Task is a command line.
 type Task struct {
-	Node string // node to run on; "": any
+	Node string // node on which to run; "": any
 	Args []string
 }
 
 // Options configures a run.
 type Options struct {
-	Name   string // of jobs and steps
+	Name   string // name of the jobs and steps
 	AtOnce int    // maximum number of concurrent tasks; 0: as many as Slurm allows
 	Within time.Duration
 	Args   []string // additional sbatch arguments
 	Say    *progress.Console
-	// Take reads the stdout of a task. It is called concurrently for several tasks.
+	// Take reads the stdout of a task. Take is called concurrently for several tasks.
 	Take func(task int, stdout io.Reader) error
 }
 
-// Run runs tasks: as steps if this process is in an allocation, else as a job array, or as one job per task that names
-// a node. It returns an error per task, nil for a task whose output was read completely. When ctx ends or Within has
-// passed, all running tasks are cancelled.
+// Run runs tasks. If this process is in an allocation, the tasks run as steps of it. Otherwise each task that names a
+// node runs in a separate job, and all other tasks run as one job array. Run returns one error per task, nil for a task
+// whose output was read completely. When ctx ends or Within has passed, all running tasks are cancelled.
 func Run(ctx context.Context, tasks []Task, o Options) ([]error, error) {
 	if err := slurm.Available(); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 		return
 	}
 	taken := r.Take(task, stdout)
-	_, _ = io.Copy(io.Discard, stdout) // drain stdout, so that the command can exit
+	_, _ = io.Copy(io.Discard, stdout) // read stdout to its end, so that the command can exit
 	ended := cmd.Wait()
 	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 	switch {
@@ -103,7 +104,7 @@ func (r *run) step(ctx context.Context, task int, s slurm.Step) {
 	}
 }
 
-// reason returns the first line with an error message.
+// reason returns the first of the lines that contains an error message.
 func reason(lines []string) string {
 	for _, line := range lines {
 		for _, from := range []string{"stepscope: ", "slurmstepd: error: ", "srun: error: "} {
@@ -115,7 +116,7 @@ func reason(lines []string) string {
 	return lines[0]
 }
 
-// inside runs tasks as steps of the allocation, one per node at a time.
+// inside runs tasks as steps of this process's allocation, at most one per node at a time.
 func (r *run) inside(ctx context.Context, list string) error {
 	nodes, err := slurm.Hostnames(ctx, list)
 	if err != nil {

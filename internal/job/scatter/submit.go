@@ -12,23 +12,24 @@ import (
 	"github.com/stepscope/stepscope/internal/job/slurm"
 )
 
-// hold is the batch script of a job. It keeps the allocation for a step started from here, until it receives USR1.
+// hold is the batch script of a job. It keeps the job's allocation until it receives USR1. In the meantime this process
+// runs a step in the allocation.
 const hold = `#!/bin/sh
 trap 'exit 0' USR1
 sleep %d &
 wait
 `
 
-// cancelling is the timeout for cancelling jobs after the run has ended.
+// cancelling is the time limit for cancelling the jobs after the run has ended.
 const cancelling = 30 * time.Second
 
 // submission is a job or a job array.
 type submission struct {
 	id    string
-	tasks []int // by index in the array
+	tasks []int // task numbers, by index in the array
 }
 
-// submitted runs tasks in jobs of their own.
+// submitted runs the tasks in new jobs.
 func (r *run) submitted(ctx context.Context) (err error) {
 	jobs, err := r.submit(ctx)
 	defer func() {
@@ -109,13 +110,13 @@ func (r *run) submitted(ctx context.Context) (err error) {
 	return nil
 }
 
-// Slurm is polled after asking, then at growing intervals up to slowPoll.
+// Polling intervals of Slurm: the first interval is asking, and the intervals grow up to slowPoll.
 const (
 	asking   = 300 * time.Millisecond
 	slowPoll = 5 * time.Second
 )
 
-// submit submits an array, or one job per task that names a node.
+// submit submits a separate job for each task that names a node, and one job array for all other tasks.
 func (r *run) submit(ctx context.Context) (jobs []submission, err error) {
 	seconds := int(r.Within/time.Second) + 1
 	args := []string{
@@ -154,7 +155,7 @@ func (r *run) submit(ctx context.Context) (jobs []submission, err error) {
 	return append(jobs, submission{id, any}), nil
 }
 
-// of returns the tasks that a state describes: one task of an array, or all its pending tasks.
+// of returns the tasks that a state describes: one task of an array, or all pending tasks of the array.
 func (j *submission) of(s *slurm.State) (tasks []int) {
 	if s.Task == "" {
 		return j.tasks[:1]
@@ -176,7 +177,8 @@ func (j *submission) of(s *slurm.State) (tasks []int) {
 	return tasks
 }
 
-// name returns the name of a single job: the last task of an array has the array's own id.
+// name returns a name for s that identifies a single job. The id alone does not: the last task of an array has the same
+// id as the array.
 func (j *submission) name(s *slurm.State) string {
 	if s.Task == "" {
 		return s.ID
@@ -184,7 +186,7 @@ func (j *submission) name(s *slurm.State) string {
 	return j.id + "_" + s.Task
 }
 
-// release ends a job whose step is over.
+// release ends a job after the step in it has ended.
 func (r *run) release(ctx context.Context, job string) {
 	ctx = context.WithoutCancel(ctx)
 	err := slurm.SignalScript(ctx, job, "USR1")

@@ -1,5 +1,5 @@
 // Package slurm wraps Slurm's commands: it submits and cancels jobs, queries their states and starts steps. It parses
-// the commands' stdout, and reports their stderr as the reason of a failure.
+// the stdout of the commands. If a command fails, its stderr becomes the reason in the error.
 package slurm
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// asking is the timeout of a query: the controller may be down.
+// asking is the timeout of a query. Queries need a timeout because Slurm's controller may be down.
 const asking = 60 * time.Second
 
 // Error is the error message of a failed Slurm command.
@@ -29,7 +29,8 @@ func (e *Error) Error() string {
 	if text == "" {
 		return fmt.Sprintf("%s: %v", e.Command, e.Err)
 	}
-	// The first line of an error gives the reason, later lines its consequences. A fatal line is complete by itself.
+	// The first line of an error message gives the reason; later lines describe consequences. A line that begins with
+	// "fatal" is a complete message by itself.
 	line, _, _ := strings.Cut(text, "\n")
 	if _, fatal, ok := strings.Cut(text, ": fatal: "); ok {
 		line, _, _ = strings.Cut(fatal, "\n")
@@ -80,7 +81,7 @@ func Submit(ctx context.Context, script string, args ...string) (id string, err 
 	if err != nil {
 		return "", err
 	}
-	// The answer is ID or ID;CLUSTER. A site's submission filter may print lines before it.
+	// The last line is ID or ID;CLUSTER. A submission filter of the site may print lines before it.
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	id, _, _ = strings.Cut(lines[len(lines)-1], ";")
 	if !jobID.MatchString(id) {
@@ -89,10 +90,12 @@ func Submit(ctx context.Context, script string, args ...string) (id string, err 
 	return id, nil
 }
 
-// Cancel ends a job, a task of an array (ID_TASK) or a step (ID.STEP). It is not an error if it has already ended.
+// Cancel ends a job, a task of an array (ID_TASK) or a step (ID.STEP). Cancelling a job that has already ended is not
+// an error.
 func Cancel(ctx context.Context, id string) error { return signal(ctx, id) }
 
-// Signal sends a signal, such as TERM, to all processes of a job's steps or of one step (ID.STEP), without ending it.
+// Signal sends a signal, such as TERM, to all processes of a job's steps or of one step (ID.STEP). Slurm does not end
+// the job or the step itself.
 func Signal(ctx context.Context, id, name string) error { return signal(ctx, id, "--signal="+name) }
 
 // SignalScript sends a signal only to the batch script of a job.
@@ -109,7 +112,7 @@ func signal(ctx context.Context, id string, args ...string) error {
 	return err
 }
 
-// gone reports whether a message says that a job or step is unknown or has ended.
+// gone reports whether an error message means that a job or step is unknown or has ended.
 func gone(text string) bool {
 	return strings.Contains(text, "Invalid job id") || strings.Contains(text, "already completing or completed")
 }
@@ -120,7 +123,7 @@ func Hostnames(ctx context.Context, list string) ([]string, error) {
 	return strings.Fields(out), err
 }
 
-// Self returns the id of the job that contains this process, ID_TASK for a task of an array.
+// Self returns the id of the job that contains this process, or ID_TASK if the job is a task of an array.
 func Self() string {
 	if id, task := os.Getenv("SLURM_ARRAY_JOB_ID"), os.Getenv("SLURM_ARRAY_TASK_ID"); id != "" && task != "" {
 		return id + "_" + task
@@ -128,7 +131,7 @@ func Self() string {
 	return os.Getenv("SLURM_JOB_ID")
 }
 
-// Allocation returns the job that contains this process, and its nodes; "" if there is none.
+// Allocation returns the id and the node list of the job that contains this process. Both are "" if no job does.
 func Allocation() (id, nodes string) {
 	return os.Getenv("SLURM_JOB_ID"), os.Getenv("SLURM_JOB_NODELIST")
 }

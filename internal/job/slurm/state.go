@@ -10,13 +10,13 @@ import (
 
 // State is Slurm's state of a job or of a task of an array.
 type State struct {
-	ID     string // of the job; a task of an array gets its own id when it begins
-	Task   string // array only: task number, or those of pending tasks, such as 3-9
+	ID     string // id of the job; a task of an array gets an id of its own when it begins
+	Task   string // array only: task number, or numbers of the pending tasks, such as 3-9
 	Is     string // such as PENDING, RUNNING, COMPLETED or NODE_FAIL
-	Reason string // why it is pending or has ended; "": none
-	Nodes  string // node list, see Hostnames; "" until it runs
+	Reason string // reason why the job is pending or has ended; "": none
+	Nodes  string // node list, see Hostnames; "" until the job runs
 	Exit   int    // exit status of the batch script
-	Signal int    // signal that ended it; 0: none
+	Signal int    // signal that ended the batch script; 0: none
 }
 
 // ErrUnknown means that Slurm has no record of a job.
@@ -31,8 +31,8 @@ var alive = map[string]bool{
 // Ended reports whether the job is over.
 func (s *State) Ended() bool { return !alive[s.Is] }
 
-// States returns the state of a job, or of each task of an array. Slurm forgets jobs some minutes after their end;
-// States then queries the accounting, if there is any.
+// States returns the state of a job, or of each task of an array. Slurm forgets a job some minutes after its end.
+// States then queries Slurm's accounting, if the cluster has any.
 func States(ctx context.Context, id string) ([]State, error) {
 	out, err := ask(ctx, "", "scontrol", "--oneliner", "show", "job", id)
 	if err == nil {
@@ -44,7 +44,7 @@ func States(ctx context.Context, id string) ([]State, error) {
 	}
 	out, err = ask(ctx, "", "sacct", "--noheader", "--parsable2", "--allocations", "--format=JobID,State,ExitCode,NodeList", "--jobs="+id)
 	if err != nil {
-		return nil, ErrUnknown // no accounting
+		return nil, ErrUnknown // the cluster has no accounting
 	}
 	if all := parseAccounts(out); len(all) > 0 {
 		return all, nil
@@ -52,8 +52,9 @@ func States(ctx context.Context, id string) ([]State, error) {
 	return nil, ErrUnknown
 }
 
-// fields are the members of scontrol's lines that are parsed here. Only the first occurrence of each counts: text
-// chosen by the user comes later, except for the job's name, which is removed.
+// fields matches the fields of scontrol's lines that this package parses. Only the first occurrence of a field counts.
+// Later occurrences may come from text that the user has chosen. The name of the job, which comes before the fields, is
+// removed first.
 var (
 	fields  = regexp.MustCompile(`(?:^| )(JobId|ArrayTaskId|JobState|Reason|ExitCode|NodeList)=(\S*)`)
 	jobName = regexp.MustCompile(` JobName=.*? UserId=`)
@@ -88,7 +89,7 @@ func parseAccounts(text string) (all []State) {
 		}
 		s := State{Nodes: none(f[3])}
 		s.ID, s.Task, _ = strings.Cut(f[0], "_")
-		s.Is, s.Reason, _ = strings.Cut(f[1], " ") // such as CANCELLED by 0
+		s.Is, s.Reason, _ = strings.Cut(f[1], " ") // f[1] is a state, possibly with a reason, such as CANCELLED by 0
 		s.exit(f[2])
 		all = append(all, s)
 	}

@@ -15,17 +15,18 @@ import (
 type Step struct {
 	Job   string   // id or ID_TASK; "": this process's allocation
 	Name  string   // shown by squeue --steps
-	Nodes []string // none: one node chosen by Slurm
-	Env   []string // KEY=VALUE, added to this process's environment
-	Dir   string   // working directory; "": this process's
+	Nodes []string // empty: one node, which Slurm chooses
+	Env   []string // KEY=VALUE, added to the environment of this process
+	Dir   string   // working directory; "": that of this process
 	Args  []string // additional srun arguments, such as --container-image=...
 }
 
-// ending is the time that a step has to end after this process was asked to.
+// ending is the time that a step has to end after this process was asked to end.
 const ending = 10 * time.Second
 
-// Command returns the srun command that runs argv as the step, without waiting for other steps of the job. Its stdout
-// is that of the tasks. When ctx ends, Slurm kills the tasks at once; for an orderly shutdown, send a Signal first.
+// Command returns the srun command that runs argv as the step. The step does not wait for other steps of the job. The
+// stdout of the command is the stdout of the step's tasks. When ctx ends, Slurm kills the tasks at once. For an orderly
+// shutdown, send a signal with Signal first.
 func (s *Step) Command(ctx context.Context, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "srun", slices.Concat(s.args(), argv)...)
 	cmd.Env = append(environment(s.Job != ""), s.Env...)
@@ -52,8 +53,8 @@ func (s *Step) args() []string {
 	return append(args, s.Args...)
 }
 
-// environment returns this process's environment for a step. If the step belongs to another job, it omits the variables
-// that Slurm set for this process's own job.
+// environment returns the environment of this process for use by a step. If other is set, the step belongs to another
+// job, and environment omits the variables that Slurm has set for the job of this process.
 func environment(other bool) []string {
 	env := os.Environ()
 	if !other {
@@ -67,7 +68,7 @@ func environment(other bool) []string {
 // Running is a running step.
 type Running struct{ ID, Name, Nodes string }
 
-// Steps returns the running steps of a job, without the batch script.
+// Steps returns the running steps of a job, except the step of the batch script.
 func Steps(ctx context.Context, job string) (all []Running, err error) {
 	out, err := ask(ctx, "", "squeue", "--noheader", "--steps", "--jobs="+job, "--format=%i|%N|%j")
 	if err != nil {

@@ -11,21 +11,21 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Cluster is a srtslurm.yaml: the settings shared by all jobs of a cluster.
+// Cluster is the content of a srtslurm.yaml: the settings that all jobs of a cluster share.
 type Cluster struct {
 	DefaultAccount, DefaultPartition, DefaultTimeLimit string
 
 	GPUsPerNode      int    // 0: use the job's value
-	NetworkInterface string // interface whose addresses workers use among each other
+	NetworkInterface string // network interface whose addresses workers use among each other
 	OutputDir        string // parent of the jobs' directories
 	SrtctlRoot       string
 
 	ModelPaths, Containers []Setting // aliases
-	DefaultMounts          []Setting // host to container
+	DefaultMounts          []Setting // mounts, host to container
 	DefaultSbatch          []Setting // additional sbatch directives
-	DefaultBashPreamble    string    // run before each command in a container
+	DefaultBashPreamble    string    // shell code run before each command in a container
 
-	UseGPUsPerNode, UseSegment, UseExclusive bool // enable sbatch directives
+	UseGPUsPerNode, UseSegment, UseExclusive bool // whether to emit the sbatch directives
 
 	origin
 }
@@ -56,14 +56,15 @@ var clusterKeys = []key[Cluster]{
 	{name: "telemetry", about: "Used only by srtctl."},
 }
 
-// Names of the cluster file and of the variable that holds its path.
+// Names of the cluster file and of the environment variable that holds the path of the cluster file.
 const (
 	clusterFile     = "srtslurm.yaml"
 	clusterVariable = "SRTSLURM_CONFIG"
 )
 
-// FindCluster returns the path of the cluster file: given, or that of the environment variable, or a file in the
-// working directory or its two parents; "" if there is none.
+// FindCluster returns the path of the cluster file. The path is given, or else the value of the environment variable,
+// or else a file in the working directory or in one of the two directories above it. FindCluster returns "" if there is
+// no cluster file.
 func FindCluster(given string) (string, error) {
 	if given != "" {
 		_, err := os.Stat(given)
@@ -84,7 +85,7 @@ func FindCluster(given string) (string, error) {
 	return "", nil
 }
 
-// ParseCluster parses a cluster file. Its error is of type Problems.
+// ParseCluster parses a cluster file. The returned error is of type Problems.
 func ParseCluster(name string, data []byte) (*Cluster, []Note, error) {
 	r := newReader(name, &Cluster{UseGPUsPerNode: true, UseSegment: true}, clusterKeys)
 	if tree := r.parse(data); tree != nil && tree.Kind != yamltree.Null {
@@ -101,7 +102,8 @@ func ParseCluster(name string, data []byte) (*Cluster, []Note, error) {
 	return r.into, r.notes, nil
 }
 
-// Logs returns the parent of the jobs' directories if the cluster file sets it, else usual.
+// Logs returns the directory that contains the directories of all jobs. It is the cluster file's value, or usual if the
+// cluster file has none.
 func (c *Cluster) Logs(usual string) string {
 	switch {
 	case c.OutputDir != "":
@@ -112,12 +114,12 @@ func (c *Cluster) Logs(usual string) string {
 	return usual
 }
 
-// usualLimit is the time limit if neither job nor cluster sets one, as in srtctl.
+// usualLimit is the time limit if neither the job nor the cluster sets a time limit. The value is that of srtctl.
 const usualLimit = "04:00:00"
 
-// Resolve fills in the values that a job leaves to its cluster, and replaces aliases by paths; a nil cluster has
-// neither. Its error is Problems of the job's file: unknown aliases, and workers that do not fit on the cluster's
-// nodes. Resolving a job twice changes nothing.
+// Resolve fills in the values that a job takes from the cluster file, and replaces aliases by paths. A nil cluster has
+// neither values nor aliases. The returned error is of type Problems and refers to the job's file: unknown aliases, and
+// workers that do not fit on the nodes of the cluster. Resolving a job a second time changes nothing.
 func (c *Cluster) Resolve(j *Job) error {
 	if c == nil {
 		c = &Cluster{}
@@ -162,8 +164,8 @@ func problemsOf(err error) Problems {
 	return p
 }
 
-// alias returns the value of a name. Paths, names of files here, and names with a colon (an image of a registry, a
-// built-in model) are values themselves.
+// alias returns the value that an alias stands for. A name that is a path, that names an existing file, or that
+// contains a colon (an image of a registry, a built-in model) is not an alias; alias returns it unchanged.
 func alias(name string, aliases []Setting) (string, bool) {
 	for _, a := range aliases {
 		if a.Name == name {
@@ -177,7 +179,7 @@ func alias(name string, aliases []Setting) (string, bool) {
 	return name, err == nil
 }
 
-// noAlias describes an unknown alias and where to define it.
+// noAlias returns the error text for an unknown alias, including where to define the alias.
 func (c *Cluster) noAlias(name, under string, aliases []Setting) string {
 	if c.file == "" {
 		return fmt.Sprintf("no %s found that defines the alias %q; set %s, or give a path", clusterFile, name, clusterVariable)

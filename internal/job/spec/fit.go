@@ -2,13 +2,14 @@ package spec
 
 import "fmt"
 
-// Fit returns Problems if the GPUs of the workers do not fit on their nodes. Parse checks this if the file gives the
-// number of GPUs per node, Cluster.Resolve if the cluster does.
+// Fit returns Problems if the nodes of the workers do not have enough GPUs. Parse checks this if the job file gives the
+// number of GPUs per node. Cluster.Resolve checks it if the cluster file gives that number.
 func (j *Job) Fit() error {
 	return j.misfits(&j.origin, func(key string) bool { return j.given(key) }).err()
 }
 
-// misfits returns problems for the roles that do not fit; sure reports whether a key is known.
+// misfits returns problems for the roles whose workers do not fit on their nodes. sure reports whether the value of a
+// key is known.
 func (j *Job) misfits(o *origin, sure func(key string) bool) (problems Problems) {
 	for _, role := range j.Roles() {
 		nodes, workers, each := j.Nodes(role), j.Workers(role), j.Resources.GPUsPerNode

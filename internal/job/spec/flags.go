@@ -31,7 +31,7 @@ func (f Flag) Args() []string {
 	return words
 }
 
-// word formats a value in Python syntax, since Python parses it.
+// word formats a value in Python syntax, since a Python program parses the flag.
 func word(v any) string {
 	switch v := v.(type) {
 	case bool:
@@ -57,7 +57,8 @@ func word(v any) string {
 // tpKeys are the names of the tensor-parallel size flag.
 var tpKeys = []string{"tensor-parallel-size", "tp-size", "tp"}
 
-// tp returns that flag's value; 0 if it is absent or set by a sweep.
+// tp returns the tensor-parallel size that the flags set. It returns 0 if no flag sets the size, or if a sweep
+// parameter does.
 func tp(flags []Flag) int {
 	for _, key := range tpKeys {
 		for _, f := range flags {

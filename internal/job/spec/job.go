@@ -1,7 +1,7 @@
 // Package spec parses a job's YAML file: a model, the nodes and workers that serve it, and the windows to record. The
-// format is that of srtctl, at the version whose profiling document is the model here. The checks are stricter: an
-// error that would otherwise appear after hours in a queue is a problem with line and column. The package has no
-// knowledge of running jobs.
+// format is that of srtctl, in the version whose profiling document package job follows. The checks are stricter than
+// srtctl's: an error that would otherwise appear only after hours in a queue is reported at once, with line and column.
+// The package cannot run jobs.
 package spec
 
 import (
@@ -28,7 +28,7 @@ type Job struct {
 	Backend          Backend
 	Benchmark        Benchmark
 	Profiling        Profiling
-	EnableConfigDump bool // effective value: false if anything is recorded
+	EnableConfigDump bool // effective value: false if the job records anything
 	ExtraMount       []Mount
 	Sweep            []Parameter
 
@@ -37,12 +37,12 @@ type Job struct {
 
 // Model is the served model and its container.
 type Model struct {
-	Path      string // alias of the cluster file until Cluster.Resolve
-	Container string // likewise; not needed by backend.type stepscope
+	Path      string // an alias from the cluster file until Cluster.Resolve replaces it
+	Container string // an alias, like Path; not needed if backend.type is stepscope
 	Precision string
 }
 
-// Resources are the nodes of a job and the numbers of workers on them.
+// Resources are the numbers of nodes and of workers of a job.
 type Resources struct {
 	GPUType     string
 	GPUsPerNode int
@@ -52,24 +52,24 @@ type Resources struct {
 	AggNodes, AggWorkers         int
 }
 
-// Slurm holds options of the scheduler; "" is the cluster's default.
+// Slurm holds options of the scheduler. A value of "" means the cluster's default.
 type Slurm struct {
 	Account, Partition, TimeLimit string
 }
 
-// Types of backends. StepScope is our own addition: the flags of sglang_config go to this program's server, which
-// accepts SGLang's names. Such a job needs neither a GPU nor a container.
+// Types of backends. StepScope is an addition to srtctl's types: the workers are stepscope's embedded server, which
+// accepts the flags in sglang_config under SGLang's names. A job with this backend needs neither a GPU nor a container.
 const (
 	SGLang    = "sglang"
 	StepScope = "stepscope"
 )
 
-// Backend is the program of the workers, with flags and variables per role.
+// Backend is the program that the workers run, with the flags and environment variables of each role.
 type Backend struct {
 	Type        string
 	GPUType     string
-	Environment map[Role][]Setting // in file order
-	Config      map[Role][]Flag    // sglang_config, by key
+	Environment map[Role][]Setting // in the order of the file
+	Config      map[Role][]Flag    // sglang_config, sorted by key
 
 	EnableMultipleFrontends bool
 	NumAdditionalFrontends  int
@@ -78,7 +78,7 @@ type Backend struct {
 // Setting is a name and its value, such as a variable of an environment or an alias and its path.
 type Setting struct{ Name, Value string }
 
-// Benchmark is the benchmark that srtctl runs against a job without profiling.
+// Benchmark is the benchmark that srtctl runs if the job has no profiling.
 type Benchmark struct {
 	Type          string
 	ISL, OSL      int
@@ -93,7 +93,7 @@ const (
 	Nsys  = "nsys"
 )
 
-// Profiling lists the phases to record; nil: not recorded.
+// Profiling lists the phases to record. A nil phase is not recorded.
 type Profiling struct {
 	Type            string
 	Prefill, Decode *Phase
@@ -119,7 +119,7 @@ func (j *Job) Recorded() bool { return j.Profiling.Type != None }
 // Disaggregated reports whether prefill and decode run on separate workers.
 func (j *Job) Disaggregated() bool { return j.Resources.AggNodes == 0 }
 
-// Roles returns the roles of the job's workers, in the order of their nodes.
+// Roles returns the roles of the job's workers, in the order in which nodes are assigned to them.
 func (j *Job) Roles() []Role {
 	if j.Disaggregated() {
 		return []Role{Prefill, Decode}
@@ -148,7 +148,7 @@ func (j *Job) Phase(r Role) *Phase {
 	return j.Profiling.Decode
 }
 
-// Shape summarizes the job in a line.
+// Shape returns a one-line summary of the job.
 func (j *Job) Shape() string {
 	var parts []string
 	for _, role := range j.Roles() {
@@ -157,7 +157,7 @@ func (j *Job) Shape() string {
 	return strings.Join(append(parts, "profiling "+j.Profiling.Type), ", ")
 }
 
-// short returns the role's name in keys of resources.
+// short returns the role's name as it appears in the keys of the section resources.
 func (r Role) short() string {
 	if r == Aggregated {
 		return "agg"

@@ -1,24 +1,25 @@
 package spec
 
-// key describes a key of a file. Parsing, the texts of problems and the JSON schema all derive from tables of keys.
+// key describes a key of a YAML file. Parsing, the texts of problems and the JSON schema are all derived from tables of
+// such descriptions.
 type key[T any] struct {
 	name     string
 	about    string
 	required bool
-	unless   string   // not required if another key has this value, such as backend.type=stepscope
+	unless   string   // KEY=VALUE, such as backend.type=stepscope: not required if that key has that value
 	choices  []string // allowed strings
-	lines    bool     // allows a multi-line string
+	lines    bool     // the string may have several lines
 	least    int      // minimum of a number
-	preset   any      // default, for the schema
+	preset   any      // default value that the schema states
 
-	// at returns the destination of the value, whose type determines the expected form: *string, *int, *bool, *[]int (a
-	// list of numbers, or 1x4x8), *[]Mount (of host:container), func([]Setting) (a map of strings), func([]Flag),
-	// *[]Parameter. Nil means any value, which is ignored.
+	// at returns the destination of the value. The type of the destination determines the form that the value must
+	// have: *string, *int, *bool, *[]int (a list of numbers, or 1x4x8), *[]Mount (of host:container), func([]Setting)
+	// (a map of strings), func([]Flag), *[]Parameter. If at is nil, the value may have any form and is ignored.
 	at func(*T) any
 
-	keys  []key[T] // of a map
+	keys  []key[T] // keys of the map, if the value is a map
 	begin func(*T) // called if the map is present
-	stays bool     // an empty map is an error, not the same as no map
+	stays bool     // an empty map is an error; otherwise it is equivalent to no map
 }
 
 // most is the largest number that a key accepts.
@@ -113,7 +114,7 @@ func phaseOf(r Role, at func(*Job) **Phase) key[Job] {
 // lastStep is the default of stop_step.
 const lastStep = 50
 
-// newJob returns a job with all defaults that do not depend on other keys.
+// newJob returns a job with those default values that do not depend on other keys.
 func newJob() *Job {
 	return &Job{
 		Resources:        Resources{GPUsPerNode: 4},

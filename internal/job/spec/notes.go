@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Note is a remark about a place in a file: a problem, or information about a default or conversion that Parse applied.
+// Note is a remark about a position in a file. It is a problem, or information about a default or a conversion that
+// Parse applied.
 type Note struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -51,13 +52,14 @@ type spot struct{ line, column int }
 // origin records the positions of a file's keys.
 type origin struct {
 	file  string
-	spots map[string]spot // by key, such as profiling.prefill.isl
+	spots map[string]spot // map key: the path of a file's key, such as profiling.prefill.isl
 }
 
-// given reports whether the file has the key with a value.
+// given reports whether the file contains the key with a value.
 func (o *origin) given(key string) bool { _, ok := o.spots[key]; return ok }
 
-// note returns a note about a key, positioned at the key or at its nearest enclosing key in the file.
+// note returns a note about a key. The position is that of the key, or, if the file lacks the key, that of the nearest
+// enclosing key in the file.
 func (o *origin) note(key, format string, args ...any) Note {
 	at := spot{1, 1}
 	for around := key; around != ""; {
@@ -70,5 +72,5 @@ func (o *origin) note(key, format string, args ...any) Note {
 	return Note{o.file, at.line, at.column, key, fmt.Sprintf(format, args...)}
 }
 
-// Problem returns a note about a key of the job's file, for problems found outside this package.
+// Problem returns a note about a key of the job's file. It is used for problems that are found outside this package.
 func (j *Job) Problem(key, text string) Note { return j.note(key, "%s: %s", key, text) }

@@ -6,8 +6,9 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Parse parses a job file. Its error is Problems: all of them, not only the first. The notes report choices made for
-// the user. For a file with a sweep, the job has only the values that no parameter changes; Expand returns the jobs.
+// Parse parses a job file. The returned error is of type Problems and lists all problems, not only the first. The notes
+// report defaults and conversions that Parse applied. If the file has a sweep, the returned job contains only the
+// values that no parameter changes; Expand returns the jobs of the sweep.
 func Parse(name string, data []byte) (*Job, []Note, error) {
 	tree, params, problems := document(name, data)
 	j, notes, more := readJob(name, tree, params)
@@ -17,7 +18,7 @@ func Parse(name string, data []byte) (*Job, []Note, error) {
 	return j, notes, nil
 }
 
-// document returns a file's tree and the parameters of its sweep.
+// document returns the YAML tree of a file and the parameters of the sweep in it.
 func document(name string, data []byte) (*yamltree.Node, []Parameter, Problems) {
 	r := newReader(name, newJob(), jobKeys)
 	tree := r.parse(data)
@@ -31,7 +32,7 @@ func document(name string, data []byte) (*yamltree.Node, []Parameter, Problems) 
 	return tree, r.params, r.problems
 }
 
-// readJob reads a job from a tree; params are the valid names of placeholders.
+// readJob reads a job from a YAML tree. params are the parameters to which placeholders may refer.
 func readJob(name string, tree *yamltree.Node, params []Parameter) (*Job, []Note, Problems) {
 	r := newReader(name, newJob(), jobKeys)
 	r.params = params

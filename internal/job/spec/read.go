@@ -9,17 +9,17 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// reader fills a T from a tree by a table of keys, and collects all problems. Keys are identified by their paths, such
-// as profiling.prefill.isl.
+// reader fills a T from a YAML tree according to a table of keys, and collects all problems. A key is identified by its
+// path, such as profiling.prefill.isl.
 type reader[T any] struct {
 	origin
 	into  *T
 	table []key[T]
-	// open are keys whose value is a placeholder of a sweep; bad are keys with a problem. No conclusion can be drawn
-	// from either.
+	// open holds the keys whose value is a placeholder of a sweep. bad holds the keys with a problem. The values of
+	// keys in open or bad are unknown, so rules must not rely on them.
 	open, bad map[string]bool
-	texts     map[string]string // strings and numbers as written
-	params    []Parameter       // of the sweep, if any
+	texts     map[string]string // strings and numbers as written in the file
+	params    []Parameter       // parameters of the sweep, if there is one
 	problems  Problems
 	notes     []Note
 }
@@ -31,7 +31,7 @@ func newReader[T any](file string, into *T, table []key[T]) *reader[T] {
 	}
 }
 
-// sure reports whether a key has a reliable value.
+// sure reports whether the file contains the key with a value that rules may rely on.
 func (r *reader[T]) sure(key string) bool { return r.given(key) && !r.open[key] && !r.bad[key] }
 
 // problem adds a problem at a key's position.
@@ -45,7 +45,7 @@ func (r *reader[T]) remark(key, format string, args ...any) {
 	r.notes = append(r.notes, r.note(key, format, args...))
 }
 
-// wrong adds a problem at a node within the value of a key.
+// wrong adds a problem of a key, positioned at a node inside the key's value.
 func (r *reader[T]) wrong(key string, n *yamltree.Node, format string, args ...any) {
 	r.bad[key] = true
 	r.problems = append(r.problems, Note{r.file, n.Line, n.Column, key, fmt.Sprintf(format, args...)})
@@ -60,10 +60,10 @@ func (r *reader[T]) parse(data []byte) *yamltree.Node {
 	return tree
 }
 
-// read reads a whole document by its table.
+// read reads a whole document according to r.table.
 func (r *reader[T]) read(tree *yamltree.Node) {
 	switch {
-	case tree == nil: // not parsable; already reported
+	case tree == nil: // the text is not valid YAML, which has already been reported
 		return
 	case tree.Kind == yamltree.Null:
 		r.wrong("", tree, "the file is empty")
@@ -99,7 +99,7 @@ func (r *reader[T]) field(path string, k *key[T], e yamltree.Entry) {
 		if k.required || k.stays {
 			r.problem(path, "%s has no value", path)
 		} else {
-			delete(r.spots, path) // treat as absent
+			delete(r.spots, path) // treat the key as absent
 		}
 		return
 	}
@@ -117,7 +117,7 @@ func (r *reader[T]) field(path string, k *key[T], e yamltree.Entry) {
 	r.fields(path, k.keys, e.Value)
 }
 
-// missing reports missing required keys, including those of missing maps.
+// missing reports the required keys that are missing, including the required keys of missing maps.
 func (r *reader[T]) missing(path string, keys []key[T]) {
 	for i := range keys {
 		k := &keys[i]
@@ -135,7 +135,7 @@ func (r *reader[T]) missing(path string, keys []key[T]) {
 	}
 }
 
-// missingText describes a missing key, in srtctl's words if it has any.
+// missingText describes a missing key, with srtctl's wording if srtctl has one for this key.
 func missingText(path string) string {
 	text := path + " is missing"
 	if strings.HasPrefix(path, "profiling.") && (strings.HasSuffix(path, ".isl") || strings.HasSuffix(path, ".osl")) {
@@ -168,13 +168,13 @@ func names[T any](keys []key[T]) []string {
 	return all
 }
 
-// later are keys of later srtctl versions that users may copy.
+// later holds keys of later srtctl versions, which users may copy into their files.
 var later = map[string]string{
 	"schema": "files of srtctl 2 are not supported", "roles": "files of srtctl 2 are not supported", "engine": "files of srtctl 2 are not supported",
 	"profiling.aggregated": "aggregated workers are recorded by profiling.decode",
 }
 
-// unknown describes an unknown key and suggests a similar key, or one in another section.
+// unknown describes an unknown key. It suggests a key with a similar spelling, or the same key in another section.
 func unknown[T any](path, name string, here []string, table []key[T]) string {
 	text := fmt.Sprintf("unknown key %q", name)
 	if path != "" {
@@ -211,7 +211,7 @@ func paths[T any](path string, keys []key[T]) iter.Seq[string] {
 	}
 }
 
-// list joins words as in a sentence.
+// list joins words to an enumeration for use in a sentence.
 func list(words []string) string {
 	if n := len(words) - 1; n > 0 {
 		return strings.Join(words[:n], ", ") + " and " + words[n]

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// jobRules checks the values of a job against each other. Messages that srtctl also has begin exactly as srtctl's,
-// since users search for them.
+// jobRules checks rules that involve several values of a job. If srtctl has a message for the same problem, our message
+// begins with the same text, since users search for srtctl's messages.
 type jobRules struct {
 	*reader[Job]
 	j *Job
@@ -99,7 +99,7 @@ func (r jobRules) workers(key string) int {
 	return 0
 }
 
-// recording reports settings that profiling excludes.
+// recording reports settings that cannot be combined with profiling.
 func (r jobRules) recording(roles []Role) {
 	if !r.j.Recorded() {
 		return
@@ -165,7 +165,7 @@ func (r jobRules) phases(roles []Role) {
 	r.problem("profiling.type", "profiling.type is %s, but no phase would run: give %s", r.j.Profiling.Type, strings.Join(want, " or "))
 }
 
-// sections checks sglang_config against the resources: exactly the roles of the job have a section.
+// sections checks that sglang_config has a section for each role of the job, and for no other role.
 func (r jobRules) sections(roles []Role) {
 	const at = "backend.sglang_config"
 	if roles == nil || r.bad["backend"] || r.bad[at] {
@@ -200,7 +200,7 @@ func (r jobRules) sections(roles []Role) {
 	}
 }
 
-// benchmark reports missing keys that sa-bench needs.
+// benchmark reports the keys that sa-bench needs but the file lacks.
 func (r jobRules) benchmark() {
 	if r.j.Benchmark.Type != "sa-bench" || r.j.Recorded() {
 		return

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Schema returns a JSON schema (draft 2020-12) of job files for editors: keys, types, defaults and allowed values. It
-// is generated from the same table as the parser and accepts whatever Parse accepts, such as numbers in quotes. Rules
-// that involve several keys are left to Parse.
+// Schema returns a JSON schema (draft 2020-12) of job files for editors: keys, types, defaults and allowed values. The
+// schema is generated from the table that the parser uses. It accepts everything that Parse accepts, such as numbers in
+// quotes. The schema does not contain rules that involve several keys; only Parse checks these.
 func Schema() []byte {
 	top := mapSchema(jobKeys)
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -54,8 +54,8 @@ func mapSchema(keys []key[Job]) schema {
 
 func anyOf(of ...schema) schema { return schema{"anyOf": of} }
 
-// filler is the schema of a placeholder as a whole value: "{name}", or {name} without quotes, which YAML parses as a
-// map.
+// filler is the schema of a value that consists only of a placeholder: "{name}", or {name} without quotes, which YAML
+// parses as a map.
 var filler = schema{"$ref": "#/$defs/parameter"}
 
 var fillerItself = anyOf(
@@ -107,7 +107,7 @@ func valueSchema(k key[Job]) schema {
 	panic("the table has a type at " + k.name + " that the schema lacks")
 }
 
-// exceptions returns the conditions for keys that are required unless another key has a given value.
+// exceptions returns the schema conditions for keys that are required unless another key has a given value.
 func exceptions(path string, keys []key[Job]) (all []schema) {
 	for _, k := range keys {
 		at := join(path, k.name)

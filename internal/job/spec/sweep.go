@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// Parameter is a parameter of a sweep, with its values as written.
+// Parameter is a parameter of a sweep. Its values have the text that the file has.
 type Parameter struct {
 	Name   string
 	Values []string
@@ -21,21 +21,22 @@ type Parameter struct {
 
 // Variant is one job of a sweep.
 type Variant struct {
-	Name       string // of its directory: job_001_NAME
-	Of         string // name in the file, without its placeholders
+	Name       string // the NAME in the name of the job's directory, job_001_NAME
+	Of         string // job name in the file, without placeholders
 	Parameters []Setting
 	Job        *Job
 	Notes      []Note
 }
 
-// mostVariants limits the size of a sweep, so that a typing error cannot fill a cluster.
+// mostVariants is the largest number of jobs in a sweep. The limit prevents a typing error from filling a cluster.
 const mostVariants = 1000
 
 // inBraces matches a placeholder.
 var inBraces = regexp.MustCompile(`\{\s*([A-Za-z_][A-Za-z0-9_-]*)\s*\}`)
 
-// placeholder reports whether a value is or contains a placeholder of the sweep. A whole placeholder that names no
-// parameter is a problem. Other braces are left alone: flags may hold JSON.
+// placeholder reports whether a value is or contains a placeholder of the sweep. If the whole value is a placeholder
+// that names no parameter, placeholder adds a problem. Braces inside a longer value are no problem, since flags may
+// contain JSON.
 func (r *reader[T]) placeholder(path string, n *yamltree.Node) bool {
 	name, whole := alone(n)
 	if whole && !r.parameter(name) {
@@ -71,8 +72,8 @@ func (r *reader[T]) parameter(name string) bool {
 	return slices.ContainsFunc(r.params, func(p Parameter) bool { return p.Name == name })
 }
 
-// alone returns the name of a placeholder that is a whole value: "{name}", or {name} without quotes, which YAML parses
-// as a map.
+// alone returns the name of the placeholder if the whole value is a placeholder: "{name}", or {name} without quotes,
+// which YAML parses as a map.
 func alone(n *yamltree.Node) (name string, ok bool) {
 	if n.Kind == yamltree.Map && len(n.Entries) == 1 && n.Entries[0].Value.Kind == yamltree.Null {
 		return n.Entries[0].Key, true
@@ -83,7 +84,7 @@ func alone(n *yamltree.Node) (name string, ok bool) {
 	return "", false
 }
 
-// sweep reads the parameters of a sweep.
+// sweep reads the parameters in the section sweep.
 func (r *reader[T]) sweep(e yamltree.Entry) {
 	r.spots["sweep"] = spot{e.Line, e.Column}
 	if e.Value.Kind != yamltree.Map {
@@ -121,7 +122,7 @@ func (r *reader[T]) sweep(e yamltree.Entry) {
 
 var parameter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// swept returns a parameter's value as a string; list items are joined with commas.
+// swept returns a parameter's value as a string. The items of a list are joined with commas.
 func swept(n *yamltree.Node) (string, bool) {
 	switch n.Kind {
 	case yamltree.Null, yamltree.Map:
@@ -140,8 +141,8 @@ func swept(n *yamltree.Node) (string, bool) {
 	return n.Source, true
 }
 
-// Expand returns the jobs of a sweep: the product of its parameters, the last one changing fastest. A file without a
-// sweep gives one job.
+// Expand returns the jobs of a sweep: one job for each combination of parameter values. The value of the last parameter
+// changes fastest. For a file without a sweep, Expand returns one job.
 func Expand(name string, data []byte) ([]Variant, error) {
 	if _, _, err := Parse(name, data); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func Expand(name string, data []byte) ([]Variant, error) {
 	return all, problems.err()
 }
 
-// Told formats the parameters for display: size=4096 and graph=true.
+// Told formats the parameters for display, for example as "size=4096 and graph=true".
 func (v *Variant) Told() string { return told(v.Parameters) }
 
 func told(settings []Setting) string {
@@ -189,8 +190,8 @@ func told(settings []Setting) string {
 	return list(words)
 }
 
-// variantName returns the name of a job of a sweep. Parameters that the name does not mention are appended, as in
-// srtctl.
+// variantName returns the name of a job of a sweep. As in srtctl, it appends the parameters that do not occur in the
+// name.
 func variantName(tree *yamltree.Node, name string, settings []Setting) string {
 	written := writtenName(tree)
 	for _, s := range settings {
@@ -201,7 +202,7 @@ func variantName(tree *yamltree.Node, name string, settings []Setting) string {
 	return name
 }
 
-// writtenName returns the name as written in the file.
+// writtenName returns the job name as written in the file.
 func writtenName(tree *yamltree.Node) string {
 	for _, e := range tree.Entries {
 		if e.Key == "name" {
@@ -211,8 +212,8 @@ func writtenName(tree *yamltree.Node) string {
 	return ""
 }
 
-// filled returns a tree with the sweep's placeholders replaced by values. If top is set, the tree is the document and
-// its sweep is removed.
+// filled returns a copy of a tree in which the placeholders of the sweep are replaced by values. If top is set, the
+// tree is the whole document, and filled removes the section sweep.
 func filled(n *yamltree.Node, values map[string]*yamltree.Node, top bool) *yamltree.Node {
 	if name, ok := alone(n); ok && values[name] != nil {
 		v := *values[name]

@@ -11,7 +11,7 @@ import (
 	"github.com/stepscope/stepscope/internal/base/yamltree"
 )
 
-// value reads a value that is not a map of known keys, according to its destination.
+// value reads a value that is not a map of known keys, according to the type of its destination.
 func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 	if k.at == nil {
 		return
@@ -52,7 +52,7 @@ func (r *reader[T]) value(path string, k *key[T], n *yamltree.Node) {
 	}
 }
 
-// described describes a value in a sentence.
+// described returns a description of a value for use in a sentence.
 func described(n *yamltree.Node) string {
 	switch n.Kind {
 	case yamltree.Null:
@@ -75,8 +75,8 @@ func shortened(s string) string {
 	return s
 }
 
-// text reads a string. Numbers and booleans are accepted as their text: "container: 0.5" means the string, and YAML's
-// quotes are easily forgotten.
+// text reads a string. If the value is a number or a boolean, text uses the value as written: in "container: 0.5" the
+// user means a string, and has only omitted the quotes that YAML needs.
 func (r *reader[T]) text(path string, k *key[T], to *string, n *yamltree.Node) {
 	got, ok := r.letters(path, n)
 	if !ok {
@@ -128,7 +128,7 @@ func (r *reader[T]) number(path string, least int, to *int, n *yamltree.Node) {
 	}
 }
 
-// whole returns a node as an integer.
+// whole returns the integer value of a node.
 func whole(n *yamltree.Node) (v int64, quoted, ok bool) {
 	switch n.Kind {
 	case yamltree.Int:
@@ -203,7 +203,7 @@ func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) 
 		if strings.HasSuffix(path, "_environment") && !variable.MatchString(e.Key) {
 			r.problems = append(r.problems, Note{r.file, e.Line, e.Column, at, fmt.Sprintf("%s: %q is not a variable name", path, shortened(e.Key))})
 		}
-		// Braces other than a sweep's are no error here: shells use them.
+		// Braces that are no placeholder are no error in these values, since shells use braces.
 		if name, ok := alone(e.Value); ok && r.parameter(name) {
 			all = append(all, Setting{e.Key, "{" + name + "}"})
 		} else if value, ok := r.letters(at, e.Value); ok {
@@ -221,7 +221,7 @@ func (r *reader[T]) settings(path string, to func([]Setting), n *yamltree.Node) 
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// ours are flags that follow from the job's resources.
+// ours lists the flags that stepscope derives from the job's resources.
 var ours = []string{"dist-init-addr", "nnodes", "node-rank"}
 
 var flagForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
@@ -298,7 +298,7 @@ func (r *reader[T]) flag(path string, n *yamltree.Node) (any, bool) {
 	return nil, false
 }
 
-// oldBool parses yes, no, on and off without quotes, which YAML 1.1, and so Python, reads as booleans.
+// oldBool parses yes, no, on and off without quotes. YAML 1.1 reads these words as booleans, and so does Python.
 func oldBool(n *yamltree.Node) (yes, ok bool) {
 	if n.Kind != yamltree.Text || n.Quoted {
 		return false, false

@@ -1,9 +1,10 @@
-// Package batch measures one batch of sequences of equal lengths on a running server: the latency of its prefill and of
-// its decode steps. A [Server] sends a batch in one request, as SGLang's bench_one_batch_server does; a [Remote] measures
-// a [Grid] of batches.
+// Package batch measures the prefill latency and the decode step latency of one batch of sequences on a running server.
+// The sequences have equal lengths. A [Server] sends a batch in one request, as SGLang's bench_one_batch_server does. A
+// [Remote] measures a [Grid] of batches.
 //
-// Printed lines, result keys and trace names match that tool (section 5.2 of SGLang's contract). Lengths are in tokens,
-// latencies in seconds. Package reference/batch does the same on ranks of its own process.
+// Printed lines, result keys and trace names match those of bench_one_batch_server (section 5.2 of SGLang's contract).
+// Lengths are in tokens, latencies in seconds. Package reference/batch makes the same measurement on ranks in its own
+// process.
 package batch
 
 import (
@@ -18,7 +19,7 @@ import (
 // Case is one batch.
 type Case struct{ Batch, Input, Output int }
 
-// Name is the name of the batch's window, as SGLang names its files.
+// Name returns the name of the batch's profiling window. SGLang names its trace files in the same way.
 func (c Case) Name() string {
 	return fmt.Sprintf("batch%d_input%d_output%d", c.Batch, c.Input, c.Output)
 }
@@ -39,11 +40,12 @@ func (g Grid) Cases() []Case {
 	return out
 }
 
-// Tokens is the number of tokens a batch has at its end.
+// Tokens returns the number of tokens that all sequences of the batch have together when the batch ends.
 func (c Case) Tokens() int { return c.Batch * (c.Input + c.Output) }
 
-// Batch returns the result in the form that a run keeps. profiled says that a profiler recorded the batch. The decode
-// latency is the mean of the steps as the client saw them: they arrive in bursts, which makes a median meaningless.
+// Batch returns the result in the form in which a run stores it. profiled reports whether a profiler recorded the
+// batch. The decode latency is the mean of the step times that the client saw. Tokens arrive in bursts, which makes the
+// median of the step times meaningless.
 func (s *Served) Batch(profiled bool) (bench.Batch, error) {
 	b := bench.Batch{BatchSize: s.BatchSize, InputLen: s.InputLen, OutputLen: s.OutputLen, Profiled: profiled}
 	b.Figures = append(b.Figures, Latency("prefill_latency", s.LastTTFT), Rate("prefill_throughput", s.InputThroughput))
@@ -63,15 +65,15 @@ func (s *Served) Batch(profiled bool) (bench.Batch, error) {
 	return b, err
 }
 
-// NS returns seconds in nanoseconds, rounded.
+// NS converts seconds to whole nanoseconds.
 func NS(seconds float64) float64 { return math.Round(seconds * 1e9) }
 
-// Latency is a figure of a batch in nanoseconds.
+// Latency returns a figure of a batch in nanoseconds.
 func Latency(name string, seconds float64) bench.BatchFigure {
 	return bench.BatchFigure{Metric: name, Unit: bench.NS, Value: NS(seconds)}
 }
 
-// Rate is a figure of a batch per second.
+// Rate returns a figure of a batch with the unit "per second".
 func Rate(name string, perSecond float64) bench.BatchFigure {
 	return bench.BatchFigure{Metric: name, Unit: bench.PerSecond, Higher: true, Value: perSecond}
 }

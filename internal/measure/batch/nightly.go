@@ -26,7 +26,7 @@ type nightly struct {
 	ServerArgs        []string `json:"server_args"`
 }
 
-// nightly writes all results in that format.
+// nightly writes all results in the format that SGLang's nightly jobs read.
 func (r *Remote) nightly(w io.Writer) error {
 	rows := []nightly{}
 	for _, s := range r.results {
@@ -44,7 +44,7 @@ func (r *Remote) nightly(w io.Writer) error {
 	return enc.Encode(rows)
 }
 
-// firstTrace returns the first rank's trace of a stage, or nil.
+// firstTrace returns the first trace file in dir, by name, that belongs to one of the stages, or nil.
 func firstTrace(dir string, stages ...string) *string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.trace.json*")) // sorted
 	for _, f := range files {

@@ -16,7 +16,7 @@ import (
 type Prompts struct {
 	Case
 	IDs    [][]int32
-	Tokens int      // of all prompts
+	Tokens int      // tokens of all prompts together
 	LoRA   []string // adapter of each prompt; nil: none
 }
 
@@ -28,12 +28,12 @@ type Data struct {
 	// Step is the difference in length between consecutive prompts of a batch, as a fraction of the input length. The
 	// lengths are centred on the input length (random, random-ids).
 	Step float64
-	// Lens are the lengths of a batch's prompts, used in turn (random, random-ids).
+	// Lens are the lengths of the prompts: prompt i has length Lens[i % len(Lens)] (random, random-ids).
 	Lens []int
 
 	Groups, SystemLen, QuestionLen, OutputLen int // generated-shared-prefix
 
-	File         string // a text file that replaces the data set: every prompt is its text
+	File         string // text file that replaces the data set: every prompt is the text of the file
 	ChatTemplate bool   // apply the chat template to File
 
 	LoRANames        []string
@@ -46,7 +46,7 @@ type Data struct {
 	fixed []int32 // token ids of File
 }
 
-// Open reads File, if set.
+// Open reads d.File if it is set.
 func (d *Data) Open(ctx context.Context) error {
 	if d.File == "" {
 		return nil
@@ -71,7 +71,7 @@ func (d *Data) Open(ctx context.Context) error {
 		}
 		prompt = rendered[0].Text
 	}
-	// The template has already written BOS.
+	// The chat template has already written BOS.
 	ids, err := d.Tok.Encode(ctx, []string{prompt}, !d.ChatTemplate)
 	if err != nil {
 		return fmt.Errorf("--fixed-prompt-file: %w", err)
@@ -83,7 +83,7 @@ func (d *Data) Open(ctx context.Context) error {
 	return nil
 }
 
-// Lengths returns the lengths that a case will have: some data sets have their own.
+// Lengths returns c with the lengths that its prompts will have: some data sets ignore the requested lengths.
 func (d *Data) Lengths(c Case) Case {
 	switch {
 	case d.fixed != nil:
@@ -105,7 +105,7 @@ func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 	p := &Prompts{Case: d.Lengths(c)}
 	of := p.Case
 	if len(d.Lens) > 0 {
-		of.Input = c.Input // the other prompts derive from prompts of this length
+		of.Input = c.Input // the data set makes prompts of this length, which are then cut or repeated
 	}
 	requests, err := d.requests(ctx, of)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *Data) Prompts(ctx context.Context, c Case) (*Prompts, error) {
 	return p, nil
 }
 
-// length is the length of prompt i, spread as in SGLang's tool.
+// length returns the length of prompt i. The lengths of a batch are spread in the same way as in SGLang's tool.
 func (d *Data) length(c Case, i int) int {
 	return max(1, int(float64(c.Input)*(1+(float64(i)-float64(c.Batch-1)/2)*d.Step)))
 }
@@ -147,7 +147,7 @@ func (d *Data) requests(ctx context.Context, c Case) ([]workload.Request, error)
 	s.InputLen, s.OutputLen = c.Input, c.Output
 	switch {
 	case d.fixed != nil:
-		s.Dataset, s.Path, s.TokenIDs, s.InputLen, s.Note = "random-ids", "", true, 1, nil // only the adapters are used
+		s.Dataset, s.Path, s.TokenIDs, s.InputLen, s.Note = "random-ids", "", true, 1, nil // used only for the adapters
 	case d.Dataset == "generated-shared-prefix":
 		groups := min(d.Groups, c.Batch)
 		s.Prefix.Groups, s.Prefix.PerGroup = groups, (c.Batch+groups-1)/groups

@@ -27,23 +27,23 @@ type Remote struct {
 	Data
 	How
 	Grid
-	Name          string // in each row of the results
-	ModelPath     string // of a server started for this benchmark; "": as the server reports
-	TokenizerPath string // directory of a tokenizer.json; "": as the server reports
-	Several       bool   // batches may exceed the sequences that the server runs at once
+	Name          string // name in each row of the results
+	ModelPath     string // model path of a server started for this benchmark; "": the path that the server reports
+	TokenizerPath string // directory of a tokenizer.json; "": the directory that the server reports
+	Several       bool   // a batch may have more sequences than the server runs at once
 	SkipWarmup    bool
-	AnyCapacity   bool // batches may exceed the server's KV cache, in tokens
+	AnyCapacity   bool // a batch may have more tokens than fit in the server's KV cache
 
-	Profile        bool                             // record a second pass
-	Window         func(Case) (torch.Window, error) // of the second pass
-	AppendProfiled bool                             // append its rows to the results, too
+	Profile        bool                             // run all batches a second time and record the second pass
+	Window         func(Case) (torch.Window, error) // profiling window of a batch in the second pass
+	AppendProfiled bool                             // also append the rows of the second pass to the results
 	Sessions       string                           // see torch.Options
 
 	ResultName string   // name of the results file, for messages
-	Nightly    string   // file of all results in the format of SGLang's nightly jobs; "": none
-	ServerArgs []string // for Nightly
-	Report     *Report  // to print; nil: none
-	Summary    bool     // append the report to the summary page of a GitHub job, if there is one
+	Nightly    string   // file that receives all results in the format of SGLang's nightly jobs; "": none
+	ServerArgs []string // the server's arguments, written to Nightly
+	Report     *Report  // report to print; nil: none
+	Summary    bool     // append the report to the job's summary page when running in GitHub Actions
 
 	Say *progress.Console
 
@@ -51,8 +51,8 @@ type Remote struct {
 	results []*Served
 }
 
-// Measure runs all batches that fit and stores their results in keep. If it is interrupted, it reports the finished
-// batches.
+// Measure runs all batches that fit and stores their results in keep. If Measure is interrupted, it reports the batches
+// that have finished.
 func (r *Remote) Measure(ctx context.Context, keep *experiment.Batches) error {
 	r.keep = keep
 	if err := r.Look(ctx); err != nil {
@@ -115,11 +115,12 @@ func (r *Remote) openData(ctx context.Context) error {
 	return r.Open(ctx)
 }
 
-// warmupInput and warmupOutput are SGLang's lengths, in tokens. Shorter measured lengths replace them.
+// warmupInput and warmupOutput are the lengths of a warm-up sequence in SGLang's tool, in tokens. If the longest
+// measured length is shorter, the warm-up uses that length.
 const warmupInput, warmupOutput = 1024, 16
 
-// warmUp sends a warm-up batch of each batch size. All its sequences have the warm-up's lengths, regardless of the
-// measured settings.
+// warmUp sends a warm-up batch of each batch size. All sequences of a warm-up batch have the same lengths, even if
+// r.Lens gives different lengths to the measured sequences.
 func (r *Remote) warmUp(ctx context.Context) error {
 	how, data := r.How, r.Data
 	how.CacheHitRate, how.StopAtEOS, data.Lens = 0, false, nil
@@ -216,10 +217,10 @@ func (r *Remote) profileOne(ctx context.Context, c Case, ref *trace.Reference) (
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		_, err := session.Collect(ctx, dir) // leaves no profiler running
+		_, err := session.Collect(ctx, dir) // Collect leaves no profiler running
 		return nil, err
 	}
-	// A batch may have fewer steps than the window.
+	// A batch may have fewer steps than the window, so that the window is still open when the batch ends.
 	if stopErr := session.Stop(ctx); err == nil {
 		err = stopErr
 	}
@@ -278,7 +279,7 @@ func (r *Remote) finish() error {
 	return errors.Join(err, f.Close())
 }
 
-// model is the model's path, or the server's name for it.
+// model returns the model's path, or the server's name for the model.
 func (r *Remote) model() string {
 	told, _ := r.Told["model_path"].(string)
 	return cmp.Or(r.ModelPath, r.Model, told)

@@ -13,13 +13,14 @@ import (
 // Report is SGLang's result table for GitHub.
 type Report struct {
 	Inputs, Outputs []int
-	CacheHitRate    float64 // as requested
-	HourlyCost      float64 // USD, of all GPUs
+	CacheHitRate    float64 // requested share of cached prompt tokens
+	HourlyCost      float64 // USD per hour, all GPUs together
 	StopAtEOS       bool
 	Profile         bool
 }
 
-// inputUtil is the fraction of a GPU's speed that prefill is assumed to use.
+// inputUtil is the assumed utilisation of the GPUs in prefill. The input cost is computed for the measured input
+// throughput times inputUtil.
 const inputUtil = 0.7
 
 // Text formats the report.
@@ -82,7 +83,7 @@ func known(ok bool, v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// over formats a/b, or "n/a" if b was not measured.
+// over formats the quotient a/b, or returns "n/a" if b was not measured.
 func over(a, b float64) string {
 	if b <= 0 {
 		return "n/a"

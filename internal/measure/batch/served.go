@@ -21,10 +21,10 @@ type How struct {
 	ReturnLogprob  bool
 	StreamInterval int // tokens per chunk
 	ParallelBatch  bool
-	FakePrefill    bool    // benchmark a decode server alone, without a prefill server
-	CacheHitRate   float64 // fraction of each prompt sent beforehand, so that it is cached
+	FakePrefill    bool    // benchmark a decode server without a prefill server
+	CacheHitRate   float64 // fraction of each prompt that is sent beforehand to fill the prefix cache
 	StopAtEOS      bool    // sequences may end before their requested length
-	FlushStorage   bool    // also empty the storage tier of a hierarchical cache before each batch
+	FlushStorage   bool    // before each batch, also empty the storage tier of a hierarchical cache
 }
 
 // Served is the result of one batch.
@@ -41,25 +41,26 @@ type Served struct {
 	LastGenThroughput float64 // -1: the server does not report it
 	AccLength         float64 // -1: no speculation
 	StopAtEOS         bool    // sequences could end before their requested length
-	OutputTokens      *int    // nil: the server does not count them (vLLM)
+	OutputTokens      *int    // nil: the server does not count output tokens (vLLM)
 	EarlyStopped      *int
-	SteadyThroughput  *float64 // output tokens/s while all sequences decoded; nil: they never all did
+	SteadyThroughput  *float64 // output tokens/s while all sequences decoded; nil: at no time did all sequences decode
 	SteadyWindow      *float64 // s
 	CacheHitRate      *float64 // nil: the server exposes no metrics
-	ProfileDir        string   // of the recorded pass
-	// Steps are the decode steps as a client sees them, in seconds: the times between the arrivals of the last
-	// sequence's tokens. nil: some events carried several tokens.
+	ProfileDir        string   // directory of the traces of the recorded pass
+	// Steps are the durations of the decode steps as a client sees them, in seconds. A step ends when every sequence
+	// has received its next token. Steps is nil if an event carried several tokens of a sequence.
 	Steps []float64
 }
 
-// reference returns the batch's decode step times without a profiler, for a window of the same batch; nil: unknown.
+// reference returns the batch's decode step times measured without a profiler. They are the reference for a profiling
+// window of the same batch. reference returns nil if they are unknown.
 func (s *Served) reference() *trace.Reference {
 	if s.AccLength > 0 {
 		return nil
 	}
 	var took []int64
 	for _, t := range s.Steps {
-		if t > 0 { // otherwise it came in one read with the previous token
+		if t > 0 { // t is 0 if the token came in the same read as the previous token
 			took = append(took, int64(math.Round(t*1e9)))
 		}
 	}
@@ -106,17 +107,18 @@ func (s *Served) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// flight is a request in progress: the time of each sequence's first token and its number of tokens.
+// flight is a request in progress. It holds, for each sequence, the time of the first token and the number of tokens.
 type flight struct {
 	first   []time.Time
 	tokens  []int
 	stopped []bool        // the model ended the sequence
-	merged  bool          // a first chunk had more than one token
-	nth     map[int]*came // by number of tokens: when sequences reached it
+	merged  bool          // the first chunk of some sequence had more than one token
+	nth     map[int]*came // key n: when sequences reached n tokens
 	steady  steady
 }
 
-// came counts the sequences that reached a number of tokens, and when the last of them did.
+// came is the number of sequences that have reached a given number of tokens, and the time when the latest of these
+// sequences reached it.
 type came struct {
 	sequences int
 	last      time.Time
@@ -126,7 +128,7 @@ func newFlight(batch int) *flight {
 	return &flight{first: make([]time.Time, batch), tokens: make([]int, batch), stopped: make([]bool, batch), nth: map[int]*came{}, steady: steady{last: make([]seen, batch)}}
 }
 
-// event records an event of a sequence: its number of tokens and whether it ended.
+// event records an event of one sequence: the number of tokens that the sequence has, and whether the sequence ended.
 func (f *flight) event(index, tokens int, ended bool, at time.Time) error {
 	if index < 0 || index >= len(f.first) {
 		return fmt.Errorf("the server sent sequence %d of %d", index, len(f.first))
@@ -148,8 +150,8 @@ func (f *flight) event(index, tokens int, ended bool, at time.Time) error {
 	return nil
 }
 
-// steps returns the times between the moments when all sequences had one more token, or nil if some event carried more
-// than one token of a sequence.
+// steps returns the durations of the decode steps in seconds. Step n ends when all sequences have n+1 tokens. steps
+// returns nil if an event carried more than one token of a sequence.
 func (f *flight) steps(output int) (out []float64) {
 	for n := 1; n <= output; n++ {
 		here := f.nth[n]
@@ -163,7 +165,7 @@ func (f *flight) steps(output int) (out []float64) {
 	return out
 }
 
-// lastFirst is the time when the last sequence got its first token.
+// lastFirst returns the time when the last sequence received its first token.
 func (f *flight) lastFirst() (last time.Time, err error) {
 	for i, at := range f.first {
 		if at.IsZero() {
@@ -176,7 +178,8 @@ func (f *flight) lastFirst() (last time.Time, err error) {
 	return last, nil
 }
 
-// output returns the number of tokens of all sequences, and how many sequences stopped before their requested length.
+// output returns the number of tokens of all sequences together, and the number of sequences that stopped before their
+// requested length.
 func (f *flight) output(length int) (tokens, stopped int, err error) {
 	for i, n := range f.tokens {
 		tokens += n
@@ -190,7 +193,8 @@ func (f *flight) output(length int) (tokens, stopped int, err error) {
 	return tokens, stopped, nil
 }
 
-// Run sends a batch and prints its result. Run calls before, if set, when all is ready, to start a profiler.
+// Run sends a batch and prints its result. If before is set, Run calls it immediately before the batch is sent; it
+// starts a profiler.
 func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before func() error) (*Served, error) {
 	if err := s.flush(ctx, h); err != nil {
 		return nil, err
@@ -229,7 +233,7 @@ func (s *Server) Run(ctx context.Context, name string, p *Prompts, h How, before
 		LastGenThroughput: -1, AccLength: -1, StopAtEOS: h.StopAtEOS, Steps: f.steps(p.Output),
 	}
 	decoded := float64(tokens)
-	if h.StopAtEOS { // then SGLang's tool counts only the tokens of this interval, otherwise all
+	if h.StopAtEOS { // SGLang's tool then counts only the tokens after f.steady.begin
 		decoded -= f.steady.begin.tokens()
 	}
 	if p.Output > 1 {
@@ -255,7 +259,7 @@ func perSecond(n, seconds float64) float64 {
 	return n / seconds
 }
 
-// told adds the server's own figures.
+// told adds to r the figures that the server reports.
 func (s *Server) told(ctx context.Context, r *Served) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -307,7 +311,7 @@ func (s *Server) print(r *Served, merged bool) {
 	}
 }
 
-// fillCache sends the first part of each prompt.
+// fillCache sends the first part of each prompt, so that the server caches that part.
 func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
 	n := int(float64(p.Input) * h.CacheHitRate)
 	if n <= 0 {
@@ -329,7 +333,7 @@ func (s *Server) fillCache(ctx context.Context, p *Prompts, h How) error {
 	return nil
 }
 
-// errSilent is the cause of ending a request whose server has been silent for too long.
+// errSilent is the cause with which a request is cancelled when the server has sent nothing for too long.
 var errSilent = errors.New("the server has said nothing for 10 minutes")
 
 // generate sends the batch to /generate.
@@ -364,7 +368,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 			f.stopped[ev.Index] = true
 		}
 		if wrong != nil {
-			stop() // the rest is not needed
+			stop() // the rest of the stream is not needed
 		}
 	})
 	if wrong != nil {
@@ -373,7 +377,7 @@ func (s *Server) generate(ctx context.Context, p *Prompts, h How, f *flight) err
 	return silent(ctx, err)
 }
 
-// finished rejects finish reasons that invalidate a batch's figures.
+// finished returns an error if the event's finish reason invalidates the figures of the batch.
 func finished(ev *client.Event, h How) error {
 	reason := bytes.TrimSpace(ev.Meta.FinishReason)
 	switch kind := ev.Meta.Finish(); {
@@ -389,14 +393,14 @@ func finished(ev *client.Event, h How) error {
 	return fmt.Errorf("sequence %d ended with finish reason %s, not length", ev.Index, reason)
 }
 
-// listen returns a context that ends when heard has not been called for patience.
+// listen returns a context that is cancelled when heard has not been called for the duration patience.
 func listen(parent context.Context) (ctx context.Context, heard func(), stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	t := time.AfterFunc(patience, func() { cancel(errSilent) })
 	return ctx, func() { t.Reset(patience) }, func() { t.Stop(); cancel(nil) }
 }
 
-// silent replaces err by errSilent if that ended the request.
+// silent replaces err by errSilent if the request ended because the server was silent.
 func silent(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent

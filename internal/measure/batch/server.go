@@ -19,26 +19,26 @@ import (
 type Server struct {
 	*client.Server
 	VLLM  bool           // the server speaks vLLM's API, not SGLang's
-	Model string         // as the server names it
-	Told  map[string]any // its server_info; vLLM has none
+	Model string         // the server's name for the model
+	Told  map[string]any // the server's server_info; vLLM has none
 	Limits
 	Out   io.Writer
 	Pause time.Duration // between attempts to flush; default 2 s
 }
 
-// Limits are the limits that a server reports. vLLM reports none.
+// Limits are the capacity limits that a server reports. vLLM reports no limits.
 type Limits struct {
 	DP         int
 	TP         int
 	MaxRunning int // concurrent sequences per data-parallel rank
-	Capacity   int // tokens of all data-parallel ranks together
+	Capacity   int // KV cache capacity in tokens, all data-parallel ranks together
 	ContextLen int // 0: unknown
 }
 
-// patience is how long a server may be silent, as in SGLang's tool.
+// patience is the longest time that a server may send nothing. The value is that of SGLang's tool.
 const patience = 10 * time.Minute
 
-// Look asks an SGLang server for its limits, or vLLM for its model.
+// Look queries an SGLang server for its limits, or a vLLM server for the name of its model.
 func (s *Server) Look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -69,7 +69,7 @@ func (s *Server) Look(ctx context.Context) error {
 	for _, state := range states {
 		memory, _ := state["memory_usage"].(map[string]any)
 		n := number(memory, "token_capacity")
-		if n <= 0 { // some servers report none; SGLang's tool assumes this value
+		if n <= 0 { // some servers report no limit; SGLang's tool then assumes 1e9
 			n = 1e9
 		}
 		s.Capacity += n
@@ -94,8 +94,9 @@ func number(from map[string]any, key string) int {
 	return int(v)
 }
 
-// Skip returns why a case is skipped, in SGLang's words, or "". With several batches in one request, only the
-// concurrent sequences must fit. lens are the prompt lengths used in turn, if they differ.
+// Skip returns the reason why a case is skipped, in SGLang's words, or "" if the case is run. If several is set, a
+// batch may have more sequences than the server runs at once, and only the concurrent sequences must fit in the KV
+// cache. If the prompts have different lengths, prompt i has length lens[i % len(lens)].
 func (s *Server) Skip(c Case, several bool, lens ...int) string {
 	running, n := s.MaxRunning*s.DP, c.Batch
 	if several {
@@ -125,13 +126,13 @@ func (s *Server) Skip(c Case, several bool, lens ...int) string {
 	return bar + "Skip benchmark " + text + bar
 }
 
-// flushes is the number of attempts to flush; the server may not be idle yet.
+// flushes is the number of attempts to flush the cache. An attempt fails while the server is not idle.
 const flushes = 3
 
 // flush empties the prefix cache.
 func (s *Server) flush(ctx context.Context, h How) error {
 	if s.VLLM {
-		return s.flushBy(ctx, "/reset_prefix_cache") // with VLLM_SERVER_DEV_MODE=1
+		return s.flushBy(ctx, "/reset_prefix_cache") // available with VLLM_SERVER_DEV_MODE=1
 	}
 	err := s.flushBy(ctx, "/flush_cache")
 	if err == nil && h.FlushStorage {
@@ -160,10 +161,10 @@ func (s *Server) flushBy(ctx context.Context, route string) error {
 	}
 }
 
-// counters are a server's counters of prompt tokens; nil: it exposes none.
+// counters holds a server's counters of prompt tokens. A nil *counters means that the server exposes none.
 type counters struct{ cached, prompt float64 }
 
-// metrics reads the counters, summed over all label sets.
+// metrics reads the server's counters and sums each over all label sets.
 func (s *Server) metrics(ctx context.Context) *counters {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -183,7 +184,7 @@ func (s *Server) metrics(ctx context.Context) *counters {
 	return &c
 }
 
-// hitRate is the fraction of prompt tokens that were cached; nil: unknown.
+// hitRate returns the fraction of the prompt tokens that were cached; nil: unknown.
 func hitRate(before, after *counters) *float64 {
 	if before == nil || after == nil || after.prompt <= before.prompt {
 		return nil

@@ -2,14 +2,15 @@ package batch
 
 import "time"
 
-// seen is the number of tokens a sequence had when one of its events arrived.
+// seen is the arrival of one event of a sequence: the time, and the number of tokens that the sequence then had.
 type seen struct {
 	at     time.Time
 	tokens int
 }
 
-// boundary is a moment, with each sequence's last event before it and first event after it. The token count at the
-// moment is interpolated between the two, because the events of one step arrive one after the other.
+// boundary is the start or the end of the steady state. For each sequence it holds the last event before that time and
+// the first event after it. The sequence's token count at the boundary is interpolated between the two events, because
+// the events of one step arrive one after the other.
 type boundary struct {
 	at            time.Time
 	before, after []seen
@@ -41,11 +42,11 @@ func (b *boundary) tokens() (sum float64) {
 	return sum
 }
 
-// steady finds the steady state of SGLang's tool, in which all sequences decode: from the last sequence's first token
-// to the first sequence's end. It yields output tokens per second and the duration in seconds, or nothing if there was
-// no such time.
+// steady finds the steady state as SGLang's tool defines it: the period in which all sequences decode. The period
+// begins when the last sequence receives its first token and ends when the first sequence ends. The result is the
+// throughput in output tokens/s and the duration in seconds, or nothing if there was no such period.
 type steady struct {
-	last       []seen // of each sequence
+	last       []seen // last event of each sequence
 	started    int
 	begin, end *boundary
 }

@@ -26,7 +26,7 @@ type Batches struct {
 	err     error
 }
 
-// failed keeps the first error: later ones tend to follow from it.
+// failed keeps the first error, since later errors tend to be its consequences.
 func (b *Batches) failed(err error) {
 	if b.err == nil {
 		b.err = err
@@ -40,14 +40,14 @@ func (b *Batches) Server(info map[string]any) {
 	}
 }
 
-// About updates the manifest with data unknown when the run began.
+// About updates the manifest with data that were unknown when the run began.
 func (b *Batches) About(change func(*runs.Manifest)) {
 	if b.Store != nil {
 		b.failed(b.Store.Update(change))
 	}
 }
 
-// Note stores a line about data missing from the run.
+// Note stores a line of text about data that are missing from the run.
 func (b *Batches) Note(text string) {
 	b.About(func(m *runs.Manifest) { m.Notes = append(m.Notes, text) })
 }
@@ -67,7 +67,7 @@ func (b *Batches) Add(x bench.Batch, err error) {
 	b.kept = append(b.kept, x)
 }
 
-// Trace links a trace of one rank into the run. Its name need not identify the rank.
+// Trace links a trace of one rank into the run. The file name of the trace need not identify the rank.
 func (b *Batches) Trace(window, path string, f runs.File) {
 	if b.Store == nil {
 		return
@@ -89,7 +89,8 @@ func (b *Batches) Capture(window string, c *torch.Result) {
 	}
 }
 
-// window makes the name unique among the windows; "" stays, for runs with a single window.
+// window makes name unique among the names of the run's windows. It returns "" unchanged: that is the name of the only
+// window of a run.
 func (b *Batches) window(name string) string {
 	if name == "" {
 		return ""
@@ -104,8 +105,8 @@ func (b *Batches) window(name string) string {
 	return name
 }
 
-// End ends the run with its errors, and prints its location if anything was measured. It returns err joined with write
-// errors.
+// End ends the run and stores err in it. If anything was measured, End prints the location of the run. End returns err
+// joined with the errors of writing.
 func (b *Batches) End(ctx context.Context, say *progress.Console, err error) error {
 	run := b.Store
 	if failed := b.finish(ctx, err); failed != nil {
@@ -143,7 +144,7 @@ func (b *Batches) numbers() (out []runs.Number) {
 		most := -1.0
 		for i := range b.kept {
 			x := &b.kept[i]
-			last := len(x.Figures) - 1 // of the whole batch
+			last := len(x.Figures) - 1 // the last figure is that of the whole batch
 			if last < 0 || x.Profiled != profiled {
 				continue
 			}

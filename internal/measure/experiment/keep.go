@@ -25,8 +25,8 @@ func (s *Serving) record(records []bench.Record) (err error) {
 	return s.writer.Flush()
 }
 
-// keep writes the measurements to the store. Several runs of one plan share a directory: their records are concatenated
-// and identified by run.
+// keep writes the measurements to the store. Several runs of one plan share a directory: the records of all runs are
+// concatenated, and each record names its run.
 func (s *Serving) keep(out *Outcome) error {
 	r := s.Store
 	if r == nil {

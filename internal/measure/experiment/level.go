@@ -12,13 +12,14 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// level detects when a load has reached its steady part: a window opened earlier would record how the server fills up.
+// level detects when a load has reached its steady part. A window that opens before the steady part would record the
+// server filling up.
 type level struct {
 	live    *load.Live
 	rounds  int64         // requests, counting each round of a conversation
 	most    int64         // maximum number in flight
-	last    time.Duration // latest time of the last send; 0: all at once
-	ramp    time.Duration // the rate changes until then
+	last    time.Duration // time at which the last request is due; 0: all requests are due at once
+	ramp    time.Duration // time until which the rate changes
 	tokens  int           // median output length of the plan
 	streams bool          // replies are streamed
 	ended   time.Duration // when the first request was seen to have ended; 0: none
@@ -48,7 +49,7 @@ func newLevel(plan []workload.Request, times []time.Duration, s *Serving, live *
 // atOnce reports whether all requests are in flight from the beginning.
 func (l *level) atOnce() bool { return l.last == 0 && l.most == l.rounds }
 
-// forwards estimates the number of decode steps of the load; 0: it depends on the rate.
+// forwards estimates the number of decode steps of the load. It returns 0 if that number depends on the request rate.
 func (l *level) forwards() int64 {
 	if l.last > 0 {
 		return 0
@@ -56,17 +57,18 @@ func (l *level) forwards() int64 {
 	return int64(l.tokens) * l.rounds / max(l.most, 1)
 }
 
-// short reports whether a window of the given number of steps would exceed half of the load, which might then end
-// before the window.
+// short reports whether a window of the given number of steps would cover more than half of the load. The load might
+// then end before the window does.
 func (l *level) short(steps int) bool {
 	n := l.forwards()
 	return n > 0 && 2*int64(steps) > n
 }
 
-// levelLook is the polling interval of the load's counts.
+// levelLook is the interval at which the counts of the load are polled.
 const levelLook = 10 * time.Millisecond
 
-// made estimates the number of forward steps of the load so far: each step gives one token to each request in flight.
+// made estimates the number of forward steps that the load has had so far, assuming that each step generates one token
+// for each request in flight.
 func (l *level) made() int64 {
 	return max(l.live.Tokens.Load(), l.live.Chunks.Load()) / max(l.most, 1)
 }
@@ -90,11 +92,13 @@ func (l *level) wait(ctx context.Context, reached func(after time.Duration) bool
 
 // reached reports whether the load is steady after the given time.
 //
-// If requests wait for each other, it is steady when nine tenths of the maximum number in flight are in decode (without
-// streaming: are in flight), as in the steady window of a summary. It is also steady when one request has ended, since
-// a server with a lower limit has then reached its own level. At a given rate, the number in flight grows for the time
-// of one request, so twice the time until the first has ended must have passed. Between two requests the server is
-// idle. When all requests have been sent, the load does not become steadier.
+// If all requests are due at once, only the concurrency limit delays them. The load is then steady when the number of
+// requests in decode is nine tenths of the maximum number in flight, as in the steady window of a summary. Without
+// streaming, all requests in flight count. The load is also steady when one request has ended, since a server with a
+// lower limit has then reached that limit. At a given request rate, the number of requests in flight grows for the
+// duration of one request. The load is then steady when twice the time until the end of the first request has passed,
+// and a ramp of the rate has ended. The load is never steady while no request is in decode. Once all requests are due,
+// the load does not become steadier.
 func (l *level) reached(after time.Duration) bool {
 	done, decode := l.live.Done.Load(), l.live.Running()
 	if l.streams {
@@ -112,7 +116,8 @@ func (l *level) reached(after time.Duration) bool {
 	return decode > 0 && l.ended > 0 && after >= max(2*l.ended, l.ramp)
 }
 
-// String describes the load at the time it was steady, to be appended to other text.
+// String describes the time at which the load became steady and its requests in flight, as text to be appended to a
+// sentence.
 func (l *level) String() string {
 	if l.steady == 0 {
 		return ""
@@ -120,14 +125,15 @@ func (l *level) String() string {
 	return fmt.Sprintf(", %s into the load, with %d requests running", metric.Duration(int64(l.steady)), l.live.Running())
 }
 
-// A window should cover the time of a request, but the export, which stops the server for some 0.1 s per step, must not
-// take minutes.
+// A window should cover the duration of a request. But exporting a window stops the server for about 0.1 s per step,
+// and the export must not take minutes.
 const (
 	fewestSteps = 10
 	mostSteps   = 60
 )
 
-// steps returns the size of a window that covers a whole request, within the limits, and a line that describes it.
+// steps returns the number of steps of a window that covers a whole request, within the limits above, and a line of
+// text that explains this number.
 func (l *level) steps() (n int, why string) {
 	perStep := 1.0
 	if chunks := l.live.Chunks.Load(); chunks > 0 {

@@ -16,8 +16,8 @@ import (
 // scrapeEvery is the interval at which /metrics is read during a load.
 const scrapeEvery = time.Second
 
-// scraped are the gauges and counters that describe a server's load, of SGLang and vLLM. Labels stay in the key, since
-// they identify ranks.
+// scraped lists the gauges and counters of SGLang and vLLM that describe the load of a server. The labels of a metric
+// stay in its key, since they identify ranks.
 var scraped = []string{
 	"sglang:num_running_reqs", "sglang:num_queue_reqs", "sglang:token_usage", "sglang:gen_throughput", "sglang:cache_hit_rate",
 	"sglang:num_retracted_reqs", "sglang:prompt_tokens_total", "sglang:generation_tokens_total", "sglang:cached_tokens_total",
@@ -39,7 +39,7 @@ func parseMetrics(text string) map[string]float64 {
 // scraper reads /metrics during a load.
 type scraper struct {
 	server *client.Server
-	asks   bool // without /metrics, read the load routes instead, for display
+	asks   bool // if there is no /metrics, read the load routes instead, for display only
 	last   atomic.Pointer[runs.ServerState]
 	stop   context.CancelFunc
 	done   chan []runs.Sample
@@ -53,13 +53,13 @@ func scrape(ctx context.Context, s *client.Server, asks bool) *scraper {
 	return c
 }
 
-// end returns the samples, or none if the server has no such route.
+// end stops reading and returns the samples, or none if the server has no /metrics.
 func (c *scraper) end() []runs.Sample {
 	c.stop()
 	return <-c.done
 }
 
-// now returns the last state of the server.
+// now returns the latest known state of the server.
 func (c *scraper) now() (runs.ServerState, bool) {
 	if s := c.last.Load(); s != nil {
 		return *s, true
@@ -81,7 +81,7 @@ func (c *scraper) read(ctx context.Context) {
 				out = append(out, runs.Sample{At: time.Now().UnixNano(), Values: values})
 				c.last.Store(out[len(out)-1].State())
 			} else if err != nil && len(out) == 0 || len(out) == 0 && c.asks {
-				route = 0 // no /metrics
+				route = 0 // the server has no /metrics
 			}
 		}
 		if route >= 0 {
@@ -129,14 +129,14 @@ func standingOf(loads []client.Load) *runs.ServerState {
 	return out
 }
 
-// A server spends its first requests and seconds on compilation, loading of modules, and allocation.
+// During its first requests and seconds a server compiles kernels, loads modules and allocates memory.
 const (
-	fewRequests = 2 // that servers send to themselves at startup
+	fewRequests = 2 // number of requests that servers send to themselves at startup
 	youngFor    = time.Minute
 )
 
-// young returns a warning if a server has only just started, according to its /metrics before the load but after the
-// warm-up; "": it has not, or the metrics do not show it.
+// young returns a warning if the server has only just started, or "" if it has not or its age is unknown. young reads
+// /metrics after the warm-up and before the load.
 func young(ctx context.Context, s *client.Server, warmup int) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -168,7 +168,7 @@ func youngBy(text string, warmup int) string {
 	return ""
 }
 
-// figure returns the mean and the maximum of a figure over samples; ok is false if no sample has it.
+// figure returns the mean and the maximum of a figure over the samples. ok is false if no sample has the figure.
 func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean, most float64, ok bool) {
 	for i := range samples {
 		v, has := of(&samples[i])
@@ -179,7 +179,8 @@ func figure(samples []runs.Sample, of func(*runs.Sample) (float64, bool)) (mean,
 	return mean, most, ok
 }
 
-// sum and largest return figures over the metrics with any of the names.
+// sum and largest return functions that compute the sum or the maximum of all metrics of a sample with one of the
+// names.
 func sum(names ...string) func(*runs.Sample) (float64, bool) {
 	return func(s *runs.Sample) (float64, bool) { return s.Sum(names...) }
 }
@@ -188,7 +189,7 @@ func largest(names ...string) func(*runs.Sample) (float64, bool) {
 	return func(s *runs.Sample) (float64, bool) { return s.Max(names...) }
 }
 
-// Standing summarizes the samples in a line, or returns "" if there are none.
+// Standing summarizes the samples in one line. It returns "" if there are no samples.
 func Standing(samples []runs.Sample) string {
 	if len(samples) == 0 {
 		return ""

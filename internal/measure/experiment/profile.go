@@ -16,18 +16,18 @@ type Profile struct {
 	Targets []torch.Target
 	Window  torch.Window
 	Options torch.Options
-	After   *int64 // forward steps of the load before the window; nil: when the load is steady
-	// At is the time from the first request to the opening of the window; nil: After applies.
+	After   *int64 // forward steps of the load before the window; nil: the window opens when the load is steady
+	// At is the time from the first request to the opening of the window. If At is nil, After applies.
 	At *time.Duration
-	// FitSteps: the number of steps is chosen to fit the load.
+	// FitSteps chooses the number of steps of the window to fit the load.
 	FitSteps bool
-	Dir      string // local directory of the files
+	Dir      string // local directory for the trace files
 }
 
 // Captured is the result of a profile.
 type Captured struct {
 	*torch.Result
-	Err error // reason why there is nothing
+	Err error // reason why nothing was captured
 }
 
 // window is a profile in progress.
@@ -35,18 +35,18 @@ type window struct {
 	p       *Profile
 	session *torch.Session
 	unguard context.CancelFunc
-	guarded chan struct{} // closed when guarding has ended
+	guarded chan struct{} // closed when the goroutine that guards the session has ended
 	armed   bool
-	err     error // reason why it was not armed
+	err     error // reason why the profilers were not armed
 }
 
-// prepare readies a window on the servers, and opens it at once if necessary, or else when the following load is
-// steady.
+// prepare prepares a window on the servers. It opens the window at once if the window must open before the load.
+// Otherwise a goroutine opens it when the load is steady or has reached p.At or p.After.
 func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*window, error) {
 	if p.Options.Log == nil {
 		p.Options.Log = log
 	}
-	reached := at.reached // condition to open the window, if not before the load
+	reached := at.reached // condition for opening the window during the load
 	if p.At != nil {
 		begun := time.Duration(-1)
 		reached = func(after time.Duration) bool {
@@ -94,9 +94,10 @@ func (p *Profile) prepare(ctx context.Context, at *level, log func(string)) (*wi
 	return w, nil
 }
 
-// first reports whether a window is opened before the load, as in SGLang's client. A window with a start step records
-// nothing before that step, and one without an end records everything. If all requests are sent at once, the steady
-// part contains no prefill.
+// first reports whether a window is opened before the load, as in SGLang's client. A window with a start step can be
+// opened early, since it records nothing before that step. A window without an end is meant to record everything. If
+// all requests are sent at once, the steady part contains no prefill, so a window that needs prefills must be opened
+// before the load.
 func (p *Profile) first(at *level, prefills bool) bool {
 	if p.At != nil {
 		return *p.At <= 0
@@ -104,8 +105,9 @@ func (p *Profile) first(at *level, prefills bool) bool {
 	return p.After != nil && *p.After == 0 || p.Window.StartStep > 0 || p.Window.NumSteps == 0 || at.atOnce() && (p.Window.ByStage || prefills)
 }
 
-// count converts a number of steps of the load to a start step, which servers count from their own start. It returns
-// false if a server does not export its count, as SGLang 0.5.11: then the load's tokens are counted.
+// count converts p.After, a number of steps of the load, to a start step of the server. A server counts its steps from
+// its own start. count returns false if the server does not export its step count, as SGLang 0.5.11 does not; the
+// tokens of the load are then counted instead.
 func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	if len(p.Targets) != 1 {
 		return false, fmt.Errorf("a window that begins after %d steps of the load needs exactly one server: there are %d", *p.After, len(p.Targets))
@@ -127,7 +129,7 @@ func (p *Profile) count(ctx context.Context, log func(string)) (bool, error) {
 	return true, nil
 }
 
-// steps returns the number of steps of the window, as far as it is known before the load.
+// steps returns the number of steps of the window, to the extent that it is known before the load.
 func (p *Profile) steps(at *level) int {
 	if p.FitSteps {
 		n, _ := at.steps()
@@ -150,17 +152,17 @@ func (w *window) open(ctx context.Context, at *level, log func(string)) {
 	}
 }
 
-// loadWait is the timeout for the next request of a load.
+// loadWait is the longest time to wait for the next request of a load.
 const loadWait = time.Minute
 
-// stopLimit is the timeout for a server to write its traces.
+// stopLimit is the longest time that a server may take to write its traces.
 const stopLimit = 5 * time.Minute
 
-// interruptLimit is that timeout after an interrupt.
+// interruptLimit replaces stopLimit after an interrupt.
 const interruptLimit = 10 * time.Second
 
-// finish ends the window if it is still open, and collects the files. It works even if the run's context has ended, so
-// that no profiler keeps running.
+// finish ends the window if it is still open, and collects the files. finish works even if the context of the run has
+// ended, so that no profiler keeps running.
 func (w *window) finish(run context.Context, log func(string)) (*Captured, error) {
 	limit := stopLimit
 	if run.Err() != nil {
@@ -194,7 +196,7 @@ func (w *window) finish(run context.Context, log func(string)) (*Captured, error
 	return &Captured{Result: res}, nil
 }
 
-// touched returns the spans of the load, whose time 0 is start, that the window affected.
+// touched returns the spans of the load that the window affected. Their times count from start, the start of the load.
 func (w *window) touched(start time.Time, records []bench.Record) []bench.Span {
 	from, to, known := w.session.Affected()
 	last := int64(0)

@@ -11,7 +11,8 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// Reference returns the decode step times without the profiler, computed from the load's tokens; nil: unknown.
+// Reference returns the decode step times outside the profiling window, computed from the token times of the load; nil:
+// unknown.
 func Reference(records []bench.Record, run *bench.Run) *trace.Reference {
 	by := map[int][]int64{}
 	for _, g := range bench.DecodeGaps(records, run, run.Profiled) {
@@ -47,8 +48,9 @@ func decoding(records []bench.Record, windows []bench.Span) int {
 	return int(metric.MedianInPlace(all))
 }
 
-// refer writes the reference of a run next to the traces of the server that generated the tokens, if there is exactly
-// one. If the window affects the whole run in which it was captured, a later run provides the reference.
+// refer writes the reference step times of a run next to the traces of the server that generated the tokens. It does so
+// only if exactly one server did. If the window affects the whole of the run in which it was captured, a later run
+// provides the reference.
 func (c *Captured) refer(records []bench.Record, run *bench.Run) {
 	if c == nil || c.Result == nil {
 		return

@@ -8,14 +8,14 @@ import (
 	"os"
 )
 
-// Rows is a JSON lines file to which results are appended; nil: none.
+// Rows is a file of JSON lines to which results are appended. A nil *Rows means that there is no such file.
 type Rows struct {
 	f    *os.File
-	made bool // the file is new
-	rows int  // number of writes, each of whole rows
+	made bool // OpenRows created the file
+	rows int  // number of writes; each write consists of whole rows
 }
 
-// OpenRows opens the file named by a flag, before anything is measured.
+// OpenRows opens the file that a flag names. It is called before anything is measured.
 func OpenRows(flag, path string) (*Rows, error) {
 	if path == "" {
 		return nil, nil
@@ -44,13 +44,14 @@ func (r *Rows) Add(row any) error {
 	return err
 }
 
-// Write appends whole rows.
+// Write appends rows, which must be complete lines.
 func (r *Rows) Write(rows []byte) (int, error) {
 	r.rows++
 	return r.f.Write(rows)
 }
 
-// Close may be called more than once. It removes a new file without rows.
+// Close closes the file. It removes the file if OpenRows created it and no rows were written. Close may be called more
+// than once.
 func (r *Rows) Close() error {
 	if r == nil || r.f == nil {
 		return nil

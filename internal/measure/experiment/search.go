@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Probe is the result of one rate.
+// Probe is the result of measuring one request rate.
 type Probe struct {
 	Rate   float64 `json:"rate"` // requests/s
 	Good   float64 `json:"good"` // share of requests that met all objectives
@@ -30,18 +30,20 @@ type Search struct {
 // GoodShare is the minimum share of requests that must meet the objectives for a rate to hold.
 const GoodShare = 0.99
 
-// mostBehind is the maximum duration of a run, relative to a run without backlog.
+// mostBehind is the maximum ratio of the duration of a run to its expected duration without a backlog. A server that
+// exceeds it does not keep up with the rate.
 const mostBehind = 1.25
 
-// usualProbes is the usual number of rates in a search.
+// usualProbes is the number of rates that a search usually tests.
 const usualProbes = 5
 
-// precision is the ratio of failing to holding rate at which a search ends.
+// precision is the ratio of the lowest failing rate to the highest holding rate at which a search ends.
 const precision = 1.1
 
 // FindMaxRate searches for the highest rate at which 99 % of the requests meet all objectives and the server keeps up.
-// It first sends all requests at once to find the server's capacity. It then bisects, on a logarithmic scale, the gap
-// between the highest rate that holds and the lowest that fails. Each rate has its own plan, as long as the run's.
+// FindMaxRate first sends all requests at once to find the server's capacity. It then bisects, on a logarithmic scale,
+// the interval between the highest rate that holds and the lowest rate that fails. Each rate has its own plan, with as
+// many requests as the plan of the run.
 func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func (s *Serving) FindMaxRate(ctx context.Context) (*Search, error) {
 	return out, nil
 }
 
-// probe tests a rate with the nth plan.
+// probe tests one rate with the nth plan of the search.
 func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error) {
 	s.Arrivals.Rate = rate
 	plan, times, err := s.anew(ctx, n)
@@ -131,7 +133,7 @@ func (s *Serving) probe(ctx context.Context, rate float64, n int) (*Probe, error
 	return p, nil
 }
 
-// shortfall describes why too few requests met all objectives.
+// shortfall returns the reason why too few requests met all objectives.
 func (s *Serving) shortfall(m *bench.Summary) string {
 	if failed := m.Requests - m.Completed; failed > 0 {
 		return fmt.Sprintf("%d requests failed", failed)

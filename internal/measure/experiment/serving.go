@@ -1,5 +1,6 @@
-// Package experiment runs a benchmark: it combines a server, a load, a capture and the store in one run, in the order
-// of SGLang's bench_serving (section 4.3 of its contract), and produces a self-describing run.
+// Package experiment runs a benchmark. It waits for the server, sends the load, captures a profiling window and stores
+// the result as a self-describing run. The order of these steps is that of SGLang's bench_serving (section 4.3 of
+// SGLang's contract).
 package experiment
 
 import (
@@ -27,26 +28,26 @@ type Serving struct {
 	Tokenizer string // --tokenizer
 	Spec      workload.Spec
 	Arrivals  workload.Arrivals
-	Load      load.Options // without the schedule
-	Run       bench.Run    // data known in advance: tool, backend, data set, tag, args
+	Load      load.Options // all options of the load except the schedule
+	Run       bench.Run    // the fields known in advance: tool, backend, data set, tag, args
 
 	Ready        time.Duration // timeout for the server to become ready; 0: do not wait
 	Warmup       int           // warm-up requests; 0: none
 	Flush        bool
 	FlushTimeout time.Duration
-	Pause        time.Duration               // between the warm-up and the load
-	Hold         func(context.Context) error // after the warm-up, returns when the first load may begin; nil: none
-	Repeat       int                         // runs of the same plan; 0: one
+	Pause        time.Duration               // pause between the warm-up and the load
+	Hold         func(context.Context) error // called after the warm-up, returns when the load may begin; nil: no wait
+	Repeat       int                         // number of runs of the same plan; 0: one
 	SLO          bench.SLO
 	Profile      *Profile // nil: none
 	Store        *runs.Run
-	writer       *runs.RecordWriter // of Store, once there are records
+	writer       *runs.RecordWriter // writes records to Store; nil until there are records
 
 	Log    func(line string)              // logs progress for the user
-	Warn   func(line string)              // logs problems; nil: as Log
-	Frame  func(live.Frame) (end func())  // displays other work; nil: no display
+	Warn   func(line string)              // logs problems; nil: use Log
+	Frame  func(live.Frame) (end func())  // displays work other than a run; nil: no display
 	Show   func(*load.Shown) (end func()) // displays a run in progress; nil: no display
-	Follow bool                           // the display includes the server's queue
+	Follow bool                           // the display of a run includes the server's queue
 }
 
 // Ready is the line printed when a load is ready to begin.
@@ -65,11 +66,12 @@ type Outcome struct {
 	Runs     []Measured
 	PlanHash string
 	Capture  *Captured // nil: none
-	// Interrupted: the user ended the benchmark; the existing data is complete.
+	// Interrupted reports whether the user ended the benchmark early. The data of the requests that ended before the
+	// interrupt are complete.
 	Interrupted bool
 }
 
-// Last returns the last run, which counts if only one is shown.
+// Last returns the last run. Outputs that show only one run show the last run.
 func (o *Outcome) Last() *Measured { return &o.Runs[len(o.Runs)-1] }
 
 // Do runs the benchmark. It returns an outcome together with an error if the load was measured but a later step failed.
@@ -101,7 +103,7 @@ func (s *Serving) Do(ctx context.Context) (*Outcome, error) {
 	return out, errors.Join(err, s.keep(out))
 }
 
-// repeat runs the plan repeatedly. Measurements made before an error are kept.
+// repeat runs the plan the requested number of times. If a run fails, the measurements of the earlier runs are kept.
 func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Request, times []time.Duration) error {
 	for n := range max(s.Repeat, 1) {
 		if n > 0 {
@@ -131,16 +133,17 @@ func (s *Serving) repeat(ctx context.Context, out *Outcome, plan []workload.Requ
 	return nil
 }
 
-// anew makes a plan of the same kind with another seed, because repeated prompts would hit the server's prefix cache.
+// anew makes a plan with the same settings but another seed. The same prompts sent again would hit the server's prefix
+// cache.
 func (s *Serving) anew(ctx context.Context, n int) ([]workload.Request, []time.Duration, error) {
 	seed, log := s.Spec.Seed, s.Log
 	defer func() { s.Spec.Seed, s.Log = seed, log }()
 	s.Spec.Seed = int64(uint32(seed + int64(n)))
-	s.Spec.Note, s.Log = func(string) {}, func(string) {} // noted the first time
+	s.Spec.Note, s.Log = func(string) {}, func(string) {} // the first plan has already logged these notes
 	if s.Flush {
 		return s.plan(ctx)
 	}
-	// Data sets from files give the same prompts in another order.
+	// With another seed, a data set from a file yields the same prompts in another order.
 	s.Flush = true
 	if err := s.flush(ctx); err != nil {
 		s.Warn(fmt.Sprintf("The cache could not be flushed between runs (%v): repeated prompts may hit it", err))
@@ -182,7 +185,7 @@ func (s *Serving) model(ctx context.Context) error {
 	return nil
 }
 
-// plan makes the requests and their times.
+// plan makes the requests and their send times.
 func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration, error) {
 	tok, why, err := workload.Resolve(ctx, workload.Sources{Flag: s.Tokenizer, Server: s.Server, Model: s.Run.Model})
 	if err != nil {
@@ -197,7 +200,7 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 		return nil, nil, err
 	}
 	s.Load.Retokenize = func(ctx context.Context, texts []string) ([]int, error) {
-		// An interrupted run has texts too.
+		// The texts of an interrupted run are counted too, but with a shorter time limit.
 		limit := time.Minute
 		if ctx.Err() != nil {
 			limit = interruptLimit
@@ -212,14 +215,14 @@ func (s *Serving) plan(ctx context.Context) ([]workload.Request, []time.Duration
 		return lens, err
 	}
 	if _, estimated := tok.(workload.Estimate); estimated {
-		s.Load.Retokenize = nil // an estimate is not a count
+		s.Load.Retokenize = nil // an estimate must not replace a count
 	}
 	s.Run.Traced = s.Arrivals.Process == workload.Trace
 	return plan, times, nil
 }
 
-// warmUp returns the warm-up request of SGLang's client: the first request shortened, with the first adapter, and
-// without fields specific to it.
+// warmUp returns the warm-up request of SGLang's client. It is the first request with a shorter output, with the first
+// adapter, and without the fields that are specific to the first request.
 func warmUp(first workload.Request, adapters []string) workload.Request {
 	first.OutputLen = min(first.OutputLen, 32)
 	first.Rounds = slices.Clone(first.Rounds)
@@ -288,7 +291,7 @@ func (s *Serving) flush(ctx context.Context) error {
 	return nil
 }
 
-// once sends the plan for the n-th time. The profile is captured in the first run.
+// once sends the plan for the nth time. The profiling window is captured in the first run.
 func (s *Serving) once(ctx context.Context, plan []workload.Request, times []time.Duration, out *Outcome, n int) (*Measured, error) {
 	opt := s.Load
 	opt.Schedule = times
@@ -325,7 +328,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 			s.Warn("The records could not be saved: " + keepErr.Error())
 		}
 	}
-	// Stop the profiler in any case, but after the end of the measured time.
+	// The profiler is always stopped, but only after the end of the measured time.
 	if win != nil {
 		if s.Frame != nil && s.Profile.Options.Progress != nil {
 			defer s.Frame(s.Profile.Options.Progress.Frame)()
@@ -340,7 +343,7 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	if res == nil {
 		return nil, err
 	}
-	if err != nil { // the measurements remain valid
+	if err != nil { // the timing measurements remain valid
 		s.Warn(fmt.Sprintf("The generated texts were not counted: %v", err))
 	}
 	run := s.Run
@@ -353,13 +356,13 @@ func (s *Serving) once(ctx context.Context, plan []workload.Request, times []tim
 	return &Measured{Run: &run, Records: res.Records, Server: samples, Summary: bench.Summarize(res.Records, &run, bench.Options{SLO: s.SLO})}, nil
 }
 
-// shown returns the display of a run that begins.
+// shown returns the data for the display of a run that is about to begin.
 func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *load.Live, server *scraper) *load.Shown {
 	out := &load.Shown{Live: live, Title: s.Run.Model + " at " + s.Server.URL, Server: server.now}
 	for i := range plan {
 		out.Total += max(len(plan[i].Rounds), 1)
 	}
-	if len(times) > 0 && s.Load.MaxConcurrency == 0 { // otherwise requests wait for others
+	if len(times) > 0 && s.Load.MaxConcurrency == 0 { // with a limit, a request waits for others to end
 		out.Last = times[len(times)-1]
 	}
 	if s.Profile != nil && s.Profile.Options.Progress != nil {
@@ -368,7 +371,7 @@ func (s *Serving) shown(plan []workload.Request, times []time.Duration, live *lo
 	return out
 }
 
-// info returns the server's description of itself after the load; only SGLang's servers have it.
+// info returns the server's server_info, read after the load. Only SGLang's servers provide it.
 func (s *Serving) info(ctx context.Context) map[string]any {
 	limit := 10 * time.Second
 	if ctx.Err() != nil {

@@ -1,5 +1,5 @@
-// Package imageload measures a diffusion server, like SGLang's bench_serving of multimodal_gen: it requests images at a
-// given rate and concurrency, and reports the latencies.
+// Package imageload measures a diffusion server in the same way as SGLang's bench_serving of multimodal_gen. It
+// requests images at a given rate and concurrency, and reports the latencies.
 package imageload
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// Options configures a load; names are those of SGLang's flags.
+// Options configures a load. The fields have the names of SGLang's flags.
 type Options struct {
 	Server      *client.Server
-	Model       string // used if the server does not report it
-	Task        string // "": from the model
+	Model       string // used if the server does not report its model
+	Task        string // "": derived from the model
 	Dataset     string // vbench or random
 	DatasetPath string
 	NumPrompts  int
-	Outputs     int // per prompt
+	Outputs     int // images per prompt
 	Concurrency int
 	Rate        float64 // requests/s; +Inf: all at once
 
@@ -42,7 +42,7 @@ type Options struct {
 	SLOScale     float64
 	Warmups      int
 	WarmupSteps  int
-	Extra        map[string]json.RawMessage // keys of each body
+	Extra        map[string]json.RawMessage // additional keys of each request body
 
 	Ready   time.Duration // timeout for the server to become ready
 	Timeout time.Duration // timeout of a request
@@ -56,7 +56,7 @@ type Result struct {
 	Concurrency, Asked   int
 	SLO                  bool
 	Metrics
-	Failures []string // reasons of failed requests, each once
+	Failures []string // distinct reasons of the failed requests
 }
 
 // outcome is the result of a request.
@@ -67,10 +67,10 @@ type outcome struct {
 	err     error
 }
 
-// tasks are the tasks of SGLang's benchmark; only the first is measured here.
+// tasks are the tasks of SGLang's benchmark. This package measures only the first.
 var tasks = []string{"text-to-image", "image-to-image", "text-to-video", "image-to-video", "video-to-video"}
 
-// Run waits for the server, warms it up, and loads it.
+// Run waits until the server is ready, warms it up, and sends the load.
 func Run(ctx context.Context, o *Options) (*Result, error) {
 	s, say := o.Server, o.Console.Line
 	err := s.Ready(ctx, "/health", o.Ready, s.Waiting(o.Ready, say))
@@ -110,7 +110,7 @@ func Run(ctx context.Context, o *Options) (*Result, error) {
 	return res, nil
 }
 
-// look determines the served model and its task.
+// look determines the model that the server serves, and the model's task.
 func (o *Options) look(ctx context.Context, res *Result) (task string, err error) {
 	var info struct {
 		Path string `json:"model_path"`
@@ -137,7 +137,7 @@ func (o *Options) look(ctx context.Context, res *Result) (task string, err error
 	return task, measured("task", task)
 }
 
-// measured returns an error unless the task is supported; name is the user's name for it.
+// measured returns an error unless this package measures the task. name is the user's name for the task.
 func measured(name, task string) error {
 	if task == tasks[0] {
 		return nil
@@ -145,7 +145,7 @@ func measured(name, task string) error {
 	return fmt.Errorf("%s %s: only %s is supported here; use SGLang's own bench_serving for the others", name, task, tasks[0])
 }
 
-// taskOf returns the task in the config.json of a local model, or "".
+// taskOf returns the task that the config.json of a local model names, or "".
 func taskOf(model string) string {
 	text, err := os.ReadFile(filepath.Join(model, "config.json"))
 	var c struct {
@@ -157,8 +157,8 @@ func taskOf(model string) string {
 	return c.Tag
 }
 
-// warmUp sends the first requests with few steps, one after the other. It returns the expected time of a unit of work,
-// ms.
+// warmUp sends the first requests one after the other, with few steps. It returns the expected time per unit of work in
+// ms; see request.work.
 func (o *Options) warmUp(ctx context.Context, all []request, model string) (base float64, err error) {
 	var units []float64
 	for i := range o.Warmups {
@@ -182,7 +182,7 @@ func (o *Options) warmUp(ctx context.Context, all []request, model string) (base
 	return metric.Median(units), nil
 }
 
-// expect sets the time limit of each request, given the time of a unit of work.
+// expect sets the latency objective of each request. base is the time per unit of work in ms.
 func (o *Options) expect(all []request, base float64) {
 	for i := range all {
 		all[i].slo = base * all[i].work() * o.SLOScale
@@ -191,7 +191,7 @@ func (o *Options) expect(all []request, base float64) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// send sends each request at its time, when the concurrency limit allows.
+// send sends each request at its scheduled time, or later if the concurrency limit delays it.
 func (o *Options) send(ctx context.Context, all []request, at []time.Duration, model string) []outcome {
 	out := make([]outcome, len(all))
 	room := make(chan struct{}, max(o.Concurrency, 1))
@@ -211,7 +211,7 @@ func (o *Options) send(ctx context.Context, all []request, at []time.Duration, m
 			case <-time.After(wait):
 			}
 		}
-		select { // requests wait in order
+		select { // requests wait for a free slot in order
 		case room <- struct{}{}:
 		case <-ctx.Done():
 		}

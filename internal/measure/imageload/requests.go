@@ -13,7 +13,7 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// request is a request of a load. A number of 0 means the model's default.
+// request is a request of a load. A field of 0 means the model's default.
 type request struct {
 	prompt               string
 	width, height, steps int
@@ -21,10 +21,12 @@ type request struct {
 	slo                  float64 // ms; 0: none
 }
 
-// vbenchPrompt replaces VBench's list, as in SGLang if it cannot be downloaded.
+// vbenchPrompt replaces VBench's list of prompts if the list is not available. SGLang uses the same prompt if it cannot
+// download the list.
 const vbenchPrompt = "A cat sitting on a bench"
 
-// requests makes the requests of a load. say receives a line if other data than requested is used.
+// requests makes the requests of a load. It calls say with a line of text if it uses other data than the user
+// requested.
 func (o *Options) requests(say func(string)) ([]request, error) {
 	all := make([]request, o.NumPrompts)
 	for i := range all {
@@ -45,7 +47,8 @@ func (o *Options) requests(say func(string)) ([]request, error) {
 	return all, err
 }
 
-// vbench returns the list in a file, or the one that SGLang's benchmark has downloaded to this machine.
+// vbench returns VBench's prompts, from o.DatasetPath if it is set, or else from the file that SGLang's benchmark
+// downloads.
 func (o *Options) vbench(say func(string)) ([]string, error) {
 	path := o.DatasetPath
 	if path == "" {
@@ -65,8 +68,8 @@ func (o *Options) vbench(say func(string)) ([]string, error) {
 	return out, nil
 }
 
-// mix assigns the profiles of --random-request-config to requests by their weights, like Python's random.choices with
-// the same seed.
+// mix assigns a profile of --random-request-config to each request, drawn by the weights of the profiles. It draws the
+// same profiles as Python's random.choices with the same seed.
 func (o *Options) mix(all []request) error {
 	if o.RandomConfig == "" {
 		return nil
@@ -84,7 +87,7 @@ func (o *Options) mix(all []request) error {
 	d := json.NewDecoder(strings.NewReader(o.RandomConfig))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&profiles); err != nil {
-		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) { // its text names Go types
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) { // the text of this error names Go types
 			err = fmt.Errorf("the JSON %[2]s that ends at byte %[1]d has the wrong type", wrong.Offset, wrong.Value)
 		}
 		return fmt.Errorf("%s: give a list of objects such as '[{\"weight\": 1, \"width\": 512, \"height\": 512, \"num_inference_steps\": 20}]': %w", flag, err)
@@ -123,7 +126,8 @@ func (o *Options) mix(all []request) error {
 	return nil
 }
 
-// work is the quantity that a request's time should scale with: patches of 16 × 16 pixels times steps; 0: unknown size.
+// work returns the units of work of a request: the number of patches of 16 × 16 pixels times the number of steps. The
+// latency should be proportional to it. work returns 0 if the image size is unknown.
 func (r *request) work() float64 {
 	if r.width == 0 || r.height == 0 {
 		return 0
@@ -131,7 +135,7 @@ func (r *request) work() float64 {
 	return max(float64(r.width)*float64(r.height)/256, 1) * float64(max(r.steps, 1))
 }
 
-// body returns the request body.
+// body returns the HTTP body of a request.
 func (o *Options) body(r *request, model string) map[string]any {
 	out := map[string]any{"model": model, "prompt": r.prompt, "n": r.outputs, "response_format": "b64_json"}
 	if r.width > 0 && r.height > 0 {

@@ -32,7 +32,7 @@ type Metrics struct {
 	PeakMean         float64 `json:"peak_memory_mb_mean"`
 	PeakMedian       float64 `json:"peak_memory_mb_median"`
 
-	// Only with --slo.
+	// Attainment is set only with --slo.
 	Attainment *float64 `json:"slo_attainment_rate,omitempty"`
 	Met        *int     `json:"slo_met_success,omitempty"`
 	Scale      *float64 `json:"slo_scale,omitempty"`
@@ -66,7 +66,7 @@ func (o *Options) metrics(all []request, outcomes []outcome, took time.Duration)
 	if len(peaks) > 0 {
 		m.PeakMax, m.PeakMean, m.PeakMedian = slices.Max(peaks), metric.Mean(peaks), metric.Median(peaks)
 	}
-	if o.SLO { // all requests have one
+	if o.SLO { // all requests have an objective
 		rate := metric.Share(float64(met), float64(len(all)))
 		m.Attainment, m.Met, m.Scale = &rate, &met, &o.SLOScale
 	}

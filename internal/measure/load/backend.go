@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// Backend is a kind of server: the route and the format of its requests.
+// Backend is a kind of server. It defines the route and the format of the requests.
 type Backend struct {
 	Name string
 	Path string
 	Port int // default
 
 	family family
-	// Request ids: in the body as rid, or in a header.
+	// rid: the request id is in the body, as rid. idHeader: the request id is in a header.
 	rid, idHeader bool
 	// loose: streams end without a finish reason and without [DONE].
 	loose bool
-	// fixed: a body of SGLang's client without LoRA, images and logprobs.
+	// fixed: the body has SGLang's fixed format, without LoRA, images and logprobs.
 	fixed bool
 }
 
-// Backends are those of SGLang's bench_serving, by name, except gserver, which is not implemented there either.
+// Backends holds the backends of SGLang's bench_serving, by name. It lacks gserver, which bench_serving lists but does
+// not implement.
 var Backends = func() map[string]Backend {
 	const (
 		text  = "/v1/completions"

@@ -47,7 +47,7 @@ func (b *body) json() []byte {
 	return append(out, '}')
 }
 
-// extras returns the user's additional keys; those of the request override those of the run.
+// extras returns the user's additional keys. The keys of a request override the keys of the run.
 func (o *Options) extras(q *workload.Request) map[string]json.RawMessage {
 	if len(q.Extra) == 0 {
 		return o.ExtraBody
@@ -60,7 +60,7 @@ func (o *Options) extras(q *workload.Request) map[string]json.RawMessage {
 	return all
 }
 
-// merge sets the extras, sorted by name because maps have no order.
+// merge sets the extra keys in alphabetical order, because Go's maps have no order.
 func (b *body) merge(extras map[string]json.RawMessage) {
 	for _, k := range slices.Sorted(maps.Keys(extras)) {
 		b.set(k, extras[k])
@@ -68,7 +68,7 @@ func (b *body) merge(extras map[string]json.RawMessage) {
 }
 
 // makeBody builds the body of a request, or of one round of a conversation with the given messages and output length.
-// The format is that of SGLang's bench_serving.
+// The format of the body is that of SGLang's bench_serving.
 func makeBody(be Backend, o *Options, q *workload.Request, id string, messages []byte, output int) ([]byte, error) {
 	var b body
 	if id != "" && be.rid {
@@ -173,7 +173,7 @@ func (b *body) openAI(be Backend, o *Options, q *workload.Request, messages []by
 	return nil
 }
 
-// prompt sets the tokens under one key, or the text under the other.
+// prompt sets the prompt: under the key tokens if it is sent as token ids, else under the key text.
 func (b *body) prompt(tokens, text string, q *workload.Request) {
 	if q.Tokens != nil {
 		b.set(tokens, append(append([]byte{'['}, wire.AppendTokens(nil, q.Tokens...)...), ']'))
@@ -182,7 +182,7 @@ func (b *body) prompt(tokens, text string, q *workload.Request) {
 	}
 }
 
-// lora names the adapter both as SGLang and as vLLM expect.
+// lora sets the adapter under both SGLang's and vLLM's keys.
 func (b *body) lora(q *workload.Request) {
 	if q.LoRA != "" {
 		b.str("model", q.LoRA)
@@ -190,7 +190,7 @@ func (b *body) lora(q *workload.Request) {
 	}
 }
 
-// usage requests the server's token counts without overriding the user's own setting.
+// usage adds the request for the server's token counts, unless the user has set this key.
 func (b *body) usage(o *Options, conversation bool) error {
 	if !o.Stream || !o.IncludeUsage && !o.ContinuousUsage && !conversation {
 		return nil

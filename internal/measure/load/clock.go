@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// clock counts nanoseconds from the start of a run on the monotonic clock, and converts the kernel's stamps, which are
-// wall-clock times.
+// clock counts nanoseconds from the start of a run on the monotonic clock. It also converts the kernel's timestamps,
+// which are wall-clock times, to times of the run.
 //
-// Both kernel clocks are slewed alike, so the distance between them changes only when the wall clock is set. It is
-// measured continuously. A stamp that would fall before the request or after its own read is rejected.
+// The kernel slews the monotonic clock and the wall clock alike, so the offset between them changes only when the wall
+// clock is set. The offset is measured continuously. A timestamp is rejected if it lies before the request was sent or
+// after the read that returned the data.
 type clock struct {
 	start  time.Time
-	wall   int64 // at start, ns since the epoch
+	wall   int64 // wall clock at start, ns since the epoch
 	offset atomic.Int64
 	moved  atomic.Int64 // largest change between consecutive measurements of the offset
 }
@@ -26,8 +27,9 @@ func newClock() *clock {
 
 func (c *clock) now() int64 { return int64(time.Since(c.start)) }
 
-// distance measures wall time - monotonic time. time.Now reads the two clocks one after the other. The narrowest of
-// several measurements, taken around the middle reading, is free of interruptions.
+// distance measures the wall clock minus the time since c.start. time.Now reads the two clocks one after the other, and
+// an interruption between the two readings would falsify the result. So distance encloses each measurement between two
+// readings of the monotonic clock, and returns the measurement with the shortest interval.
 func (c *clock) distance() int64 {
 	var best, narrowest int64
 	for i := range 5 {
@@ -41,7 +43,7 @@ func (c *clock) distance() int64 {
 	return best
 }
 
-// watch measures the distance again.
+// watch measures the offset again and records by how much it changed.
 func (c *clock) watch() {
 	now := c.distance()
 	if d := abs(now - c.offset.Load()); d > c.moved.Load() {
@@ -53,7 +55,7 @@ func (c *clock) watch() {
 // fromWall converts a wall-clock time to a time of the run.
 func (c *clock) fromWall(ns int64) int64 { return ns - c.offset.Load() }
 
-// drift returns the drift of the wall clock against the monotonic clock so far.
+// drift returns by how much the wall clock has drifted against the monotonic clock since the start of the run.
 func (c *clock) drift() int64 { return c.offset.Load() - c.wall }
 
 func abs(x int64) int64 { return max(x, -x) }

@@ -17,12 +17,12 @@ import (
 // conn is a connection to the target.
 type conn struct {
 	net.Conn
-	raw    syscall.RawConn // plain TCP if sockets are read directly; otherwise nil
+	raw    syscall.RawConn // set if the socket is read directly (plain TCP); otherwise nil
 	kernel bool            // the kernel stamps received data
-	used   bool            // it has served a request
+	used   bool            // the connection has served a request
 }
 
-// dial opens a connection. It first tries the address that worked last.
+// dial opens a connection. It begins with the address to which the last connection succeeded.
 func (t *target) dial(ctx context.Context, stamps bool) (*conn, error) {
 	d := net.Dialer{Timeout: t.opt.ConnectTimeout}
 	first := int(t.good.Load())
@@ -52,7 +52,7 @@ func (t *target) dial(ctx context.Context, stamps bool) (*conn, error) {
 	return nil, err
 }
 
-// idle holds idle connections, the last used first.
+// idle holds idle connections. The most recently used connection is reused first.
 type idle struct {
 	mu    sync.Mutex
 	conns []*conn
@@ -88,11 +88,12 @@ func (p *idle) close() {
 	p.conns = nil
 }
 
-// lastPiece is the size of the part of a large request sent after its Sent stamp.
+// lastPiece is the size of the last piece of a large request. The request's Sent time is taken before this piece is
+// written.
 const lastPiece = 16 << 10
 
-// send writes the request. Sent is the time at which its last piece is handed over. The call may return only after the
-// reply has come.
+// send writes the request. Sent is the time at which the last piece is passed to the kernel. It is taken before the
+// last write, because that write may return only after the reply has arrived.
 func (f *flight) send(c *conn) error {
 	b := f.wire
 	if head := len(b) - lastPiece; head > lastPiece {
@@ -109,7 +110,7 @@ func (f *flight) send(c *conn) error {
 	return err
 }
 
-// receive reads the reply to its end. It returns nil if the reply is complete.
+// receive reads the reply until it ends. It returns nil if the reply is complete.
 func (f *flight) receive(c *conn) error {
 	if c.raw != nil {
 		return f.receiveRaw(c)
@@ -130,7 +131,7 @@ func (f *flight) receive(c *conn) error {
 	return nil
 }
 
-// woken interprets the end of a read: nil means to continue reading.
+// woken handles the error of a read. It returns nil if reading should continue.
 func (f *flight) woken(c *conn, err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		if errors.Is(err, io.EOF) {
@@ -138,7 +139,8 @@ func (f *flight) woken(c *conn, err error) error {
 		}
 		return err
 	}
-	// The guard sets kill before the deadline, so either kill is visible here or the deadline expires again.
+	// The guard sets f.kill before it sets the deadline. So if clearing the deadline removes the guard's deadline,
+	// f.kill is already visible.
 	c.SetDeadline(time.Time{})
 	if f.kill.Load() != alive {
 		return errKilled

@@ -16,7 +16,8 @@ import (
 
 const stampFlags = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
 
-// setup enables the kernel's receive times and its report of the unread bytes after a read. Either may be unavailable.
+// setup enables two kernel features: receive timestamps, and the count of the bytes that a read leaves unread. Either
+// feature may be unavailable.
 func (c *conn) setup(t *net.TCPConn, stamps bool) {
 	raw, err := t.SyscallConn()
 	if err != nil {
@@ -31,7 +32,7 @@ func (c *conn) setup(t *net.TCPConn, stamps bool) {
 	}
 }
 
-// open reports whether an idle connection is still open and has no data.
+// open reports whether an idle connection is still open and has no unread data.
 func (c *conn) open() bool {
 	if c.raw == nil {
 		return true
@@ -45,8 +46,8 @@ func (c *conn) open() bool {
 	return err == nil && silent
 }
 
-// growFiles makes room for n more open files before the clock starts. When the file table of a multithreaded process is
-// full, the kernel doubles it and blocks the process for some 10 ms.
+// growFiles enlarges the file table of the process for n more open files, before the clock starts. When the file table
+// of a multithreaded process is full, the kernel doubles the table, which blocks the process for about 10 ms.
 func growFiles(n int) {
 	var limit unix.Rlimit
 	f, err := os.Open(os.DevNull)
@@ -62,7 +63,8 @@ func growFiles(n int) {
 	}
 }
 
-// scratch holds the buffers of one read. It is shared between reads, so ten thousand silent streams hold no buffers.
+// scratch holds the buffers of one read. A scratch is used only during a read, so ten thousand silent streams hold no
+// buffers.
 type scratch struct {
 	hdr  unix.Msghdr
 	iov  unix.Iovec
@@ -80,11 +82,12 @@ var scratches = sync.Pool{New: func() any {
 	return s
 }}
 
-// read receives available data without waiting. It returns n bytes, 0 at the end of the stream; the wall time at which
-// the kernel received the last of them, 0 if unknown; and the number of unread bytes, -1 if unknown.
+// read receives the available data without waiting. n is the number of bytes, 0 at the end of the stream. stamp is the
+// wall-clock time at which the kernel received the last of these bytes, 0 if unknown. left is the number of bytes that
+// remain unread, -1 if unknown.
 func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
 	s.hdr.SetControllen(len(s.oob))
-	// Raw: the call does not block, so the scheduler need not be involved.
+	// RawSyscall does not notify Go's scheduler, which is unnecessary because the call does not block.
 	r, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_DONTWAIT)
 	if errno != 0 {
 		return 0, 0, -1, errno
@@ -114,10 +117,10 @@ func (s *scratch) read(fd int) (n int, stamp int64, left int, err error) {
 	return int(r), stamp, left, nil
 }
 
-// receiveRaw is receive on a socket that is read directly. The whole stream is read inside one Read of the raw
-// connection: if the function returns false, Read waits for the poller's next edge, and keeps an edge that comes in the
-// meantime. So a read that leaves nothing behind needs no second read to confirm it, and an event costs one system
-// call.
+// receiveRaw implements receive for a socket that is read directly. The whole stream is read inside one Read of the raw
+// connection. When the callback returns false, Read waits for the next edge of the poller, including an edge that came
+// while the callback ran. So after a read that leaves no unread bytes, no second read is needed to confirm that the
+// socket is empty, and an event costs one system call.
 func (f *flight) receiveRaw(c *conn) error {
 	var ended error
 	read := func(fd uintptr) bool {
@@ -144,7 +147,7 @@ func (f *flight) receiveRaw(c *conn) error {
 			if f.over {
 				return true
 			}
-			if f.kill.Load() != alive { // checked here, since a server that never pauses never causes a wait
+			if f.kill.Load() != alive { // checked after each read: Read never waits if the server never pauses
 				ended = errKilled
 				return true
 			}
@@ -168,7 +171,7 @@ func (f *flight) receiveRaw(c *conn) error {
 	}
 }
 
-// stamp returns the receive time of a read: the kernel's if it is valid.
+// stamp returns the receive time of a read: the kernel's timestamp if it is valid, else the time of the read.
 func (f *flight) stamp(c *conn, wall int64) int64 {
 	if !c.kernel {
 		return f.user
@@ -179,7 +182,7 @@ func (f *flight) stamp(c *conn, wall int64) int64 {
 		return f.user
 	}
 	at := f.run.clock.fromWall(wall)
-	// The clocks are read one after the other, so they may disagree slightly.
+	// The two clocks are read one after the other, so the offset between them has a small error.
 	const slack = 20 * int64(time.Microsecond)
 	floor := f.rec.Sent
 	if f.rec.Done != bench.Never {
@@ -194,9 +197,9 @@ func (f *flight) stamp(c *conn, wall int64) int64 {
 	return at
 }
 
-// kernelStamps reports whether this kernel stamps received TCP data: some kernels accept the option without effect. It
-// also waits until stamping is active, which the kernel enables asynchronously for the first socket, and keeps it on
-// until stop.
+// kernelStamps reports whether this kernel timestamps received TCP data. Some kernels accept the socket option without
+// effect. The kernel enables timestamping asynchronously when the first socket asks for it, so kernelStamps also waits
+// until timestamping is active. Timestamping stays active until stop is called.
 func kernelStamps() (ok bool, stop func()) {
 	none := func() {}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

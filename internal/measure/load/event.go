@@ -19,25 +19,25 @@ const (
 
 // event is the content of one event or of a whole reply. Byte slices point into the event's JSON text.
 type event struct {
-	text      []byte // native: all text so far, unless the server streams incrementally; otherwise the new text
+	text      []byte // native, unless the server streams incrementally: all text so far; otherwise: the new text
 	reasoning []byte
 	ids       bool // native without tokenizer: tokens without any text
 	tool      bool // part of a tool call
 	choice    bool // contains a choice, not only usage
 
-	completion int // tokens so far; -1: not given
+	completion int // completion tokens so far; -1: not given
 	prompt     int // -1: not given
 	cached     int // -1: not given
 	details    []byte
 	dpRank     int
 
 	finish  []byte // finish_reason, or its type
-	message []byte // of an error or an abort
+	message []byte // message of an error or an abort
 	fault   bool   // an error object
 	data    bool   // embeddings: contains a list
 }
 
-// parse parses b, the JSON of one event.
+// parse sets e to the content of b, the JSON text of one event.
 func (e *event) parse(fam family, b []byte) error {
 	*e = event{completion: -1, prompt: -1, cached: -1, dpRank: -1}
 	s := jsonscan.New(b)
@@ -126,7 +126,7 @@ func (e *event) finished(s *jsonscan.Scanner) {
 	}
 }
 
-// choices parses the first choice: this client requests one.
+// choices parses the first choice. This client requests only one.
 func (e *event) choices(s *jsonscan.Scanner) {
 	for range s.List {
 		if e.choice || s.Peek() != '{' {
@@ -158,7 +158,7 @@ func (e *event) delta(s *jsonscan.Scanner) {
 			if r := s.Str(); len(r) > 0 {
 				e.reasoning = r
 			}
-		case "reasoning": // vLLM; the standard name has precedence
+		case "reasoning": // vLLM's key; the standard key has precedence
 			if r := s.Str(); len(e.reasoning) == 0 {
 				e.reasoning = r
 			}

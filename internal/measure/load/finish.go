@@ -13,16 +13,16 @@ import (
 	"github.com/stepscope/stepscope/internal/base/jsonscan"
 )
 
-// Reasons why a request has no end or was not sent.
+// Error texts of requests that did not end or were not sent.
 const (
 	interrupted = "the run was interrupted"
 	neverSent   = "never sent: " + interrupted
 )
 
-// errKilled is the error of a read that the guard ended.
+// errKilled is the error of a read that the guard has ended.
 var errKilled = errors.New("ended by the guard")
 
-// land records the outcome of the round after its end. err is the reason, nil if the reply was complete.
+// land records the outcome of a round that has ended. err is the reason why it ended, or nil if the reply was complete.
 func (f *flight) land(err error) {
 	r := f.rec
 	switch f.kill.Load() {
@@ -53,12 +53,12 @@ func (f *flight) land(err error) {
 		r.Text = jsonscan.Unquote(f.text)
 	}
 	if f.cache != nil {
-		// A malformed object does not fail the request.
+		// A malformed object of cache details does not make the request fail.
 		_ = json.Unmarshal(f.cache, &r.CachedDetails)
 	}
 }
 
-// judge finds the error of a round that ended by itself.
+// judge determines the failure, if any, of a round that the guard did not end.
 func (f *flight) judge(err error) {
 	r, re := f.rec, &f.reply
 	if r.Status == 0 {
@@ -100,7 +100,7 @@ func (f *flight) judge(err error) {
 	}
 }
 
-// single processes a reply that is not a stream, as one chunk at the time of its last byte.
+// single processes a reply that is not a stream. The reply counts as one chunk, received at the time of its last byte.
 func (f *flight) single() {
 	r, e := f.rec, &f.ev
 	if err := e.parse(f.run.target.family, f.body); err != nil {
@@ -142,20 +142,20 @@ func (f *flight) single() {
 	}
 }
 
-// unseen sets the first and last token time of a reply whose tokens have no text: a model may generate only special
-// tokens, or the first bytes of a character.
+// unseen sets the times of the first and the last token of a reply whose tokens have no text. A model may generate only
+// special tokens, or only the first bytes of a character.
 func (f *flight) unseen() {
 	r := f.rec
 	if r.Failure != "" || r.First != bench.Never || f.known <= 0 {
 		return
 	}
-	r.First, r.Last = r.Done, r.Done // without events, all tokens had arrived by the end
+	r.First, r.Last = r.Done, r.Done // used if no event reports tokens: all tokens had arrived by the end
 	if i := slices.IndexFunc(r.Chunks, func(c bench.Chunk) bool { return c.Tokens > 0 }); i >= 0 {
 		r.First, r.Last = r.Chunks[i].At, r.Chunks[len(r.Chunks)-1].At
 	}
 }
 
-// lengths sets the output length, as far as it is known without a tokenizer.
+// lengths sets the output length, to the extent that it is known without a tokenizer.
 func (f *flight) lengths() {
 	r := f.rec
 	switch {

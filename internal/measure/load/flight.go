@@ -10,40 +10,40 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// flight is a request in progress, or a conversation, whose rounds run one after another. One goroutine runs it; the
-// guard uses only the atomics.
+// flight is a request in progress, or a conversation in progress, whose rounds run one after another. One goroutine
+// runs the flight. The guard reads only the atomic fields and conn.
 type flight struct {
 	run   *run
 	req   *workload.Request
 	index int
 	recs  []bench.Record // one per round
-	first int            // index of the first among all records
-	wire  []byte         // the encoded request; of a conversation the first round's
-	chat  []byte         // a conversation's messages so far, without the closing bracket
+	first int            // index of recs[0] among all records of the run
+	wire  []byte         // the encoded request; for a conversation, the request of the first round
+	chat  []byte         // JSON list of the messages of a conversation so far, without the closing bracket
 
 	// State of the current round:
 	turn  int
 	rec   *bench.Record
-	began int64 // when this goroutine started it
+	began int64 // time at which this goroutine started the round
 	reply reply
 	find  finder
 	ev    event
-	body  []byte // of a reply that is not a stream or not a success
-	known int    // completion tokens so far, reported by the server; -1: none reported
-	blind bool   // there was text without a count
-	done  bool   // [DONE]
+	body  []byte // body of a reply that is not a stream or not a success
+	known int    // completion tokens so far, as reported by the server; -1: not reported
+	blind bool   // an event had text but no token count
+	done  bool   // [DONE] has been received
 	over  bool   // nothing more to read
-	text  []byte // JSON-escaped
+	text  []byte // text of the reply, JSON-escaped
 	more  bool   // native: events contain only new text
 
 	pieces []byte // native: the texts of all events, until the mode is certain
 	cache  []byte
 	user   int64 // return time of the read being processed
-	reads  int   // with tokens or text
-	twins  int   // reads with more than one such event
-	fresh  int   // such events in this read
+	reads  int   // reads with tokens or text
+	twins  int   // reads with more than one event that has tokens or text
+	fresh  int   // events with tokens or text in the current read
 
-	// For the guard.
+	// Used by the guard:
 	mu    sync.Mutex
 	conn  *conn // nil: not in flight
 	last  atomic.Int64
@@ -54,7 +54,7 @@ type flight struct {
 	airborne, poked atomic.Int64
 }
 
-// Phases of a round, for its limits.
+// Phases of a round. Each phase has its own time limit.
 const (
 	sending int32 = iota
 	waiting
@@ -71,7 +71,7 @@ const (
 	killedUser
 )
 
-// prepare builds the records and the bytes of the (first) request.
+// prepare builds the records and the encoded request, or the request of the first round of a conversation.
 func (f *flight) prepare() error {
 	for i := range f.recs {
 		r := &f.recs[i]
@@ -115,7 +115,7 @@ func (f *flight) restart() {
 	f.phase.Store(sending)
 }
 
-// fail ends the round; the first reason counts.
+// fail ends the round with a failure. If it is called more than once, the first failure is kept.
 func (f *flight) fail(why bench.Failure, text string) {
 	f.over = true
 	if f.rec.Failure == "" {
@@ -123,12 +123,12 @@ func (f *flight) fail(why bench.Failure, text string) {
 	}
 }
 
-// feed processes the bytes of one read, received at time at.
+// feed processes b, the bytes of one read, which were received at time at.
 func (f *flight) feed(b []byte, at int64) {
 	f.fresh = 0
 	for len(b) > 0 && !f.over {
 		if f.reply.state == replyDone {
-			f.reply.keep = false // more data than requested
+			f.reply.keep = false // the server sent more data than the reply contains
 			break
 		}
 		body, rest, err := f.reply.next(b)
@@ -158,14 +158,14 @@ func (f *flight) feed(b []byte, at int64) {
 	f.rec.Done = at
 }
 
-// content processes a piece of the body.
+// content processes a piece of the reply's body.
 func (f *flight) content(b []byte, at int64) {
 	if f.reply.status != 200 || !f.reply.sse {
-		// Of an error only the beginning is shown.
+		// Only the beginning of an error reply is kept, since only that is shown.
 		if limit := f.run.opt.MaxEvent; f.reply.status == 200 && len(f.body)+len(b) > limit {
 			f.fail(bench.Malformed, "the reply exceeds the size limit of an event")
 		} else if f.body = append(f.body, b...); f.reply.status != 200 && len(f.body) >= maxHead {
-			f.over, f.reply.keep = true, false // it may never end
+			f.over, f.reply.keep = true, false // the reply may never end
 		}
 		f.last.Store(f.user)
 		return
@@ -181,7 +181,7 @@ func (f *flight) content(b []byte, at int64) {
 		}
 		if b = rest; !f.over {
 			if len(data) > 0 && !f.done {
-				f.last.Store(f.user) // comments, and data after [DONE], do not count as activity
+				f.last.Store(f.user) // comments and data after [DONE] do not count as activity
 			}
 			f.event(data, at)
 		}
@@ -246,12 +246,12 @@ func (f *flight) event(data []byte, at int64) {
 	f.rec.Last = at
 }
 
-// count returns the number of new tokens in e, -1 if unknown, and whether e contains any tokens or text.
+// count returns the number of new tokens in e, or -1 if it is unknown. worth reports whether e contains tokens or text.
 func (f *flight) count(e *event) (tokens int, worth bool) {
 	text := len(e.text) > 0 || len(e.reasoning) > 0 || e.ids || e.tool
 	if len(f.rec.Chunks) == 0 && f.rec.Chunks == nil && (text || e.completion > 0) {
-		// Allocate once per request, so that events cost nothing. A server that sends several events per token exceeds
-		// this.
+		// Allocate the chunks once per request, so that no event needs an allocation. The slice grows later only if the
+		// server sends several events per token.
 		f.rec.Chunks = make([]bench.Chunk, 0, min(f.rec.AskedLen+2, 1<<16))
 	}
 	before := max(f.known, 0)
@@ -263,9 +263,9 @@ func (f *flight) count(e *event) (tokens int, worth bool) {
 		f.blind = f.blind || text
 		return -1, text
 	case !e.choice || f.blind:
-		return -1, text // the total at the end does not apply to this event
+		return -1, text // the count is the total of the reply, not that of this event
 	case f.run.target.family == native:
-		// Text is cumulative: without a new token it is not new.
+		// The text is cumulative, so an event without a new token has no new text.
 		n := f.known - before
 		return n, n > 0
 	default:
@@ -274,7 +274,7 @@ func (f *flight) count(e *event) (tokens int, worth bool) {
 	}
 }
 
-// facts stores the request data in e.
+// facts copies the data about the request that e contains to the record: token counts, cache details, finish reason.
 func (f *flight) facts(e *event) {
 	if e.prompt > 0 {
 		f.rec.PromptLen = e.prompt
@@ -296,12 +296,12 @@ func (f *flight) facts(e *event) {
 	}
 }
 
-// keep reports whether the text is needed afterwards.
+// keep reports whether the text of the reply is needed after the round.
 func (f *flight) keep() bool {
 	return f.run.opt.KeepText || f.run.opt.Retokenize != nil || f.turn+1 < len(f.recs)
 }
 
-// keepText stores JSON-escaped text; concatenated pieces remain valid.
+// keepText appends the text of e to f.text without unescaping it. Concatenated JSON-escaped pieces remain valid.
 func (f *flight) keepText(e *event) {
 	f.text = append(f.text, e.reasoning...)
 	if f.run.target.family == native && !f.more {
@@ -311,9 +311,9 @@ func (f *flight) keepText(e *event) {
 	}
 }
 
-// whole stores t, which is all text so far unless the server streams incrementally. Incremental text sooner or later
-// does not begin with the previous text. Until enough text has matched to rule out coincidence, the pieces are kept as
-// well.
+// whole stores t. t is all text of the reply so far, unless the server streams incrementally; then t is only the new
+// text. whole detects incremental streaming when t does not begin with the text of the previous event. Until so much
+// text has matched that a coincidence is ruled out, whole also keeps the individual pieces.
 func (f *flight) whole(t []byte) {
 	const sure = 64
 	if len(f.text) < sure {

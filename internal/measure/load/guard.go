@@ -30,13 +30,13 @@ func (a *air) remove(f *flight) {
 	a.flights[last] = nil
 	a.flights = a.flights[:last]
 	a.mu.Unlock()
-	// After this the guard does not touch the connection, which may serve another flight.
+	// Once f.conn is nil, the guard does not use the connection, which may then serve another flight.
 	f.mu.Lock()
 	f.conn = nil
 	f.mu.Unlock()
 }
 
-// wake interrupts the wait of f; if a reason is given, f ends.
+// wake interrupts the read in which f waits. If why is a reason to end, f ends.
 func (f *flight) wake(why int32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,8 +55,8 @@ func (f *flight) wake(why int32) {
 
 const guardTick = 50 * time.Millisecond
 
-// guard enforces the limits of all flights, so that none needs its own timer and none can hang. When ctx ends it ends
-// all.
+// guard enforces the time limits of all flights. So no flight needs a timer of its own, and no flight can hang. When
+// ctx ends, guard ends all flights.
 func (r *run) guard(ctx, watch context.Context) {
 	tick := time.NewTicker(guardTick)
 	defer tick.Stop()
@@ -67,8 +67,7 @@ func (r *run) guard(ctx, watch context.Context) {
 		case <-watch.Done():
 			return
 		case <-cancelled:
-			// Flights that are still connecting check ctx themselves; flights added from now on are handled at the next
-			// tick.
+			// Flights that are still connecting check ctx themselves. Flights added later are ended at the next tick.
 			cancelled = nil
 		case <-tick.C:
 		}
@@ -87,8 +86,9 @@ func (r *run) guard(ctx, watch context.Context) {
 	}
 }
 
-// overdue reports whether f exceeded a limit (why), or has been silent so long that it should poll for data (poke): the
-// poller reports a reset that follows data only once.
+// overdue returns the limit that f has exceeded as why, or alive. poke reports whether f has received nothing for so
+// long that it should try to read: the poller reports data and a reset that follows it only once, so f may have missed
+// the reset.
 func (f *flight) overdue(now int64) (why int32, poke bool) {
 	o := f.run.opt
 	silent := time.Duration(now - f.last.Load())

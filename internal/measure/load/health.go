@@ -12,13 +12,13 @@ import (
 	"github.com/stepscope/stepscope/internal/base/metric"
 )
 
-// health holds the client's measurements of itself.
+// health holds the client's measurements of its own timing errors.
 type health struct {
-	late      []int64 // by record: delay of the send after scheduled and released; -1: not sent
-	lag       Hist    // delay of the read after the kernel's receive time
-	ticks     Hist    // lateness of the canary
+	late      []int64 // per record: delay of the send after both the scheduled and the release time; -1: not sent
+	lag       Hist    // delay between the kernel's receive time and the read
+	ticks     Hist    // lateness of the canary's wake-ups
 	unstamped atomic.Int64
-	unsound   atomic.Int64 // impossible stamps: the wall clock was set
+	unsound   atomic.Int64 // reads with an impossible timestamp, because the wall clock was set
 	stalls    int
 	stallMax  int64
 }
@@ -28,7 +28,8 @@ const (
 	stall      = time.Millisecond
 )
 
-// canary wakes every millisecond through the same poller that wakes the streams. If it is late, so are they.
+// canary wakes every millisecond through the same poller that wakes the streams. If the canary wakes late, the streams
+// do too.
 func (r *run) canary(ctx context.Context) {
 	t, err := newTimer()
 	if err != nil {
@@ -50,10 +51,10 @@ func (r *run) canary(ctx context.Context) {
 	}
 }
 
-// gc summarizes the garbage collector's pauses.
+// gc is a snapshot of the garbage collector's pauses.
 type gc struct {
 	n    int64
-	last []time.Duration // newest first
+	last []time.Duration // the last pauses, newest first
 }
 
 func pauses() gc {
@@ -62,7 +63,7 @@ func pauses() gc {
 	return gc{s.NumGC, s.Pause}
 }
 
-// since returns the longest pause after before.
+// since returns the longest pause that occurred after the snapshot before.
 func (g gc) since(before gc) time.Duration {
 	n := min(int(g.n-before.n), len(g.last))
 	if n <= 0 {
@@ -71,14 +72,14 @@ func (g gc) since(before gc) time.Duration {
 	return slices.Max(g.last[:n])
 }
 
-// Limits of the verdict, relative to the measured time: a millisecond matters for a TTFT of ten, not for one of a
-// second. The absolute ones apply if nothing could be measured.
+// Limits of the verdict. The timing error is compared with the time that it affects: an error of 1 ms matters for a
+// TTFT of 10 ms, but not for a TTFT of 1 s. The limits in nanoseconds apply if that time could not be measured.
 const (
 	suspectPart, invalidPart = 0.05, 0.25
 	suspectMin, invalidMin   = 1e6, 10e6 // ns
 )
 
-// judge rates an error relative to the time that it affects.
+// judge returns the verdict on an error err that affects times of length of, both in ns.
 func judge(err, of float64) string {
 	switch {
 	case err > max(invalidMin, invalidPart*of):
@@ -89,7 +90,7 @@ func judge(err, of float64) string {
 	return "clean"
 }
 
-// report computes the verdict.
+// report computes the verdict on the timing of the run. pause is the longest pause of the garbage collector.
 func (h *health) report(r *run, pause time.Duration) bench.Health {
 	out := bench.Health{Verdict: "clean", StallCount: h.stalls, StallMax: h.stallMax, GCPauseMax: int64(pause)}
 	worse := func(verdict string) {
@@ -138,7 +139,7 @@ func (h *health) report(r *run, pause time.Duration) bench.Health {
 			say("%[2]d of %[1]d reads had no valid kernel timestamp", all, missing)
 		}
 	default:
-		// Reading the two clocks takes some time in itself.
+		// One microsecond is added because the two clocks cannot be read at the same time.
 		out.StampErrP99 = r.clock.moved.Load() + int64(time.Microsecond)
 	}
 	verdict := judge(float64(out.StampErrP99), gap)

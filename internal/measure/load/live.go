@@ -10,14 +10,15 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// Live counts a run in progress. Any number of goroutines may read it without blocking. The zero value is ready.
+// Live holds the counters of a run in progress. Any number of goroutines may read them without blocking. The zero value
+// is ready.
 type Live struct {
-	Released atomic.Int64 // requests whose time has come
+	Released atomic.Int64 // requests whose send time has passed
 	Sent     atomic.Int64
 	Done     atomic.Int64 // succeeded
 	Failed   atomic.Int64
 	Chunks   atomic.Int64 // events with tokens or text
-	Tokens   atomic.Int64 // as far as the server reports them
+	Tokens   atomic.Int64 // tokens, if the server reports them
 	TTFT     Hist         // ns, from Sent to the first text
 	ITL      Hist         // ns between events with text
 
@@ -27,7 +28,7 @@ type Live struct {
 // failing counts the requests that failed for one reason.
 type failing struct {
 	n    atomic.Int64
-	last atomic.Pointer[string] // message of the last one
+	last atomic.Pointer[string] // message of the last of these failures
 }
 
 // fail counts a failed request.
@@ -38,7 +39,7 @@ func (l *Live) fail(why bench.Failure, text string) {
 	f.(*failing).last.Store(&text)
 }
 
-// reasons returns the reasons of failures so far, the most frequent first.
+// reasons returns the reasons of the failures so far, the most frequent reason first.
 func (l *Live) reasons() (out []bench.Failing) {
 	for why, f := range l.failures.Range {
 		f := f.(*failing)
@@ -58,8 +59,8 @@ func (l *Live) Running() int64 {
 	return max(l.Released.Load()-ended, 0)
 }
 
-// Hist is a lock-free histogram of times. Each bucket is a sixteenth of its power of two wide, so a quantile is up to 6
-// % too high. The zero value is ready.
+// Hist is a lock-free histogram of times. Each power of two is divided into 16 buckets, so a quantile is at most 6 %
+// too high. The zero value is ready.
 type Hist struct {
 	n       atomic.Int64
 	buckets [48 * histSub]atomic.Int32
@@ -78,21 +79,21 @@ func bucket(ns int64) int {
 	if v < histSub {
 		return int(v)
 	}
-	exp := bits.Len64(v) - 5 // 16..31 is exponent 0
+	exp := bits.Len64(v) - 5 // values 16 to 31 have exponent 0
 	return min((exp+1)*histSub+int(v>>exp)-histSub, 48*histSub-1)
 }
 
 // N returns the number of times counted.
 func (h *Hist) N() int64 { return h.n.Load() }
 
-// Quantile returns the time that a share q of all do not exceed; 0: there are none.
+// Quantile returns the time that a share q of all times do not exceed, or 0 if no times were counted.
 func (h *Hist) Quantile(q float64) int64 {
 	var c counts
 	h.read(&c)
 	return c.quantile(q)
 }
 
-// counts holds the buckets of a histogram at one moment, or the increase between two.
+// counts holds the bucket counts of a histogram at one time, or their increase between two times.
 type counts [48 * histSub]int32
 
 func (h *Hist) read(c *counts) {
@@ -101,7 +102,7 @@ func (h *Hist) read(c *counts) {
 	}
 }
 
-// since subtracts earlier counts.
+// since subtracts the counts of an earlier time.
 func (c *counts) since(before *counts) {
 	for i := range c {
 		c[i] -= before[i]

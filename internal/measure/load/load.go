@@ -1,9 +1,10 @@
-// Package load sends a plan of requests to a server, each at its time regardless of the others, and returns a
-// [bench.Record] for each.
+// Package load sends a plan of requests to a server and returns a [bench.Record] for each request. Each request is sent
+// at its scheduled time, whether or not earlier requests have ended.
 //
-// Receive times are the kernel's where available (Linux, plain TCP: SO_TIMESTAMPING), so that a late client does not
-// measure itself; elsewhere they are taken when the read returns, and the result says so. Every result includes a
-// verdict on its own timing. Times are int64 ns from the start of the run.
+// Receive times are the kernel's timestamps where these are available (Linux, plain TCP: SO_TIMESTAMPING), so that they
+// do not include delays of the client. Elsewhere the receive time is taken when the read returns, and the result
+// records this. Every result includes a verdict on the accuracy of its times. Times are int64 ns from the start of the
+// run.
 package load
 
 import (
@@ -25,15 +26,16 @@ type Options struct {
 	BaseURL string // http://host:port, or https
 	Model   string
 
-	// Header holds "Name: value" pairs that override the usual ones. OPENAI_API_KEY and API_KEY of Getenv set the
-	// Authorization header, as in SGLang's client; a nil Getenv has no keys.
+	// Header holds header fields, each "Name: value", that override the default fields. As in SGLang's client, the
+	// variables OPENAI_API_KEY and API_KEY, read with Getenv, set the Authorization header. If Getenv is nil, neither
+	// variable is set.
 	Header map[string]string
 	TLS    *tls.Config // nil: default verification
 	Getenv func(string) string
 
-	// Parameters of the requests. ExtraBody overrides them, and the request's own Extra overrides ExtraBody.
+	// Parameters of the requests. ExtraBody overrides these parameters, and the Extra of a request overrides ExtraBody.
 	Stream              bool
-	Temperature, TopP   float64 // native only, as in SGLang's client; a TopP of 0 is 1
+	Temperature, TopP   float64 // native only, as in SGLang's client; a TopP of 0 means 1
 	IgnoreEOS           bool
 	ReturnLogprob       bool
 	TopLogprobs         int
@@ -41,23 +43,25 @@ type Options struct {
 	LogprobStartLen     int // SGLang's client sends -1
 	ReturnRoutedExperts bool
 	CacheReport         bool // request and keep cached_tokens_details
-	// IncludeUsage requests the server's token counts on the OpenAI routes, ContinuousUsage a count in each event.
-	// Conversations always use IncludeUsage.
+	// IncludeUsage requests the server's token counts on the OpenAI routes. ContinuousUsage requests a token count in
+	// each event. Conversations always use IncludeUsage.
 	IncludeUsage, ContinuousUsage bool
 	ExtraBody                     map[string]json.RawMessage
-	// RequestID names a request: rid in SGLang's bodies, X-Request-Id for others.
+	// RequestID returns the id of a request. The id is sent as rid in SGLang's bodies, and as the header X-Request-Id
+	// to other backends.
 	RequestID func(index, turn int) string
 
 	// Schedule holds the time of each request from the start of the run, in order; nil: all at once. MaxConcurrency
 	// limits the requests, or whole conversations, in flight; 0: no limit.
 	Schedule       []time.Duration
 	MaxConcurrency int
-	// NewConnPerRequest opens a connection per request, as SGLang's client does. Otherwise idle connections are reused.
+	// NewConnPerRequest opens a new connection for each request, as SGLang's client does. If it is false, idle
+	// connections are reused.
 	NewConnPerRequest bool
 
-	// Limits; 0: the default, negative: none.
+	// Limits; 0: the default, which each comment gives; negative: no limit.
 	ConnectTimeout time.Duration // 30 s
-	HeaderTimeout  time.Duration // from sent to the status line: 30 min
+	HeaderTimeout  time.Duration // from the end of sending to the status line: 30 min
 	EventTimeout   time.Duration // between events of a stream (without comments), or pieces of another reply: 10 min
 	Timeout        time.Duration // whole request: 6 h, as in SGLang
 	MaxEvent       int           // bytes of one event: 16 MiB
@@ -67,10 +71,10 @@ type Options struct {
 	Retokenize func(ctx context.Context, texts []string) ([]int, error)
 
 	UserStamps bool  // do not use the kernel's receive times
-	KeepGC     bool  // leave the garbage collector on; otherwise it is off during the run
+	KeepGC     bool  // keep the garbage collector on during the run; default: off
 	Live       *Live // updated during the run
 
-	// Tap receives every event of each request, with the kernel's time (0: none) and the time of the read.
+	// Tap receives every event of each request, with the kernel's receive time (0: none) and the time of the read.
 	Tap func(index int, data []byte, kernel, user int64)
 }
 
@@ -81,7 +85,7 @@ type Result struct {
 	Stamps    bench.Stamps
 	Start     time.Time // time 0
 	StartWall int64     // wall clock at time 0, ns since the epoch
-	Drift     int64     // of the wall clock against the monotonic clock
+	Drift     int64     // drift of the wall clock against the monotonic clock during the run
 	Duration  int64     // from the first request to the end of the last
 }
 
@@ -110,9 +114,10 @@ func (o *Options) defaults() {
 	}
 }
 
-// Run sends the plan and waits for all requests. Its error concerns the plan: a failed request is a record with the
-// reason. An error of Retokenize comes together with the result. When ctx ends, requests in flight end as
-// [bench.Interrupted], unsent ones as [bench.NotSent], and Run returns the partial result.
+// Run sends the plan and waits for all requests. Run returns an error only for the plan or for Retokenize. A failed
+// request is no error: its record holds the reason. An error of Retokenize is returned together with the result. When
+// ctx ends, requests in flight end as [bench.Interrupted], unsent ones as [bench.NotSent], and Run returns the partial
+// result.
 func Run(ctx context.Context, reqs []workload.Request, opt Options) (*Result, error) {
 	opt.defaults()
 	if len(reqs) == 0 {

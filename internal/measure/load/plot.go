@@ -12,18 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// plot draws a run from its counts, which it reads only for a frame, independently of the goroutines that send and
-// read.
+// plot draws a run from its counts. It reads the counts only when it draws a frame, without disturbing the goroutines
+// that send requests and read replies.
 type plot struct {
 	*Shown
-	looks []look // one per second, the newest last; as many as the span has seconds
+	looks []look // one per second for the last span seconds, the newest last
 	next  time.Duration
 	// Values per second, the newest last.
 	requests, output, ttft, itl, queued []float64
-	queue                               float64 // maximum in the current second
+	queue                               float64 // maximum queue length in the current second
 }
 
-// look holds the counts at one moment.
+// look holds the counts at one time.
 type look struct {
 	at            time.Duration
 	ended, tokens int64
@@ -46,7 +46,7 @@ func (p *plot) look(at time.Duration) (l look) {
 	return l
 }
 
-// since returns the increase from an earlier look.
+// since returns the increase of the counts since an earlier look.
 func (l look) since(before *look) look {
 	l.at, l.ended, l.tokens = l.at-before.at, l.ended-before.ended, l.tokens-before.tokens
 	l.ttft.since(&before.ttft)
@@ -135,7 +135,7 @@ func (p *plot) frame(at time.Duration, width, rows int) []string {
 	return lines
 }
 
-// rate formats a rate per second.
+// rate formats a number of events per second.
 func rate(n float64) string {
 	if n < 100 {
 		return fmt.Sprintf("%.1f /s", n)

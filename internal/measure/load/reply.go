@@ -10,7 +10,7 @@ import (
 // reply parses one HTTP/1.1 response incrementally.
 type reply struct {
 	state  replyState
-	head   []byte // of a head received in pieces
+	head   []byte // start of a head that arrives in pieces
 	status int
 	reason string
 	sse    bool   // text/event-stream
@@ -18,7 +18,7 @@ type reply struct {
 	keep   bool   // the connection can be reused
 	left   int64
 	digits int
-	quiet  int // length of the trailer's line
+	quiet  int // length of the current line of the trailer
 }
 
 type replyState uint8
@@ -39,8 +39,8 @@ const maxHead = 64 << 10
 
 var errNotHTTP = errors.New("the reply is not HTTP/1.1")
 
-// next consumes part of b and returns a piece of the body, which may be empty, and the rest of b. Call it until the
-// rest is empty or the reply is done.
+// next consumes part of b. It returns a piece of the reply's body, which may be empty, and the rest of b. The caller
+// repeats next until the rest is empty or the reply is done.
 func (r *reply) next(b []byte) (body, rest []byte, err error) {
 	switch r.state {
 	case inHead:
@@ -91,7 +91,7 @@ func (r *reply) next(b []byte) (body, rest []byte, err error) {
 	return nil, b, nil
 }
 
-// chunkSize parses the hexadecimal size of a chunk; digits of -1 is an error.
+// chunkSize parses the hexadecimal size of a chunk. It sets r.digits to -1 if the size is malformed.
 func (r *reply) chunkSize(b []byte) []byte {
 	for i, c := range b {
 		switch {
@@ -167,7 +167,7 @@ func (r *reply) header(b []byte) (body, rest []byte, err error) {
 	}
 	if r.status < 200 {
 		r.status = 0
-		return nil, rest, nil // 100 Continue: the actual reply follows
+		return nil, rest, nil // after 100 Continue the final reply follows
 	}
 	r.reason = string(reason)
 	r.keep = string(version) != "HTTP/1.0"

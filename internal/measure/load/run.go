@@ -19,9 +19,9 @@ type run struct {
 	clock   *clock
 	flights []*flight
 	records []bench.Record
-	kernel  bool // the kernel stamps
+	kernel  bool // the kernel timestamps received data
 	idle    idle
-	gate    chan int64 // slots of MaxConcurrency, each with the time at which it became free
+	gate    chan int64 // free slots of MaxConcurrency; each value is the time at which the slot became free
 	air     air
 	health  health
 	wg      sync.WaitGroup
@@ -81,22 +81,22 @@ func (r *run) do(ctx context.Context) (*Result, error) {
 	return res, r.texts(ctx)
 }
 
-// restCollector disables the garbage collector until memory is short: its mark phase alone makes a busy client read
-// milliseconds late.
+// restCollector disables the garbage collector until memory is short. The mark phase of the collector delays the reads
+// of a busy client by milliseconds.
 func restCollector() (restore func()) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	limit := debug.SetMemoryLimit(-1)
 	debug.SetMemoryLimit(min(limit, int64(2*m.Sys)+1<<30))
 	percent := debug.SetGCPercent(-1)
-	runtime.GC() // also ends a running cycle
+	runtime.GC() // runs a collection, and ends one that is in progress
 	return func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
 	}
 }
 
-// launch starts each flight at its time, regardless of the others.
+// launch starts each flight at its scheduled time, whether or not earlier flights have ended.
 func (r *run) launch(ctx context.Context) {
 	t, err := newTimer()
 	if err == nil {
@@ -104,7 +104,7 @@ func (r *run) launch(ctx context.Context) {
 	}
 	for i, f := range r.flights {
 		rec := &f.recs[0]
-		// Sleeping itself takes some 20 µs: anything due sooner starts at once.
+		// A sleep takes at least about 20 µs, so a flight that is due sooner than this starts at once.
 		const soon = int64(10 * time.Microsecond)
 		released := rec.Scheduled
 		ok := err == nil
@@ -199,8 +199,8 @@ func (f *flight) next(ctx context.Context, turn int) bool {
 	return true
 }
 
-// round sends one request and reads its reply. The server may have closed a reused connection at the same moment: then
-// round retries once on a new one.
+// round sends one request and reads the reply. If the server closed a reused connection just before, round retries once
+// on a new connection.
 func (f *flight) round(ctx context.Context) {
 	r := f.run
 	f.began = r.clock.now()
@@ -222,7 +222,7 @@ func (f *flight) round(ctx context.Context) {
 		r.opt.Live.Sent.Add(1)
 		err = f.send(c)
 		if f.rec.Sent != bench.Never {
-			// Exclude the connect time, which belongs to the network and the server.
+			// The lateness excludes the connect time, which depends on the network and the server.
 			r.health.late[f.first+f.turn] = f.began - max(f.rec.Scheduled, f.rec.Released) + f.rec.Sent - f.rec.Connected
 		}
 		if readErr := f.receive(c); readErr != nil || err == nil {

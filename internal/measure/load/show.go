@@ -11,11 +11,11 @@ import (
 // Shown is a run in progress to be displayed.
 type Shown struct {
 	Live   *Live
-	Title  string                          // the load
+	Title  string                          // name of the load
 	Total  int                             // requests, counting each round of a conversation
-	Last   time.Duration                   // when the last request is sent; 0: as soon as others allow
+	Last   time.Duration                   // time at which the last request is sent; 0: requests wait for others to end
 	More   func(width int) []string        // additional lines; may be nil
-	Server func() (runs.ServerState, bool) // last state of the server; false: unknown. Nil: not queried
+	Server func() (runs.ServerState, bool) // last state of the server; false: unknown; nil: the server is not queried
 }
 
 // Show displays a load in progress on a terminal, or logs it every ten seconds, until the returned function is called.
@@ -58,7 +58,7 @@ func (s *Shown) Show(say *progress.Console) (end func()) {
 	}
 }
 
-// count formats the numbers of requests that have ended and are in flight.
+// count formats the number of requests that have ended and the number in flight.
 func (s *Shown) count() string {
 	text := fmt.Sprintf("%d of %d done, %d running", s.Live.ended(), s.Total, s.Live.Running())
 	if f := s.Live.Failed.Load(); f > 0 {

@@ -6,14 +6,15 @@ import "bytes"
 // copying.
 type finder struct {
 	carry   []byte // the start of a line
-	buf     []byte // the data of an event that spans reads or lines
-	pending []byte // data lines so far: in the read, in carry, or buf
+	buf     []byte // the data of an event that spans several reads or lines
+	pending []byte // data lines of the current event so far; points into the read, carry or buf
 	has     bool
 	max     int
 }
 
-// next returns the data of the next event in b and the rest of b. ok is false if b contains no further event; then all
-// of b has been consumed. The data is valid until the next call. tooLong means an event of more than max bytes.
+// next returns the data of the next event in b, and the rest of b. If b contains no further complete event, ok is false
+// and all of b has been consumed. The data are valid until the next call. tooLong reports an event of more than d.max
+// bytes.
 func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 	for {
 		n := bytes.IndexByte(b, '\n')
@@ -53,7 +54,8 @@ func (d *finder) next(b []byte) (data, rest []byte, ok, tooLong bool) {
 	}
 }
 
-// end reports the remaining data when the body ends: none, [DONE] without its blank line, or half an event.
+// end is called when the body has ended. done reports that the remaining data are [DONE] without a blank line, half
+// that they are an incomplete event.
 func (d *finder) end() (done, half bool) {
 	rest := d.pending
 	if !d.has {

@@ -18,16 +18,16 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// target is the destination of requests.
+// target is the server to which requests are sent.
 type target struct {
 	Backend
 	opt   *Options
-	host  string // of the Host header and of TLS
+	host  string // host name for the Host header and for TLS
 	path  string
 	tls   *tls.Config
 	addrs []string // addresses to dial
 	good  atomic.Int32
-	heads string // header fields of all requests
+	heads string // header fields that all requests have
 }
 
 func newTarget(ctx context.Context, o *Options) (*target, error) {
@@ -63,7 +63,7 @@ func newTarget(ctx context.Context, o *Options) (*target, error) {
 	return t, err
 }
 
-// headers returns the fields of all requests; the user's have precedence.
+// headers returns the header fields that all requests have. The user's fields override the default fields.
 func headers(o *Options) (string, error) {
 	all := map[string]string{"Content-Type": "application/json", "User-Agent": "stepscope", "Accept": "*/*"}
 	if key := o.Getenv("OPENAI_API_KEY"); key != "" {
@@ -104,7 +104,7 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// request builds the bytes of a round.
+// request builds the HTTP request of a round.
 func (t *target) request(f *flight, turn int) ([]byte, error) {
 	q, r := f.req, &f.recs[turn]
 	var msgs []byte

@@ -6,7 +6,8 @@ import (
 	"github.com/stepscope/stepscope/bench"
 )
 
-// texts does the work that can wait until the run is over: it decodes the texts and counts their tokens.
+// texts decodes the texts of the replies and counts their tokens. This work is done after the run, so that it does not
+// disturb the measurement.
 func (r *run) texts(ctx context.Context) error {
 	o := r.opt
 	if o.Retokenize == nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer waits with microsecond precision. The runtime's own timers round up to a millisecond when a thread sleeps in
-// epoll_wait; a timerfd wakes it on time.
+// timer waits with microsecond precision. Go's own timers round up to a millisecond when a thread sleeps in epoll_wait.
+// A timerfd wakes the thread on time.
 type timer struct {
 	f *os.File
 }

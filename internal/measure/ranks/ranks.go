@@ -1,5 +1,6 @@
-// Package ranks explains a window on a Slurm cluster. Each file is summarised where it can be read, and the summaries
-// are joined here. On shared storage, tasks divide the files; with local storage, each node summarises its own files.
+// Package ranks explains a window whose trace files are on a Slurm cluster. Slurm tasks summarise the files on nodes
+// that can read them, and this process joins the summaries. On shared storage, the files are divided among the tasks.
+// With local storage, each node summarises its own files.
 package ranks
 
 import (
@@ -23,13 +24,13 @@ import (
 
 // Options configures how a window is summarised.
 type Options struct {
-	Program []string      // the summarising program; analyze --summary - and paths are appended
-	Flags   []string      // of analyze, for all tasks
-	Nodes   []string      // nodes with files of their own; none: shared storage
+	Program []string      // program that summarises files; "analyze --summary=-", Flags and paths are appended
+	Flags   []string      // additional flags of analyze, for all tasks
+	Nodes   []string      // nodes with local files; empty: the files are on shared storage
 	Tasks   int           // number of tasks; 0: one per filesEach files
 	AtOnce  int           // maximum number of concurrent tasks
-	Within  time.Duration // total timeout
-	Args    []string      // of sbatch
+	Within  time.Duration // time limit of all tasks together
+	Args    []string      // additional arguments of sbatch
 }
 
 var errSilent = errors.New("its task reported nothing about it")
@@ -93,7 +94,7 @@ func (o *Options) Read(ctx context.Context, say *progress.Console, in *window.In
 	return in.Join(say, chosen, all, without)
 }
 
-// ofNodes has each node summarise the files that it finds.
+// ofNodes runs one task per node, which summarises the files that the node has.
 func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window.Input) (*window.Capture, error) {
 	var tasks []scatter.Task
 	flags := o.Flags
@@ -128,7 +129,8 @@ func (o *Options) ofNodes(ctx context.Context, say *progress.Console, in *window
 	return window.JoinParts(say, with)
 }
 
-// task returns the task that summarises paths, made absolute since the working directory differs there.
+// task returns the task that summarises the files at paths. It makes the paths absolute, since the working directory of
+// the task differs.
 func (o *Options) task(node string, paths []string) (scatter.Task, error) {
 	args := slices.Concat(o.Program, []string{"analyze", "--summary=-"}, o.Flags, []string{"--"})
 	for _, p := range paths {
@@ -141,7 +143,7 @@ func (o *Options) task(node string, paths []string) (scatter.Task, error) {
 	return scatter.Task{Node: node, Args: args}, nil
 }
 
-// run runs tasks and reads their summaries, in which files get the names given here.
+// run runs the tasks and reads their summaries. It replaces the file names in the summaries by the paths in given.
 func (o *Options) run(ctx context.Context, say *progress.Console, tasks []scatter.Task, given []string) ([]*window.Part, []error, error) {
 	parts := make([]*window.Part, len(tasks))
 	for i := range parts {
@@ -165,7 +167,7 @@ func (o *Options) run(ctx context.Context, say *progress.Console, tasks []scatte
 	return parts, lost, nil
 }
 
-// rename restores the name of a file as given here.
+// rename replaces the absolute name of a file by the matching path in given.
 func rename(f *summary.File, given []string) {
 	name := func(path string) string {
 		for _, g := range given {

@@ -28,37 +28,39 @@ import (
 // Form is an output format.
 type Form int
 
-// Forms. With several servers, text and Markdown of one are printed before the next is read.
+// Forms of the output. With several servers, the text or Markdown of each server is printed before the next server's
+// files are read.
 const (
 	Text Form = iota
 	Markdown
 	JSON
 )
 
-// Options configures the explanation and its output.
+// Options configures the explanation of a window and the output.
 type Options struct {
 	Say   *progress.Console
 	Out   io.Writer
 	Form  Form
 	Show  report.Options
-	HTML  string // also write a page to this file; -: to Out, and nothing else there
+	HTML  string // file to which a page is also written; -: write the page, and nothing else, to Out
 	Rules *kernel.Rules
 	Read  read.Options
-	Force bool // also explain files that cannot be one capture
-	Quick bool // omit the benefits of findings, and the critical path
-	// Layers also assigns replayed graphs to layers, identified by LayersFrom, a window of the same server; nil: the
-	// window itself.
+	Force bool // also explain files that cannot belong to one capture
+	Quick bool // omit the critical path and the estimated benefits of findings
+	// Layers also assigns replayed graphs to layers. The layers are identified from LayersFrom, a window of the same
+	// server, or, if LayersFrom is nil, from the window itself.
 	Layers     bool
 	LayersFrom *window.Input
-	// Open reads a window in a different way; nil: from local files.
+	// Open replaces the function that reads a window; nil: read it from local files.
 	Open func(context.Context, *window.Input) (*window.Capture, error)
-	// Reference holds step times without the profiler; nil: those next to the traces.
+	// Reference holds step times measured without the profiler; nil: use the reference stored next to the traces.
 	Reference *trace.Reference
-	// Watch, if not nil, limits the memory used by Captured until done.
+	// Watch, if not nil, limits the memory that Captured may use until done is called.
 	Watch func() (done func())
 }
 
-// Window explains the window of one server and, if run is not nil, why the run's slow requests waited in it.
+// Window explains the window of one server. If run is not nil, Window also explains why the slow requests of the run
+// waited in that server.
 func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, servers []Server) error {
 	in.Lean, in.Rules = run == nil, o.Rules
 	capture, err := o.open(ctx, in)
@@ -106,7 +108,7 @@ func (o *Options) Window(ctx context.Context, in *window.Input, run *runs.Run, s
 	return report.Waits(o.Out, requests, o.Show)
 }
 
-// options returns the options of a window's analysis.
+// options returns the options for analysing a window.
 func (o *Options) options(capture *window.Capture) explain.Options {
 	opt := capture.Options()
 	opt.Force, opt.Quick, opt.Layers = o.Force, o.Quick, o.Layers
@@ -116,7 +118,7 @@ func (o *Options) options(capture *window.Capture) explain.Options {
 	return opt
 }
 
-// open reads a window, and refuses to overwrite it with the page.
+// open reads a window. It returns an error if the page would overwrite one of the window's files.
 func (o *Options) open(ctx context.Context, in *window.Input) (*window.Capture, error) {
 	var capture *window.Capture
 	var err error
@@ -139,7 +141,7 @@ func (o *Options) print(r *result.Report) error {
 	return report.Text(o.Out, r, o.Show)
 }
 
-// page writes a page, if requested.
+// page writes a page to path, if path is not "".
 func (o *Options) page(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
@@ -151,20 +153,20 @@ func (o *Options) page(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// explained is the result of one of several servers. It keeps only the data of the traces needed to explain the servers
-// together.
+// explained is the result for one of several servers. Of the traces it keeps only the data that are needed to explain
+// the servers together.
 type explained struct {
 	Server
-	report *result.Report  // nil: it could not be explained
-	idle   bool            // there is nothing to explain
-	side   *explain.Server // of prefill and decode servers
+	report *result.Report  // nil: the server could not be explained
+	idle   bool            // the server did no work in the window
+	side   *explain.Server // nil unless the server is a prefill or decode server
 	served *waits.Server
 	late   []waits.Late
 	text   bytes.Buffer // printed output
 }
 
-// each explains servers one after the other; texts prints the results. A server that cannot be explained is reported,
-// and the others continue. joins: the servers served a load.
+// each explains the servers one after the other. texts later prints the results. If a server cannot be explained, each
+// reports this and continues with the next server. joins reports whether the servers served a load.
 func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out []*explained, err error) {
 	idle, tried := 0, 0
 	for i, s := range servers {
@@ -200,7 +202,7 @@ func (o *Options) each(ctx context.Context, servers []Server, joins bool) (out [
 	return out, nil
 }
 
-// texts prints the results of the individual servers, which follow the joint result.
+// texts prints the results of the individual servers, after the joint result.
 func (o *Options) texts(all []*explained) error {
 	for _, x := range all {
 		if _, err := x.text.WriteTo(o.Out); err != nil {
@@ -228,7 +230,7 @@ func (o *Options) head(i int, s *Server) {
 	}
 }
 
-// one explains one of n servers.
+// one explains x, one of n servers.
 func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) error {
 	capture, err := o.open(ctx, &window.Input{Paths: x.Paths, Read: o.Read, Lean: !joins, Rules: o.Rules})
 	if err != nil {
@@ -260,7 +262,7 @@ func (o *Options) one(ctx context.Context, x *explained, n int, joins bool) erro
 	return o.page(o.pageOf(&x.Server, n), func(w io.Writer) error { return report.HTML(w, x.report) })
 }
 
-// pageOf returns the file of a server's page: HTML, or a file next to it if there are several servers.
+// pageOf returns the file of a server's page: o.HTML, or, if there are several servers, a file in the same directory.
 func (o *Options) pageOf(s *Server, n int) string {
 	if o.HTML == "" || n == 1 {
 		return o.HTML
@@ -268,7 +270,8 @@ func (o *Options) pageOf(s *Server, n int) string {
 	return Beside(o.HTML, s.Label())
 }
 
-// pages lists the servers' pages, with names relative to their directory for links.
+// pages lists the pages of the servers. The file names are relative to the directory of the pages, so that they can be
+// used as links.
 func (o *Options) pages(all []*explained) (pages []report.Page) {
 	for _, x := range all {
 		if x.report != nil {
@@ -278,15 +281,15 @@ func (o *Options) pages(all []*explained) (pages []report.Page) {
 	return pages
 }
 
-// Beside returns a file with a similar name: all.html gives all-NAME.html.
+// Beside inserts a name before the extension of path: all.html becomes all-NAME.html.
 func Beside(path, name string) string {
 	ext := filepath.Ext(path)
 	return strings.TrimSuffix(path, ext) + "-" + name + ext
 }
 
-// Explained is the result for the servers of a session, for JSON.
+// Explained is the result for the servers of a session, in the form that is written as JSON.
 type Explained struct {
-	Reports []*result.Report `json:"reports"` // of each server, as printed by analyze; null: none
+	Reports []*result.Report `json:"reports"` // report of each server, as printed by analyze; null: none
 	PD      *result.PD       `json:"pd,omitempty"`
 	Pages   []report.Page    `json:"-"` // pages written
 }
@@ -322,8 +325,8 @@ func (o *Options) Captured(ctx context.Context, res *torch.Result, skip bool) (*
 	return out, err
 }
 
-// Servers explains several servers, individually and together, and, if run is not nil, why the run's slow requests
-// waited in them.
+// Servers explains several servers, individually and together. If run is not nil, Servers also explains why the slow
+// requests of the run waited in these servers.
 func (o *Options) Servers(ctx context.Context, servers []Server, run *runs.Run) error {
 	if o.Form == Markdown {
 		run = nil
@@ -373,14 +376,14 @@ func (o *Options) json(all []*explained, systems []system, requests *waits.Resul
 		Window string         `json:"window,omitempty"`
 		Role   string         `json:"role"`
 		URL    string         `json:"url"`
-		Idle   bool           `json:"idle"`   // no work
-		Report *result.Report `json:"report"` // null: idle, or could not be explained
+		Idle   bool           `json:"idle"`   // the server did no work
+		Report *result.Report `json:"report"` // null: the server was idle or could not be explained
 	}
 	out := struct {
 		Format   int           `json:"format"`
 		Servers  []server      `json:"servers"`
 		PD       *result.PD    `json:"pd,omitempty"`      // of prefill and decode servers
-		Windows  []system      `json:"windows,omitempty"` // instead of pd, if several windows were recorded
+		Windows  []system      `json:"windows,omitempty"` // replaces pd if several windows were recorded
 		Requests *waits.Result `json:"requests,omitempty"`
 	}{Format: 1, Requests: requests}
 	for _, x := range all {

@@ -23,18 +23,18 @@ import (
 type Profile struct {
 	Targets []torch.Target
 	Window  torch.Window
-	Options torch.Options // Timeout also applies to nsys reports
+	Options torch.Options // Timeout is also the time limit for nsys reports
 
-	Duration time.Duration                       // length of the recording; 0: the steps of Window
-	LocalDir string                              // destination of the files; "": the window's directory, locally
-	Root     string                              // of the runs, which hold nsys sessions; "": none
-	Sessions string                              // where Start saves sessions for Stop
-	Create   func(runs.About) (*runs.Run, error) // nil run: none is stored
+	Duration time.Duration                       // length of the recording; 0: Window gives the number of steps
+	LocalDir string                              // local directory for the files; "": the window's directory
+	Root     string                              // directory of the runs, which hold nsys sessions; "": none
+	Sessions string                              // directory in which Start saves sessions for Stop
+	Create   func(runs.About) (*runs.Run, error) // returns a nil run if no run is stored
 	Explain  *Options
-	Skip     bool // only collect the files
+	Skip     bool // collect the files without explaining them
 }
 
-// follow displays the progress of the servers until end is called, which must precede other output.
+// follow displays the progress of the servers until end is called. end must be called before anything else is printed.
 func (p *Profile) follow() (end func()) {
 	if p.Explain.Say.Terminal {
 		p.Options.Progress = &torch.Progress{Duration: p.Duration}
@@ -81,7 +81,7 @@ func (p *Profile) record(ctx context.Context) (*torch.Result, []*nsys.Window, er
 		return nil, nil, err
 	}
 	dir := p.local(s)
-	// In the words of SGLang's program.
+	// This line has the wording of SGLang's program.
 	say.Line("Dump profiling traces to " + dir)
 	if p.Duration > 0 {
 		say.Line(fmt.Sprintf("Recording for %v....", p.Duration))
@@ -104,10 +104,10 @@ func (p *Profile) local(s *torch.Session) string {
 	return s.Dir()
 }
 
-// picturePrompt is the prompt for timing-only requests.
+// picturePrompt is the prompt of requests that serve only for timing.
 const picturePrompt = "A lighthouse on a cliff at dawn"
 
-// picture is record for a diffusion server without profile routes: it records one request.
+// picture replaces record for a diffusion server without profile routes. It records one request.
 func (p *Profile) picture(ctx context.Context, w *torch.Picture) (*torch.Result, error) {
 	dir := p.LocalDir
 	if dir == "" {
@@ -116,7 +116,7 @@ func (p *Profile) picture(ctx context.Context, w *torch.Picture) (*torch.Result,
 	return w.Run(ctx, picturePrompt, dir)
 }
 
-// Start opens a window and prints the directory that identifies it to Stop.
+// Start opens a window and prints a directory. Stop identifies the window by this directory.
 func (p *Profile) Start(ctx context.Context) error {
 	if err := private.Dir(p.Sessions); err != nil {
 		return err
@@ -139,13 +139,13 @@ func (p *Profile) Start(ctx context.Context) error {
 		p.Explain.Say.Line("started; end it with: stepscope profile stop " + dir)
 		_, err = fmt.Fprintln(p.Explain.Out, dir)
 	}
-	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // otherwise nobody could stop it later
+	if err = cmp.Or(err, context.Cause(ctx)); err != nil { // no later Stop would find the window
 		s.Cancel(ctx, p.Sessions)
 	}
 	return err
 }
 
-// Stop ends the window that Start opened, given its id or directory, and processes its files.
+// Stop ends a window that Start opened and processes the files. ref is the id or the directory of the window.
 func (p *Profile) Stop(ctx context.Context, ref string) error {
 	end := p.follow()
 	defer end()
@@ -169,7 +169,7 @@ func (p *Profile) Stop(ctx context.Context, ref string) error {
 	return saved.Forget()
 }
 
-// StopAll ends all recordings of the servers, and prints which were open.
+// StopAll ends all recordings of the servers, and prints the recordings that were open.
 func (p *Profile) StopAll(ctx context.Context) error {
 	open, down, err := torch.StopAll(ctx, p.Targets, p.Options)
 	if len(down) > 0 {
@@ -186,7 +186,7 @@ func (p *Profile) StopAll(ctx context.Context) error {
 	return err
 }
 
-// outer finds the nsys sessions that a window of CUDA_PROFILER opens.
+// outer finds the nsys sessions that record a window of the activity CUDA_PROFILER.
 func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *nsys.Outer {
 	if !slices.Contains(activities, "CUDA_PROFILER") {
 		return nil
@@ -194,7 +194,7 @@ func (p *Profile) outer(ctx context.Context, activities []string, begun bool) *n
 	return nsys.FindOuter(ctx, p.Root, len(p.Targets), begun)
 }
 
-// collect collects the files.
+// collect collects the files of a session.
 func (p *Profile) collect(ctx context.Context, s *torch.Session, o *nsys.Outer, dir string) (*torch.Result, []*nsys.Window, error) {
 	res, err := s.Collect(ctx, dir)
 	if err != nil {
@@ -204,7 +204,7 @@ func (p *Profile) collect(ctx context.Context, s *torch.Session, o *nsys.Outer, 
 	return res, windows, err
 }
 
-// explain stores the result as a run and explains it.
+// explain stores the captured window as a run and explains it.
 func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsys.Window) error {
 	if _, err := p.keep(res); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (p *Profile) explain(ctx context.Context, res *torch.Result, windows []*nsy
 	}{1, res, explained, windows})
 }
 
-// keep stores the window as a run, which is nil if none is stored.
+// keep stores the window as a run. It returns nil if no run is stored.
 func (p *Profile) keep(res *torch.Result) (*runs.Run, error) {
 	if res.Incomplete() {
 		p.Explain.Say.Incomplete()

@@ -1,5 +1,5 @@
-// Package system explains the recordings of one or several servers: each individually, prefill and decode servers as
-// one system, and the causes for which requests of a load waited.
+// Package system explains the recordings of one or several servers. It explains each server individually, prefill and
+// decode servers as one system, and the reasons why requests of a load waited.
 package system
 
 import (
@@ -22,14 +22,14 @@ import (
 
 // Server holds the recorded data of a server.
 type Server struct {
-	Name   string // of its directory
-	Window string // if several windows were recorded one after the other
+	Name   string // name of the server's directory
+	Window string // name of the window, if several windows were recorded one after the other
 	Role   string // prefill, decode, or ""
 	URL    string // "": unknown
 	Lines  []string
-	Paths  []string // traces of its ranks
+	Paths  []string // traces of the server's ranks
 	Loads  []trace.Load
-	Queue  string // file of Loads, not read yet; or ""
+	Queue  string // file from which Loads will be read; ""
 }
 
 // Label returns a short name that is unique in the run.
@@ -52,7 +52,7 @@ func (s *Server) title() string {
 	return strings.TrimSpace(s.Role + " " + name)
 }
 
-// captured returns the servers of a session.
+// captured returns the servers that a session recorded.
 func captured(res *torch.Result) (out []Server) {
 	for i := range res.Servers {
 		r := &res.Servers[i]
@@ -61,8 +61,8 @@ func captured(res *torch.Result) (out []Server) {
 	return out
 }
 
-// Find resolves a path or, below root, a run. It returns the servers if files are separated by server, and the paths of
-// the traces or of the only report.
+// Find resolves ref, which is a path or a run below root. If the files are separated by server, Find returns the
+// servers. Otherwise it returns the paths of the traces or of the only report.
 func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, err error) {
 	if run, err = runs.Named(root, ref); err != nil {
 		return nil, nil, nil, err
@@ -83,7 +83,7 @@ func Find(root, ref string) (run *runs.Run, servers []Server, paths []string, er
 	return run, ofRun(run), paths, nil
 }
 
-// ofRun returns the servers of a run, as separated in its manifest.
+// ofRun returns the servers of a run according to its manifest.
 func ofRun(run *runs.Run) (out []Server) {
 	at := func(f *runs.File) int {
 		return slices.IndexFunc(out, func(s Server) bool { return s.Role == f.Role && s.URL == f.Host && s.Window == f.Window })
@@ -107,8 +107,8 @@ func ofRun(run *runs.Run) (out []Server) {
 // roleDir matches the directory name of a prefill or decode server.
 var roleDir = regexp.MustCompile(`^(prefill|decode)([-_.]?[0-9].*|[-_.].*)?$`)
 
-// below finds servers of both roles in the subdirectories of a directory without traces of its own, as written by
-// profile or made by hand.
+// below finds prefill and decode servers in the subdirectories of dir. dir must contain no traces itself. The profile
+// command writes such directories; users also make them by hand. below returns nil unless both roles are present.
 func below(dir string) []Server {
 	out := slices.DeleteFunc(Apart(dir), func(s Server) bool { return s.Role == "" })
 	if len(out) == 0 || out[0].Role == out[len(out)-1].Role {
@@ -117,12 +117,12 @@ func below(dir string) []Server {
 	return out
 }
 
-// Apart finds the servers of a window in the subdirectories of a directory without traces of its own. Prefill servers
-// come first, in the order of a request.
+// Apart finds the servers of a window in the subdirectories of dir. dir must contain no traces itself. Prefill servers
+// come before decode servers, which is the order in which a request visits them.
 func Apart(dir string) (out []Server) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // a file, or an error that is reported later
+		return nil // dir is a file, or has an error that is reported later
 	}
 	if _, err := set.Find([]string{dir}); !errors.Is(err, set.ErrNone) {
 		return nil

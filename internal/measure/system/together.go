@@ -15,11 +15,11 @@ import (
 
 // system is the joint result for prefill and decode servers in one window.
 type system struct {
-	Window string     `json:"window"` // "": only one
+	Window string     `json:"window"` // "": only one window
 	PD     *result.PD `json:"pd"`
 }
 
-// systems calls together for each of several windows.
+// systems calls together for each window.
 func (o *Options) systems(all []*explained) (out []system, err error) {
 	of := map[string][]*explained{}
 	var windows []string
@@ -45,8 +45,8 @@ func (o *Options) systems(all []*explained) (out []system, err error) {
 	return out, nil
 }
 
-// together explains prefill and decode servers as one system and prints the result; nil if they are not such servers.
-// window identifies one of several windows; "": only one.
+// together explains prefill and decode servers as one system and prints the result. It returns nil unless the servers
+// are prefill and decode servers. window identifies one of several windows; "": there is only one.
 func (o *Options) together(all []*explained, window string) (*result.PD, error) {
 	var sides [2][]*explain.Server
 	for _, x := range all {
@@ -84,7 +84,8 @@ func (o *Options) together(all []*explained, window string) (*result.PD, error) 
 	return pd, err
 }
 
-// requests returns the causes for which a run's slow requests waited, or nil after reporting that they are unknown.
+// requests returns the reasons why the slow requests of a run waited. If they cannot be determined, requests reports
+// this and returns nil.
 func (o *Options) requests(run *runs.Run, servers []*waits.Server, late []waits.Late) *waits.Result {
 	load, err := run.Load(o.Say)
 	if err == nil {

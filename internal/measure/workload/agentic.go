@@ -8,8 +8,8 @@ import (
 // agenticOutputLen is the approximate length of an agent's reply.
 const agenticOutputLen = 220
 
-// agentic reads recorded conversations of agents in file order. Each turn contains only its new messages; the replies
-// are the server's own.
+// agentic reads recorded conversations of agents in file order. A turn contains only the messages that are new in this
+// turn. The recorded replies are left out, since the server generates replies of its own.
 func (b *builder) agentic(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("conversations", `a trace {"conversations":[[{"messages":[…],"prompt_tokens":…},…],…]}`)
 	if err != nil {

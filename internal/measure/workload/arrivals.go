@@ -9,21 +9,22 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Arrivals at a rate are generated in two steps. First come gaps with mean 1: all 1 (constant), exponential (Poisson)
-// or gamma (bursty). Their sums are values of R(t), the number of requests expected until time t, which is the integral
-// of the rate. Inverting R gives the times. For a steady rate the inversion is a division. For a ramp it gives the
-// exact process, whereas gaps drawn at the current rate would lag behind the rate.
+// Arrivals at a rate are generated in two steps. First, gaps with mean 1 are drawn: all 1 (constant), exponential
+// (Poisson) or gamma (bursty). The partial sums of the gaps are values of R(t). R(t) is the integral of the rate, that
+// is, the number of requests expected until time t. Second, R is inverted, which gives the arrival times. For a steady
+// rate the inversion is a division. For a ramp the inversion gives the exact process. Gaps drawn at the current rate
+// would lag behind a changing rate.
 
 // Arrivals configures the arrival times of requests.
 type Arrivals struct {
-	Rate float64 // --request-rate, requests/s; +Inf: all at once. With a Ramp, Ramp.To instead
+	Rate float64 // --request-rate, requests/s; +Inf: all at once. With a Ramp, Ramp.To applies
 	// Process is the kind of arrivals: Poisson ("", as in SGLang), Constant, Gamma, or Trace.
 	Process    Process
-	Burstiness float64 // Gamma: the shape, as vLLM's --burstiness: 1 is Poisson, less is burstier
+	Burstiness float64 // Gamma: the shape, as in vLLM's --burstiness. 1 is Poisson; lower is burstier
 	Ramp       *Ramp   // nil: a steady rate
 
-	Trace    []time.Duration // Trace: the times; [Plan] takes those of its requests
-	Slowdown float64         // Trace: factor of all times; 0: 1
+	Trace    []time.Duration // Trace: the arrival times; [Plan] sets them from the requests
+	Slowdown float64         // Trace: factor by which all times are multiplied; 0 means 1
 }
 
 // Process is a kind of arrivals.
@@ -37,22 +38,22 @@ const (
 	Trace    Process = "trace"
 )
 
-// Ramp is a rate that changes from From to To, and then stays. The change takes Over or, if that is 0, the expected
-// time of Requests requests.
+// Ramp is a request rate that changes from From to To and then stays at To. The change takes the time Over. If Over is
+// 0, the change takes the expected time of Requests requests.
 type Ramp struct {
 	From, To    float64 // requests/s
-	Exponential bool    // equal factors in equal times, not equal steps
+	Exponential bool    // the rate changes by equal factors in equal times; otherwise linearly
 	Over        time.Duration
 	Requests    int
 }
 
-// Schedule returns the send time of each of n requests since the start, in non-decreasing order, with draws from np.
-// The first is sent at once, except in a trace.
+// Schedule returns the send times of n requests, measured from the start, in non-decreasing order. It draws random
+// numbers from np. The first request is sent at once, except in a trace.
 func Schedule(n int, a Arrivals, np *pyrand.State) ([]time.Duration, error) {
 	return a.schedule(n, np, func(int) {})
 }
 
-// schedule calls due with each request before it draws the following gap.
+// schedule calls due with the index and the time of each request. It draws the next gap only after the call.
 func (a *Arrivals) schedule(n int, np *pyrand.State, due func(i int)) ([]time.Duration, error) {
 	out := make([]time.Duration, n)
 	if a.Process == Trace || a.Ramp == nil && math.IsInf(a.Rate, 1) {
@@ -107,7 +108,7 @@ func (a *Arrivals) gaps(np *pyrand.State) (func() float64, error) {
 	return nil, fmt.Errorf("unknown arrivals %q: give poisson, constant, gamma or trace", a.Process)
 }
 
-// inverse returns the time in seconds until which x requests are expected.
+// inverse returns the inverse of R: the time in seconds until which x requests are expected.
 func (a *Arrivals) inverse() (func(x float64) float64, error) {
 	rate := func(r float64, zero bool) bool { return r > 0 && !math.IsInf(r, 1) || zero && r == 0 }
 	if a.Ramp == nil {
@@ -137,13 +138,13 @@ func (a *Arrivals) inverse() (func(x float64) float64, error) {
 		case p.Exponential: // R(t) = From·over/growth·(e^(growth·t/over) − 1)
 			return over / growth * math.Log1p(x*growth/(p.From*over))
 		}
-		// R(t) = From·t + slope/2·t², solved in the form that loses no digits
+		// R(t) = From·t + slope/2·t², solved in the form that avoids cancellation
 		slope := (p.To - p.From) / over
 		return 2 * x / (p.From + math.Sqrt(math.Max(p.From*p.From+2*slope*x, 0)))
 	}, nil
 }
 
-// mean returns the mean rate over the ramp.
+// mean returns the mean rate during the ramp.
 func (p *Ramp) mean() float64 {
 	if p.Exponential && p.From != p.To {
 		return (p.To - p.From) / math.Log(p.To/p.From)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// longbenchOutputLen suffices for a letter and a short word.
+// longbenchOutputLen is the output length of an answer: tokens for a letter and a short word.
 const longbenchOutputLen = 10
 
 // longbench reads LongBench v2: long documents with multiple-choice questions.
@@ -107,7 +107,7 @@ func (b *builder) speedBench(ctx context.Context) ([]Request, error) {
 		for i, k := range b.py.Sample(len(prompts), n) {
 			out[i] = all[k]
 		}
-	} else { // reuse all of them
+	} else { // fewer rows than requests: rows are reused
 		for i, k := range b.order(n) {
 			out[i] = all[k%len(prompts)]
 		}

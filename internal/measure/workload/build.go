@@ -9,14 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Build makes the requests of a data set. The same Spec and tokenizer give byte-identical requests, except routing
-// keys. A nil tokenizer means [Estimate].
+// Build makes the requests of a data set. The same Spec and tokenizer give byte-identical requests, except for the
+// routing keys. A nil tokenizer means [Estimate].
 func Build(ctx context.Context, spec Spec, tok Tokenizer) ([]Request, error) {
 	requests, _, err := Plan(ctx, spec, Arrivals{Rate: math.Inf(1)}, tok)
 	return requests, err
 }
 
-// Plan makes the requests of a data set and their send times. A trace uses the times of the requests themselves.
+// Plan makes the requests of a data set and their send times. With the process Trace, the send times are those recorded
+// in the requests.
 func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]Request, []time.Duration, error) {
 	if err := spec.check(); err != nil {
 		return nil, nil, err
@@ -39,7 +40,7 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 			return nil, nil, fmt.Errorf("data set %s: messages need a chat backend, not %s: give --backend sglang-oai-chat or another that ends in -chat", spec.Dataset, spec.Backend)
 		}
 	}
-	if _, ok := tok.(Estimate); ok && spec.Dataset != "plan" { // a plan has its own lengths
+	if _, ok := tok.(Estimate); ok && spec.Dataset != "plan" { // the lengths of a plan are given in its file
 		spec.note(estimated)
 	}
 	adapter := b.adapters()
@@ -55,8 +56,9 @@ func Plan(ctx context.Context, spec Spec, arrivals Arrivals, tok Tokenizer) ([]R
 
 const estimated = "lengths are estimates of one token per 4 characters: there is no tokenizer"
 
-// builder is the state of one Plan. Its generators are those that SGLang's client seeds, and it draws from them in that
-// client's order: an additional, missing or reordered draw gives a different load.
+// builder is the state of one call of Plan. It has the same random generators, with the same seeds, as SGLang's client.
+// The order of the draws must be that of SGLang's client: an additional, missing or reordered draw gives a different
+// load.
 type builder struct {
 	*Spec
 	tok Tokenizer
@@ -91,13 +93,13 @@ func (b *builder) build(ctx context.Context) ([]Request, error) {
 		"write the rows as JSON lines with image_data and use --dataset-name plan, or use image")
 }
 
-// lengths draws n lengths, uniform in [max(int(full*ratio), 1), full], both ends included. With ratio 0 the range is 1
-// to full.
+// lengths draws n lengths uniformly from the range [max(int(full*ratio), 1), full], both ends included. With ratio 0
+// the range is 1 to full.
 func (b *builder) lengths(full int, ratio float64, n int) []int {
 	low := max(int(float64(full)*ratio), 1)
 	out := make([]int, n)
 	for i := range out {
-		if full > 0 { // 0 is valid for requests without output
+		if full > 0 { // full is 0 for requests without output
 			out[i] = b.np.Int(low, full+1)
 		}
 	}
@@ -114,8 +116,8 @@ func (b *builder) order(n int) []int {
 	return rows
 }
 
-// adapters assigns LoRA adapters to successive requests. "skewed" is SGLang's Zipf: the weight of adapter i is
-// alpha^-i.
+// adapters returns a function that assigns LoRA adapters to successive requests. "skewed" is the distribution that
+// SGLang calls Zipf: the weight of adapter i is alpha^-i.
 func (b *builder) adapters() func(i int, r *Request) {
 	names := b.LoRANames
 	if len(names) == 0 {

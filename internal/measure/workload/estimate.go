@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Estimate replaces a missing tokenizer. It counts four characters as one token, about the average of English. Its ids
-// are meaningless to a server, so prompts must be sent as text. Random prompts consist of common words of three
-// letters. Each is one token in every common byte-level BPE, so the estimate is nearly exact for them.
+// Estimate replaces a missing tokenizer. It counts four characters as one token, which is about the average of English.
+// The token ids of an Estimate mean nothing to a server, so prompts must be sent as text. Random prompts consist of
+// common words of three letters. Each of these words is one token in every common byte-level BPE, so the estimate is
+// nearly exact for random prompts.
 type Estimate struct{}
 
 const charsPerToken = 4

@@ -8,19 +8,19 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// Where SGLang's client cannot be reproduced, random ids are those of words or of text. Sent as ids, they have the
-// drawn length. As text they rarely do: the tokenizer may encode the text of two tokens as one or three. So each text
-// is encoded again, and a wrong length is corrected: the ids from the tokenizer are cut or filled up to the desired
-// length and decoded again. The ids of a text nearly always encode to themselves, and words with a leading space stay
-// whole after any text, so one or two rounds suffice. If the end of a text does not converge, each round replaces twice
-// as much of it by such words.
+// Where SGLang's client cannot be reproduced, random prompts are made from ids of words or of other text. A prompt sent
+// as ids has the drawn length. A prompt sent as text rarely does: the tokenizer may encode the text of two tokens as
+// one or as three tokens. So each text is encoded again, and a wrong length is corrected: the new ids are cut or filled
+// up to the desired length and decoded again. Ids that come from encoding a text nearly always encode to themselves.
+// Words with a leading space remain single tokens after any text. So one or two rounds suffice. If a text does not
+// converge, its end is replaced by such words, twice as much in each round.
 
 const (
 	fitRounds = 10
 	fitBatch  = 512 // texts per batch, to limit memory
 )
 
-// fitter makes texts of exact length.
+// fitter makes texts that have an exact length in tokens.
 type fitter struct {
 	tok    Tokenizer
 	vocab  *Vocabulary
@@ -45,7 +45,7 @@ func (b *builder) fitter(ctx context.Context) (*fitter, error) {
 	return &fitter{tok: b.tok, vocab: vocab, py: b.py, around: len(around.before) + len(around.after)}, nil
 }
 
-// around holds the special tokens that encoding puts before and after a text.
+// around holds the special tokens that encoding adds before and after a text.
 type around struct{ before, after []int32 }
 
 func specials(ctx context.Context, tok Tokenizer) (around, error) {
@@ -67,7 +67,7 @@ func specials(ctx context.Context, tok Tokenizer) (around, error) {
 	return around{}, nil
 }
 
-// draw returns n random ids that are text.
+// draw returns n random ids of tokens that are text by themselves.
 func (f *fitter) draw(n int) []int32 {
 	ids := make([]int32, n)
 	for i := range ids {
@@ -76,8 +76,8 @@ func (f *fitter) draw(n int) []int32 {
 	return ids
 }
 
-// texts makes one text from each row of ids, corrected until it encodes to as many ids as the row has. With special, a
-// text's length includes the special tokens that a server adds. lens are the final lengths.
+// texts makes one text from each row of ids. It corrects the text until the text encodes to as many ids as the row has.
+// If special is set, the length of a text includes the special tokens that a server adds. lens are the final lengths.
 func (f *fitter) texts(ctx context.Context, rows [][]int32, special bool) (texts []string, lens []int, err error) {
 	texts, lens = make([]string, len(rows)), make([]int, len(rows))
 	for from := 0; from < len(rows); from += fitBatch {
@@ -104,7 +104,7 @@ func (f *fitter) batch(ctx context.Context, rows [][]int32, special bool, texts 
 		if err != nil {
 			return err
 		}
-		// Encode without special tokens, so that the result can be cut and filled up.
+		// Encode without special tokens, so that the ids can be cut and filled up.
 		again, err := f.tok.Encode(ctx, made, false)
 		if err != nil {
 			return err
@@ -130,7 +130,8 @@ func (f *fitter) batch(ctx context.Context, rows [][]int32, special bool, texts 
 	return nil
 }
 
-// mend cuts or fills up ids; from the second round on, it replaces a growing part of the end by words.
+// mend cuts or fills up ids to the length want. From the second round on, it also replaces a growing part at the end by
+// words.
 func (f *fitter) mend(ids []int32, want, round int) []int32 {
 	keep := min(len(ids), want)
 	if round > 0 {
@@ -145,7 +146,7 @@ func (f *fitter) mend(ids []int32, want, round int) []int32 {
 
 func abs(x int) int { return max(x, -x) }
 
-// report notes how many of the n texts have a wrong length.
+// report adds a note about how many of the n texts have a wrong length.
 func (f *fitter) report(b *builder, n int) {
 	if f.missed > 0 {
 		b.note("%d of %d prompts do not have the length that was drawn for them: their text encodes to more or fewer tokens; the lengths reported are those of the text", f.missed, n)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// hubShareGPT returns the path of ShareGPT's file in the cache of the Hugging Face hub, where SGLang's client looks
-// first, or "". The snapshot of the main branch has precedence.
+// hubShareGPT returns the path of ShareGPT's file in the cache of the Hugging Face hub, or "" if it is not there.
+// SGLang's client looks there first. The snapshot of the main branch has precedence over other snapshots.
 func hubShareGPT(env func(string) string) string {
 	home := ""
 	if dir := cmp.Or(env("XDG_CACHE_HOME"), under(env("HOME"), ".cache")); dir != "" {
@@ -36,7 +36,7 @@ func hubShareGPT(env func(string) string) string {
 	return ""
 }
 
-// under joins a directory and a name; "" if dir is "".
+// under joins a directory and a name. It returns "" if dir is "".
 func under(dir, name string) string {
 	if dir == "" {
 		return ""

@@ -15,7 +15,7 @@ import (
 )
 
 // images makes requests with random text and generated images. The number of tokens of an image depends on the model's
-// processor, which is not available here: VisionLen is 0, and the server's own count applies.
+// processor, which is not available to this package. So VisionLen is 0, and the server's own token count is used.
 func (b *builder) images(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen),
@@ -62,7 +62,7 @@ func (b *builder) images(ctx context.Context) ([]Request, error) {
 	requests, written := make([]Request, b.N), 0
 	for i := range requests {
 		text := texts[i]
-		if native { // /generate applies no chat template, so the image's position must be marked
+		if native { // /generate applies no chat template, so the prompt must mark where each image belongs
 			text = strings.Repeat("<image>", counts[i]) + text
 		}
 		requests[i] = textRequest(text, lens[i], outs[i])
@@ -94,7 +94,8 @@ func (s *ImageSpec) resolution() (resolution, error) {
 	return size, err
 }
 
-// paint makes n data URIs of images. It draws pixels one image at a time, and compresses the images concurrently.
+// paint makes n images and returns them as data URIs. It draws the pixels of one image at a time, and compresses the
+// images concurrently.
 func (b *builder) paint(ctx context.Context, size resolution, n int) ([]string, error) {
 	out := make([]string, n)
 	group, inner := errgroup.WithContext(ctx)
@@ -142,7 +143,7 @@ func (s *ImageSpec) encode(img image.Image) (string, error) {
 	return "data:image/" + s.Format + ";base64," + base64.StdEncoding.EncodeToString(out.Bytes()), err
 }
 
-// resolution is an inclusive range of sizes; if drawn is false, a single size.
+// resolution is an inclusive range of image sizes, or a single size if drawn is false.
 type resolution struct {
 	minW, minH, maxW, maxH int
 	drawn                  bool

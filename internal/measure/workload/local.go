@@ -18,14 +18,14 @@ import (
 	"github.com/stepscope/stepscope/internal/base/tokenizer"
 )
 
-// Local is a tokenizer in this process.
+// Local is a tokenizer that runs in this process.
 type Local struct {
 	tok   *tokenizer.Tokenizer
 	name  string
 	vocab func() *Vocabulary
 }
 
-// NewLocal wraps a tokenizer; name is for display.
+// NewLocal wraps a tokenizer. name is only displayed.
 func NewLocal(tok *tokenizer.Tokenizer, name string) *Local {
 	return &Local{tok, name, sync.OnceValue(func() *Vocabulary { return vocabulary(tok) })}
 }
@@ -73,7 +73,7 @@ func (l *Local) Chats(ctx context.Context, chats []json.RawMessage, _ bool) ([]R
 	})
 }
 
-// each calls do for all items, at most limit concurrently, and keeps their order.
+// each calls do for all items, at most limit of them concurrently. The results have the order of the items.
 func each[T, R any](ctx context.Context, limit int, items []T, do func(context.Context, T) (R, error)) ([]R, error) {
 	out := make([]R, len(items))
 	group, inner := errgroup.WithContext(ctx)
@@ -106,7 +106,7 @@ func vocabulary(tok *tokenizer.Tokenizer) *Vocabulary {
 			v.Words = append(v.Words, id)
 		}
 	}
-	if len(v.Words) == 0 { // only bytes: letters do not merge either
+	if len(v.Words) == 0 { // the tokenizer has only bytes, so letters do not merge either
 		for _, id := range v.Text {
 			if b := tok.Bytes(id); len(b) == 1 && unicode.IsLetter(rune(b[0])) {
 				v.Words = append(v.Words, id)
@@ -121,7 +121,8 @@ func isWord(b []byte) bool {
 	return len(b) >= 3 && b[0] == ' ' && !slices.ContainsFunc(b[1:], func(c byte) bool { return c < 'a' || c > 'z' })
 }
 
-// parseMessages parses an OpenAI conversation. Of contents in parts, only text counts.
+// parseMessages parses an OpenAI conversation. If the content of a message is a list of parts, only the text parts are
+// used.
 func parseMessages(chat json.RawMessage) ([]tokenizer.Message, error) {
 	var raw []struct {
 		Role      string          `json:"role"`

@@ -28,8 +28,8 @@ const (
 	mooncakeAtOnce    = 32 // sessions
 )
 
-// mooncakeRow is a line of a trace. Its input_length is ignored, as in SGLang: hash ids determine the length of
-// prompts.
+// mooncakeRow is a line of a trace. As in SGLang, the input_length of a line is ignored: the hash ids determine the
+// length of the prompt.
 type mooncakeRow struct {
 	Timestamp *float64 `json:"timestamp"` // ms
 	HashIDs   []int64  `json:"hash_ids"`
@@ -37,7 +37,8 @@ type mooncakeRow struct {
 }
 
 // mooncake reads the first rows of a trace in order of time. Equal hash ids give equal text, so prompts share the same
-// prefixes as in the trace. All rounds of a session are sent at its time, later ones with made-up replies.
+// prefixes as in the trace. All rounds of a session are sent at the time of the session; a later round contains made-up
+// replies to the earlier rounds.
 func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 	file, ok := mooncakeFiles[b.MooncakeWorkload]
 	if !ok {
@@ -104,7 +105,7 @@ func (b *builder) mooncake(ctx context.Context) ([]Request, error) {
 	return out, rows.finish(b, len(out))
 }
 
-// session returns the conversation in each round.
+// session returns the messages that are sent in each round of a session.
 func session(hashes []int64, output, rounds int) [][]message {
 	filler := strings.TrimSuffix(strings.Repeat("hi ", mooncakeBlock), " ")
 	var question strings.Builder

@@ -9,11 +9,11 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// openaiDefaultLen is the output length of a request that gives none.
+// openaiDefaultLen is the output length of a request that does not specify one.
 const openaiDefaultLen = 256
 
-// openai reads recorded chat requests in file order. All other keys of a row are added to the body, except those that
-// the client sets itself.
+// openai reads recorded chat requests in file order. It copies the additional keys of a row to the request body, except
+// for keys that the client sets itself.
 func (b *builder) openai(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("", `a file of yours with one chat request, {"messages":[…],"max_tokens":…}, in each line`)
 	if err != nil {
@@ -94,8 +94,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// chatLens counts the tokens of conversations as the model sees them. A conversation that the template rejects counts
-// as its plain text.
+// chatLens counts the tokens of conversations as the model sees them. For a conversation that the chat template
+// rejects, it counts the tokens of the plain text.
 func (b *builder) chatLens(ctx context.Context, chats []json.RawMessage) ([]int, error) {
 	tok, ok := b.tok.(ChatTokenizer)
 	lens := make([]int, len(chats))

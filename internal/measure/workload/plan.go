@@ -13,16 +13,17 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// planRow is a line of a plan: a file of JSON lines, one request each, in the names of the rows that SGLang's
-// bench_serving samples (its DatasetRow). So prompts sampled there, with Python's generators and any tokenizer, can be
-// sent from here unchanged: write dataclasses.asdict(row) of each row as a line and use --dataset-name plan
-// --dataset-path FILE.
+// planRow is a line of a plan. A plan is a file of JSON lines, one request each. The keys are the field names of
+// DatasetRow, the class of the rows that SGLang's bench_serving samples. So prompts that bench_serving has sampled,
+// with Python's generators and any tokenizer, can be sent unchanged: write dataclasses.asdict(row) of each row as a
+// line, and use --dataset-name plan --dataset-path FILE.
 //
 //	{"prompt":"Hello","prompt_len":2,"output_len":16}
 //
-// prompt is a text, a list of token ids, a list of messages, or, for a conversation, a list of texts or of lists of
-// messages, one per turn. Without prompt_len the tokens are counted. Additions to SGLang's names: "rounds" instead of
-// "prompt" for conversations with lengths of their own, "lora", and "at_ns", the send time since the start.
+// prompt is a text, a list of token ids, or a list of messages. For a conversation it is a list of texts or of lists of
+// messages, one item per turn. If prompt_len is missing, the tokens are counted. Three keys are additions to SGLang's:
+// "rounds", which replaces "prompt" for conversations whose turns have individual lengths; "lora"; and "at_ns", the
+// send time since the start.
 type planRow struct {
 	Prompt     json.RawMessage            `json:"prompt,omitempty"`
 	Rounds     []planRound                `json:"rounds,omitempty"`
@@ -44,17 +45,18 @@ type planRound struct {
 	Delay     time.Duration   `json:"delay_ns,omitempty"`
 }
 
-// Hash identifies a plan: equal hashes mean equal requests at equal times. Routing keys are excluded, since they
-// contain the time of day.
+// Hash returns a hash that identifies a plan: equal hashes mean equal requests at equal times. The hash excludes
+// routing keys, since these contain the time of day.
 func Hash(requests []Request, times []time.Duration) string {
 	h := sha256.New()
 	if err := write(h, requests, times); err != nil {
-		fmt.Fprint(h, err) // messages that are not JSON, which Build never makes
+		fmt.Fprint(h, err) // fails only for messages that are not JSON, which Build never makes
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// write writes the plan of these requests, without their routing keys. times replace the requests' At; nil keeps it.
+// write writes the requests as a plan, without their routing keys. times replaces At of the requests; if times is nil,
+// At is kept.
 func write(w io.Writer, requests []Request, times []time.Duration) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -99,14 +101,14 @@ func prompt(text string, tokens []int32, messages json.RawMessage) (json.RawMess
 	case tokens != nil:
 		return json.Marshal(tokens)
 	}
-	var b bytes.Buffer // keeps <, > and & as they are
+	var b bytes.Buffer // the encoder must not escape <, > and &
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(text)
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// plan reads the file. An invalid line is an error: a plan is sent unchanged or not at all.
+// plan reads the file of a plan. An invalid line is an error: a plan is sent unchanged or not at all.
 func (b *builder) plan(ctx context.Context) ([]Request, error) {
 	rows, err := b.open("", "a plan, a file with one request in each line")
 	if err != nil {
@@ -201,7 +203,8 @@ func (r *Request) fromRow(row *planRow) error {
 	return nil
 }
 
-// fromPrompt sets the prompt from any of its formats, or returns its turns.
+// fromPrompt sets the prompt of r from raw, which may have any of the formats of planRow. For a conversation it returns
+// the turns instead.
 func (r *Request) fromPrompt(raw json.RawMessage) ([]planRound, error) {
 	var list []json.RawMessage
 	switch {

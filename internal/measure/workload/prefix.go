@@ -11,9 +11,10 @@ import (
 	"github.com/stepscope/stepscope/internal/base/pyrand"
 )
 
-// sharedPrefix makes groups of prompts with a shared system prompt, of random tokens. The number of prompts is groups
-// times prompts per group; --num-prompts is ignored. With zipf, the group of each prompt is drawn, group 0 most often;
-// questions and system prompts are the same as with uniform.
+// sharedPrefix makes groups of prompts from random tokens. The prompts of a group share a system prompt. The number of
+// prompts is the number of groups times the prompts per group; --num-prompts is ignored. With the distribution zipf,
+// the group of each prompt is drawn at random, and group 0 is drawn most often. The questions and system prompts are
+// the same as with the distribution uniform.
 func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	p := b.Prefix
 	if err := p.check(); err != nil {
@@ -33,7 +34,7 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	systems, questions := made[:p.Groups], made[p.Groups:]
 	group := func(i int) int { return i / p.PerGroup }
 	if p.Distribution == "zipf" {
-		// A separate generator leaves the draws of the others unchanged.
+		// A separate random generator is used, so that the draws of the other generators remain unchanged.
 		ranks := pyrand.NewWeights(p.Groups, func(i int) float64 { return 1 / math.Pow(float64(i+1), p.ZipfAlpha) })
 		rng := pyrand.NewGenerator(uint32(b.Seed))
 		group = func(int) int { return ranks.At(rng.Float()) }
@@ -75,14 +76,14 @@ func (b *builder) sharedPrefix(ctx context.Context) ([]Request, error) {
 	return out, nil
 }
 
-// madeText holds random ids and, unless ids are sent, their decoded text.
+// madeText holds random ids. It also holds their decoded text if prompts are sent as text.
 type madeText struct {
 	ids  []int32
 	text string
 }
 
 // randomTexts draws texts of the given lengths from the whole vocabulary, including special tokens, as SGLang's client
-// does. For a tokenizer that does not list its vocabulary, it uses common words and corrects the lengths.
+// does. If the tokenizer does not list its vocabulary, randomTexts uses common words and corrects the lengths.
 func (b *builder) randomTexts(ctx context.Context, lens []int) ([]madeText, error) {
 	if _, guessed := b.tok.(Estimate); guessed && b.TokenIDs {
 		return nil, errNoIDs
@@ -92,7 +93,7 @@ func (b *builder) randomTexts(ctx context.Context, lens []int) ([]madeText, erro
 		return nil, err
 	}
 	from := vocab.All
-	if b.Dataset == "image" { // some of these represent images
+	if b.Dataset == "image" { // some special tokens represent images
 		from = slices.DeleteFunc(slices.Clone(from), func(id int32) bool { return slices.Contains(vocab.Named, id) })
 	}
 	mend := len(from) == 0
@@ -159,7 +160,7 @@ func (p *PrefixSpec) check() error {
 	return nil
 }
 
-// measure sets the lengths of prompts as a server will count them.
+// measure sets the lengths of the prompts to the numbers of tokens that a server will count.
 func (b *builder) measure(ctx context.Context, requests []Request) error {
 	for from := 0; from < len(requests); from += fitBatch {
 		batch := requests[from:min(from+fitBatch, len(requests))]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Prompts reads a file with one prompt per line and returns at least one.
+// Prompts reads a file with one prompt per line. A file without prompts is an error.
 func Prompts(path string) (out []string, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

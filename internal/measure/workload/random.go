@@ -7,9 +7,9 @@ import (
 
 var errNoIDs = errors.New("--tokenize-prompt needs a tokenizer: give a model directory as --tokenizer, or a server with /tokenize")
 
-// random makes prompts of random lengths. Their tokens are those of ShareGPT's prompts, cut or repeated (random), or
-// consecutive ids of the vocabulary (random-ids). Prompts sent as text are the decoded ids. They may encode to another
-// number of tokens, but their length is that of the ids, as in SGLang.
+// random makes prompts of random lengths. With the data set random, the tokens are those of ShareGPT's prompts, cut or
+// repeated. With random-ids, they are consecutive ids of the vocabulary. If prompts are sent as text, the ids are
+// decoded. The text may encode to another number of tokens, but the recorded length is the number of ids, as in SGLang.
 func (b *builder) random(ctx context.Context) ([]Request, error) {
 	if err := first(
 		count("--num-prompts", b.N), count("--random-input-len", b.InputLen), checkRatio("--random-range-ratio", b.RangeRatio),
@@ -51,10 +51,10 @@ func (b *builder) random(ctx context.Context) ([]Request, error) {
 	})
 }
 
-// unlike is the note that the tokenizer does not allow SGLang's prompts.
+// unlike is the note for a tokenizer with which SGLang's prompts cannot be made.
 const unlike = "prompts consist of common words rather than, as in SGLang's client, of the vocabulary: %s does not list it; give a model directory as --tokenizer"
 
-// roomForSpecials subtracts from the lengths the special tokens that a server adds.
+// roomForSpecials subtracts from the lengths the number of special tokens that a server adds.
 func (b *builder) roomForSpecials(ctx context.Context, in []int) error {
 	if b.TokenIDs {
 		return nil
@@ -66,7 +66,7 @@ func (b *builder) roomForSpecials(ctx context.Context, in []int) error {
 	return err
 }
 
-// sentAs makes n requests from ids, sent as ids or as text.
+// sentAs makes n requests from rows of ids. The prompts are sent as ids or as text, according to the Spec.
 func (b *builder) sentAs(ctx context.Context, n int, outs []int, ids func(i int) []int32) ([]Request, error) {
 	out := make([]Request, n)
 	for from := 0; from < n; from += fitBatch {
@@ -92,7 +92,8 @@ func (b *builder) sentAs(ctx context.Context, n int, outs []int, ids func(i int)
 	return out, nil
 }
 
-// fromShareGPT uses the tokens of ShareGPT's prompts, including the special tokens around a text.
+// fromShareGPT makes requests from the tokens of ShareGPT's prompts, including the special tokens before and after a
+// text.
 func (b *builder) fromShareGPT(ctx context.Context, in, outs []int) ([]Request, error) {
 	rows, err := b.open("", shareGPT)
 	if err != nil {
@@ -143,7 +144,7 @@ func (b *builder) fromShareGPT(ctx context.Context, in, outs []int) ([]Request, 
 	return out, rows.finish(b, len(out))
 }
 
-// madeUp makes prompts of exact lengths where SGLang's cannot be reproduced.
+// madeUp makes prompts of exact lengths. It is used where SGLang's prompts cannot be reproduced.
 func (b *builder) madeUp(ctx context.Context, in, outs []int, fill func(f *fitter, lens []int, from int) [][]int32) ([]Request, error) {
 	fit, err := b.fitter(ctx)
 	if err != nil {
@@ -170,7 +171,7 @@ func (b *builder) madeUp(ctx context.Context, in, outs []int, fill func(f *fitte
 	return out, nil
 }
 
-// uniform draws rows of the given lengths.
+// uniform draws rows of random ids with the given lengths.
 func (f *fitter) uniform(lens []int, _ int) [][]int32 {
 	rows := make([][]int32, len(lens))
 	for i, n := range lens {
@@ -179,7 +180,8 @@ func (f *fitter) uniform(lens []int, _ int) [][]int32 {
 	return rows
 }
 
-// consecutive makes rows whose token j is (offset + row + j) mod the words; from is the index of the first row.
+// consecutive makes rows of consecutive words: token j of a row is word (offset + row + j) modulo the number of words.
+// from is the index of the first row.
 func (f *fitter) consecutive(lens []int, from int) [][]int32 {
 	rows, size := make([][]int32, len(lens)), len(f.vocab.Words)
 	for i, n := range lens {

@@ -14,20 +14,21 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// A data set's file may be far larger than the part used: ShareGPT has 600 MB for a thousand prompts. So only the
-// positions of its records are kept. One pass finds them without decoding, and a record is decoded when it is drawn.
-// Invalid JSON inside a record is detected only then; an error in the list itself is detected at once.
+// The file of a data set may be far larger than the part that is used: ShareGPT has 600 MB, of which a thousand prompts
+// may be used. So only the positions of the records are kept in memory. One pass over the file finds the positions
+// without decoding the records. A record is decoded when it is drawn, and only then is invalid JSON inside the record
+// detected. An error in the structure of the list is detected in the first pass.
 
 // records are the rows of a file: the items of a JSON list, or the lines of JSONL.
 type records struct {
 	path string
 	file *os.File
 	at   []place
-	text []byte // of the last row read
+	text []byte // text of the last row read
 
-	looked   int // rows read
+	looked   int // number of rows read
 	bad      int // number of unusable rows
-	badLine  int // line of the first one
+	badLine  int // line of the first unusable row
 	badCause string
 }
 
@@ -40,8 +41,9 @@ type place struct {
 // maxRecord limits the memory of one row.
 const maxRecord = 1 << 28
 
-// open indexes the rows of the data set's file. key names the list in the file if the file is an object; "": the file
-// is a list or JSONL. wanted describes the file and its source.
+// open indexes the rows of the data set's file. If the file is a JSON object, key is the key of the list in the object;
+// if key is "", the file is a list or JSONL. wanted describes, for error messages, the required file and where to get
+// it.
 func (b *builder) open(key, wanted string) (*records, error) {
 	if b.Path == "" {
 		return nil, fmt.Errorf("--dataset-path is not set: give %s (nothing is downloaded), or use --dataset-name random-ids, which needs none", wanted)
@@ -73,7 +75,7 @@ func (b *builder) open(key, wanted string) (*records, error) {
 
 func (r *records) Close() error { return r.file.Close() }
 
-// index fills r.at.
+// index fills r.at with the positions of the rows.
 func (r *records) index(in io.ReadSeeker, key string) error {
 	s := &placer{in: bufio.NewReaderSize(in, 1<<18), line: 1}
 	c, err := s.firstByte()
@@ -153,7 +155,7 @@ func (s *placer) next() (byte, error) {
 	return c, err
 }
 
-// firstByte skips white space and a byte order mark; 0 is the end.
+// firstByte skips white space and a byte order mark, and returns the next byte. It returns 0 at the end of the file.
 func (s *placer) firstByte() (byte, error) {
 	if mark, _ := s.in.Peek(3); string(mark) == "\uFEFF" {
 		s.in.Discard(3)
@@ -175,7 +177,7 @@ func (s *placer) firstByte() (byte, error) {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// items finds the items of a list after its '['.
+// items finds the items of a list. The opening '[' has already been read.
 func (s *placer) items(r *records) error {
 	depth, inString := 0, false
 	var start int64 = -1
@@ -272,9 +274,9 @@ func (r *records) add(from, to int64, line int32) error {
 	return nil
 }
 
-// read decodes row i. An invalid row is counted, and read returns false.
+// read decodes row i into into. If the row is invalid, read counts it as unusable and returns false.
 func (r *records) read(i int, into any) (bool, error) {
-	r.looked = min(r.looked+1, len(r.at)) // all rows may have been read before
+	r.looked = min(r.looked+1, len(r.at)) // a second pass over the rows must not count them again
 	raw, err := r.raw(i)
 	if err != nil {
 		return false, err
@@ -304,7 +306,7 @@ func (r *records) skip(i int, format string, args ...any) {
 	r.bad++
 }
 
-// finish notes the skipped rows; it is an error if none was usable.
+// finish adds a note about the skipped rows. It returns an error if no row was usable.
 func (r *records) finish(b *builder, got int) error {
 	if r.bad == 0 {
 		return nil
@@ -316,14 +318,14 @@ func (r *records) finish(b *builder, got int) error {
 	return nil
 }
 
-// shorter notes that a file had fewer rows than requested.
+// shorter adds a note if the file had fewer rows than requested.
 func (b *builder) shorter(got int) {
 	if got > 0 && got < b.N {
 		b.note("%s has rows for only %d requests, not for %d", b.Path, got, b.N)
 	}
 }
 
-// limit returns the number of rows to use out of n.
+// limit returns the number of rows to use from a file with n rows.
 func (b *builder) limit(n int) int {
 	if b.N == 0 {
 		return n

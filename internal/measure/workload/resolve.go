@@ -16,14 +16,14 @@ type Sources struct {
 	Flag   string         // --tokenizer: a model directory or a tokenizer.json
 	Server *client.Server // nil: none
 	Model  string         // model name on the server
-	// Need rejects an estimate.
+	// Need makes Resolve return an error instead of an Estimate.
 	Need bool
 }
 
-// Resolve finds a tokenizer like bench_serving: from the flag, or from the directory that /model_info names as
-// tokenizer_path or model_path, if it is on this machine. Where bench_serving would download from Hugging Face, Resolve
-// uses the server's /tokenize, or else estimates. why reports in one line the tokenizer used and the sources that
-// failed.
+// Resolve finds a tokenizer in the same order as bench_serving. The first source is the flag. The second source is the
+// directory that /model_info names as tokenizer_path or model_path, if the directory is on this machine. Where
+// bench_serving would then download from Hugging Face, Resolve uses the server's /tokenize, or else an Estimate. why is
+// one line that names the chosen tokenizer and the sources that failed.
 func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err error) {
 	if s.Flag != "" {
 		local, err := OpenLocal(s.Flag)
@@ -40,7 +40,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 		served := NewServed(s.Server, s.Model)
 		for _, path := range served.modelPaths(ctx) {
 			if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err != nil {
-				continue // only on the server's machine, or a name at Hugging Face
+				continue // the path exists only on the server's machine, or is a name at Hugging Face
 			}
 			local, err := OpenLocal(path)
 			if err == nil {
@@ -63,7 +63,7 @@ func Resolve(ctx context.Context, s Sources) (tok Tokenizer, why string, err err
 	return Estimate{}, fmt.Sprintf("%s (%s)", Estimate{}, tried), nil
 }
 
-// probe checks whether the server has both routes.
+// probe checks whether the server has both /tokenize and /detokenize.
 func (s *Served) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -74,13 +74,13 @@ func (s *Served) probe(ctx context.Context) error {
 	return err
 }
 
-// modelPaths queries a server for the location of its tokenizer; vLLM does not report it.
+// modelPaths queries a server for the location of its tokenizer. vLLM does not report this location.
 func (s *Served) modelPaths(ctx context.Context) []string {
 	var info struct {
 		Tokenizer string `json:"tokenizer_path"`
 		Model     string `json:"model_path"`
 	}
-	for _, route := range []string{"/model_info", "/get_model_info"} { // new name, old name
+	for _, route := range []string{"/model_info", "/get_model_info"} { // the route's new name and its old name
 		one, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := s.server.Get(one, route, &info)
 		cancel()

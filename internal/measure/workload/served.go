@@ -12,15 +12,15 @@ import (
 	"github.com/stepscope/stepscope/internal/api/client"
 )
 
-// Served is the tokenizer of a server, accessed through /tokenize and /detokenize. SGLang and vLLM have both; vLLM
-// returns the text as "prompt".
+// Served is the tokenizer of a server, accessed through /tokenize and /detokenize. SGLang and vLLM have both routes.
+// vLLM returns the decoded text under the key "prompt".
 type Served struct {
 	server *client.Server
 	model  string
 
 	mu    sync.Mutex
-	known map[string][]int32 // by text, prefixed with 's' or ' ': with or without special tokens
-	held  int                // bytes in known
+	known map[string][]int32 // key: 's' (with special tokens) or ' ' (without), then the text
+	held  int                // number of bytes in known
 	vocab *Vocabulary
 }
 
@@ -30,7 +30,7 @@ const (
 	servedWait   = 60 * time.Second // timeout of one reply
 )
 
-// NewServed uses a server; model may be empty if it has only one.
+// NewServed returns the tokenizer of a server. model may be empty if the server has only one model.
 func NewServed(server *client.Server, model string) *Served {
 	return &Served{server: server, model: model, known: map[string][]int32{}}
 }
@@ -96,7 +96,8 @@ func (s *Served) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([
 	})
 }
 
-// Vocabulary implements [Tokenizer]. Servers do not list their tokens, so it consists of the tokens of common words.
+// Vocabulary implements [Tokenizer]. Servers do not list their tokens, so the vocabulary consists of the tokens of
+// common words.
 func (s *Served) Vocabulary(ctx context.Context) (*Vocabulary, error) {
 	s.mu.Lock()
 	vocab := s.vocab

@@ -16,10 +16,10 @@ const shareGPTFile = "ShareGPT_V3_unfiltered_cleaned_split.json"
 
 const shareGPT = shareGPTFile + ", from the Hugging Face data set anon8231489123/ShareGPT_Vicuna_unfiltered"
 
-// assistantSuffix stays at the end of a prompt to which a suffix is added.
+// assistantSuffix remains the end of a prompt: a suffix is inserted before it.
 const assistantSuffix = "Assistant:"
 
-// dialogue is a row of sharegpt and custom, which use either key.
+// dialogue is a row of the data sets sharegpt and custom. A row has one of the two keys.
 type dialogue struct {
 	Conversations []turn `json:"conversations"`
 	Conversation  []turn `json:"conversation"`
@@ -41,7 +41,7 @@ func (t turn) text() string {
 	return ""
 }
 
-// turns returns the first two texts; ok is false if there are fewer.
+// turns returns the texts of the first two turns. ok is false if there are fewer than two turns.
 func (d *dialogue) turns() (prompt, reply string, ok bool) {
 	list := d.Conversations
 	if list == nil {
@@ -53,8 +53,8 @@ func (d *dialogue) turns() (prompt, reply string, ok bool) {
 	return list[0].text(), list[1].text(), true
 }
 
-// sharegpt reads the first two turns of conversations in random order. The first is the prompt, the second determines
-// the output length.
+// sharegpt reads the first two turns of conversations in random order. The first turn is the prompt. The length of the
+// second turn is the output length.
 func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	wanted := shareGPT
 	if b.Dataset == "custom" {
@@ -103,7 +103,7 @@ func (b *builder) sharegpt(ctx context.Context) ([]Request, error) {
 	return out, rows.finish(b, len(out))
 }
 
-// findShareGPT uses the file in the hub's cache if no path was given.
+// findShareGPT sets the path to ShareGPT's file in the cache of the Hugging Face hub, unless the user gave a path.
 func (b *builder) findShareGPT() {
 	if b.Path == "" {
 		if b.Path = hubShareGPT(os.Getenv); b.Path != "" {
@@ -125,7 +125,7 @@ func (b *builder) dialogueOrder(rows *records) ([]int, error) {
 			long = append(long, i)
 			continue
 		}
-		var d dialogue // fewer turns, or not JSON
+		var d dialogue // the row has fewer turns or is not JSON
 		if _, err := rows.read(i, &d); err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func turnsIn(raw []byte) int {
 	return short
 }
 
-// dialogues makes requests from prompts and their replies, and drops those that are too short or too long.
+// dialogues makes requests from prompts and their replies. It drops prompts and replies that are too short or too long.
 func (b *builder) dialogues(ctx context.Context, prompts, replies []string) ([]Request, error) {
 	var err error
 	if b.ChatTemplate {
@@ -221,7 +221,7 @@ func asked(prompts []string) [][]message {
 	return chats
 }
 
-// templated renders each prompt as a conversation of one turn, without its BOS.
+// templated renders each prompt as a conversation of one turn, and removes the BOS that the chat template adds.
 func (b *builder) templated(ctx context.Context, prompts []string) ([]string, error) {
 	made, err := b.rendered(ctx, asked(prompts))
 	if err != nil {
@@ -238,7 +238,7 @@ func (b *builder) templated(ctx context.Context, prompts []string) ([]string, er
 	out := make([]string, len(made))
 	for i, m := range made {
 		out[i] = m.Text
-		if bos[0] != "" { // the server adds it again
+		if bos[0] != "" { // the server adds BOS again
 			out[i] = strings.ReplaceAll(m.Text, bos[0], "")
 		}
 	}

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Spec selects a data set and its parameters. Its fields are flags of SGLang's bench_serving; [Default] has their
-// defaults.
+// Spec selects a data set and its parameters. The fields are flags of SGLang's bench_serving. [Default] returns their
+// default values.
 type Spec struct {
 	Dataset string // --dataset-name, one of Datasets
 	Path    string // --dataset-path
 	Offset  int    // --dataset-offset: conversations to skip at the start; agentic-trace
 	N       int    // --num-prompts; 0: all rows of the file
 	Seed    int64  // --seed
-	Backend string // --backend: images and conversations need one that accepts them; "": unknown, not checked
+	Backend string // --backend; images and conversations need a backend that accepts them; "": not checked
 
 	TokenIDs     bool   // --tokenize-prompt: send ids, not text
 	ChatTemplate bool   // --apply-chat-template
@@ -44,7 +44,7 @@ type Spec struct {
 	LoRADistribution string   // --lora-request-distribution: uniform, distinct, skewed
 	LoRAAlpha        float64  // --lora-zipf-alpha
 
-	// Start is the time in routing keys; zero: now.
+	// Start is the time that routing keys contain; zero: the current time.
 	Start time.Time
 	// Note receives one-line remarks about the result for the user, such as skipped rows or deviating lengths. nil:
 	// ignored.
@@ -68,7 +68,7 @@ type PrefixSpec struct {
 	QuestionLen    int     // --gsp-question-len
 	OutputLen      int     // --gsp-output-len
 	RangeRatio     float64 // --gsp-range-ratio
-	Fast           bool    // --gsp-fast-prepare: lengths are not verified, and reported as 1
+	Fast           bool    // --gsp-fast-prepare: lengths are not measured but reported as 1
 	SendRoutingKey bool    // --gsp-send-routing-key
 	Turns          int     // --gsp-num-turns
 	Ordered        bool    // --gsp-ordered
@@ -98,7 +98,7 @@ var Datasets = []string{
 	"mooncake", "agentic-trace", "longbench_v2", "speed-bench", "mmmu", "plan",
 }
 
-// check validates the settings common to all data sets. Each data set checks its own.
+// check validates the settings that are common to all data sets. Each data set checks its specific settings itself.
 func (s *Spec) check() error {
 	if !slices.Contains(Datasets, s.Dataset) {
 		return fmt.Errorf("unknown --dataset-name %q: give one of %s", s.Dataset, strings.Join(Datasets, ", "))

@@ -1,14 +1,15 @@
-// Package workload generates requests to a server: prompts from data sets or random ones, their lengths, and arrival
-// times, all from one seed.
+// Package workload generates the requests of a load: prompts, which come from data sets or are random, their lengths,
+// and their arrival times. All random choices derive from one seed.
 //
-// [Plan] makes the requests of a data set and their send times, and [Hash] identifies both; [Build] makes only
-// requests, [Schedule] only times. Lengths are in tokens; times count from the start of the run. Nothing is ever
-// downloaded.
+// [Plan] makes the requests of a data set and their send times. [Hash] identifies the requests and times of a plan.
+// [Build] makes only the requests, [Schedule] only the times. Lengths are in tokens. Times count from the start of the
+// run. This package downloads nothing.
 //
 // Data sets and requests are those of SGLang's bench_serving: the same flags, seed and tokenizer give the same prompts,
-// lengths, order, adapters and arrival times. The draws are those of Python and numpy (base/pyrand), in the order of
-// its client. Where that needs unavailable data, such as a server's vocabulary or a missing file, the package generates
-// other prompts and notes it. Their lengths are corrected to the drawn ones (see fit.go).
+// lengths, order, adapters and arrival times. The random numbers are those of Python and numpy (base/pyrand), drawn in
+// the order of SGLang's client. If the necessary data are unavailable, such as a server's vocabulary or a missing file,
+// the package generates other prompts and adds a note. The lengths of these prompts are corrected to the drawn lengths
+// (see fit.go).
 package workload
 
 import (
@@ -19,17 +20,17 @@ import (
 
 // Request is a request of a plan, or a conversation of several requests.
 type Request struct {
-	// Prompt is the text; Tokens are its ids if it is sent as ids. Chats with more than one prompt have Messages, a
-	// JSON array.
+	// Prompt is the text of the prompt. Tokens are the ids of the prompt if it is sent as ids. A chat that consists of
+	// more than one prompt has Messages, a JSON array.
 	Prompt   string
 	Tokens   []int32
 	Messages json.RawMessage
-	// Rounds are all turns of a conversation. The text of the first is also Prompt (or Messages). Each is sent with the
-	// preceding turns and the server's own replies.
+	// Rounds are all turns of a conversation. The text of the first turn is also in Prompt (or Messages). Each turn is
+	// sent together with the preceding turns and the server's replies to them.
 	Rounds []Round
 	Images []string // data URIs
 
-	PromptLen int // tokens as counted by the server, Text + Vision; first round only
+	PromptLen int // prompt tokens of the first round as the server counts them: Text + Vision
 	TextLen   int
 	VisionLen int
 	OutputLen int // maximum tokens to generate
@@ -37,7 +38,7 @@ type Request struct {
 	RoutingKey string        // X-SMG-Routing-Key
 	LoRA       string        // adapter
 	At         time.Duration // traces: time since the first request, before slowdown
-	// Extra are keys of the body that override those of --extra-request-body.
+	// Extra holds additional keys of the body. They override the keys of --extra-request-body.
 	Extra map[string]json.RawMessage
 }
 
@@ -45,15 +46,16 @@ type Request struct {
 type Round struct {
 	Prompt    string
 	Messages  json.RawMessage // agentic traces: the new messages of this turn, without the assistant's; otherwise nil
-	PromptLen int             // tokens of this turn only; agentic traces: of all turns so far
+	PromptLen int             // tokens of this turn only; agentic traces: tokens of all turns so far
 	OutputLen int
-	Delay     time.Duration // after the previous reply
+	Delay     time.Duration // time between the previous reply and this turn
 }
 
-// Tokenizer is the interface of tokenizers for data sets: a local one, a server's /tokenize, or an estimate. See
-// [Resolve]. Calls take many texts, since a tokenizer behind HTTP would be slow for one at a time.
+// Tokenizer is the interface of tokenizers for data sets: a local tokenizer, a server's /tokenize, or an estimate. See
+// [Resolve]. Each call takes many texts, since a tokenizer behind HTTP would be slow with one text per call.
 type Tokenizer interface {
-	// Encode returns the ids of each text; with special, including those that a server adds to a prompt, such as BOS.
+	// Encode returns the ids of each text. If special is set, they include the special tokens that a server adds to a
+	// prompt, such as BOS.
 	Encode(ctx context.Context, texts []string, special bool) ([][]int32, error)
 	Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error)
 	Vocabulary(ctx context.Context) (*Vocabulary, error)
@@ -64,22 +66,22 @@ type Tokenizer interface {
 type Vocabulary struct {
 	All   []int32 // every id, including special ones, ascending; nil: the tokenizer does not list them
 	Named []int32 // special ids named in the tokenizer's configuration: all_special_ids of transformers
-	Own   int     // number of the model's tokens, without added ones: vocab_size of transformers
+	Own   int     // number of the model's tokens, without added tokens: vocab_size of transformers
 
-	Text  []int32 // ids that are text by themselves: no parts of characters, no control characters, not special
-	Words []int32 // ids of Text that stay unchanged after any other: a space and letters
+	Text  []int32 // ids that are text by themselves: no partial characters, no control characters, not special
+	Words []int32 // ids of Text that remain single tokens after any other token: a space and letters
 }
 
 // ChatTokenizer is a Tokenizer that knows the model's chat template.
 type ChatTokenizer interface {
 	Tokenizer
-	// Chats renders conversations, each a JSON array of messages, up to the start of the assistant's reply. If text is
-	// false, only lengths are computed.
+	// Chats renders conversations with the chat template, up to the start of the assistant's reply. Each conversation
+	// is a JSON array of messages. If text is false, Chats computes only the lengths.
 	Chats(ctx context.Context, chats []json.RawMessage, text bool) ([]RenderedChat, error)
 }
 
-// RenderedChat is a conversation as the model sees it.
+// RenderedChat is a conversation in the form that the model receives.
 type RenderedChat struct {
-	Text string // including its BOS, if any
+	Text string // text including BOS, if any
 	Len  int    // tokens
 }

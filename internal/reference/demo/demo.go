@@ -27,9 +27,9 @@ import (
 	"github.com/stepscope/stepscope/internal/runs"
 )
 
-// The demo's window: ten steps in the middle of the load. A fault begins at its fifth step.
+// The demo records a window of ten steps in the middle of the load. The fault begins at the fifth step of the window.
 const (
-	start = 60 // forward count
+	start = 60 // forward count of the first recorded step
 	steps = 10
 	fault = 4
 )
@@ -37,7 +37,7 @@ const (
 // Demo is one run of the demo.
 type Demo struct {
 	SlowRank int       // rank to slow down, from 0; -1: none
-	Cause    string    // of the slowness: work (default), device, host
+	Cause    string    // cause of the slowness: work (default), device or host
 	Run      *runs.Run // stores all results
 	Gone     bool      // the run will be deleted: print no paths into it
 	Program  string    // name of this program, for the printed next commands
@@ -45,7 +45,7 @@ type Demo struct {
 	Version string
 	Out     io.Writer
 	Say     *progress.Console
-	Show    report.Options       // of the findings
+	Show    report.Options       // how the findings are printed
 	Watch   func() (done func()) // bounds the memory of the analysis until done is called
 }
 
@@ -53,7 +53,7 @@ type Demo struct {
 func (d *Demo) Do(ctx context.Context) error {
 	a := launch.DefaultArgs("builtin:llama-tiny")
 	a.TP, a.DP, a.MaxTotalTokens = 2, 2, 16384
-	// Large enough that steps take longer than the hiccups of a busy machine.
+	// The model is large enough that a step takes longer than the scheduling delays of a busy machine.
 	a.Overrides = `{"hidden_size": 512, "num_hidden_layers": 6, "intermediate_size": 1536, "head_dim": 64}`
 	if d.SlowRank >= 0 {
 		how := map[string]string{
@@ -93,7 +93,7 @@ func (d *Demo) Do(ctx context.Context) error {
 	return d.Run.Finish(runs.Complete, nil)
 }
 
-// measure loads the server and records the window meanwhile.
+// measure sends load to the server and records the window while the load runs.
 func (d *Demo) measure(ctx context.Context, srv *client.Server) (*experiment.Outcome, error) {
 	scratch, err := os.MkdirTemp("", "stepscope-demo-") // the server writes here
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package embedded serves a model in this process on a port of its own, for benchmarks that measure it like any server.
+// Package embedded serves a model in this process on a separate port, so that benchmarks measure the model like any
+// server.
 package embedded
 
 import (
@@ -18,7 +19,7 @@ type Server struct {
 	*client.Server
 	Engine *launch.Engine
 	cancel context.CancelFunc
-	done   chan error // 1 deep: result of Serve
+	done   chan error // receives the result of Serve; buffers one value
 }
 
 // Start loads the model and serves up to inFlight concurrent sequences on loopback, reporting version as the program's
@@ -36,7 +37,7 @@ func Start(ctx context.Context, a launch.ModelArgs, inFlight int, version string
 		Version: version, Args: a.Map(), EnableMetrics: true,
 		DrainTimeout: time.Second, MaxInFlight: max(4096, inFlight), MaxBodyBytes: 1 << 30,
 	})
-	// It outlives ctx: interrupted clients still have to stop their profilers.
+	// The server outlives ctx, because interrupted clients still have to stop their profilers.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Server{&client.Server{URL: "http://" + ln.Addr().String(), Header: http.Header{}}, en, cancel, make(chan error, 1)}
 	go func() { m.done <- s.Serve(serving, ln) }()

@@ -17,16 +17,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Disagg gives an engine its role, prefill or decode. One engine of each role shares the work on a request.
+// Disagg gives an engine its role, prefill or decode. A request is computed by one engine of each role.
 type Disagg struct {
 	Role     string       // api.Prefill, api.Decode; "": the engine works alone
 	Listener net.Listener // prefill: the bootstrap port; the engine closes it
 	Transfer kvtransfer.Options
-	// Model identifies the model. Both sides must agree on it, because their keys and values must be equal.
+	// Model identifies the model. It must be equal on both engines, so that they compute equal keys and values.
 	Model string
 }
 
-// transfers is the engine's end of its links to other engines; nil: none.
+// transfers is the engine's end of the links to other engines; nil: the engine works alone.
 type transfers struct {
 	role    string
 	source  *kvtransfer.Source
@@ -130,7 +130,7 @@ func (r *Ranks) Keep(blocks []int32) (restore func(blocks []int32)) {
 	}
 }
 
-// sending returns the batch of rank i, which sends its computed blocks as each layer ends.
+// sending returns the batch of rank i. As each layer ends, the rank sends the blocks that it has computed.
 func (r *Ranks) sending(s sched.Step, sends []sched.Send, rank int) *model.Batch {
 	if len(sends) == 0 {
 		return s.Batch
@@ -146,13 +146,13 @@ func (r *Ranks) sending(s sched.Step, sends []sched.Send, rank int) *model.Batch
 	return &b
 }
 
-// attach gives a request its end of a transfer.
+// attach gives a request this engine's end of the transfer.
 func (t *transfers) attach(dp int, r *sched.Request) {
 	if t == nil {
 		return
 	}
 	b := r.Bootstrap
-	fake := b == nil || b.Host == api.FakeHost // a health check has no bootstrap
+	fake := b == nil || b.Host == api.FakeHost // a health check has no bootstrap data
 	switch {
 	case t.role == api.Prefill && fake:
 		r.Send = &fakeSender{}
@@ -166,7 +166,7 @@ func (t *transfers) attach(dp int, r *sched.Request) {
 	}
 }
 
-// refuse notifies the other engine that this one rejected the request.
+// refuse notifies the other engine that this engine has rejected the request.
 func (t *transfers) refuse(dp int, r *api.Request, reason error) {
 	if t == nil || r.Bootstrap == nil || r.Bootstrap.Host == api.FakeHost {
 		return
@@ -178,7 +178,7 @@ func (t *transfers) refuse(dp int, r *api.Request, reason error) {
 	t.sink.Refuse(dp, net.JoinHostPort(r.Bootstrap.Host, strconv.Itoa(r.Bootstrap.Port)), r.Bootstrap.Room, reason.Error())
 }
 
-// reason adds the scheduler's sentinel to a transfer's error.
+// reason adds the scheduler's sentinel error to the chain of a transfer's error.
 func reason(err error) error {
 	if errors.Is(err, kvtransfer.ErrBootstrap) {
 		return fmt.Errorf("%w: %w", sched.ErrBootstrap, err)
@@ -239,7 +239,7 @@ func (r *receiver) Abort(reason error) {
 	r.t.sink.Refuse(r.dp, r.addr, r.room, reason.Error())
 }
 
-// fakeSender and fakeReceiver have no peer.
+// fakeSender and fakeReceiver take the place of a transfer for requests without another engine, such as health checks.
 type fakeSender struct {
 	ended func(error)
 	once  sync.Once
@@ -257,7 +257,8 @@ type fakeReceiver struct{}
 func (fakeReceiver) Receive(_ []int32, ended func(api.Event, error)) { ended(api.Event{}, nil) }
 func (fakeReceiver) Abort(error)                                     {}
 
-// record is the first token in transit. Log probabilities are the bits of a float32, since JSON has no NaN.
+// record is the form in which the first token is sent. A log probability is sent as the bits of a float32, since JSON
+// has no NaN.
 type record struct {
 	Token     int32         `json:"token"`
 	Logprob   uint32        `json:"logprob"`

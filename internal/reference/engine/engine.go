@@ -4,7 +4,7 @@
 // An [Engine] has one scheduler (package sched) per data-parallel rank. Each scheduler has a [Group]: the tensor- and
 // pipeline-parallel ranks that run its batches ([NewRanks] creates a real one). Incoming requests are spread over the
 // data-parallel ranks. Profiling follows section 1 of SGLang's contract: windows are counted in forward steps, every
-// rank writes a file of its own, and the files are written while the engine serves.
+// rank writes a separate file, and files are written while the engine continues to serve.
 //
 // Lengths are in tokens, latencies are time.Duration.
 package engine
@@ -39,7 +39,7 @@ type Balance string
 const (
 	RoundRobin    Balance = "round_robin"
 	ShortestQueue Balance = "shortest_queue" // fewest requests
-	TotalTokens   Balance = "total_tokens"   // fewest tokens, held and waiting
+	TotalTokens   Balance = "total_tokens"   // fewest tokens in the KV cache and in waiting prompts together
 )
 
 // Options configure an engine.
@@ -56,7 +56,7 @@ type Options struct {
 	OnStep func(dp int, st api.Step)
 	// Log receives lines about profiling, without a time. Any goroutine may call it.
 	Log func(line string)
-	// CUDAProfiler starts and stops the profiler of an external tool, for windows with that activity.
+	// CUDAProfiler starts and stops the profiler of an external tool, for windows with the activity CUDA_PROFILER.
 	CUDAProfiler func(on bool)
 	// ProfileIdle is the idle time after which an open window with a step count is closed; default 60 s.
 	ProfileIdle time.Duration
@@ -66,21 +66,21 @@ type Options struct {
 type Engine struct {
 	opt   Options
 	ranks []*dpRank
-	turn  atomic.Uint64 // round robin
+	turn  atomic.Uint64 // number of requests placed by round robin
 	seed  uint64
-	seeds atomic.Uint64 // handed out
+	seeds atomic.Uint64 // number of seeds handed out
 
-	life     sync.RWMutex // held for reading while something starts, for writing by Close
+	life     sync.RWMutex // read-locked while something starts, write-locked by Close
 	draining atomic.Bool
-	loops    sync.WaitGroup // of the schedulers
-	pumps    sync.WaitGroup // of the streams
-	dead     chan struct{}  // closed when streams must not wait for their readers
+	loops    sync.WaitGroup // goroutines of the schedulers
+	pumps    sync.WaitGroup // goroutines that pass events to the readers of streams
+	dead     chan struct{}  // closed when streams must no longer wait for their readers
 	close    sync.Once
 	closeErr error
 
 	session atomic.Pointer[session] // profiling window that is armed or open
 	closed  atomic.Pointer[session] // previous window, whose files may still be written
-	writing sync.Mutex              // one trace file at a time: serving needs the cores
+	writing sync.Mutex              // lets only one trace file be written at a time, because serving needs the cores
 	exports sync.WaitGroup
 
 	transfers *transfers // nil: the engine works alone
@@ -148,7 +148,7 @@ func (e *Engine) Healthy() error {
 }
 
 // FlushCache empties the prefix caches. It waits until no request is queued or running. If ctx ends first, it returns
-// api.ErrNotIdle, and some ranks may be flushed.
+// api.ErrNotIdle; the caches of some ranks may then be empty already.
 func (e *Engine) FlushCache(ctx context.Context) error {
 	for _, r := range e.ranks {
 		for !r.Flush() {

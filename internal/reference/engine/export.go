@@ -20,19 +20,19 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Rank is one rank of a group as seen by profiling.
+// Rank describes one rank of a group for profiling.
 type Rank struct {
 	TP, DP, PP, EP int // its coordinates
 	Recorder       Recorder
-	Meta           device.Meta // of its traces; Name is filled in
+	Meta           device.Meta // metadata of the rank's traces; Name is filled in when a trace is written
 }
 
-// Recorder records a rank's activity. It is called between steps.
+// Recorder records a rank's activity. Its methods are called between steps.
 type Recorder interface {
 	StartRecording(device.RecordOptions) error
-	// StopRecording returns at once, with nil if nothing was recorded.
+	// StopRecording returns the recording without waiting, or nil if nothing was recorded.
 	StopRecording() Recording
-	// PauseRecording excludes subsequent work from the window if its argument is true, and includes it again if false.
+	// PauseRecording(true) excludes subsequent work from the window; PauseRecording(false) includes it again.
 	PauseRecording(bool)
 }
 
@@ -45,7 +45,7 @@ type Recording interface {
 	Lost() int64
 }
 
-// Zipped is a Recording that is already compressed where it was made.
+// Zipped is a Recording whose trace was compressed on the node that made the recording.
 type Zipped interface {
 	WriteZipped(io.Writer, device.Meta) error
 }
@@ -71,7 +71,7 @@ type rankFile struct {
 	reserved []memsnap.Block
 }
 
-// traceLevel is the gzip level: files are written while the engine serves, so cheaply.
+// traceLevel is the gzip level. It is the fastest one, because files are written while the engine serves.
 const traceLevel = gzip.BestSpeed
 
 // export writes files in the background.
@@ -122,8 +122,8 @@ func (s *session) writeTrace(f rankFile) {
 	}
 }
 
-// fileName is SGLang's name for the trace of a rank (section 1.6 of the contract). It omits coordinates of dimensions
-// of size 1, except TP.
+// fileName returns SGLang's name for the trace of a rank (section 1.6 of the contract). The name omits the coordinate
+// of a dimension of size 1, except TP.
 func (s *session) fileName(r Rank, stage string) string {
 	name := s.req.Stem() + "-" + s.place(r)
 	if stage != "" {
@@ -134,7 +134,7 @@ func (s *session) fileName(r Rank, stage string) string {
 
 const traceSuffix = ".trace.json.gz"
 
-// place is the rank's part of its file name: "TP-0-DP-1".
+// place returns the part of a file name that identifies the rank, such as "TP-0-DP-1".
 func (s *session) place(r Rank) string {
 	z := s.e.opt.Sizes
 	name := fmt.Sprintf("TP-%d", r.TP)
@@ -188,8 +188,8 @@ func (s *session) merge() (path, message string) {
 	if err != nil {
 		return "", "Merge failed: " + err.Error()
 	}
-	// SGLang's name has no prefix. If another window's file has that name, perhaps with the same id under another
-	// prefix, the prefix is added.
+	// SGLang's name for the merged file has no prefix. If a file of another window already has that name, for example
+	// because that window has the same id but another prefix, add the prefix.
 	path = filepath.Join(s.req.OutputDir, set.OutputName(s.req.ID, traceSuffix))
 	if _, err := os.Lstat(path); err == nil {
 		path = filepath.Join(s.req.OutputDir, set.OutputName(sets[0].ID, traceSuffix))
@@ -197,7 +197,7 @@ func (s *session) merge() (path, message string) {
 			return "", "Merge failed: " + path + " already exists and was not replaced"
 		}
 	}
-	// Closing the engine waits for the merge: it must not be lost.
+	// The merge ignores cancellation, and closing the engine waits for the merge, so that the merged file is not lost.
 	res, err := merge.File(context.Background(), sets[0], path, merge.Options{
 		ProfileID: s.req.ID, Level: traceLevel, Rest: s.pace.rest,
 	})

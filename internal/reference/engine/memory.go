@@ -10,15 +10,16 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Memory reserved by a software device has no addresses of its own. It is shown from here on, far from addresses that
-// Go allocates.
+// Memory that a software device reserves has no real addresses. Snapshots show it at addresses from this one on, far
+// from those that Go allocates.
 const (
 	firstAddr = 1 << 44
-	addrStep  = 2 << 20 // CUDA's own granularity
+	addrStep  = 2 << 20 // granularity of CUDA's allocator
 )
 
-// reserved returns for each rank of a group the memory it holds from its start: the weights, and a KV cache of that
-// many blocks plus a zero block. No step may be running. A group that cannot report it has none.
+// reserved returns, for each rank of a group, the memory that the rank allocates when it is created: the weights, and a
+// KV cache of the given number of blocks plus a zero block. No step may be running. For a group that cannot report its
+// memory, reserved returns nothing.
 func reserved(g Group, blocks int) ([][]memsnap.Block, error) {
 	out := make([][]memsnap.Block, len(g.Ranks()))
 	r, ok := g.(*Ranks)
@@ -63,9 +64,9 @@ func (s *session) writeMemory(f rankFile) {
 	}
 }
 
-// memoryName is SGLang's file name, which has the time instead of prefix and id. Here all ranks of a window share one
-// time. SGLang's name has the TP rank only, so with DP or PP files would overwrite each other. Here it has the same
-// coordinates as a trace's name.
+// memoryName returns the name of a rank's snapshot. Like SGLang's name, it has the time instead of prefix and id; here
+// all ranks of a window use the same time. SGLang's name contains only the TP rank, so with DP or PP the files would
+// overwrite each other. Here the name contains the same coordinates as a trace's name.
 func (s *session) memoryName(f rankFile) string {
 	name := fmt.Sprintf("%s-%s-memory", api.PythonTime(f.stopped), s.place(f.rank))
 	if f.stage != "" {

@@ -7,12 +7,12 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// outbox holds the events of one request between the scheduler, which must never wait, and the reader, which may be
-// slow.
+// outbox holds the events of one request on their way from the scheduler, which must never wait, to the reader, which
+// may be slow.
 type outbox struct {
 	mu     sync.Mutex
 	events []api.Event
-	wake   chan struct{} // 1 deep
+	wake   chan struct{} // signals the waiting goroutine; buffers one signal
 }
 
 func newOutbox() *outbox { return &outbox{wake: make(chan struct{}, 1)} }

@@ -24,16 +24,16 @@ type session struct {
 	done chan struct{} // closed when result is set
 
 	mu       sync.Mutex
-	open     map[*dpRank]time.Time // ranks whose part is open, and when each last had a request; see lonely
+	open     map[*dpRank]time.Time // ranks whose part is open, with the time when each last had a request; see lonely
 	stopping bool
 	steps    int
-	last     time.Time // of the last recorded step
+	last     time.Time // time of the last recorded step
 	idle     *time.Timer
-	alone    *time.Timer // runs lonely; nil: all ranks' parts are open
-	files    []string    // traces, paths
+	alone    *time.Timer // runs lonely; nil while the parts of all ranks are open
+	files    []string    // paths of traces
 	problems []string
 
-	snapshots []string // of memory, paths
+	snapshots []string // paths of memory snapshots
 
 	writing sync.WaitGroup
 	pace    throttle
@@ -59,7 +59,7 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 		CPU: req.Activities&api.ActivityCPU != 0, GPU: req.Activities&api.ActivityGPU != 0,
 		Memory: req.Activities&api.ActivityMem != 0, Stack: req.WithStack, Shapes: req.RecordShapes,
 	}
-	if e.session.Load() != nil { // before checking its directory
+	if e.session.Load() != nil { // report this before any error about the directory
 		return api.ErrProfileRunning
 	}
 	if s.records() {
@@ -106,8 +106,8 @@ func (e *Engine) StartProfile(ctx context.Context, req api.ProfileRequest) error
 	return nil
 }
 
-// StopProfile ends the window, armed or open, and waits for its files or for ctx. The files are written in either case.
-// If some could not be written, it returns an error along with the result.
+// StopProfile ends the armed or open window and waits until its files are written or ctx ends. The files are written
+// even if ctx ends. If some could not be written, it returns an error along with the result.
 func (e *Engine) StopProfile(ctx context.Context) (api.ProfileResult, error) {
 	s := e.session.Load()
 	if s == nil {
@@ -143,7 +143,7 @@ func taken(r *api.ProfileRequest) string {
 	return ""
 }
 
-// checkProfile rejects requests that cannot leave a trace.
+// checkProfile returns an error for a request that is invalid or would record nothing.
 func checkProfile(r *api.ProfileRequest) error {
 	for name, part := range map[string]string{"profile_id": r.ID, "profile_prefix": r.Prefix} {
 		if strings.ContainsAny(part, `/\`) || part != filepath.Base(part) && part != "" {
@@ -166,7 +166,8 @@ func checkProfile(r *api.ProfileRequest) error {
 	return nil
 }
 
-// traces reports whether there are traces to write. As in SGLang, api.ActivityMem alone leaves only its snapshots.
+// traces reports whether there are traces to write. As in SGLang, a window with only api.ActivityMem produces memory
+// snapshots but no traces.
 func (s *session) traces() bool { return s.opts.CPU || s.opts.GPU }
 
 // records reports whether there is anything to write.
@@ -178,7 +179,7 @@ func (s *session) end() {
 	s.stopping = true
 	s.mu.Unlock()
 	for _, r := range s.e.ranks {
-		// After the scheduler's Stop this is no longer called, but then an open window was already closed.
+		// After the scheduler's Stop this function is never called, but an open window is already closed then.
 		r.Do(func() {
 			if r.window != nil && r.window.s == s {
 				r.window.finish()
@@ -187,7 +188,7 @@ func (s *session) end() {
 	}
 }
 
-// timeout closes a window that has begun and has had no step for long.
+// timeout closes a window that has begun and has had no step for Options.ProfileIdle.
 func (s *session) timeout() {
 	s.mu.Lock()
 	quiet := time.Since(s.last)
@@ -226,7 +227,7 @@ func (s *session) problem(text string) {
 	s.mu.Unlock()
 }
 
-// fail adds a problem that leaves files missing.
+// fail adds a problem because of which files are missing.
 func (s *session) fail(err error) {
 	s.problem(err.Error())
 	s.mu.Lock()

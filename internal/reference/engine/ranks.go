@@ -22,7 +22,7 @@ type RanksOptions struct {
 // Spread assigns ranks to processes. Each process creates its own ranks.
 type Spread struct {
 	Here int                // this process
-	At   func(rank int) int // process of a rank, numbered over the whole layout
+	At   func(rank int) int // process of a rank; ranks are numbered over the whole layout
 	Line func(kind string, index int) device.Line
 }
 
@@ -32,7 +32,7 @@ func (s *Spread) here(rank int) bool { return s == nil || s.At(rank) == s.Here }
 // Ranks is a Group of model runners. All get the same batches.
 type Ranks struct {
 	*Team[*model.Runner]
-	weights int64 // bytes, of the largest rank
+	weights int64 // weight bytes of the rank that has the most
 	logits  int   // index of the rank that returns the logits; -1: in another process
 }
 
@@ -84,8 +84,8 @@ type joiner struct {
 	first  int
 }
 
-// join creates a group of n ranks of the replica, starting at first, step apart. It returns nil for a single rank, and
-// if no rank is in this process.
+// join creates a group of n ranks of the replica: first, first+step and so on. It returns nil if n is 1 or if no rank
+// of the group is in this process.
 func (j joiner) join(kind string, index, n, first, step int) []device.Comm {
 	if n == 1 {
 		return nil
@@ -140,7 +140,7 @@ func (r *Ranks) run(name string, requests func() string, batch func(i int) *mode
 	return out[r.logits], nil
 }
 
-// measure returns the weight bytes of the largest rank.
+// measure returns the weight bytes of the rank that has the most.
 func (r *Ranks) measure() int64 {
 	sizes := make([]int64, len(r.list))
 	r.Each(func(i int, run *model.Runner, _ *device.Host) error {
@@ -150,7 +150,7 @@ func (r *Ranks) measure() int64 {
 	return slices.Max(append(sizes, 0))
 }
 
-// WeightBytes is the weight memory of the largest rank, in bytes.
+// WeightBytes returns the weight memory, in bytes, of the rank that has the most.
 func (r *Ranks) WeightBytes() int64 { return r.weights }
 
 // recorder records a device.

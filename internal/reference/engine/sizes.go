@@ -14,8 +14,8 @@ func (z Sizes) normal() Sizes {
 	return Sizes{max(z.TP, 1), max(z.DP, 1), max(z.PP, 1), max(z.EP, 1)}
 }
 
-// LogPrefix is the text after the time in SGLang's log lines of the first rank of a data-parallel rank, such as " DP1
-// TP0". Dimensions of size 1 are omitted.
+// LogPrefix returns the text after the time in SGLang's log lines about a data-parallel rank, such as " DP1 TP0".
+// Dimensions of size 1 are omitted.
 func (z Sizes) LogPrefix(dp int) string {
 	var b strings.Builder
 	for _, d := range []struct {
@@ -29,8 +29,8 @@ func (z Sizes) LogPrefix(dp int) string {
 	return b.String()
 }
 
-// BatchTokens is the maximum number of new tokens in a batch of a scheduler with these options: the value that
-// model.Options.MaxTokens must have.
+// BatchTokens returns the maximum number of new tokens in a batch of a scheduler with these options.
+// model.Options.MaxTokens must have this value.
 func BatchTokens(o sched.Options, contextLen int) int {
 	o = o.WithDefaults()
 	if o.ChunkedPrefill > 0 {
@@ -39,8 +39,8 @@ func BatchTokens(o sched.Options, contextLen int) int {
 	return max(o.MaxPrefill, contextLen, o.MaxRunning)
 }
 
-// KVBlocks is the number of KV cache blocks that, together with the weights, fill a fraction of a rank's memory
-// (--mem-fraction-static). Sizes are in bytes of one rank.
+// KVBlocks returns the number of KV cache blocks that, together with the weights, fill a fraction of a rank's memory
+// (--mem-fraction-static). All sizes are bytes per rank.
 func KVBlocks(memory, weights, perBlock int64, fraction float64) (int, error) {
 	room := int64(float64(memory)*fraction) - weights
 	if n := room / perBlock; n > 0 {

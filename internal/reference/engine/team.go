@@ -13,10 +13,10 @@ type TeamOptions struct {
 	Sizes Sizes  // of the whole layout
 	DP    int    // index of the data-parallel rank
 	Host  string // host_name of traces
-	// Device returns the device options of a rank, numbered over the whole layout; nil: the defaults.
+	// Device returns the device options of a rank; ranks are numbered over the whole layout. nil: the defaults.
 	Device func(rank int) device.Options
-	Spread *Spread // over processes; nil: all ranks are in this one
-	Epoch  int64   // of traces, see device.Meta; 0: this process's own
+	Spread *Spread // distribution of ranks over processes; nil: all ranks are in this process
+	Epoch  int64   // EpochNS of traces, see device.Meta; 0: the epoch of this process
 	Thread string  // name of a rank's thread; its coordinates follow
 }
 
@@ -28,8 +28,8 @@ type Seat struct {
 	PPGroup device.Comm // nil: single rank
 }
 
-// Team is the ranks of one data-parallel rank, TP × PP of them, or those that this process runs. Each has a device, a
-// thread and an R. All run the same function at the same time.
+// Team is the set of TP × PP ranks of one data-parallel rank, or the part of them that this process runs. Each rank has
+// a device, a thread and an R. All ranks run the same function at the same time.
 type Team[R any] struct {
 	list    []Rank
 	devices []*device.Device
@@ -55,8 +55,8 @@ func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], erro
 	n := z.TP * z.PP
 	t := &Team[R]{}
 	first := opt.DP * n
-	// A group's name is unique in the whole layout. Its ranks are numbered within the replica, which is a separate job,
-	// as in SGLang.
+	// The name of a group is unique in the whole layout. The ranks in a group are numbered within the replica, because
+	// each replica is a separate job, as in SGLang.
 	groups := joiner{opt.Spread, first}
 	tp := make([][]device.Comm, z.PP)
 	for p := range tp {
@@ -119,7 +119,8 @@ func NewTeam[R any](opt TeamOptions, load func(Seat) (R, error)) (*Team[R], erro
 	return t, nil
 }
 
-// Each runs f on every rank at the same time and waits for all. i is the index among this process's ranks.
+// Each runs f on all ranks at the same time and waits until all calls have returned. i is the index among the ranks of
+// this process.
 func (t *Team[R]) Each(f func(i int, r R, h *device.Host) error) error {
 	done := make(chan outcome, len(t.jobs))
 	for _, jobs := range t.jobs {
@@ -147,7 +148,7 @@ func (t *Team[R]) Err() error {
 // Ranks lists the ranks.
 func (t *Team[R]) Ranks() []Rank { return t.list }
 
-// Close stops the threads and the devices. Nothing may be running.
+// Close stops the threads and the devices. No function may be running on the ranks.
 func (t *Team[R]) Close() error {
 	var err error
 	t.close.Do(func() {

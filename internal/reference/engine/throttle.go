@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// throttle keeps the writing of traces from delaying requests. The work comes in pieces of a fraction of a millisecond.
-// After each piece its goroutine sleeps, so that all of them together use one part in restShare + 1 of one core. A
-// lower thread priority would not help: a low-priority thread that runs Go holds one of the GOMAXPROCS slots even while
-// the kernel keeps it waiting.
+// throttle keeps the writing of traces from delaying requests. The writing consists of pieces of a fraction of a
+// millisecond. After each piece the writing goroutine sleeps, so that all writing goroutines together use 1/(restShare
+// + 1) of one core. A lower thread priority would not help: a low-priority thread that runs Go holds one of the
+// GOMAXPROCS slots even while the kernel keeps it waiting.
 type throttle struct {
 	busy  func() bool // reports whether requests are running
 	mu    sync.Mutex
-	until time.Time // when the work done so far has been paid for with idle time
+	until time.Time // when the writers have slept long enough for the work done so far
 }
 
 const (
 	restShare = 4
-	// shortRest is the shortest sleep: timers are not more precise.
+	// shortRest is the shortest sleep, because timers are not more precise.
 	shortRest = 200 * time.Microsecond
-	// longPiece bounds the time counted as work: a longer piece waited for a core.
+	// longPiece is the maximum time that is counted as work for one piece. In a longer piece, the goroutine waited for a
+	// core.
 	longPiece = 2 * time.Millisecond
 )
 
@@ -44,7 +45,7 @@ func (p *throttle) rest(worked time.Duration) {
 	}
 }
 
-// serving reports whether requests are running that a stall would delay.
+// serving reports whether any requests are running, which writing could delay.
 func (e *Engine) serving() bool {
 	return !e.draining.Load() && slices.ContainsFunc(e.ranks, func(r *dpRank) bool { return r.Stats().Running > 0 })
 }

@@ -10,28 +10,28 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// window is one data-parallel rank's part of a session: it selects the steps to record. It belongs to the goroutine of
-// the rank's scheduler.
+// window is one data-parallel rank's part of a session. It selects the steps to record. Only the goroutine of the
+// rank's scheduler uses it.
 //
 // Without stages, steps from … from+NumSteps-1 are recorded, where from is the next step or StartStep, whichever is
-// later. The window closes with its last step. SGLang closes it when the next step arrives, which records the same
-// steps but may write the files much later.
+// later. The window closes when the last of these steps ends. SGLang closes it when the next step arrives. That records
+// the same steps, but the files may be written much later.
 //
 // By stage, each stage has one window of NumSteps steps of its own kind. The first prefill step opens the prefill
 // window; a decode step closes it early. The first decode step (with enough requests) opens the decode window. Prefill
-// steps that occur while it is open are left out.
+// steps that occur while the decode window is open are not recorded.
 type window struct {
 	s *session
 	r *dpRank
 
-	from int64 // step that opens it; 0: at once, or by stage
+	from int64 // step that opens the window; 0: it opens at once, or by stage
 
 	open  bool
-	stage stage // by stage: the open stage
-	count int   // recorded steps of the open window
+	stage stage // stage of the open window, if windows are by stage
+	count int   // number of steps recorded in the open window
 	done  [2]bool
 
-	reserved [][]memsnap.Block // ActivityMem: per rank
+	reserved [][]memsnap.Block // with ActivityMem: memory that each rank reserved
 }
 
 // stage is a kind of step.
@@ -139,7 +139,7 @@ func (w *window) start() error {
 			if err := rank.Recorder.StartRecording(w.s.opts); err != nil {
 				for _, begun := range ranks[:i] {
 					if rec := begun.Recorder.StopRecording(); rec != nil {
-						rec.Lost() // not needed any more: lets its owner release it
+						rec.Lost() // the recording is not needed; this call lets the recording's owner release it
 					}
 				}
 				return fmt.Errorf("start recording on %s: %w", w.s.place(rank), err)
@@ -152,7 +152,7 @@ func (w *window) start() error {
 	return nil
 }
 
-// startLate is start when the request for the window has already been answered.
+// startLate does the work of start after the request for the window has already been answered.
 func (w *window) startLate() {
 	if err := w.start(); err != nil {
 		w.s.fail(err)
@@ -194,7 +194,7 @@ func (w *window) outerProfiler(on bool) {
 	f(on)
 }
 
-// closeStage ends the window of a stage, and the rank's part if no other stage is left.
+// closeStage ends the window of a stage. If no other stage is left, it also ends the rank's part in the session.
 func (w *window) closeStage() {
 	w.done[w.stage] = true
 	w.stop()
@@ -203,7 +203,7 @@ func (w *window) closeStage() {
 	}
 }
 
-// finish ends the rank's part.
+// finish ends the rank's part in the session.
 func (w *window) finish() {
 	if w.open {
 		w.stop()
@@ -212,7 +212,7 @@ func (w *window) finish() {
 	w.s.over(w.r)
 }
 
-// suffix is sep and the name of the open stage, or "" if not by stage.
+// suffix returns sep and the name of the open stage, or "" if windows are not by stage.
 func (w *window) suffix(sep string) string {
 	switch {
 	case !w.s.req.ByStage:

@@ -29,7 +29,7 @@ const (
 	defaultSeed   = 42
 )
 
-// task is a checked request: all its errors are found before it waits.
+// task is a request that has been checked, so that errors are reported before the request waits.
 type task struct {
 	id, prompt string
 	jobs       []*diffusion.Job
@@ -62,7 +62,7 @@ func (s *Server) generations(w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.finished(outcome, time.Since(came))
 	switch {
-	case r.Context().Err() != nil: // the client has gone
+	case r.Context().Err() != nil: // the client has disconnected
 		s.o.Log.Info("the client disconnected", "id", t.id)
 	case err != nil:
 		s.refuse(w, err)
@@ -261,7 +261,8 @@ func (s *Server) picture(t *task, job *diffusion.Job, res *diffusion.Result) (*w
 	return out, nil
 }
 
-// peakMemory is this process's peak memory in bytes: devices on the CPU have no other memory.
+// peakMemory returns the peak memory of this process in bytes. It includes the memory of the devices, which are on the
+// CPU.
 func peakMemory() (int64, bool) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

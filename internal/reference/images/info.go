@@ -14,7 +14,7 @@ type status struct {
 	Status string `json:"status"`
 }
 
-// health is GET /health and /health_generate. Generating an image takes too long for a probe, so it generates none.
+// health is GET /health and /health_generate. Neither generates an image, because that takes too long for a probe.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	err := s.engine.Err()
 	if err == nil && s.queue.isClosed() {
@@ -79,13 +79,13 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 			delete(out, key)
 		}
 	}
-	// Fields that capture needs: the number of ranks, and whether they are working.
+	// The capture command needs these fields: the number of ranks, and whether they are working.
 	out["dp_size"], out["internal_states"] = 1, []map[string]any{{"dp_rank": 0, "forward_ct": s.steps.Load()}}
 	out["task_type"], out["pipeline_class_name"], out["version"] = "T2I", s.info.Config.Pipeline, s.o.Version
 	s.reply(w, out)
 }
 
-// loads is GET /v1/loads, like the LLM server's. A pipeline only reports its queue.
+// loads is GET /v1/loads in the format of the LLM server. A pipeline reports only its queue.
 func (s *Server) loads(w http.ResponseWriter, _ *http.Request) {
 	waiting, running := s.queue.sizes()
 	s.reply(w, map[string]any{

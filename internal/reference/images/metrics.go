@@ -13,10 +13,10 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// bounds are the bounds of the histograms, in s. SGLang's are not known.
+// bounds are the bounds of the histograms, in s. SGLang's bounds are not known.
 var bounds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500}
 
-// Outcomes of requests, in SGLang's label status.
+// Values of SGLang's label "status", the outcome of a request.
 const (
 	succeeded = "success"
 	failed    = "error"
@@ -28,7 +28,7 @@ type metrics struct {
 	total   map[string]int // by status
 	latency map[string]*prom.Histogram
 	queued  *prom.Histogram
-	stages  map[string]*prom.Histogram // by name; all steps share one
+	stages  map[string]*prom.Histogram // by name of the stage; all steps share one histogram
 }
 
 func newMetrics() *metrics {

@@ -13,12 +13,12 @@ import (
 // queue admits one request at a time, in order of arrival.
 type queue struct {
 	slot chan struct{}
-	most int // waiting requests
+	most int // maximum number of waiting requests
 
 	mu               sync.Mutex
 	waiting, running int
 	closed           bool
-	empty            chan struct{} // closed when the queue is closed and no request is left
+	empty            chan struct{} // closed when close was called and no request is left
 }
 
 func newQueue(most int) *queue {
@@ -61,7 +61,7 @@ func (q *queue) count(waiting, running int) {
 	q.settle()
 }
 
-// settle signals that the queue is closed and empty. The caller holds mu.
+// settle closes empty if the queue is closed and no request is left. The caller holds mu.
 func (q *queue) settle() {
 	if q.closed && q.waiting+q.running == 0 {
 		select {
@@ -72,7 +72,7 @@ func (q *queue) settle() {
 	}
 }
 
-// sizes are the numbers of requests.
+// sizes returns the numbers of waiting and of running requests.
 func (q *queue) sizes() (waiting, running int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/diffusion"
 )
 
-// recorder implements the windows of /start_profile: all work of the ranks between two moments, or a number of
-// denoising steps. Files have the names that the LLM server gives them.
+// recorder implements the windows of /start_profile. A window contains all work of the ranks between two moments, or a
+// number of denoising steps. Its files have the same names as those of the LLM server.
 type recorder struct {
 	engine Engine
 	log    func(line string)

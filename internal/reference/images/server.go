@@ -1,4 +1,4 @@
-// Package images serves the HTTP API of SGLang's diffusion server for a pipeline: images by OpenAI's route, optionally
+// Package images serves the HTTP API of SGLang's diffusion server for a pipeline: OpenAI's route for images, optionally
 // with a profile or a timing report, and stepscope's own routes for a window over several requests. Images are
 // generated one at a time; other requests wait in a bounded queue.
 package images
@@ -37,7 +37,7 @@ type Engine interface {
 	Open(s *diffusion.Span) error
 	Shut(s *diffusion.Span) error
 	WriteSpan(s *diffusion.Span, path func(engine.Rank) string) (paths, notes []string, err error)
-	// Err returns the error that stopped it for good, or nil.
+	// Err returns the error after which the engine cannot continue, or nil.
 	Err() error
 }
 
@@ -46,7 +46,7 @@ type Info struct {
 	ModelPath string
 	Config    *diffusion.Config
 	TP        int
-	DType     string // of the transformer
+	DType     string // data type of the transformer's weights
 }
 
 // Options configure a Server. The zero value serves on loopback without a key and without logs.
@@ -59,8 +59,8 @@ type Options struct {
 	AdminAPIKey string // required by the profile routes if set
 	Insecure    bool   // no key is required beyond loopback
 
-	OutputDir   string // images are also written there; "": not written
-	TraceDir    string // for requests with a profile; set by the operator, so ProfileRoot does not restrict it
+	OutputDir   string // directory to which images are also written; "": they are not written
+	TraceDir    string // for traces of single requests; set by the operator, so ProfileRoot does not restrict it
 	ProfileRoot string // beyond loopback, all files named in requests must be below it; see httpguard.Path
 
 	EnableMetrics bool
@@ -117,7 +117,7 @@ type Server struct {
 	recorder *recorder
 	windows  *windows.Windows
 
-	base     context.Context // its end stops requests that outlast the drain
+	base     context.Context // ends when requests that outlast the drain must stop
 	abortAll context.CancelCauseFunc
 }
 
@@ -153,7 +153,8 @@ func New(e Engine, info Info, o Options) *Server {
 }
 
 // Serve answers requests on ln until ctx ends. Then it rejects new requests, lets current ones finish for at most
-// Options.DrainTimeout, ends the rest between two steps, and returns. Beyond loopback it requires an API key.
+// Options.DrainTimeout, stops the remaining ones between two steps, and returns. Beyond loopback it requires an API
+// key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.drain() })
 	s.queue.close()
@@ -204,7 +205,7 @@ func (s *Server) table() []httpguard.Route {
 	)
 }
 
-// missing rejects requests for features of SGLang's servers that this one lacks.
+// missing returns a handler that rejects requests for a feature of SGLang's servers that this server lacks.
 func (s *Server) missing(what string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, &httpguard.Error{Status: http.StatusNotImplemented, Message: what})

@@ -52,10 +52,10 @@ type ModelArgs struct {
 	Faults []string `name:"device-fault" hidden:"" sep:"none" help:"Make a rank slow in a known way: rank=1,from=20,kernel_factor=2." json:"-"`
 }
 
-// Limits of one process: they bound the threads and memory of each rank.
+// Limits for one process. They limit the number of threads and the memory of each rank.
 const mostRanks, mostCores = 1024, 1024
 
-// Check checks the values on their own, before the model is known.
+// Check checks the values without the model, which is not loaded yet.
 func (a *ModelArgs) Check() error {
 	for _, v := range []struct {
 		name      string
@@ -105,12 +105,12 @@ func (a *ModelArgs) scheduler(decodeInterval int) sched.Options {
 	}
 }
 
-// graphSizes are the batch sizes to capture; nil: the model's default.
+// graphSizes returns the batch sizes for which graphs are captured; nil: the model's default.
 func (a *ModelArgs) graphSizes() []int {
 	if a.GraphBS != nil || a.GraphMaxBS == 0 {
 		return a.GraphBS
 	}
-	most := min(a.GraphMaxBS, a.MaxRunningRequests) // no batch is larger
+	most := min(a.GraphMaxBS, a.MaxRunningRequests) // no batch is larger than this
 	var out []int
 	for n := 1; n < most; n *= 2 {
 		out = append(out, n)

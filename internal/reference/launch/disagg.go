@@ -16,18 +16,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/kvtransfer"
 )
 
-// DisaggArgs select whether one server or two compute prompts and output tokens. Names and meanings are those of
-// SGLang's ServerArgs.
+// DisaggArgs select whether prompts and output tokens are computed on one server or on two. Names and meanings are
+// those of SGLang's ServerArgs.
 type DisaggArgs struct {
 	Mode string `name:"disaggregation-mode" enum:"null,prefill,decode" default:"null" help:"prefill: compute prompts only; decode: generate tokens only; a router sends each request to both." json:"disaggregation_mode"`
 	Port int    `name:"disaggregation-bootstrap-port" default:"8998" help:"Port on which a prefill server accepts decode servers; 0: any free port (see the log)." json:"disaggregation_bootstrap_port"`
 
-	// KV caches are sent over TCP regardless of these.
+	// Keys and values are sent over TCP, whatever the values of these arguments are.
 	Backend string `name:"disaggregation-transfer-backend" hidden:"" json:"-"`
 	Device  string `name:"disaggregation-ib-device" hidden:"" json:"-"`
 }
 
-// Check checks the values on their own.
+// Check checks the values independently of other arguments.
 func (d *DisaggArgs) Check() error {
 	if d.Port < 0 || d.Port > 65535 {
 		return fmt.Errorf("--disaggregation-bootstrap-port %d: give 0 to 65535", d.Port)
@@ -40,7 +40,7 @@ func (d *DisaggArgs) Check() error {
 	return nil
 }
 
-// Environment variables of SGLang with the time, in seconds, that the two servers wait for each other.
+// Environment variables of SGLang that set how long, in seconds, the two servers wait for each other.
 const (
 	bootstrapTimeout = "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT"
 	waitingTimeout   = "SGLANG_DISAGGREGATION_WAITING_TIMEOUT"
@@ -58,7 +58,7 @@ func seconds(name string) (time.Duration, error) {
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-// role is the server's role. See package api.
+// role returns the server's role, as defined in package api.
 func (d *DisaggArgs) role() string {
 	if d.Mode == "null" {
 		return ""
@@ -87,7 +87,8 @@ func (d *DisaggArgs) Open(host, key string, log func(string)) (engine.Disagg, er
 	return out, nil
 }
 
-// identity describes the properties, besides sizes, that must be equal for two servers to exchange keys and values.
+// identity describes the model. Two servers can exchange keys and values only if, besides the sizes, their identities
+// are equal.
 func (m *Model) identity() string {
 	c := m.cfg
 	return strings.Join([]string{

@@ -1,3 +1,3 @@
-// Package launch starts the embedded engine from its command line: [ModelArgs] are SGLang's launch arguments, [Load]
-// builds an engine from them (model, tokenizer, ranks and schedulers), and package server serves the [Engine].
+// Package launch starts the embedded engine from its command line: [ModelArgs] are SGLang's launch arguments. [Load]
+// builds an [Engine] from them, with model, tokenizer, ranks and schedulers. Package server serves the Engine.
 package launch

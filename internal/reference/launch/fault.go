@@ -11,8 +11,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// parseFaults parses --device-fault: for each rank of the layout (of ranks) the faults that make it slow, as in
-// "rank=1,from=20,kernel_factor=2". stages are the existing stages.
+// parseFaults parses the values of --device-fault, such as "rank=1,from=20,kernel_factor=2". It returns the faults of
+// each affected rank. ranks is the number of ranks in the layout, and stages lists the valid stages.
 func parseFaults(texts []string, ranks int, stages []string) (map[int]*device.Faults, error) {
 	out := map[int]*device.Faults{}
 	for _, text := range texts {

@@ -11,10 +11,10 @@ var foreignText string
 
 // Foreign is a launch flag of SGLang that this server, or a benchmark that starts an engine, does not have.
 type Foreign struct {
-	Value, Values bool   // it takes a value; one or more values
-	Refused       string // why a server that ignored it would be wrong; "": it has no effect here
-	Same          string // value with which it is not refused
-	Server        bool   // serve supports it, in-process benchmarks do not
+	Value, Values bool   // Value: the flag takes one value; Values: it takes one or more
+	Refused       string // why the flag cannot be ignored; "": it has no effect here and is ignored
+	Same          string // value with which the flag is accepted although Refused is set
+	Server        bool   // the serve command supports the flag, in-process benchmarks do not
 }
 
 // ForeignFlag returns the flag with the given name.

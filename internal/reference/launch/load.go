@@ -23,8 +23,8 @@ type Options struct {
 	OnStep         func(api.Step)    // called for each step; must not block
 	Log            func(line string) // receives lines about loading and profiling; any goroutine may call it
 	DecodeInterval int               // --decode-log-interval
-	Disagg         engine.Disagg     // zero: the engine works alone
-	Nodes          NodeArgs          // this is node 0 of them; zero: the only node
+	Disagg         engine.Disagg     // role in prefill/decode disaggregation; zero: the engine works alone
+	Nodes          NodeArgs          // the nodes of which this one is node 0; zero: there is only one node
 }
 
 // Engine is a loaded model that serves requests.
@@ -33,7 +33,7 @@ type Engine struct {
 	tok  server.Tokenizer
 	info server.Info
 	mesh *mesh.Mesh // nil: a single node
-	here int        // ranks of this process
+	here int        // number of ranks in this process
 }
 
 // Info describes the model and the ranks. See server.Engine.
@@ -42,8 +42,8 @@ func (e *Engine) Info() server.Info { return e.info }
 // Tokenizer returns the model's tokenizer for the server.
 func (e *Engine) Tokenizer() server.Tokenizer { return e.tok }
 
-// Lost returns a channel that is closed when ranks on another node are lost for good; LostCause names them. With one
-// node it returns nil.
+// Lost returns a channel that is closed when ranks on another node are lost for good; LostCause then names these ranks.
+// With one node it returns nil.
 func (e *Engine) Lost() <-chan struct{} {
 	if e.mesh == nil {
 		return nil
@@ -59,7 +59,7 @@ func (e *Engine) LostCause() error {
 	return e.mesh.Err()
 }
 
-// Close stops the engine, and then the other nodes.
+// Close stops the engine and then makes the other nodes stop.
 func (e *Engine) Close() error {
 	err := e.Engine.Close()
 	if e.mesh != nil {
@@ -112,7 +112,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 	so := m.args.scheduler(opt.DecodeInterval)
 	so.Blocks, so.Vocab = m.blocks, m.Vocab
 	if opt.Disagg.Role == api.Decode {
-		so.DisableRadix = true // prompts are not computed here, so no prefix is looked up; as in SGLang
+		so.DisableRadix = true // as in SGLang: prompts are not computed here, so no prefix is looked up
 	}
 
 	seqs, tokens := m.args.MaxRunningRequests, min(engine.BatchTokens(so, m.ContextLen), m.Capacity)
@@ -153,7 +153,7 @@ func Load(ctx context.Context, a ModelArgs, opt Options) (_ *Engine, err error) 
 	return e, nil
 }
 
-// groups creates the ranks of all replicas. j is nil if all are in this process.
+// groups creates the ranks of all replicas. j is nil if all ranks are in this process.
 func (m *Model) groups(ctx context.Context, j *job, seqs, tokens int) (groups []engine.Group, weights int64, err error) {
 	if j != nil {
 		return j.groups(ctx, seqs, tokens)
@@ -181,7 +181,7 @@ func closeAll(groups []engine.Group) (err error) {
 	return err
 }
 
-// formatOf is the weight format for a --dtype.
+// formatOf returns the weight format for a value of --dtype.
 func formatOf(dtype string) tensor.Format {
 	switch dtype {
 	case "float":

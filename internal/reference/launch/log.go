@@ -23,14 +23,14 @@ func NewShortLog(w io.Writer) *Log { return &Log{w: w, layout: "[01-02 15:04:05]
 // Line writes one line.
 func (l *Log) Line(text string) { l.Write([]byte(text + "\n")) }
 
-// Write writes p, which must be whole lines, after the time.
+// Write writes the time and then p, which must consist of complete lines.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(append(time.Now().AppendFormat(nil, l.layout), p...))
 }
 
-// Raw returns a writer for lines that already have their time.
+// Raw returns a writer for lines that already begin with the time.
 func (l *Log) Raw() io.Writer { return raw{l} }
 
 type raw struct{ l *Log }
@@ -41,7 +41,8 @@ func (r raw) Write(p []byte) (int, error) {
 	return r.l.w.Write(p)
 }
 
-// Structured returns a logger for level and above. It writes key=value after the text, and the level unless it is info.
+// Structured returns a logger for level and above. It writes key=value pairs after the text. It also writes the level,
+// except for info.
 func (l *Log) Structured(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey && a.Value.Any() == slog.LevelInfo) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// Without --max-total-tokens and --mem-fraction-static, the KV cache takes the rest of this fraction, but at most the
-// memory that tests of a server need.
+// Without --max-total-tokens and --mem-fraction-static, weights and KV cache together take this fraction of the memory.
+// But the KV cache takes at most defaultMostKV, which is enough to test a server.
 const (
 	defaultFraction = 0.5
 	defaultMostKV   = 1 << 30 // bytes per rank
@@ -44,7 +44,7 @@ func freeMemory() int64 {
 	return free
 }
 
-// blocks is the number of KV cache blocks of each rank.
+// blocks returns the number of KV cache blocks of each rank.
 func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) (int, error) {
 	perBlock, err := c.KVBytesPerBlock(model.Shard{TPSize: a.TP, PPSize: a.PP, EPSize: a.EP})
 	if err != nil {
@@ -74,12 +74,12 @@ func (a *ModelArgs) blocks(c *model.Config, format tensor.Format, memory int64) 
 	return int(min(int64(n), most/perBlock)), nil
 }
 
-// mostGarbage is the approximate limit of uncollected garbage, in bytes.
+// mostGarbage is the approximate limit for uncollected garbage, in bytes.
 const mostGarbage = 256 << 20
 
-// GCPercent is the value for GOGC while the engine serves. By default the collector lets garbage grow to the size of
-// live memory. Nearly all of that is weights and KV cache: a cache of half the machine's memory would grow to take all
-// of it.
+// GCPercent returns the value for GOGC while the engine serves. By default the collector lets garbage grow to the size
+// of live memory, which consists almost entirely of weights and KV cache. So with a KV cache of half the machine's
+// memory, the process would grow until it uses all memory.
 func (e *Engine) GCPercent() int {
 	return gcPercent((e.info.WeightBytes + e.info.KVBytes) * int64(e.here))
 }

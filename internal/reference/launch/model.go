@@ -14,7 +14,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// Model is a model whose sizes are known, before any rank has loaded its weights. Close it when its ranks are created.
+// Model is a model whose sizes are known, before any rank has loaded its weights. The caller must close it when the
+// model's ranks have been created.
 type Model struct {
 	ContextLen int // maximum tokens of a sequence
 	Vocab      int
@@ -23,7 +24,7 @@ type Model struct {
 	args    ModelArgs
 	nodes   NodeArgs
 	spread  *engine.Spread // nil: all ranks are in this process
-	ahead   atomic.Int64   // lead of the traces' clock over this process's own, ns
+	ahead   atomic.Int64   // ns by which the clock of traces is ahead of the clock of this process
 	z       engine.Sizes
 	faults  map[int]*device.Faults
 	cfg     *model.Config
@@ -106,7 +107,7 @@ func (m *Model) Close() error { return m.close() }
 func (m *Model) PlainTokenizer() *tokenizer.Tokenizer { return plain(m.tok) }
 
 // Ranks loads the ranks of one replica, for batches of at most seqs sequences and tokens new tokens. There is no
-// scheduler: the caller allocates the cache blocks. The caller must close the ranks.
+// scheduler, so the caller allocates the cache blocks. The caller must close the ranks.
 func (m *Model) Ranks(seqs, tokens int) (*engine.Ranks, error) {
 	m.args.MaxRunningRequests = seqs // bounds the graph sizes
 	return m.ranks(0, seqs, min(tokens, m.Capacity))
@@ -133,7 +134,7 @@ func (m *Model) ranks(dp, seqs, tokens int) (*engine.Ranks, error) {
 	})
 }
 
-// cores is the number of cores of one rank's device.
+// cores returns the number of cores that one rank's device uses.
 func (m *Model) cores() int {
 	if m.args.Cores > 0 {
 		return m.args.Cores

@@ -22,8 +22,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/nodes"
 )
 
-// NodeArgs select the number of processes that the ranks are spread over, one per node, and the index of this one.
-// Names and meanings are SGLang's.
+// NodeArgs select the number of nodes over which the ranks are spread, with one process per node, and the index of this
+// node. Names and meanings are SGLang's.
 type NodeArgs struct {
 	NNodes      int           `name:"nnodes" default:"1" help:"Number of nodes that the ranks are spread over; start each with the same command and its own --node-rank." json:"nnodes"`
 	NodeRank    int           `name:"node-rank" default:"0" help:"Index of this node; node 0 serves." json:"node_rank"`
@@ -36,7 +36,7 @@ type NodeArgs struct {
 // Several reports whether there is more than one node.
 func (n *NodeArgs) Several() bool { return n.NNodes > 1 }
 
-// Check checks the values on their own.
+// Check checks the values independently of other arguments.
 func (n *NodeArgs) Check(a *ModelArgs) error {
 	switch {
 	case n.NNodes < 1:
@@ -58,7 +58,7 @@ func (n *NodeArgs) layout(a *ModelArgs) nodes.Layout {
 	return nodes.Layout{Sizes: a.sizes(), Nodes: n.NNodes}
 }
 
-// here is the number of ranks of this node.
+// here returns the number of ranks on this node.
 func (n *NodeArgs) here(a *ModelArgs) int { return n.layout(a).PerNode() }
 
 // job is a model whose ranks run on several nodes.
@@ -72,20 +72,20 @@ type job struct {
 // offer is a node's capacity.
 type offer struct{ Blocks int }
 
-// plan is the configuration of all nodes. It follows from the offers and node 0's arguments.
+// plan is the configuration that all nodes use. Node 0 derives it from its arguments and the offers of all nodes.
 type plan struct {
 	Blocks, Seqs, Tokens int
 	NoGraphs             bool
 	GraphSizes           []int
 	Boot                 string // boot id of node 0's host
-	Ahead                int64  // of node 0's clock; see device.HostClock
+	Ahead                int64  // ns by which node 0's clock is ahead; see device.HostClock
 }
 
-// made is a node's result of the plan.
+// made is the result of carrying out the plan on a node.
 type made struct {
 	Error   string
 	Ranks   []nodes.About
-	Weights int64 // bytes, of the largest rank
+	Weights int64 // weight bytes of the rank that has the most
 }
 
 // join connects to the other nodes.
@@ -117,7 +117,7 @@ func (m *Model) join(ctx context.Context, log func(string)) (*job, error) {
 	return j, nil
 }
 
-// shift moves the clock of this node's traces by by ns.
+// shift moves the clock of this node's traces forward by by ns.
 func (m *Model) shift(by int64) { m.ahead.Add(by) }
 
 // protocol is the version of all messages between nodes.
@@ -154,7 +154,8 @@ func (m *Model) fingerprint() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
-// agree applies the smallest offer to all nodes: each gets the same number of cache blocks.
+// agree collects the offers of all nodes and applies the smallest one, so that all nodes have the same number of cache
+// blocks.
 func (j *job) agree(ctx context.Context) error {
 	return hearAll(ctx, j, "reported their memory", func(_ int, o offer) error {
 		if o.Blocks < 1 {
@@ -230,7 +231,7 @@ func (j *job) groups(ctx context.Context, seqs, tokens int) (_ []engine.Group, w
 	return out, weights, nil
 }
 
-// stopping is a source whose reads fail once stop returns an error: it ends loading between two tensors.
+// stopping is a source whose reads fail as soon as stop returns an error. So loading can be ended between two tensors.
 type stopping struct {
 	hf.Source
 	stop func() error
@@ -243,7 +244,7 @@ func (s stopping) Read(name string, off int, dst []float32) error {
 	return s.Source.Read(name, off, dst)
 }
 
-// make loads this node's ranks, by replica.
+// make loads this node's ranks and returns them by number of replica.
 func (j *job) make(ctx context.Context, p plan) (_ map[int]*engine.Ranks, weights int64, err error) {
 	out := map[int]*engine.Ranks{}
 	j.m.args.DisableGraph, j.m.args.GraphBS, j.m.args.GraphMaxBS = p.NoGraphs, p.GraphSizes, 0
@@ -273,7 +274,7 @@ func closeRanks(list map[int]*engine.Ranks) (err error) {
 
 // FollowOptions configure Follow.
 type FollowOptions struct {
-	Grace  time.Duration     // time to continue after ctx has ended, so that current requests can finish
+	Grace  time.Duration     // time for which to continue after ctx has ended, so that current requests can finish
 	Log    func(line string) // any goroutine may call it
 	Loaded func(percent int) // receives the value for GOGC, see Engine.GCPercent; may be nil
 }
@@ -331,7 +332,7 @@ func Follow(ctx context.Context, a ModelArgs, n NodeArgs, opt FollowOptions) (er
 	return nil
 }
 
-// follow is the exchange with node 0, on another node. inUse is the memory of its ranks in bytes.
+// follow exchanges the setup messages with node 0 on any other node. inUse is the memory of this node's ranks in bytes.
 func (j *job) follow(ctx context.Context) (_ map[int]*engine.Ranks, inUse int64, err error) {
 	if err := j.setup.Tell(0, offer{j.m.blocks}); err != nil {
 		return nil, 0, err
@@ -341,7 +342,7 @@ func (j *job) follow(ctx context.Context) (_ map[int]*engine.Ranks, inUse int64,
 		return nil, 0, err
 	}
 	j.m.setBlocks(p.Blocks)
-	// Nodes of one host share one time line: files of one host are not aligned.
+	// Nodes of one host must share one time line, because a merge does not align the files of one host.
 	if boot, ahead := device.HostClock(); boot != "" && boot == p.Boot {
 		j.m.shift(p.Ahead - ahead)
 	}

@@ -18,7 +18,7 @@ func marks(markers bool) device.Marker {
 	return nil
 }
 
-// logMarks logs whether NVTX ranges are emitted, and their limits when graphs are replayed.
+// logMarks logs whether NVTX ranges are emitted. It also logs that the ranges are limited when graphs are replayed.
 func logMarks(markers, graphs bool, log func(string)) {
 	there, err := nvtx.Attached()
 	switch {
@@ -35,8 +35,9 @@ func logMarks(markers, graphs bool, log func(string)) {
 	}
 }
 
-// outerProfiler returns a function that opens and closes the range recorded by nsys profile -c nvtx -p
-// cudaProfilerApi@stepscope. The range replaces cudaProfilerStart and cudaProfilerStop. nil: no tool is attached.
+// outerProfiler returns a function that opens and closes the NVTX range that "nsys profile -c nvtx -p
+// cudaProfilerApi@stepscope" records. The range replaces cudaProfilerStart and cudaProfilerStop. If no tool is
+// attached, outerProfiler returns nil.
 func outerProfiler() func(on bool) {
 	r := nvtx.NewRange("stepscope", "cudaProfilerApi")
 	if r == nil {

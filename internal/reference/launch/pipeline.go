@@ -34,7 +34,7 @@ type Pipeline struct {
 	*diffusion.Pipeline
 	Config   *diffusion.Config
 	Schedule diffusion.Schedule
-	DType    string // of encoder and transformer
+	DType    string // data type of the weights of encoder and transformer
 
 	args   PipelineArgs
 	memory int64 // bytes per rank

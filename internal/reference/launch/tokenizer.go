@@ -12,9 +12,9 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/server"
 )
 
-// openTokenizer finds the model's tokenizer: the one of --tokenizer-path, of the model's directory, or the built-in
-// byte tokenizer, in this order. The built-in one is written to a directory where clients on this machine can load it,
-// as SGLang's clients do. dir is the tokenizer's directory.
+// openTokenizer finds the model's tokenizer. It uses the one in --tokenizer-path, else the one in the model's
+// directory, else the built-in byte tokenizer. It writes the built-in tokenizer to a directory, because SGLang's
+// clients on this machine load the tokenizer from there. dir is the tokenizer's directory.
 func (a *ModelArgs) openTokenizer(vocab int, log func(string)) (_ server.Tokenizer, dir string, eos []int32, err error) {
 	if a.SkipTokenizer {
 		return noText{}, "", nil, nil
@@ -59,7 +59,7 @@ func publish(t *tokenizer.Tokenizer, vocab int, log func(string)) (dir string) {
 	return dir
 }
 
-// noText replaces the tokenizer of a server that has none.
+// noText takes the place of the tokenizer in a server without one.
 type noText struct{}
 
 var errNoText = wire.Refuse("text", "this server has no tokenizer (--skip-tokenizer-init): give input_ids")
@@ -104,7 +104,7 @@ func (t text) ChatPrompt(messages []wire.Message, o server.ChatOptions) (string,
 		return "", wire.Refuse("messages", "%v", err)
 	}
 	if o.Continue {
-		// The text after the last message ends its turn, so cut it off.
+		// The template adds text after the last message to end the turn. Cut this text off.
 		last := strings.TrimSpace(messages[len(messages)-1].Content)
 		if at := strings.LastIndex(prompt, last); at >= 0 {
 			prompt = prompt[:at+len(last)]

@@ -36,7 +36,7 @@ func (b *Benchmark) close() error {
 	return b.engine.Close()
 }
 
-// params are the sampling parameters of a request as JSON.
+// params returns the sampling parameters of a request for a JSON body.
 func (b *Benchmark) params(r *workload.Request) map[string]any {
 	p := map[string]any{"temperature": 0, "max_new_tokens": r.OutputLen, "ignore_eos": b.IgnoreEOS}
 	for key, v := range b.Sampling {
@@ -68,9 +68,9 @@ func (b *Benchmark) run(ctx context.Context, requests []workload.Request) (*Resu
 	return res, err
 }
 
-// direct submits to the engine. Tokenizing is part of the work, as in SGLang's engine.
+// direct submits the requests to the engine. The measured time includes tokenizing, as in SGLang's engine.
 func (b *Benchmark) direct(ctx context.Context, requests []workload.Request, res *Result) error {
-	ctx, cancel := context.WithCancel(ctx) // an error aborts submitted requests
+	ctx, cancel := context.WithCancel(ctx) // if there is an error, submitted requests are aborted
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()

@@ -34,12 +34,12 @@ type Benchmark struct {
 	Spec              workload.Spec
 	SkipWarmup        bool
 	IgnoreEOS         bool
-	Sampling          map[string]json.RawMessage // overrides the requests' own parameters
+	Sampling          map[string]json.RawMessage // overrides the parameters of each request
 	Logprob           bool
 	LogprobStart      int
 	ProfileDir        string // directory for a recording of all ranks; "": none
 	Activities        api.Activity
-	NoStack, NoShapes bool // options of the window
+	NoStack, NoShapes bool // do not record stacks; do not record shapes
 
 	Version string
 	Out     io.Writer
@@ -106,8 +106,8 @@ func (r *Result) print(w io.Writer) error {
 	return err
 }
 
-// batch returns the result in the form that a run keeps. It has no batch size: the requests differ in length, and any
-// number may have finished.
+// batch returns the result in the form in which a run stores it. The result has no batch size, because the requests
+// differ in length and not all of them may have finished.
 func (r *Result) batch(profiled bool) (b bench.Batch, err error) {
 	b.Profiled = profiled
 	b.Row, err = json.Marshal(r)
@@ -130,7 +130,7 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	}
 	keep.Server(b.Model.Map())
 	keep.About(func(m *runs.Manifest) { m.PlanHash = workload.Hash(requests, nil) })
-	// All requests arrive at once.
+	// The queue must have space for all requests, because they arrive at once.
 	b.Model.MaxQueuedRequests = max(b.Model.MaxQueuedRequests, len(requests))
 	if err := b.open(ctx, len(requests)); err != nil {
 		return err
@@ -170,10 +170,10 @@ func (b *Benchmark) Measure(ctx context.Context, keep *experiment.Batches) error
 	return errors.Join(res.print(b.Out), runErr, err)
 }
 
-// The warm-up is SGLang's, except that its prompts do not come from a file.
+// The warm-up has the size of SGLang's, but its prompts do not come from a file.
 const warmPrompts, warmInput, warmOutput = 16, 256, 16
 
-// plan creates the requests, before any ranks are loaded.
+// plan creates the requests. It is called before any ranks are loaded.
 func (b *Benchmark) plan(ctx context.Context) (requests, warmup []workload.Request, err error) {
 	m, err := launch.Open(b.Model, func(string) {})
 	if err != nil {
@@ -214,7 +214,7 @@ func (b *Benchmark) startProfile(ctx context.Context) (id string, err error) {
 // stopProfile ends the window and returns when its files are complete.
 func (b *Benchmark) stopProfile(id string, keep *experiment.Batches) error {
 	fmt.Fprintf(b.Out, "Monitoring %s for new trace files...\n", b.ProfileDir)
-	res, err := b.engine.StopProfile(context.Background()) // an interrupt must not lose them
+	res, err := b.engine.StopProfile(context.Background()) // not ctx: an interrupt must not lose the files
 	if err != nil {
 		return fmt.Errorf("profile %s: %w", id, err)
 	}

@@ -24,7 +24,7 @@ import (
 // It prints the output of SGLang's --correctness-test, followed by the differences.
 type Correct struct {
 	Prompts [][]int32
-	CutLen  int // 0: no prompt is cut
+	CutLen  int // number of first tokens in the way "cut"; 0: no prompt is cut
 	Output  int
 	Text    func([]int32) string
 }
@@ -32,7 +32,8 @@ type Correct struct {
 // ErrDiffers is returned when the three ways disagree.
 var ErrDiffers = errors.New("prefill, extend and decode do not agree")
 
-// Check runs the test. The KV cache needs room for a batch as long as the longest prompt.
+// Check runs the test. The KV cache must be large enough for a batch in which all prompts are as long as the longest
+// one.
 func (b *Bench) Check(ctx context.Context, t Correct) error {
 	c := batch.Case{Batch: len(t.Prompts), Output: t.Output}
 	for i, p := range t.Prompts {
@@ -82,7 +83,7 @@ func (b *Bench) Check(ctx context.Context, t Correct) error {
 	return err
 }
 
-// way is the output of one way: the tokens of each sequence and the logits they were chosen by.
+// way is the output of one of the three ways: the tokens of each sequence, and the logits from which they were chosen.
 type way struct {
 	tokens [][]int32
 	logits [][][]float32
@@ -149,12 +150,12 @@ func (b *Bench) atOnce(t Correct, c batch.Case, given *way) (*way, error) {
 	return w, nil
 }
 
-// near is the fraction of the logits' spread by which two ways may differ: sums run in another order and are kept in
-// bf16. A wrong result differs by about the spread itself.
+// near is the fraction of the logits' spread by which the results of two ways may differ. They differ because sums are
+// formed in another order and stored in bf16. A wrong result differs by about the whole spread.
 const near = 0.05
 
-// compare returns where o leaves w, or "". Tokens may differ where the logits are near: that is a tie, and later tokens
-// are not comparable.
+// compare describes the first difference between w and o in sequence i, or returns "". If tokens differ but the logits
+// are near, it is a tie. The later tokens are then not comparable.
 func (w *way) compare(i int, o *way, name string) string {
 	for k, row := range w.logits[i] {
 		difference := 0.0
@@ -171,7 +172,7 @@ func (w *way) compare(i int, o *way, name string) string {
 	return ""
 }
 
-// spread is the standard deviation of logits.
+// spread returns the standard deviation of a row of logits.
 func spread(row []float32) float64 {
 	mean, sum := metric.Mean(row), 0.0
 	for _, v := range row {

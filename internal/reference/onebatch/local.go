@@ -19,7 +19,7 @@ import (
 type Local struct {
 	Model launch.ModelArgs
 	batch.Grid
-	Name          string   // in each row of the results
+	Name          string   // name in each row of the results
 	Texts         []string // prompts; nil: random ones
 	LogDecodeStep int      // see Bench.LogDecodeStep
 	Profile       *Profile
@@ -56,7 +56,7 @@ func (l *Local) Measure(ctx context.Context, keep *experiment.Batches) error {
 		l.Inputs = []int{longest(prompts)}
 	}
 	var cases []batch.Case
-	seqs, tokens := 0, 0 // needed by the largest batch
+	seqs, tokens := 0, 0 // sizes that the largest batch needs
 	room := Room{Capacity: m.Capacity, ContextLen: m.ContextLen}
 	for _, c := range l.Cases() {
 		if why := room.Skip(c); why != "" {

@@ -13,15 +13,15 @@ import (
 )
 
 // Operator sums the calls of one operation with inputs of the same shapes, like torch.profiler's key_averages. Times
-// are nanoseconds. A kernel has a row of its own, beside the row of the operation that launched it.
+// are nanoseconds. A kernel has a separate row from the operation that launched it.
 type Operator struct {
 	Name    string
 	Shapes  string // JSON; "": not recorded
-	Device  bool   // a kernel, a copy or a memset
+	Device  bool   // the row is a kernel, a copy or a memset
 	Calls   int
 	SelfCPU int64 // excludes nested operations
 	CPU     int64
-	SelfGPU int64 // of kernels it launched itself
+	SelfGPU int64 // time of the kernels that the operation launched itself
 	GPU     int64
 }
 
@@ -88,7 +88,8 @@ func (o *operators) row(s *trace.Span) *Operator {
 	return row
 }
 
-// host walks the threads. Spans are sorted by track and start, longest first, so open spans contain the next one.
+// host walks through the host threads. Spans are sorted by track, start, and length with the longest first, so the next
+// span lies within the spans that are open.
 func (o *operators) host() {
 	type open struct {
 		row *Operator
@@ -109,7 +110,7 @@ func (o *operators) host() {
 			stack = stack[:len(stack)-1]
 		}
 		end := s.End()
-		if n := len(stack); n > 0 { // cut a child that sticks out by a few ns
+		if n := len(stack); n > 0 { // shorten a span that ends a few ns after the enclosing one
 			end = min(end, stack[n-1].end)
 			stack[n-1].row.SelfCPU -= end - s.Start
 			if gpu := o.device[s.Corr]; call && s.Corr != 0 && gpu > 0 {
@@ -127,7 +128,7 @@ func (o *operators) host() {
 	}
 }
 
-// Limits of torch's tables: rows, and characters of a name and of shapes.
+// Limits in torch's tables: the number of rows, and the number of characters of a name and of shapes.
 const mostRows, mostName, mostShapes = 100, 55, 80
 
 // String formats the table as torch.profiler prints it.

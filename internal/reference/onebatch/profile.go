@@ -17,7 +17,7 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/set"
 )
 
-// Profile selects the steps of a batch to record: its prefill, and some consecutive decode steps. Only the first rank
+// Profile selects the steps of a batch to record: the prefill, and some consecutive decode steps. Only the first rank
 // is recorded.
 type Profile struct {
 	Dir, Prefix string
@@ -29,7 +29,7 @@ type Profile struct {
 	Steps       int // decode steps
 }
 
-// Check creates the directory and tests that it is writable, before anything is loaded.
+// Check creates the directory and tests that it is writable. It is called before anything is loaded.
 func (p *Profile) Check() error {
 	if err := atomicfile.TryDir(p.Dir); err != nil {
 		return fmt.Errorf("cannot write traces: %w", err)
@@ -39,8 +39,8 @@ func (p *Profile) Check() error {
 
 func (p *Profile) has(stage string) bool { return p != nil && (p.Stage == stage || p.Stage == "all") }
 
-// steps returns the decode steps to record, as a half-open range. If there is only one decode step, half the output
-// length lies past it, so that step is recorded.
+// steps returns the decode steps to record, as a half-open range. If there is only one decode step, this step is
+// recorded, because half the output length would lie beyond it.
 func (p *Profile) steps(c batch.Case) (from, to int) {
 	if !p.has(api.Decode) {
 		return -1, -1
@@ -59,7 +59,7 @@ func (p *Profile) Path(c batch.Case, stage string) string {
 
 // window is a stage that is being recorded; nil: none.
 type window struct {
-	ctx   context.Context // cancels reading the trace back
+	ctx   context.Context // cancels the reading of the written trace
 	p     *Profile
 	b     *Bench
 	c     batch.Case
@@ -79,8 +79,8 @@ func (p *Profile) begin(ctx context.Context, b *Bench, c batch.Case, stage strin
 	return w, nil
 }
 
-// end writes the trace and prints its path and its operators. A stage that failed leaves no trace: end returns err
-// unchanged.
+// end writes the trace and prints its path and the table of operators. If err is not nil, the stage has failed; then
+// end writes no trace and returns err.
 func (w *window) end(err error) error {
 	if w == nil {
 		return err

@@ -41,7 +41,8 @@ func (r Room) Skip(c batch.Case) string {
 	return ""
 }
 
-// blocks is the number of cache blocks that a sequence needs. Its last token is never computed.
+// blocks returns the number of cache blocks that a sequence needs. The last token of a sequence needs no space, because
+// it is never computed.
 func blocks(c batch.Case) int {
 	return (c.Input+c.Output-2)/model.BlockLen + 1
 }
@@ -57,13 +58,13 @@ type Bench struct {
 	Ranks         Ranks
 	Vocab         int
 	Seed          uint64
-	LogDecodeStep int      // also print every LogDecodeStep-th decode step, besides the first ones; 0: none
+	LogDecodeStep int      // besides the first decode steps, print every LogDecodeStep-th one; 0: only the first ones
 	Profile       *Profile // nil: none
 	Out           io.Writer
 	Warn          func(format string, args ...any)
 	Saved         func(c batch.Case, stage, path string) // called for each trace; may be nil
 
-	count   int64 // steps so far
+	count   int64 // number of steps so far
 	sampler sample.Sampler
 }
 
@@ -84,7 +85,7 @@ type Result struct {
 	Steps  []float64 `json:"-"` // latencies of the decode steps, s
 }
 
-// someIDs bounds random token ids, as in SGLang's tool.
+// someIDs is the upper bound of random token ids, as in SGLang's tool.
 const someIDs = 10000
 
 // Random creates the prompts of a case, reproducible for a seed.
@@ -134,7 +135,7 @@ func (b *Bench) run(batch *model.Batch) ([][]float32, error) {
 	return b.Ranks.Forward(sched.Step{Count: b.count, Batch: batch})
 }
 
-// take appends the most probable tokens to the output.
+// take appends the most probable token of each row to the output.
 func (u *running) take(rows [][]float32) error {
 	for i, row := range rows {
 		c, err := u.sampler.Choose(sample.NewState(api.Sampling{}), row, sample.Want{})
@@ -146,7 +147,8 @@ func (u *running) take(rows [][]float32) error {
 	return nil
 }
 
-// prefill computes the prompts from position from on, on top of the cached prefix, and takes the first token.
+// prefill computes each prompt from position from on, using the cached keys and values before it, and takes the first
+// output token.
 func (u *running) prefill(from int) (rows [][]float32, err error) {
 	rows, err = u.forward(model.Extend, func(i int) ([]int32, int) { return u.prompts[i][from:], from })
 	if err == nil {
@@ -155,7 +157,7 @@ func (u *running) prefill(from int) (rows [][]float32, err error) {
 	return rows, err
 }
 
-// decode computes the last token and takes the next.
+// decode computes the last token of each sequence and takes the next one.
 func (u *running) decode() (rows [][]float32, err error) {
 	rows, err = u.forward(model.Decode, func(i int) ([]int32, int) {
 		n := len(u.tokens[i])
@@ -170,14 +172,14 @@ func (u *running) decode() (rows [][]float32, err error) {
 // printed is the number of decode steps printed at the start of each case.
 const printed = 5
 
-// Run measures a case that fits. With prompts nil, it uses random ones. Each phase begins and ends with all devices
-// idle, because a step returns only when all ranks have finished it. If ctx ends, Run still prints the figures measured
-// so far.
+// Run measures a case that fits. With prompts nil, it uses random ones. All devices are idle at the beginning and end
+// of each phase, because a step returns only when all ranks have finished it. If ctx ends, Run still prints the figures
+// that were measured until then.
 func (b *Bench) Run(ctx context.Context, name string, c batch.Case, prompts [][]int32) (*Result, error) {
 	if prompts == nil {
 		prompts = b.Random(c)
 	}
-	inputs := 0 // prompts of a file differ in length
+	inputs := 0 // total number of input tokens; prompts from a file differ in length
 	for _, p := range prompts {
 		inputs += len(p)
 	}

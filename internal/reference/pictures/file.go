@@ -20,8 +20,8 @@ const (
 
 var odd, runs = regexp.MustCompile(`[^A-Za-z0-9._-]`), regexp.MustCompile(`_+`)
 
-// fileName is SGLang's name for an image: the beginning of the prompt, the time, and eight digits of a hash of the
-// parameters.
+// fileName returns SGLang's file name for an image: the beginning of the prompt, the time, and eight digits of a hash
+// of the parameters.
 func fileName(job *Job, p *planned, i int) string {
 	name := job.Name
 	if name == "" {
@@ -54,7 +54,7 @@ func plain(name string) string {
 	return name
 }
 
-// numbered is the name of the i-th of several files. The first keeps its name.
+// numbered returns the name of the i-th of several files. The first file has the unchanged name.
 func numbered(name string, i int) string {
 	if i == 0 {
 		return name

@@ -23,14 +23,14 @@ type Job struct {
 	Prompts     []string
 	Negative    string
 	Seed        uint64
-	Sizes       []Size   // nil: the model's
-	Steps       *int     // nil: the model's
-	Guidance    *float64 // nil: the model's
-	Outputs     int      // per prompt and size
-	Dir, Name   string   // of images; Dir "": not written, Name "": generated
+	Sizes       []Size   // nil: the model's default size
+	Steps       *int     // nil: the model's default
+	Guidance    *float64 // nil: the model's default
+	Outputs     int      // images per prompt and size
+	Dir, Name   string   // directory and name of image files; Dir "": not written, Name "": generated
 	WarmupSteps int      // 0: no warm-up
-	WarmupSizes []Size   // nil: the first image's
-	PerfDump    string   // "": none
+	WarmupSizes []Size   // nil: the size of the first image
+	PerfDump    string   // path of timing reports; "": none
 	Profile     *Profile // nil: none
 }
 
@@ -60,7 +60,7 @@ type Picture struct {
 	Dump   string // path; "": none
 }
 
-// Run generates the images. It finds errors of the job before the first one.
+// Run generates the images. It reports errors in the job before it generates the first image.
 func Run(ctx context.Context, job *Job, show Show) (_ []Picture, err error) {
 	p, err := launch.OpenPipeline(job.Pipeline, show.Log)
 	if err != nil {
@@ -137,7 +137,7 @@ func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Requ
 	return all, warmups, err
 }
 
-// warm returns warm-up requests like the first image, in each requested size.
+// warm returns warm-up requests. They equal the request for the first image, but have the warm-up sizes.
 func warm(job *Job, p *launch.Pipeline, q diffusion.Request) (out []diffusion.Request, err error) {
 	if job.WarmupSteps == 0 {
 		return nil, nil

@@ -36,7 +36,7 @@ type Part struct {
 	Uncertainty   int64           `json:"shift_uncertainty_ns"`
 	ShiftInterval []int64         `json:"shift_interval_ns,omitempty"`
 	DriftPPB      float64         `json:"shift_drift_ppb,omitempty"` // the shift grows by this many ns per second
-	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // start of the drift: ns since the output's base, on the file's clock
+	DriftSince    int64           `json:"shift_since_ns,omitempty"`  // start of the drift: ns since the output's base
 	ShiftMethod   string          `json:"shift_method"`
 	Collectives   int             `json:"shift_collectives,omitempty"`
 	Info          json.RawMessage `json:"distributedInfo,omitempty"`
@@ -48,7 +48,7 @@ type Part struct {
 	Repaired      int64           `json:"repaired,omitempty"`    // events with unescaped quotes repaired
 	Cleaned       int64           `json:"cleaned,omitempty"`     // events with NaN, control characters or bad UTF-8 replaced
 	OddTimes      int64           `json:"odd_times,omitempty"`   // number of ts that are not numbers and stay unchanged
-	From          json.RawMessage `json:"merged_from,omitempty"` // the member "stepscope" of an input that is merged itself
+	From          json.RawMessage `json:"merged_from,omitempty"` // member "stepscope" of an input that is merged itself
 }
 
 // Missing is an expected rank without a file.

@@ -22,9 +22,9 @@ import (
 	"github.com/stepscope/stepscope/internal/measure/workload"
 )
 
-// The self test consists of separate processes that share no Go runtime: the parent, the mock server on one core, the
-// client under test on another, and a canary on each. The children run Main; the parent starts its own executable with
-// Options.Command before their arguments.
+// The self test consists of separate processes, which share no Go runtime: the parent, the mock server on one core, the
+// client under test on another core, and a canary on each of the two cores. The children run Main. The parent starts a
+// child with the command Options.Command followed by the arguments of the child.
 
 // Main runs one child of the self test and returns its exit status.
 func Main(args []string) int {
@@ -66,8 +66,8 @@ const (
 	watchPause = 250 * time.Microsecond
 )
 
-// watchCore records when this process, which has the highest priority on its core, is woken late, until in ends. It
-// then writes the pauses as JSON.
+// watchCore is the canary. Its process has the highest priority on its core, so a late wake-up shows that the core was
+// not available. watchCore records these pauses until in ends, and then writes them as JSON.
 func watchCore(in io.Reader, out io.Writer) error {
 	ended := make(chan struct{})
 	go func() {
@@ -118,7 +118,7 @@ func testClient(args []string) error {
 		reqs[i] = workload.Request{Prompt: strings.Repeat("token ", 32), PromptLen: 32, OutputLen: tokens}
 		schedule[i] = 50*time.Millisecond + time.Duration(float64(i)/rate*1e9)
 	}
-	// Each stream has its own section, filled by its own goroutine.
+	// Each stream has its own section of times, which one goroutine fills.
 	times := make([]eventTimes, streams*tokens)
 	seen := make([]int, streams)
 	opt := load.Options{
@@ -146,7 +146,7 @@ func testClient(args []string) error {
 		LateP50: res.Health.SendLateP50, LateP99: res.Health.SendLateP99, LateP999: res.Health.SendLateP999, LateMax: res.Health.SendLateMax,
 		AllocsEvent: float64(after.Mallocs-before.Mallocs) / float64(max(len(times), 1)),
 	}
-	times = slices.DeleteFunc(times, func(t eventTimes) bool { return t.User == 0 }) // from failed streams
+	times = slices.DeleteFunc(times, func(t eventTimes) bool { return t.User == 0 }) // of failed streams
 	for i := range times {
 		t := &times[i]
 		if t.User += base; t.Kernel != 0 {
@@ -172,8 +172,8 @@ func testClient(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// peakMemory returns the largest resident set since this program was started. getrusage's value includes the parent's
-// at the time of the fork.
+// peakMemory returns the peak resident set size of this program in bytes. The value from getrusage would also cover the
+// memory of the parent at the time of the fork.
 func peakMemory() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

@@ -14,12 +14,12 @@ import (
 )
 
 // mock is a token server that keeps an exact schedule: one thread, one loop, one write per event. Each event carries
-// the time at which it was handed to the kernel, as CLOCK_MONOTONIC, so that a client on the same host can determine
-// the error of its own times. It trusts its client, so it is not for other use.
+// the time (CLOCK_MONOTONIC) at which the event was passed to the kernel. A client on the same host can therefore
+// determine the error of its own times. The mock does not validate requests, so it must not be used for anything else.
 type mock struct {
 	period   int64 // between the events of a stream, ns
 	spread   int64 // number of phases, assigned to streams in turn; 1: all step together
-	instant  bool  // answer at once
+	instant  bool  // answer each request at once
 	next     int64 // phase of the next stream
 	poll     int
 	timer    int
@@ -32,11 +32,11 @@ type mock struct {
 type mockConn struct {
 	fd     int
 	in     []byte
-	out    []byte // not yet accepted by the socket
+	out    []byte // data that the socket has not accepted yet
 	native bool
 	left   int   // events to send; the last one ends the stream
 	sent   int   // events sent
-	due    int64 // CLOCK_MONOTONIC
+	due    int64 // time of the next event, CLOCK_MONOTONIC
 	place  int   // index in the queue; -1: not queued
 }
 
@@ -47,7 +47,7 @@ func monotonic() int64 {
 	return ts.Nano()
 }
 
-// serveMock serves until in ends. It writes its URL to out.
+// serveMock writes the URL of the mock server to out, and serves until in ends.
 func serveMock(in *os.File, out io.Writer, period time.Duration, spread int, instant bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -104,7 +104,8 @@ func (m *mock) close() {
 func (m *mock) loop(stdin int) error {
 	events := make([]unix.EpollEvent, 64)
 	for {
-		// Due events go first, but in limited number, so that new connections are accepted.
+		// Events that are due are sent first, but only a limited number at a time, so that new connections are
+		// accepted.
 		now := monotonic()
 		for n := 0; n < 256 && len(m.due) > 0 && m.due[0].due <= now; n++ {
 			now = m.step(m.due[0])
@@ -165,7 +166,7 @@ func (m *mock) drop(c *mockConn) {
 	unix.Close(c.fd)
 }
 
-// read receives a request, and starts its stream when it is complete.
+// read receives part of a request, and starts the stream once the request is complete.
 func (m *mock) read(c *mockConn) {
 	if c == nil {
 		return
@@ -198,7 +199,7 @@ func (m *mock) read(c *mockConn) {
 	heap.Push(&m.due, c)
 }
 
-// step sends the due event of c.
+// step sends the event of c that is due.
 func (m *mock) step(c *mockConn) int64 {
 	c.sent++
 	last := c.sent == c.left
@@ -208,7 +209,7 @@ func (m *mock) step(c *mockConn) int64 {
 	if last {
 		b = append(b, "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"...)
 	}
-	// The stamp is taken immediately before the write.
+	// The send time is taken immediately before the write.
 	now := monotonic()
 	writeStamp(b[at:], now)
 	m.write(c, b)
@@ -229,7 +230,7 @@ func (m *mock) write(c *mockConn, b []byte) {
 	}
 	n, err := unix.Write(c.fd, b)
 	if err != nil {
-		n = 0 // a later read detects clients that are gone
+		n = 0 // a later read detects that the client has closed the connection
 	}
 	if n < len(b) {
 		c.out = append([]byte(nil), b[n:]...)
@@ -241,7 +242,7 @@ func (m *mock) write(c *mockConn, b []byte) {
 // stampTail ends each event; its digits are overwritten.
 const stampTail = `"t":"0000000000000000000"}` + "\n\n\r\n"
 
-// event appends one event as a chunk, about as large as those of real servers.
+// event appends one event as an HTTP chunk. The chunk is about as large as the chunks of real servers.
 func (c *mockConn) event(b []byte, last bool) []byte {
 	from := len(b)
 	b = append(b, "0000\r\ndata: "...)

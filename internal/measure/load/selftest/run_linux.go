@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Real-time priorities: canary above server above client, as far as permitted.
+// Real-time priorities, used if the system permits them. The canary has the highest priority, the client the lowest.
 const (
 	canaryPriority = 30
 	serverPriority = 20
@@ -68,7 +68,7 @@ type selfTest struct {
 	serverCore, clientCore int
 }
 
-// shape runs one shape, and repeats it while the machine is too busy for a valid result.
+// shape runs one shape. It repeats the run while the machine is too busy for a valid result.
 func (t *selfTest) shape(ctx context.Context, s Shape) (best Row, err error) {
 	for try := range max(t.opt.Tries, 1) {
 		row, err := t.once(ctx, s)
@@ -160,7 +160,7 @@ func (t *selfTest) once(ctx context.Context, s Shape) (Row, error) {
 	return row, nil
 }
 
-// child is a running part of the self test.
+// child is a running child process of the self test.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -191,12 +191,12 @@ func (t *selfTest) start(ctx context.Context, core, priority int, command, args 
 	return c, nil
 }
 
-// StartOn starts a command on one core, in the real-time class if priority is set. The thread that starts it takes on
-// both, so that the command inherits them, and then ends.
+// StartOn starts a command on one core, in the real-time class if priority is not 0. A separate thread first sets its
+// own core and priority, then starts the command, which inherits both settings. The thread then ends.
 func StartOn(cmd *exec.Cmd, core, priority int) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends here
+		runtime.LockOSThread() // never unlocked, so that the thread ends with this goroutine
 		var set unix.CPUSet
 		set.Set(core)
 		err := os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(0, &set))
@@ -211,7 +211,7 @@ func StartOn(cmd *exec.Cmd, core, priority int) error {
 	return <-done
 }
 
-// stop ends a child by closing its input, and waits for it.
+// stop closes the stdin of a child, which makes the child end, and waits for its end.
 func (c *child) stop() error {
 	if c.cmd.ProcessState != nil {
 		return nil
@@ -239,7 +239,7 @@ func probeRealtime(context.Context) bool {
 	return <-ok
 }
 
-// TwoCores picks a core each for the server and the client, the same one if there is only one.
+// TwoCores returns a core for the server and a core for the client. Both are the same if there is only one core.
 func TwoCores() ([2]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

@@ -1,6 +1,6 @@
-// Package selftest measures how many streams the load generator times accurately on this machine. It loads a mock
-// server, which keeps an exact schedule and stamps each event with its send time, and compares the client's times with
-// the server's.
+// Package selftest measures how many streams the load generator can time accurately on this machine. It sends a load to
+// a mock server, which keeps an exact schedule and includes the send time in each event. It then compares the client's
+// times with the server's.
 //
 // All times are CLOCK_MONOTONIC, ns.
 package selftest
@@ -15,14 +15,15 @@ import (
 
 // Options configures the self test.
 type Options struct {
-	// Command starts Main in a process of its own: this executable and the hidden verb that calls it. Env is added to
-	// its environment.
+	// Command is the command line that runs Main in a separate process: this executable and the hidden verb that calls
+	// Main. Env is added to the environment of that process.
 	Command []string
 	Env     []string
 	Shapes  []Shape   // nil: Shapes()
-	Tries   int       // attempts per shape until its goal is met; the best one counts
-	Row     func(Row) // called with each row as it is measured
-	// Peer starts another client, with the same arguments as our own, for the shapes with Peer.
+	Tries   int       // maximum attempts per shape until its goal is met; the best attempt counts
+	Row     func(Row) // called with each row as soon as it has been measured
+	// Peer is the command line of another client, used for the shapes with Peer set. It receives the same arguments as
+	// this package's client.
 	Peer []string
 }
 
@@ -32,7 +33,7 @@ type Shape struct {
 	Streams    int
 	Tokens     int           // per stream
 	Period     time.Duration // between the tokens of a stream; 0: requests are answered at once
-	Together   bool          // all streams step at once; otherwise their phases are spread evenly
+	Together   bool          // all streams step at the same time; otherwise their phases are spread evenly
 	StartRate  float64       // new requests/s
 	UserStamps bool
 	Peer       bool
@@ -52,8 +53,8 @@ func (s *Shape) phases() int {
 	return s.Streams
 }
 
-// Shapes returns the loads of bench selftest: streams of 50 tokens/s until the client is late, a batch that steps
-// together, many slow streams, and new requests.
+// Shapes returns the loads of bench selftest: increasing numbers of streams of 50 tokens/s until the client is late, a
+// batch whose streams step together, many slow streams, and a high rate of new requests.
 func Shapes() []Shape {
 	const us, ms = 1e3, 1e6
 	var out []Shape
@@ -76,12 +77,12 @@ func Spread(n int) Shape {
 	return Shape{Name: fmt.Sprintf("%d streams spread", n), Streams: n, Tokens: 175, Period: 20 * time.Millisecond, StartRate: float64(n) / 0.7}
 }
 
-// ClientResult is the stdout of the client under test, including the Python one.
+// ClientResult is the output on stdout of the client under test. The Python client writes the same format.
 type ClientResult struct {
 	OK          int     `json:"ok"`
 	Failed      int     `json:"failed"`
 	Error       string  `json:"error,omitempty"` // first failure
-	CPU         float64 `json:"cpu"`             // s, whole process
+	CPU         float64 `json:"cpu"`             // CPU time of the whole process, s
 	RSS         int64   `json:"rss"`             // peak, bytes
 	LateP50     int64   `json:"late_p50"`
 	LateP99     int64   `json:"late_p99"`
@@ -105,8 +106,8 @@ type Row struct {
 
 // Report holds all results.
 type Report struct {
-	Realtime bool // the parts had real-time priority, and pauses of the machine are left out
-	Cores    bool // server and client have a core each
+	Realtime bool // the child processes had real-time priority, and pauses of the machine are left out
+	Cores    bool // server and client run on different cores
 	Rows     []Row
 }
 
@@ -167,11 +168,11 @@ func (r *Row) Cells() []string {
 	}
 }
 
-// CPUEvent returns the client's CPU time per event, ns, including startup.
+// CPUEvent returns the client's CPU time per event in ns. The CPU time includes the startup of the client.
 func (r *Row) CPUEvent() float64 { return r.Client.CPU / float64(r.Shape.Streams*r.Shape.Tokens) * 1e9 }
 
-// Ceiling returns the largest number of evenly spread streams whose reads were within a millisecond at p99, and their
-// events/s; 0: none.
+// Ceiling returns the largest number of evenly spread streams for which the p99 read delay was at most 1 ms, and the
+// events/s of these streams. Both are 0 if there is no such number.
 func (r *Report) Ceiling() (streams int, rate float64) {
 	for _, row := range r.Rows {
 		spread := !row.Shape.Together && row.Shape.Period == 20*time.Millisecond
@@ -182,7 +183,7 @@ func (r *Report) Ceiling() (streams int, rate float64) {
 	return streams, rate
 }
 
-// better reports whether r is the better of two attempts at a shape.
+// better reports whether r is a better attempt at the shape than than.
 func (r *Row) better(than Row) bool {
 	if len(r.Missed) != len(than.Missed) {
 		return len(r.Missed) < len(than.Missed)

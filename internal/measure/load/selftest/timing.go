@@ -14,27 +14,28 @@ type eventTimes struct {
 	Kernel, User int64 // by the client; Kernel 0: no stamp
 }
 
-// pause is a period in which a core did not run the work due on it.
+// pause is a period in which a core did not run a process that was ready to run.
 type pause struct{ From, To int64 } // CLOCK_MONOTONIC
 
 // Timing summarizes the error of a client's times. All are ns.
 type Timing struct {
-	Events  int     `json:"events"`   // compared
+	Events  int     `json:"events"`   // number of compared events
 	Rate    float64 `json:"rate"`     // events/s received while all streams ran
 	LeftOut float64 `json:"left_out"` // share of pairs affected by a pause of the machine
 
-	// ITL error is |the client's time between two events - the server's|; lag is the client's time - the server's.
+	// The ITL error is the absolute difference between the client's and the server's time between two events. The lag
+	// of an event is the client's time minus the server's time.
 	KernelITL50, KernelITL99 float64
 	UserITL50, UserITL99     float64
 	KernelLag50, KernelLag99 float64
 	UserLag50, UserLag99     float64
 }
 
-// pauseTail is how long the queues behind a pause of the machine take to drain, ns.
+// pauseTail is the time that the queues which build up during a pause of the machine take to drain, ns.
 const pauseTail = 15e6
 
-// measureTimes compares times while all streams ran. It omits pairs of events affected by a pause, which only show that
-// the machine was busy with other work.
+// measureTimes compares the times of the client and the server in the period in which all streams ran. It omits pairs
+// of events that a pause affected: their errors only show that the machine was busy with other work.
 func measureTimes(times []eventTimes, pauses []pause) Timing {
 	var out Timing
 	byStream := map[int64][]eventTimes{}
@@ -46,7 +47,7 @@ func measureTimes(times []eventTimes, pauses []pause) Timing {
 		slices.SortFunc(s, func(a, b eventTimes) int { return int(a.Sent - b.Sent) })
 		from, to = max(from, s[0].Sent), min(to, s[len(s)-1].Sent)
 	}
-	from += 100e6 // the last stream's start is not part of the steady state
+	from += 100e6 // excludes the start of the last stream, which is not part of the steady state
 	pauses = slices.Clone(pauses)
 	slices.SortFunc(pauses, func(a, b pause) int { return int(a.From - b.From) })
 	touched := func(from, to int64) bool {

@@ -17,7 +17,8 @@ const (
 	opRecv
 )
 
-// collNames are the names that PyTorch and NCCL give an operation: tools identify collectives and their kind by them.
+// collNames are the names that PyTorch and NCCL give to an operation. Tools identify a collective and its kind by these
+// names.
 type collNames struct{ collective, annotation, kernel string }
 
 const ncclArgs = "(ncclDevKernelArgsStorage<4096ul>)"
@@ -36,7 +37,7 @@ type collective struct {
 	op       collOp
 	c        Comm
 	dst, src []float32
-	peer     int // the other side
+	peer     int // group member at the other end of a send or receive
 }
 
 func (x *collective) run(ctx context.Context) error {
@@ -56,7 +57,7 @@ func (s *Stream) AllReduce(c Comm, buf []float32) {
 	s.collective(collective{op: opAllReduce, c: c, dst: buf, src: buf})
 }
 
-// AllGather concatenates src of all ranks in dst, in rank order.
+// AllGather concatenates the src slices of all ranks in dst, in rank order.
 func (s *Stream) AllGather(c Comm, dst, src []float32) {
 	s.collective(collective{op: opAllGather, c: c, dst: dst, src: src})
 }

@@ -1,10 +1,10 @@
-// Package device is a software GPU. Streams run kernels in order and asynchronously to the host that launches them. A
-// sequence of launches can be captured as a graph and replayed as one. Ranks meet in collectives. A window of all this
-// can be recorded and written as a Kineto trace (package record).
+// Package device is a software GPU. Streams run kernels in order, asynchronously to the host thread that launches them.
+// A sequence of launches can be captured as a graph and replayed as one. Ranks meet in collectives. This activity can
+// be recorded during a window and written as a Kineto trace (package record).
 //
-// A Device is one rank. One goroutine launches: only it may call the methods of its Host, its Streams and its Graphs,
-// unless they say otherwise. Kernels run on executors, one goroutine per stream, with helpers for kernels that come in
-// chunks.
+// A Device is one rank. One goroutine launches the work of a Device: only that goroutine may call the methods of the
+// Device's Host, Streams and Graphs, unless their documentation says otherwise. Each stream has an executor, a
+// goroutine that runs its kernels. Helper goroutines share the chunks of kernels that are divided into chunks.
 //
 // An error in device work (a panicking kernel, a collective whose peer is lost) is final, as in CUDA: later work is
 // skipped, every wait ends, and Err and the synchronising calls return it.
@@ -23,7 +23,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// Types of the packages below that users of a device need.
+// Types of the packages comm and record that users of a device need.
 type (
 	Comm          = *comm.Comm
 	GroupOptions  = comm.Options
@@ -54,17 +54,17 @@ func Bytes[T comm.Number](s []T) []byte { return comm.Bytes(s) }
 // Floats reverses Bytes for float32.
 func Floats(b []byte) []float32 { return comm.Floats(b) }
 
-// NewGroup joins ranks, whose goroutines meet in its operations. It returns one Comm per rank, in the order of ranks,
-// or nil for ranks of other processes.
+// NewGroup creates a communicator group of the given ranks. It returns one Comm per rank, in the order of ranks, or nil
+// for ranks of other processes.
 func NewGroup(name, desc string, ranks []int, opt GroupOptions) []Comm {
 	opt.Now = record.Now
 	return comm.NewGroup(name, desc, ranks, opt)
 }
 
-// Now is the wall clock of traces, ns since 1970. It was Epoch when the process began to count, and it is monotonic.
+// Now returns the wall clock of traces, in ns since 1970. It starts at Epoch and is monotonic.
 func Now() int64 { return record.Epoch() + record.Now() }
 
-// Epoch is the value of Now when the process began to count.
+// Epoch returns the value that Now had when the process started its monotonic clock.
 func Epoch() int64 { return record.Epoch() }
 
 // ErrClosed means that the device was closed.
@@ -72,18 +72,19 @@ var ErrClosed = errors.New("device closed")
 
 // Options configure a device. The zero value works.
 type Options struct {
-	Index   int    // among its host's devices
+	Index   int    // number of the device on its host
 	Name    string // "": "stepscope CPU device"
 	Memory  int64  // bytes, for the trace
-	Workers int    // goroutines that share the chunks of a kernel, including the executor; 0: 1
-	Queue   int    // launches that may wait in a stream before the host blocks; 0: 1024, as in CUDA
+	Workers int    // goroutines that share the chunks of a kernel, including the executor; 0 means 1
+	Queue   int    // launches that may wait in a stream before the host blocks; 0 means 1024, as in CUDA
 	// Spin is how long executors and waiting hosts spin before they sleep; 0: park.DefaultSpin; negative: not at all.
 	Spin   time.Duration
 	Faults *Faults // for tests of trace analysis; nil: none
 	Marks  Marker  // also receives the Host's annotations; nil: none
 }
 
-// Marker shows another tool the annotations of a Host. It is called on the launching thread, and ranges nest.
+// Marker passes the annotations of a Host to another tool. Its methods are called on the launching thread, and ranges
+// nest.
 type Marker interface {
 	Bind(thread string) // names the thread
 	Push(text string)
@@ -109,8 +110,9 @@ type Device struct {
 	windows uint32
 }
 
-// firstCorrelation exceeds the number of calls that a real start-up would make. HTA 0.5 with pandas 3 cannot read files
-// whose correlations are all smaller than their number of events.
+// firstCorrelation is the first correlation id. It is larger than the number of runtime calls that a real start-up
+// makes, because HTA 0.5 with pandas 3 cannot read a file in which all correlation ids are smaller than the number of
+// events.
 const firstCorrelation = 100_000
 
 // New creates a device with its default stream. The caller must close it.
@@ -151,7 +153,8 @@ func (d *Device) Err() error {
 	return d.err
 }
 
-// fail stops the device. The first error is kept. Peers must not wait for this device, so fail aborts its groups.
+// fail stops the device and keeps the first error. It aborts the device's groups, so that peers do not wait for this
+// device.
 func (d *Device) fail(err error) {
 	d.mu.Lock()
 	if d.err == nil {
@@ -165,7 +168,7 @@ func (d *Device) fail(err error) {
 	}
 }
 
-// groupUse is a group that work of this device waits in.
+// groupUse is a communicator group that this device has used.
 type groupUse struct {
 	c   Comm
 	seq int64 // operations so far; owned by the host
@@ -209,9 +212,9 @@ func (d *Device) StartRecording(opt RecordOptions) error {
 	return nil
 }
 
-// StopRecording closes the window and returns the recording, or nil if no window was open. It does not wait: work that
-// was launched in the window and is still running is recorded, and Recording.WriteKineto waits for it. Any goroutine
-// may call it; if the launching goroutine does, it cuts between two launches.
+// StopRecording closes the window and returns the recording, or nil if no window was open. It does not wait. Work that
+// was launched in the window and is still running is recorded too, and Recording.WriteKineto waits for it. Any
+// goroutine may call StopRecording. If the launching goroutine calls it, the window ends exactly between two launches.
 func (d *Device) StopRecording() *Recording {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -242,8 +245,8 @@ func (d *Device) StopRecording() *Recording {
 	return r
 }
 
-// PauseRecording excludes subsequent launches from an open window if pause is true, and includes them again if it is
-// false. Any goroutine may call it.
+// PauseRecording(true) excludes subsequent launches from an open window; PauseRecording(false) includes them again. Any
+// goroutine may call it.
 func (d *Device) PauseRecording(pause bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -256,8 +259,8 @@ func (d *Device) PauseRecording(pause bool) {
 	}
 }
 
-// Close stops the device and waits for its goroutines. It drops work that has not begun; synchronise first to have it
-// done. It leaves the groups that this device used. Any goroutine may call it.
+// Close stops the device and waits for its goroutines. It drops work that has not begun; to finish that work,
+// synchronise first. Close also leaves the groups that this device used. Any goroutine may call it.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	if d.closed {

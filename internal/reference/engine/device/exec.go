@@ -27,7 +27,7 @@ func (s *Stream) run() {
 		}
 		t := &s.ring[head&uint64(len(s.ring)-1)]
 		s.exec(t)
-		*t = task{} // keep nothing alive
+		*t = task{} // release the memory that the task refers to
 		s.finish(head + 1)
 	}
 }
@@ -78,7 +78,7 @@ func (s *Stream) replay(t *task) {
 	}
 }
 
-// extra runs the kernels that Faults add before a collective of a graph.
+// extra runs the additional kernels that Faults put before each collective of a graph.
 func (s *Stream) extra(t *task) {
 	label := uint32(0)
 	if t.rec != nil {
@@ -93,7 +93,7 @@ func (s *Stream) extra(t *task) {
 // node runs one piece of work and records its time.
 func (s *Stream) node(t *task, n *node, label uint32) {
 	if t.rec == nil {
-		s.log, s.logged = nil, nil // a recording is not kept longer than its window
+		s.log, s.logged = nil, nil // keep no reference to a recording after its window
 		s.do(t, n)
 		return
 	}
@@ -102,8 +102,8 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		s.noCore(t, t.since, start)
 		s.asleep = false
 	}
-	// A kernel without helpers stays on this thread from start to end, so the thread's CPU time shows when it was not
-	// running. Faults sleep on purpose.
+	// A kernel without helpers stays on this thread from start to end, so the thread's CPU time shows for how long the
+	// kernel had no core. That does not hold with Faults, which sleep on purpose.
 	alone := n.kind == kernelNode && (n.chunks <= 1 || s.d.opt.Workers <= 1) && !t.fault && (s.d.opt.Faults == nil || s.d.opt.Faults.Pace == 0)
 	var ran int64
 	if alone {
@@ -121,7 +121,7 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 		runtime.UnlockOSThread()
 	}
 	if n.kind == collectiveNode {
-		// All members leave a collective together, as on GPUs, whose kernels need no wake-up.
+		// Record that all members leave a collective at the same time, as on GPUs, where kernels need not be woken up.
 		if at := n.coll.c.Ended(); at > start && at < end {
 			end, woken = at, end
 		}
@@ -141,22 +141,22 @@ func (s *Stream) node(t *task, n *node, label uint32) {
 	s.noCore(t, end, woken)
 }
 
-// longKernel is the duration, in ns, from which a kernel may have been preempted: reading the thread's clock costs as
-// much as a short kernel takes.
+// longKernel is the duration, in ns, from which a kernel is checked for preemption. The check reads the thread's clock,
+// which takes as long as a short kernel.
 const longKernel = 100_000
 
-// shortest is the time without a core, in ns, below which no event is written: waking up takes that long even with a
-// free core.
+// shortest is the minimum time without a core, in ns, that is recorded as an event. Waking up takes that long even if a
+// core is free.
 const shortest = 2000
 
-// noCore records that the device had no core during an interval.
+// noCore records an interval in which the device had work but no core.
 func (s *Stream) noCore(t *task, from, to int64) {
 	if to-from >= shortest {
 		s.note(t, record.Work{Start: from, End: to, Kind: record.NoCore, Corr: t.corr, Ext: t.ext, Comm: -1, In: -1})
 	}
 }
 
-// note records work of the executor.
+// note records a piece of work that the executor has done.
 func (s *Stream) note(t *task, w record.Work) {
 	if s.logged != t.rec {
 		s.log, s.logged = t.rec.Stream(s.id), t.rec

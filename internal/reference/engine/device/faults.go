@@ -6,26 +6,26 @@ import (
 )
 
 // Faults make a device misbehave in a known way from a given step on, so that trace analysis can be checked against the
-// truth. Steps are counted from 0 by the host's annotations "step[…]" and "denoising_step_…".
+// truth. Steps are counted from 0; the host's annotations "step[…]" and "denoising_step_…" begin them.
 type Faults struct {
 	From int // first step
 	To   int // step after the last; 0: no end
-	// Stage limits the faults to one stage of a pipeline that annotates "STAGE …". Steps are not counted for a stage
-	// other than the one with the steps.
+	// Stage limits the faults to one stage of a pipeline that annotates "STAGE …". The limits From and To apply only to
+	// the stage that contains the steps.
 	Stage string
 
-	// Pace is the minimum duration of a kernel in all steps, asleep, so that ranks share cores without waiting for
-	// them.
+	// Pace is the minimum duration of a kernel in all steps. The rest of the time is spent asleep, so that ranks can share
+	// cores without waiting for a free one.
 	Pace time.Duration
 
 	KernelSleep  time.Duration // slow device: every kernel sleeps this long at its end
-	KernelFactor float64       // slow device: every kernel takes this many times as long, busy; 0: 1
+	KernelFactor float64       // slow device: every kernel computes this many times as long; 0 means 1
 
-	LinkSleep time.Duration // slow link: every collective takes this much longer once all ranks have arrived
+	LinkSleep time.Duration // slow link: added to every collective after all ranks have arrived
 
-	HostStall time.Duration // stalled host: sleep at the beginning of each step
+	HostStall time.Duration // stalled host: the launching thread sleeps this long at the beginning of each step
 
-	ExtraKernels int           // extra work: this many more kernels before each collective
+	ExtraKernels int           // extra work: number of additional kernels before each collective
 	ExtraTime    time.Duration // sleep in each extra kernel
 }
 
@@ -41,7 +41,8 @@ func (f *Faults) extra() node {
 	}
 }
 
-// slow runs a kernel with the faults applied to it. on says whether step-limited faults are active.
+// slow runs a kernel and applies the faults to it. on says whether the faults that are limited to certain steps are
+// active.
 func (f *Faults) slow(kernel func(), on bool) {
 	start := time.Now()
 	kernel()
@@ -59,10 +60,10 @@ func (f *Faults) slow(kernel func(), on bool) {
 	}
 }
 
-// stagePrefixes begin the annotation of a stage, with markers or without.
+// stagePrefixes are the beginnings of a stage's annotation, with markers and without.
 var stagePrefixes = []string{"STAGE ", "stage_"}
 
-// countStep counts step annotations, tracks the current stage, and stalls the host in steps with faults.
+// countStep counts step annotations, keeps track of the current stage, and stalls the host in steps with faults.
 func (h *Host) countStep(name string) {
 	f := h.d.opt.Faults
 	for _, prefix := range stagePrefixes {

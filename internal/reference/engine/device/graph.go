@@ -9,7 +9,7 @@ import (
 // Graph is a captured sequence of launches on one stream that is replayed as one launch.
 type Graph struct {
 	nodes  []node
-	names  []uint32 // of the nodes and, last, of the extra kernel of Faults; valid in window
+	names  []uint32 // interned names of the nodes, then that of Faults' extra kernel; valid in window
 	window uint32
 }
 
@@ -49,7 +49,7 @@ func (g *Graph) Launch(s *Stream) {
 		}
 		g.names = append(g.names, r.Intern(extraName))
 	}
-	// The nodes have no External id, as in CUPTI's records.
+	// The graph's nodes get no External id, as in CUPTI's records.
 	*s.slot() = task{node: node{kind: graphNode}, graph: g, fault: h.fault, rec: r, names: g.names, corr: h.correlation(), since: start}
 	s.commit()
 	h.call(r, record.GraphLaunch, start, true)

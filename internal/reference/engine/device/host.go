@@ -7,7 +7,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// Host is the launching thread of a device. It names its activity between launches, so that a trace shows it.
+// Host is the launching thread of a device. It annotates the thread's activity between launches, so that a trace shows
+// this activity.
 //
 //	h.Annotate("step[DECODE bs=4]")
 //	h.Op("aten::embedding", device.Tensor(device.Float32, 32000, 1024))
@@ -15,19 +16,19 @@ import (
 //	h.End()
 //	h.End()
 //
-// Begin and end must nest. Without a recording they cost one branch.
+// Begin and end calls must nest. Without a recording, each of them costs one branch.
 type Host struct {
 	d     *Device
 	open  []opFrame
 	depth int
 
-	corr     uint32 // correlation of the last runtime call that has one
-	launchAs uint32 // External id of launches, if not the innermost operation's
-	greeted  uint32 // window that has the thread's name
+	corr     uint32 // correlation id given out last
+	launchAs uint32 // External id of launches; 0: that of the innermost operation
+	greeted  uint32 // last window to which the thread's name was written
 	thread   record.Thread
 
-	fault   bool // the current step has faults
-	inStage bool // the stage that Faults apply to
+	fault   bool // faults are active in the current step
+	inStage bool // the current stage is the one that Faults apply to
 	steps   int
 
 	quiet bool // hide annotations from Marks
@@ -37,7 +38,7 @@ type Host struct {
 
 // opFrame is an open operation.
 type opFrame struct {
-	window uint32 // of its recording; 0: none
+	window uint32 // window in which the operation is recorded; 0: none
 	ext    uint32
 	name   uint32
 	args   uint32
@@ -48,11 +49,11 @@ type opFrame struct {
 	nargs  uint8
 	kind   record.Kind
 	isComm bool
-	marked bool // pushed to Marks
+	marked bool // the annotation was passed to Marks
 }
 
 // Bind locks the calling goroutine, which must be the launching one, to its thread and names the thread's row in the
-// trace. Release undoes it.
+// trace. Release unlocks the goroutine.
 func (h *Host) Bind(name string) {
 	runtime.LockOSThread()
 	h.thread = record.Thread{PID: os.Getpid(), TID: threadID(), Name: name}
@@ -82,8 +83,8 @@ func (h *Host) Annotate(name string) {
 	h.AnnotateStep(name, nil)
 }
 
-// AnnotateStep is Annotate for a forward step. requests returns the ids of the step's requests, separated by commas. It
-// is called only while recording.
+// AnnotateStep is Annotate for a forward step. requests returns the ids of the step's requests, separated by commas.
+// AnnotateStep calls requests only while recording.
 func (h *Host) AnnotateStep(name string, requests func() string) {
 	m := h.d.opt.Marks
 	if h.quiet {
@@ -152,7 +153,7 @@ func (h *Host) End() {
 	}
 	r := h.d.rec.Load()
 	if r == nil || r.ID != f.window {
-		return // the window closed inside it
+		return // the window was closed during the operation
 	}
 	o := record.Op{
 		Start: f.start, End: record.Now(), Ext: f.ext, Name: f.name, Args: f.args, NArgs: f.nargs, Comm: f.comm, Stack: f.stack,
@@ -172,7 +173,7 @@ func (h *Host) greet(r *record.Recording) {
 	}
 }
 
-// ext is the External id for the current launch: the innermost operation's.
+// ext returns the External id for the current launch: that of the innermost operation.
 func (h *Host) ext(r *record.Recording) uint32 {
 	if h.launchAs != 0 {
 		return h.launchAs
@@ -191,7 +192,7 @@ func (h *Host) correlation() uint32 {
 	return h.corr
 }
 
-// call records a runtime call that ends now. Calls that launch have already taken their correlation.
+// call records a runtime call that ends now. A call that launches work has already taken its correlation id.
 func (h *Host) call(r *record.Recording, api record.API, start int64, launches bool) {
 	if h.greeted != r.ID {
 		h.greet(r)

@@ -6,8 +6,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/record"
 )
 
-// lane is a row of the trace, beside those of streams, for transfers of device memory outside any stream, as by a
-// network card.
+// lane is a row of the trace that belongs to no stream. It shows transfers of device memory outside any stream, such as
+// those by a network card.
 type lane struct {
 	id   int
 	mu   sync.Mutex
@@ -19,10 +19,10 @@ type lane struct {
 // firstLane is the number of the first lane, far above those of streams.
 const firstLane = firstStream + 64*nextStream
 
-// Transfer records the start of a transfer between device memory and another host. The returned function records its
-// end and the bytes moved. In a trace the transfer is a copy of this name, with the ids of its requests and the room by
-// which both ends identify it. It is on a row that no stream has; concurrent transfers have rows of their own. Any
-// goroutine may call both functions.
+// Transfer records the start of a transfer between device memory and another host. The returned function records the
+// end of the transfer and the number of bytes moved. In a trace the transfer is a copy with the given name, the ids of
+// its requests, and the room by which both ends identify it. Its row belongs to no stream, and each of several
+// concurrent transfers has a separate row. Any goroutine may call Transfer and the returned function.
 func (d *Device) Transfer(name, requests string, room uint64) (end func(bytes int64)) {
 	r := d.recorder()
 	if r == nil {
@@ -64,7 +64,7 @@ func (l *lane) take(r *record.Recording) bool {
 	return true
 }
 
-// wait returns when no transfer of the window is in progress.
+// wait returns when the lane has no transfer of the window in progress.
 func (l *lane) wait(r *record.Recording) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

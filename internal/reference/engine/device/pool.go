@@ -20,7 +20,7 @@ type pool struct {
 	failure atomic.Pointer[string]
 	spin    time.Duration
 	begin   park.Gate // helpers wait here for chunks
-	end     park.Gate // the executor waits here for the last ones
+	end     park.Gate // the executor waits here for the last chunks
 	closed  atomic.Bool
 	wg      sync.WaitGroup
 	helpers int
@@ -42,8 +42,8 @@ func (p *pool) run(chunks int, fn func(chunk int)) any {
 		return nil
 	}
 	defer p.busy.Unlock()
-	// A worker that claims a chunk by the swap in claim sees fn: fn is written before state, and not again before the
-	// claimed chunk is done.
+	// A worker that claims a chunk by the swap in claim sees this fn, because fn is written before state. fn is not
+	// written again before the claimed chunk is done.
 	p.fn = fn
 	p.left.Store(int32(chunks))
 	p.state.Store(uint64(chunks) << 32)

@@ -14,9 +14,9 @@ type Kernel struct {
 	// none.
 	Op          string
 	Grid, Block [3]int32 // for the trace
-	Args        []Arg    // for the trace; not kept
-	// Run does one chunk of Chunks; 0 and 1 chunks mean one. Chunks may run concurrently. In a graph, Run is called
-	// again at every replay and finds its sizes and pointers in the variables it captured.
+	Args        []Arg    // for the trace; Launch does not keep the slice
+	// Run computes one of Chunks chunks; Chunks 0 means 1. Chunks may run concurrently. In a graph, Run is called again at
+	// every replay; it must take its sizes and pointers from the variables that it captured.
 	Run    func(chunk int)
 	Chunks int
 }
@@ -40,9 +40,9 @@ type Stream struct {
 
 	closed atomic.Bool    // the executor must end when the queue is empty
 	gone   atomic.Bool    // the executor has ended
-	log    *record.Stream // of logged; owned by the executor
+	log    *record.Stream // this stream's log in the recording logged; owned by the executor
 	logged *record.Recording
-	asleep bool // the executor waited for the current task
+	asleep bool // the executor had to wait for the current task
 }
 
 // Streams are numbered as in PyTorch's traces: the default one is 7.
@@ -96,10 +96,10 @@ type task struct {
 	node
 	graph *Graph
 	rec   *record.Recording // nil: not recorded
-	names []uint32          // of the graph's nodes
+	names []uint32          // interned names of the graph's nodes
 	corr  uint32
 	ext   uint32
-	label uint32 // of the name
+	label uint32 // interned name of the work
 	comm  int32
 	fault bool  // launched in a step with faults
 	since int64 // time of the launch; set with rec
@@ -119,7 +119,7 @@ func (s *Stream) Launch(k Kernel) {
 	}
 }
 
-// add captures a node or launches it. comm is the index of its recorded collective.
+// add captures a node or launches it. comm is the index of the node's recorded collective.
 func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 	if s.capture != nil {
 		s.capture.nodes = append(s.capture.nodes, *n)
@@ -141,8 +141,8 @@ func (s *Stream) add(r *record.Recording, api record.API, comm int32, n *node) {
 	h.call(r, api, start, true)
 }
 
-// slot returns the slot of the next task once there is room. If the queue is full, the host sleeps until some slots are
-// free: waking it for each slot would cost the executor more than it gains.
+// slot returns the slot of the next task as soon as the queue has space. If the queue is full, the host sleeps until
+// several slots are free, because waking the host for each slot would cost the executor too much time.
 func (s *Stream) slot() *task {
 	tail, size := s.tail.Load(), uint64(len(s.ring))
 	if tail-s.head.Load() >= size {
@@ -162,11 +162,11 @@ func (s *Stream) wait(n uint64) {
 	s.done.Wait(func() bool { return s.reached(n) }, s.d.opt.Spin)
 }
 
-// nobody is the target when no host waits.
+// nobody is the value of target while no host waits.
 const nobody = ^uint64(0)
 
-// reached reports whether n tasks are done. If not, it makes the executor wake the waiters when they are, and not
-// earlier: waking sleepers after every task would cost more than small tasks do.
+// reached reports whether n tasks are done. If not, it sets the target so that the executor wakes the waiters when n
+// tasks are done, and not earlier. Waking them after every task would take longer than a small task.
 func (s *Stream) reached(n uint64) bool {
 	if s.head.Load() >= n {
 		return true
@@ -179,8 +179,8 @@ func (s *Stream) reached(n uint64) bool {
 	}
 }
 
-// finish counts tasks as done. It resets the target before the waiters check again; those that must keep waiting set it
-// anew.
+// finish counts tasks as done. It resets the target before the waiters check again; waiters that must continue to wait
+// set a new target.
 func (s *Stream) finish(n uint64) {
 	s.head.Store(n)
 	if s.target.Load() <= n {

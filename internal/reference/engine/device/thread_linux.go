@@ -21,15 +21,15 @@ func threadTime() int64 {
 	return t.Nano()
 }
 
-// HostClock returns the id of this boot of the host, or "" if unknown, and the lead of Now, in ns, over the clock that
-// all its processes share.
+// HostClock returns the id of this boot of the host, or "" if it is unknown, and the number of ns by which Now is ahead
+// of the clock that all processes of the host share.
 func HostClock() (boot string, ahead int64) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", 0
 	}
-	// The two clocks cannot be read at once. Of several attempts, the one with the least time between its readings
-	// counts: in others the thread may have lost its core.
+	// The two clocks cannot be read at the same time. So read them several times and use the attempt with the least time
+	// between its readings: in other attempts the thread may have lost its core.
 	least := int64(math.MaxInt64)
 	for range 32 {
 		var t unix.Timespec

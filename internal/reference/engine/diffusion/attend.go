@@ -5,7 +5,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// attend launches the attention of a block for rows of the sequence. It reads and overwrites h.
+// attend launches the attention of a block for rows of the sequence. It reads its input from h and overwrites h with
+// the result.
 func (p *ditPass) attend(b *block, h []float32, rows op.Span) {
 	d, dim, n := p.d, p.d.cfg.Dim, rows.Len()
 	a, hd := p.att, p.d.cfg.headDim()
@@ -36,5 +37,5 @@ func (p *ditPass) attend(b *block, h []float32, rows op.Span) {
 	}, []int{1, n, width})
 }
 
-// headEps is the epsilon of the head norms, regardless of the configured epsilon of the others.
+// headEps is the epsilon of the head norms. It does not depend on the configured epsilon of the other norms.
 const headEps = 1e-5

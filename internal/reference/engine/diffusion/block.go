@@ -11,7 +11,7 @@ import (
 // block is one layer of the transformer, or a rank's part of it.
 type block struct {
 	name         string
-	mod          op.Linear // from the condition to two scales and two gates; no matrix: not modulated
+	mod          op.Linear // condition to two scales and two gates; no matrix: no modulation
 	norms        [4][]float32
 	qkv, o       op.Linear
 	normQ, normK []float32 // nil: none
@@ -26,8 +26,9 @@ const (
 	afterFFN
 )
 
-// pairs reorders the elements of a head. Elements that are rotated together are neighbours in the checkpoint;
-// tensor.Rope needs them half a head apart. Queries and keys are reordered alike, so their products are unchanged.
+// pairs reorders the elements of a head. The two elements that are rotated together are neighbours in the checkpoint,
+// but tensor.Rope needs them half a head apart. Queries and keys are reordered in the same way, so their products are
+// unchanged.
 func pairs(place, headDim int) int {
 	head, at, half := place/headDim*headDim, place%headDim, headDim/2
 	if at < half {
@@ -75,8 +76,9 @@ func headNorm(l *op.Loader, name string, hd int) []float32 {
 	return v
 }
 
-// run passes rows of x through a block: x[lo:hi] += gate·norm(attention(norm(x)·scale)), and likewise with the
-// feed-forward. Scales and gates are the same for all rows, so they are multiplied into the norms' weights.
+// run passes rows of x through a block: x[lo:hi] += gate·norm(attention(norm(x)·scale)), and then the same formula with
+// the feed-forward in place of attention. Scales and gates are the same for all rows, so they are multiplied into the
+// norms' weights.
 func (p *ditPass) run(b *block, rows op.Span) {
 	d, t := p.d, p.d.cfg
 	n, dim := rows.Len(), t.Dim
@@ -92,7 +94,7 @@ func (p *ditPass) run(b *block, rows op.Span) {
 	if modulated {
 		norms = p.modulate(b)
 	}
-	// Norms with scales or gates are fused with them and are not module calls.
+	// A norm with a scale or a gate is fused with it and is not a module call.
 	norm := func(path string, run func()) {
 		if modulated {
 			run()
@@ -112,7 +114,7 @@ func (p *ditPass) run(b *block, rows op.Span) {
 	norm(".ffn_norm2", func() { p.addNorm(x, h, norms[afterFFN], n) })
 }
 
-// feed launches the feed-forward of a block for n rows. It reads and overwrites h.
+// feed launches the feed-forward of a block for n rows. It reads its input from h and overwrites h with the result.
 func (p *ditPass) feed(b *block, h []float32, n int) {
 	d, dim, width, at := p.d, p.d.cfg.Dim, p.d.ffn.Len(), b.name+".feed_forward"
 	p.call(at+".w13", func() { d.Linear(p.gateUp, 2*width, b.w13, h, dim, n) }, []int{1, n, dim})
@@ -123,13 +125,13 @@ func (p *ditPass) feed(b *block, h []float32, n int) {
 	}, []int{1, n, width})
 }
 
-// tables are the sizes of the rotations' cosines and sines for n rows.
+// tables returns the sizes of the tables of cosines and sines for the rotations of n rows.
 func (p *ditPass) tables(n int) [][]int {
 	half := p.d.cfg.headDim() / 2
 	return [][]int{{n, half}, {n, half}}
 }
 
-// modulate computes the norms' weights of a block under the condition.
+// modulate computes the weights of a block's norms, including the scales and gates that follow from the condition.
 func (p *ditPass) modulate(b *block) [4][]float32 {
 	d, dim := p.d, p.d.cfg.Dim
 	cond, at := []int{1, len(p.cond)}, b.name+".adaLN_modulation"
@@ -140,7 +142,8 @@ func (p *ditPass) modulate(b *block) [4][]float32 {
 	for i := range out {
 		out[i] = p.norms[i*dim:][:dim]
 	}
-	// Order in the checkpoint: scale and gate of the attention, scale and gate of the feed-forward, like the norms.
+	// The checkpoint has the same order as the norms: scale and gate of the attention, then scale and gate of the
+	// feed-forward.
 	d.Launch(device.Kernel{
 		Name: "vectorized_elementwise_kernel_modulate", Op: "aten::mul", Grid: op.Grid(4, 1), Args: []device.Arg{op.Floats(4, dim)},
 	}, 1, func(int) {
@@ -157,7 +160,7 @@ func (p *ditPass) modulate(b *block) [4][]float32 {
 	return out
 }
 
-// addNorm launches x += RMSNorm(h) for n rows. It overwrites h.
+// addNorm launches x += RMSNorm(h) for n rows. The contents of h are lost.
 func (p *ditPass) addNorm(x, h, weight []float32, n int) {
 	dim, eps := p.d.cfg.Dim, float32(p.d.cfg.NormEps)
 	p.d.Each(device.Kernel{

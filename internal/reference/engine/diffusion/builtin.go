@@ -10,7 +10,7 @@ import (
 )
 
 // builtins are configurations of the real architecture that need no files. They have random weights, the built-in
-// tokenizer, and sizes divisible for TP 1, 2 and 4. small has more than 100 million parameters.
+// tokenizer, and sizes that can be divided for TP 1, 2 and 4. small has more than 100 million parameters.
 var builtins = map[string]map[string]string{
 	"z-image-tiny": {
 		"transformer": `{"all_patch_size": [2], "all_f_patch_size": [1], "in_channels": 16, "dim": 128, "n_layers": 2,
@@ -55,7 +55,7 @@ func builtin(name string) (*Config, error) {
 		files[part] = []byte(text)
 	}
 	c := &Config{Pipeline: pipelines[0], Default: turbo}
-	c.Default.Width, c.Default.Height = 128, 128 // the intended size, on a few cores
+	c.Default.Width, c.Default.Height = 128, 128 // the size that these pipelines are meant for, on a few cores
 	if err := c.parse(files); err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}

@@ -15,12 +15,12 @@ import (
 
 // Config is the configuration of a whole pipeline.
 type Config struct {
-	Text        *model.Config // the encoder; its last layer and final norm are not used
+	Text        *model.Config // the text encoder; the last layer and the final norm are not used
 	Transformer Transformer
 	VAE         VAE
 	Scheduler   Scheduler
 	Pipeline    string   // class in model_index.json
-	Default     Defaults // for requests that leave them out
+	Default     Defaults // used for parameters that a request leaves out
 	Notes       []string // configuration members that are not used
 }
 
@@ -35,13 +35,13 @@ var turbo = Defaults{Width: 1024, Height: 1024, Steps: 9}
 
 // Transformer is the denoising network. Sizes are in elements.
 type Transformer struct {
-	Patch     int // side of a patch, in latents
-	Channels  int // of a latent
+	Patch     int // side length of a patch, in latents
+	Channels  int // channels of a latent
 	Dim       int
 	Layers    int
-	Refiners  int // layers for the picture alone, and as many for the caption
+	Refiners  int // number of layers for the picture alone, and number of layers for the caption alone
 	Heads     int
-	CapDim    int // of the text encoder's states
+	CapDim    int // width of the text encoder's states
 	AxesDims  []int
 	AxesLens  []int
 	NormEps   float64
@@ -64,7 +64,7 @@ func (t *Transformer) patchDim() int { return t.Patch * t.Patch * t.Channels }
 
 // VAE is the decoder of an autoencoder.
 type VAE struct {
-	Channels     []int // of the blocks, shallowest first
+	Channels     []int // channels of each block, shallowest block first
 	Layers       int   // resnets per block of the encoder; the decoder has one more
 	Groups       int
 	Latent, Out  int
@@ -78,23 +78,23 @@ func (v *VAE) factor() int { return 1 << (len(v.Channels) - 1) }
 
 // Scheduler configures FlowMatchEulerDiscreteScheduler.
 type Scheduler struct {
-	Train   int // timesteps in training
+	Train   int // number of timesteps in training
 	Shift   float64
 	Dynamic bool // the shift depends on the number of tokens
-	// The dynamic shift: its values at BaseTokens and MaxTokens.
+	// The values of the dynamic shift at BaseTokens and at MaxTokens.
 	BaseShift, MaxShift   float64
 	BaseTokens, MaxTokens int
 }
 
-// multiple is the unit of width and height, in pixels.
+// multiple returns the number of pixels that width and height must be a multiple of.
 func (c *Config) multiple() int { return c.VAE.factor() * c.Transformer.Patch }
 
-// largest is the largest size that the transformer has positions for, in pixels.
+// largest returns the size, in pixels, of the largest picture that the transformer has positions for.
 func (c *Config) largest() (width, height int) {
 	return c.multiple() * c.Transformer.AxesLens[2], c.multiple() * c.Transformer.AxesLens[1]
 }
 
-// parts are the parts that model_index.json must name, their supported classes, and each part's configuration file.
+// parts lists the parts that model_index.json must name, with the supported classes and the configuration file of each.
 var parts = []struct {
 	name    string
 	classes []string
@@ -190,7 +190,7 @@ func (c *Config) parse(files map[string][]byte) error {
 			c.Notes = append(c.Notes, p.name+": "+key)
 		}
 	}
-	// Regardless of the class its weights were saved from, the encoder is a decoder without a head.
+	// The encoder is a decoder without a head, whichever class its weights were saved from.
 	overrides, _ := json.Marshal(map[string]any{"architectures": nil, "tie_word_embeddings": true})
 	text, err := model.ParseConfig(files["text_encoder"], overrides)
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *Scheduler) parse(k *hf.Keys) {
 	}
 }
 
-// check returns an error if the parts are impossible, alone or together.
+// check returns an error if the configuration of a part is impossible or if parts do not fit each other.
 func (c *Config) check() error {
 	t, v := &c.Transformer, &c.VAE
 	const most = 1 << 16
@@ -325,7 +325,8 @@ func (c *Config) CheckShard(tp int) error {
 	return nil
 }
 
-// harmless are members of Diffusers' configurations that concern training, the encoder half or the file itself.
+// harmless are members of Diffusers' configurations that concern only training, the encoder half of the autoencoder, or
+// the file itself.
 var harmless = map[string]bool{
 	"_class_name": true, "_diffusers_version": true, "_name_or_path": true, "down_block_types": true, "in_channels": true,
 	"sample_size": true, "force_upcast": true, "use_quant_conv": true, "latents_mean": true, "latents_std": true,

@@ -19,16 +19,16 @@ const (
 	timeHidden = 1024
 )
 
-// multiple is the unit to which the rows of picture and caption are padded.
+// multiple is the number whose multiples the rows of the picture and of the caption are padded to.
 const multiple = 32
 
 func padded(n int) int { return (n + multiple - 1) / multiple * multiple }
 
-// dit is one rank of the transformer.
+// dit is one rank's part of the transformer.
 type dit struct {
 	op.Launcher
 	cfg        *Transformer
-	rank       int         // in the group
+	rank       int         // index in the group
 	group      device.Comm // nil: single rank
 	heads, ffn op.Span
 
@@ -49,7 +49,7 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 	patch := fmt.Sprintf(".%d-1", t.Patch)
 	d.embed, d.cap = l.All("all_x_embedder"+patch), l.All("cap_embedder.1")
 	d.final, d.finalMod = l.All("all_final_layer"+patch+".linear"), l.All("all_final_layer"+patch+".adaLN_modulation.1")
-	l.Format = tensor.F32 // small; time and condition affect every value
+	l.Format = tensor.F32 // these matrices are small, and time and condition affect every value
 	d.time0, d.time2 = l.All("t_embedder.mlp.0"), l.All("t_embedder.mlp.2")
 	d.capNorm = l.Vector("cap_embedder.0.weight", t.CapDim)
 	d.xPad, d.capPad = l.Vector("x_pad_token", t.Dim), l.Vector("cap_pad_token", t.Dim)
@@ -83,7 +83,7 @@ func newDiT(t *Transformer, src hf.Source, format tensor.Format, launch op.Launc
 // those of the caption, each padded.
 type ditPass struct {
 	d       *dit
-	marker          // of the modules
+	marker          // annotates calls of the modules
 	patches op.Span // of the picture, without padding
 	picture op.Span // with padding
 	caption op.Span // with padding
@@ -95,12 +95,12 @@ type ditPass struct {
 	x, h                   []float32 // [rows][Dim]
 	qkv, attn, gateUp, act []float32
 	cos, sin               []float32 // [rows][HeadDim/2]
-	freqs, hidden, cond    []float32 // of the time embedding
+	freqs, hidden, cond    []float32 // stages of the time embedding
 	mod, norms             []float32 // [4][Dim]
 	att                    *op.Attention
 }
 
-// newPass allocates the memory for latents of w×h and a caption of feats, [words][CapDim].
+// newPass allocates the memory for latents of w×h and a caption with the features feats, [words][CapDim].
 func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 	t := d.cfg
 	across, down := w/t.Patch, h/t.Patch
@@ -123,7 +123,8 @@ func (d *dit) newPass(w, h int, feats []float32, words int, m marker) *ditPass {
 	return p
 }
 
-// turns fills the rotations: a patch is rotated by its row and column, a caption row by its position.
+// turns computes the rotations: the angles of a patch depend on its row and column, those of a caption row on its
+// position.
 func (p *ditPass) turns() {
 	t := p.d.cfg
 	half := t.headDim() / 2
@@ -131,7 +132,7 @@ func (p *ditPass) turns() {
 		j := row * half
 		for axis, dim := range t.AxesDims {
 			for k := range dim / 2 {
-				// Frequencies in float64; the angle is rounded to float32 before the cosine.
+				// Compute frequencies in float64, and round the angle to float32 before taking the cosine.
 				angle := float32(float64(at[axis]) / math.Pow(t.RopeTheta, float64(2*k)/float64(dim)))
 				sin, cos := math.Sincos(float64(angle))
 				p.cos[j], p.sin[j] = float32(cos), float32(sin)
@@ -151,7 +152,7 @@ func (p *ditPass) turns() {
 	}
 }
 
-// forward launches a pass at time t (0: noise, 1: picture): patches in p.in give velocities in p.out.
+// forward launches a pass at time t (0: noise, 1: picture). It computes the velocities p.out from the patches p.in.
 func (p *ditPass) forward(t float64) {
 	d, c := p.d, p.d.cfg
 	n := p.patches.Len()
@@ -179,7 +180,7 @@ func (p *ditPass) forward(t float64) {
 	p.finish()
 }
 
-// time launches the embedding of t, the condition.
+// time launches the embedding of t, whose result is the condition.
 func (p *ditPass) time(t float64) {
 	d := p.d
 	arg := float32(t) * float32(d.cfg.TScale)
@@ -196,7 +197,7 @@ func (p *ditPass) time(t float64) {
 	p.call("t_embedder.mlp.2", func() { d.Linear(p.cond, len(p.cond), d.time2, p.hidden, timeHidden, 1) }, hidden)
 }
 
-// silu launches dst = silu(x) for a few values.
+// silu launches dst = silu(x) as a single chunk, for a small number of values.
 func (p *ditPass) silu(dst, x []float32) {
 	p.d.Launch(device.Kernel{Name: "vectorized_elementwise_kernel_silu", Op: "aten::silu", Grid: op.Grid(1, 1), Args: []device.Arg{op.Floats(len(x))}}, 1, func(int) {
 		for i, v := range x {
@@ -220,7 +221,8 @@ func (p *ditPass) pad(rows op.Span, token []float32) {
 	})
 }
 
-// finish launches the last layer: LayerNorm, scaled by the condition, and a product to the patches.
+// finish launches the last layer: a LayerNorm scaled by the condition, and a matrix product whose result is the
+// patches.
 func (p *ditPass) finish() {
 	d, c := p.d, p.d.cfg
 	n, dim, at := p.patches.Len(), c.Dim, fmt.Sprintf("all_final_layer.%d-1", c.Patch)

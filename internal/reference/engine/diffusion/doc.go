@@ -2,8 +2,8 @@
 // ZImagePipeline, from a directory in its layout or with random weights.
 //
 // A [Config] describes the parts and a [Sources] yields their weights. A runner is one rank: a text encoder of the
-// Qwen3 family, a single-stream transformer over picture and caption, and the decoder of a variational autoencoder. The
-// steps between them are a schedule of noise levels and Euler's method.
+// Qwen3 family, a single-stream transformer over picture and caption, and the decoder of a variational autoencoder.
+// Between encoder and decoder, the transformer removes the noise by Euler's method on a schedule of noise levels.
 //
 //	config.go builtin.go names.go open.go   the model and the source of its weights
 //	schedule.go noise.go prompt.go          noise levels, first noise, tokens

@@ -7,12 +7,12 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// marker annotates calls of a component's modules. Without markers it annotates blocks and their two parts, by their
-// names in the checkpoint. With markers the texts match SGLang's layer-wise NVTX markers for diffusion (0.5.23,
-// multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py): stage, component, path and the sizes of the inputs.
+// marker annotates calls of a component's modules. Without markers it annotates each block and the two parts of a block
+// with their names in the checkpoint. With markers the texts match SGLang's layer-wise NVTX markers for diffusion
+// (0.5.23, multimodal_gen/runtime/utils/nvtx_pytorch_hooks.py): stage, component, path and the sizes of the inputs.
 type marker struct {
 	host      *device.Host
-	stage     string // registered name
+	stage     string // registered name of the stage
 	component string
 	markers   bool
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/hf"
 )
 
-// shapes are the sizes of tensors, outermost first, by their names in a checkpoint.
+// shapes maps the names of tensors in a checkpoint to their sizes, outermost first.
 type shapes map[string][]int
 
-// linear adds a module with a bias.
+// linear adds the tensors of a linear module with a bias.
 func (s shapes) linear(name string, out, in int) {
 	s[name+".weight"], s[name+".bias"] = []int{out, in}, []int{out}
 }
 
-// norm adds a module with one weight for each element, and optionally a bias.
+// norm adds the tensors of a norm with one weight for each of n elements, and optionally a bias.
 func (s shapes) norm(name string, n int, bias bool) {
 	s[name+".weight"] = []int{n}
 	if bias {
@@ -25,7 +25,7 @@ func (s shapes) norm(name string, n int, bias bool) {
 	}
 }
 
-// conv adds a convolution of side k.
+// conv adds the tensors of a convolution of k×k.
 func (s shapes) conv(name string, out, in, k int) {
 	s[name+".weight"], s[name+".bias"] = []int{out, in, k, k}, []int{out}
 }
@@ -114,8 +114,8 @@ func (v *VAE) tensors() shapes {
 	return s
 }
 
-// check returns an error unless src has the tensors, each with the right shape. Others are allowed if unused returns
-// true for them.
+// check returns an error unless src has all tensors of s, each with the right shape. Additional tensors are allowed
+// only if unused returns true for them.
 func (s shapes) check(src hf.Source, unused func(name string) bool) error {
 	left := maps.Clone(s)
 	for _, name := range src.Names() {

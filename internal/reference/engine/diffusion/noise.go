@@ -21,7 +21,7 @@ func randn(dst []float32, seed uint64) {
 	for i := 0; i+16 <= len(dst); i += 16 {
 		boxMuller(dst[i : i+16])
 	}
-	if len(dst)%16 != 0 { // the last 16 are drawn again
+	if len(dst)%16 != 0 { // draw the last 16 numbers again
 		last := dst[len(dst)-16:]
 		for i := range last {
 			last[i] = m.uniform()
@@ -39,7 +39,7 @@ func boxMuller(x []float32) {
 	}
 }
 
-// few draws fewer than 16 numbers as torch does: in pairs, in float64.
+// few draws fewer than 16 numbers. Like torch, it draws them in pairs and computes in float64.
 func (m *normals) few(dst []float32) {
 	const bits = 1 << 53
 	for i := 0; i < len(dst); i += 2 {
@@ -52,7 +52,7 @@ func (m *normals) few(dst []float32) {
 	}
 }
 
-// normals draws the uniform numbers that normal ones are made from.
+// normals draws the uniform numbers from which normal numbers are computed.
 type normals struct{ *twister.Twister }
 
 // uniform returns the next number, one of 2^24 values in [0, 1).

@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// groupNorm is GroupNorm (Wu and He, arXiv:1803.08494), with the epsilon used throughout the decoder.
+// groupNorm is a GroupNorm module (Wu and He, arXiv:1803.08494) with the epsilon that all norms of the decoder have.
 type groupNorm struct {
 	name         string
 	weight, bias []float32
-	flat         bool // pixels form one dimension
+	flat         bool // annotations show the pixels as one dimension
 }
 
 const groupEps = 1e-6
@@ -21,8 +21,8 @@ func loadNorm(l *op.Loader, name string, n int) groupNorm {
 	return groupNorm{name, l.Vector(name+".weight", n), l.Vector(name+".bias", n), false}
 }
 
-// momentRows is the number of pixels per partial sum. It is fixed, so that the result does not depend on the number of
-// workers.
+// momentRows is the number of pixels in a partial sum. It is constant, so that the result does not depend on the number
+// of workers.
 const momentRows = 256
 
 // norm launches y = GroupNorm(x), followed by SiLU if act is set.
@@ -37,7 +37,7 @@ func (v *vae) norm(g *groupNorm, y, x op.Plane, act bool) op.Plane {
 	groups, n := v.cfg.Groups, x.Rows()
 	width := x.C / groups
 	blocks := (n + momentRows - 1) / momentRows
-	sums := make([]float64, blocks*groups*2) // of values and of squares
+	sums := make([]float64, blocks*groups*2) // per block and group: Σx and Σx²
 	v.Launch(device.Kernel{
 		Name: "RowwiseMomentsKernel", Op: "aten::native_group_norm", Grid: op.Grid(blocks, groups),
 		Args: []device.Arg{op.Floats(1, x.C, x.H, x.W)},

@@ -27,7 +27,7 @@ func (s *Sources) Close() error {
 	return errors.Join(errs...)
 }
 
-// dummySeed makes the random weights the same in every run.
+// dummySeed is the seed of the random weights, which are therefore the same in every run.
 const dummySeed = 1
 
 // dummy returns random weights for c.
@@ -49,8 +49,8 @@ func Is(path string) bool {
 }
 
 // Open returns the configuration, the weights and the tokenizer of a model path: "builtin:" and a name, or a directory
-// in Diffusers' layout. With dummy, random weights replace the directory's, which are not read. The weights are checked
-// against the configuration.
+// in Diffusers' layout. If dummy is set, Open uses random weights and does not read those in the directory. It checks
+// the weights against the configuration.
 func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, error) {
 	fail := func(err error) (*Config, *Sources, *tokenizer.Tokenizer, error) { return nil, nil, nil, err }
 	if strings.HasPrefix(path, model.BuiltinPrefix) {
@@ -108,12 +108,12 @@ func Open(path string, dummy bool) (*Config, *Sources, *tokenizer.Tokenizer, err
 	return c, s, t, nil
 }
 
-// inner is a decoder that was saved without the enclosing model: its names lack the prefix.
+// inner is a decoder that was saved without the enclosing model, so its tensor names lack the prefix.
 type inner struct{ hf.Source }
 
 const prefix = "model."
 
-// whole gives the tensors of a decoder their names in a language model.
+// whole renames the tensors of a decoder to their names in a language model.
 func whole(src hf.Source) hf.Source {
 	if _, ok := src.Shape(prefix + "norm.weight"); ok {
 		return src

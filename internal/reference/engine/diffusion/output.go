@@ -23,7 +23,7 @@ func (p *Picture) PNG(w io.Writer) error {
 	return png.Encode(w, im)
 }
 
-// Dump returns the performance report of a job done by model.
+// Dump returns the performance report of a job that model has done.
 func (r *Result) Dump(id, tag, model string) *api.PerfDump {
 	d := api.NewPerfDump(id, tag, r.Began.Add(r.Total), r.Total)
 	d.Meta = api.DumpMeta{"model": model, "width": r.Picture.Width, "height": r.Picture.Height}

@@ -20,7 +20,7 @@ type Pipeline struct {
 	cfg   *Config
 	team  *engine.Team[*runner]
 	log   func(line string)
-	turn  chan struct{} // full while the ranks are working
+	turn  chan struct{} // holds a value while the ranks are working
 	spans spanState
 }
 
@@ -51,20 +51,20 @@ type Job struct {
 	ID      string
 	Profile *Profile           // nil: none
 	Step    func(done, of int) // called for each denoising step; may be nil
-	Quiet   bool               // do not log or mark: a warm-up
+	Quiet   bool               // neither log nor annotate the job, because it is a warm-up
 }
 
 // Profile selects the parts of a job to record, on every rank.
 type Profile struct {
-	// Steps is the number of denoising steps to record after the first one, which warms up; All: every step. AllStages
-	// overrides it.
+	// Steps is the number of denoising steps to record. The first step of the job warms up and is not recorded. All:
+	// record every step. AllStages overrides Steps.
 	Steps     int
 	AllStages bool
 	Dir       string
 	Record    device.RecordOptions
 }
 
-// All is the Profile.Steps that records every step.
+// All is the value of Profile.Steps that means every step.
 const All = -1
 
 // Result is the result of a job.
@@ -74,17 +74,17 @@ type Result struct {
 	Total   time.Duration
 	Stages  []Took
 	Steps   []time.Duration
-	Traces  []string // absolute paths, by rank
+	Traces  []string // absolute path of each rank's trace
 	Notes   []string // gaps in the traces
 }
 
-// Took is the duration of a stage.
+// Took holds the duration of a stage.
 type Took struct {
 	Stage
 	Time time.Duration
 }
 
-// Generate generates an image. It ends between two steps when ctx does.
+// Generate generates an image. If ctx ends, Generate stops before the next step.
 func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 	log := p.log
 	if job.Quiet {
@@ -116,7 +116,7 @@ func (p *Pipeline) Generate(ctx context.Context, job *Job) (*Result, error) {
 		}
 		h.Quiet(job.Quiet)
 		if job.Profile != nil {
-			p.follow(i, nil) // a span shut just now may still be open here
+			p.follow(i, nil) // a span that was shut just now may still be open on this rank
 		}
 		var pic *Picture
 		err := windows[i].around(func() (err error) {
@@ -159,7 +159,8 @@ func aside(log func(string)) (say func(string), done func()) {
 	return func(line string) { lines <- line }, func() { close(lines); <-over }
 }
 
-// watch returns a rank's watcher. Every rank tracks its window; the first also measures all durations.
+// watch returns a rank's watcher. The watcher of every rank follows the rank's window; that of the first rank also
+// measures all durations.
 func (p *Pipeline) watch(i int, job *Job, res *Result, w *window, h *device.Host, log func(string), stop func() error) watcher {
 	first := i == 0
 	return watcher{
@@ -228,8 +229,9 @@ func writeTrace(path string, rank engine.Rank, rec engine.Recording) (notes []st
 	return notes, err
 }
 
-// agreement makes all ranks stop, and begin and end a Span, at the same point: the first rank to arrive decides.
-// Otherwise the ranks that went on would wait in a collective for those that did not.
+// agreement makes all ranks stop at the same point, and begin and end a Span at the same point. The first rank to
+// arrive at a point decides for all. Otherwise ranks that continue would wait in a collective for ranks that have
+// stopped.
 type agreement struct {
 	ctx  context.Context
 	want func() *Span
@@ -244,7 +246,8 @@ type verdict struct {
 	span *Span
 }
 
-// asker returns a rank's query function. Every rank must call it at the same points.
+// asker returns the function by which a rank asks for the decision at its present point. Every rank must call its
+// function at the same points.
 func (a *agreement) asker(follow func(*Span)) func() error {
 	at := 0
 	next := func() verdict {

@@ -13,7 +13,7 @@ import (
 // Stage is a stage of image generation.
 type Stage struct {
 	Name       string // SGLang's stage class, in logs and dumps
-	Registered string // name in the pipeline, in ranges
+	Registered string // name in the pipeline, as shown in annotations
 }
 
 // The stages, in order.
@@ -51,12 +51,12 @@ type Picture struct {
 	RGB           []byte
 }
 
-// watcher observes a run. The rank's thread calls its functions; a stage or step has finished its work when its end
-// function is called. Any function may be nil.
+// watcher observes a run. The rank's thread calls its functions. When the end function of a stage or step is called,
+// all of its work on the device is done. Any function may be nil.
 type watcher struct {
 	Stage func(s Stage) (end func())
 	Step  func(i int) (end func())
-	// Stop is called before each stage and each step. An error ends the run. All ranks must get the same answer.
+	// Stop is called before each stage and each step. An error ends the run. Stop must return the same on all ranks.
 	Stop func() error
 }
 
@@ -66,8 +66,8 @@ type Options struct {
 	Markers bool          // annotate every module call
 }
 
-// runner is one rank: its share of the encoder and of the transformer, and a whole decoder. Only one goroutine may use
-// it.
+// runner is one rank: it has a share of the encoder and of the transformer, and a complete decoder. Only one goroutine
+// may use it.
 type runner struct {
 	cfg     *Config
 	dev     *device.Device
@@ -80,7 +80,7 @@ type runner struct {
 // maxTokens is the length of the longest prompt, including the chat template.
 const maxTokens = 512
 
-// newRunner loads a rank's weights. group is its end of the tensor-parallel group; nil: a single rank.
+// newRunner loads a rank's weights. group is the rank's end of the tensor-parallel group; nil: there is only one rank.
 func newRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, opt Options) (*runner, error) {
 	shard := model.Shard{TPSize: 1}
 	if group != nil {
@@ -106,7 +106,7 @@ func newRunner(c *Config, src *Sources, dev *device.Device, group device.Comm, o
 	return r, nil
 }
 
-// prompts are the prompts to encode. Each needs a pass in every step.
+// prompts returns the prompts to encode. Every denoising step makes one pass for each of them.
 func (q *Request) prompts() [][]int32 {
 	if q.Guidance > 0 {
 		return [][]int32{q.Prompt, q.Negative}
@@ -134,7 +134,7 @@ func (c *Config) Check(q *Request, memory int64) error {
 	case q.Noise != nil && len(q.Noise) != tokens*t.patchDim():
 		return fmt.Errorf("noise of %d values; want %d", len(q.Noise), tokens*t.patchDim())
 	}
-	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // captions begin at position 1; the picture has the next
+	most := min(maxTokens, (t.AxesLens[0]-2)/multiple*multiple) // position 0 is unused, and the picture has one position
 	for i, p := range q.prompts() {
 		if len(p) < 1 || len(p) > most {
 			return fmt.Errorf("%s has %d tokens; want 1 to %d", []string{"prompt", "negative prompt"}[i], len(p), most)
@@ -146,7 +146,7 @@ func (c *Config) Check(q *Request, memory int64) error {
 	return nil
 }
 
-// memory estimates the activations of a rank, in bytes. Passes keep theirs until all steps are done.
+// memory estimates the bytes of a rank's activations. Each pass keeps its activations until all steps are done.
 func (c *Config) memory(q *Request) int64 {
 	t, f := &c.Transformer, c.VAE.factor()
 	row := int64(8*t.Dim + 3*t.ffn() + t.CapDim) // residual, queries, keys and values twice, feed-forward
@@ -161,8 +161,8 @@ func (c *Config) memory(q *Request) int64 {
 // tokens is the number of patches of a picture.
 func (c *Config) tokens(q *Request) int { return q.Width / c.multiple() * (q.Height / c.multiple()) }
 
-// Generate generates an image. All ranks must get equal requests in the same order. After an error in a collective the
-// rank is unusable.
+// Generate generates an image. All ranks must get equal requests in the same order. After an error in a collective, the
+// rank cannot be used any more.
 func (r *runner) Generate(q *Request, watch watcher) (*Picture, error) {
 	g := &generation{runner: r, q: q, watch: watch}
 	for _, s := range []struct {
@@ -197,7 +197,7 @@ type generation struct {
 	picture *Picture
 }
 
-// stage runs a stage under its name.
+// stage runs a stage inside an annotation with the stage's name.
 func (g *generation) stage(s Stage, run func() error) error {
 	if err := g.stop(); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (g *generation) stage(s Stage, run func() error) error {
 	return run()
 }
 
-// stop returns an error if the run must end here.
+// stop returns an error if the run must end at this point.
 func (g *generation) stop() error {
 	if g.watch.Stop == nil {
 		return nil
@@ -222,7 +222,7 @@ func (g *generation) stop() error {
 	return g.watch.Stop()
 }
 
-// encode computes the states of the prompts.
+// encode computes the encoder's states for each prompt.
 func (g *generation) encode() error {
 	for i, tokens := range g.q.prompts() {
 		states, err := g.text.Encode(tokens)
@@ -234,7 +234,7 @@ func (g *generation) encode() error {
 	return nil
 }
 
-// prepare draws the first noise.
+// prepare fills the latents with the initial noise.
 func (g *generation) prepare() {
 	c := g.cfg
 	f := c.VAE.factor()
@@ -316,7 +316,8 @@ func (p *ditPass) patchify(x op.Plane) {
 	})
 }
 
-// each calls f with the values of every latent and the values at its place in patches, which is offset at.
+// each calls f for every latent: with the values of the latent, and with the corresponding values in the patches, which
+// begin at offset at.
 func (p *ditPass) each(x op.Plane, f func(latent, patch []float32, at int), patches []float32) {
 	size, width := p.d.cfg.Patch, p.d.cfg.patchDim()
 	for i := range x.Rows() {
@@ -326,8 +327,8 @@ func (p *ditPass) each(x op.Plane, f func(latent, patch []float32, at int), patc
 	}
 }
 
-// euler launches a step along the velocity, x += d·v, where v is the negative of the transformer's output. With
-// guidance g, v is that of the prompt plus g times its difference from that of the negative prompt.
+// euler launches a step along the velocity, x += d·v. The velocity is the negative of the transformer's output. With
+// guidance g, v = v₁ + g·(v₁ − v₂), where v₁ is the velocity for the prompt and v₂ the one for the negative prompt.
 func (g *generation) euler(passes []*ditPass, d float32) {
 	p := passes[0]
 	x := g.latents

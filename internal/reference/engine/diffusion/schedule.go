@@ -10,10 +10,10 @@ import (
 // Schedule names a spacing of the noise levels.
 type Schedule string
 
-// Schedules. They differ in the levels before the shift, and in whether the shift is applied twice.
+// Schedules differ in the noise levels before the shift, and in whether the shift is applied twice.
 const (
 	SGLang      Schedule = "sglang"         // SGLang 0.5.23: even from 1 to 1/N
-	SGLang0511  Schedule = "sglang-0.5.11"  // between the scheduler's own limits, which were already shifted
+	SGLang0511  Schedule = "sglang-0.5.11"  // even between the scheduler's own limits, which were already shifted
 	Diffusers37 Schedule = "diffusers-0.37" // even from 1 to 0: the last step does nothing
 )
 
@@ -34,7 +34,8 @@ func ParseSchedule(name string) (Schedule, error) {
 
 // sigmas returns the n+1 noise levels of n steps, the last being 0, for a picture of the given number of tokens.
 func (s *Scheduler) sigmas(kind Schedule, n, tokens int) []float64 {
-	// set_timesteps of scheduling_flow_match_euler_discrete.py. Timesteps are sigmas·Train, kept as float32.
+	// This follows set_timesteps of scheduling_flow_match_euler_discrete.py, where timesteps are sigmas·Train, kept as
+	// float32.
 	shift := func(x float64) float64 { return s.Shift * x / (1 + (s.Shift-1)*x) }
 	first, last := 1.0, 1/float64(n)
 	switch kind {

@@ -10,23 +10,23 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device"
 )
 
-// Span is a window over several jobs, on every rank. It begins before a job's next stage or step. It ends before the
-// first stage or step after its close, or by itself after Steps denoising steps.
+// Span is a window over several jobs, on every rank. It begins before the next stage or step of a job. It ends before
+// the first stage or step after Shut was called, or by itself after Steps denoising steps.
 type Span struct {
-	Steps  int // 0: until it is closed
+	Steps  int // denoising steps after which the span ends; 0: it ends when Shut is called
 	Record device.RecordOptions
 
-	began bool // a rank may record
+	began bool // recording may have begun on a rank
 	left  int  // ranks still recording
 	recs  []engine.Recording
 	err   error
 	done  chan struct{}
 }
 
-// Done returns a channel that is closed when no rank records any more.
+// Done returns a channel that is closed when the span has ended on all ranks.
 func (s *Span) Done() <-chan struct{} { return s.done }
 
-// spanState is a pipeline's state of its Span, if any.
+// spanState is a pipeline's state concerning the open Span, if there is one.
 type spanState struct {
 	mu     sync.Mutex
 	wanted *Span
@@ -35,7 +35,7 @@ type spanState struct {
 
 // spanRank is a rank's recording state. Only the rank's thread uses it.
 type spanRank struct {
-	on, over *Span // being recorded; last recorded
+	on, over *Span // on: being recorded; over: recorded last
 	steps    int
 }
 
@@ -51,7 +51,7 @@ func (p *Pipeline) Open(s *Span) error {
 	return nil
 }
 
-// Shut ends a span and returns when no rank records it any more.
+// Shut ends a span and returns when no rank is still recording it.
 func (p *Pipeline) Shut(s *Span) error {
 	p.spans.mu.Lock()
 	if p.spans.wanted == s {
@@ -62,13 +62,13 @@ func (p *Pipeline) Shut(s *Span) error {
 	}
 	p.spans.mu.Unlock()
 	select {
-	case <-s.done: // by the running job
+	case <-s.done: // the running job has ended it
 		return nil
 	case p.turn <- struct{}{}:
 	}
 	defer func() { <-p.turn }()
 	return p.team.Each(func(i int, _ *runner, _ *device.Host) error {
-		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // it failed before the beginning
+		if r := &p.spans.ranks[i]; s.began && r.on == nil && r.over != s { // the job failed before this rank began
 			r.on = s
 		}
 		p.follow(i, nil)
@@ -76,14 +76,14 @@ func (p *Pipeline) Shut(s *Span) error {
 	})
 }
 
-// recording reports whether a span is wanted.
+// recording reports whether a span is open.
 func (p *Pipeline) recording() bool {
 	p.spans.mu.Lock()
 	defer p.spans.mu.Unlock()
 	return p.spans.wanted != nil
 }
 
-// want returns the span that a job joins from now on. Jobs with a profile of their own join none.
+// want returns the span that a job takes part in from now on. A job with its own profile takes part in none.
 func (p *Pipeline) want(job *Job) *Span {
 	p.spans.mu.Lock()
 	defer p.spans.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *Pipeline) want(job *Job) *Span {
 	return s
 }
 
-// follow makes a rank record the wanted span and nothing else.
+// follow makes a rank record the span want, or nothing if want is nil.
 func (p *Pipeline) follow(i int, want *Span) {
 	r := &p.spans.ranks[i]
 	if r.on != nil && r.on != want {

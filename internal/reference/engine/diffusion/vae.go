@@ -15,7 +15,7 @@ type vae struct {
 	marker
 	cfg *VAE
 
-	post, convIn, convOut conv // post: no matrix if absent
+	post, convIn, convOut conv // post has no matrix if the checkpoint lacks it
 	mid                   [2]resnet
 	attention             *midAttention // nil: none
 	ups                   []upBlock
@@ -26,7 +26,7 @@ type resnet struct {
 	name         string
 	norm1, norm2 groupNorm
 	conv1, conv2 conv
-	shortcut     conv // no matrix: equal sizes
+	shortcut     conv // without a matrix if input and output have equal sizes
 }
 
 type midAttention struct {
@@ -36,7 +36,7 @@ type midAttention struct {
 
 type upBlock struct {
 	resnets []resnet
-	up      conv // no matrix: last block
+	up      conv // without a matrix in the last block
 }
 
 func newVAE(c *VAE, src hf.Source, launch op.Launcher) (*vae, error) {
@@ -107,8 +107,8 @@ func (c *VAE) elements(w, h int) int {
 	return max(most, w*h*c.Out)
 }
 
-// decode launches the decoding of latents, [h][w][Latent], into pixels, [h·f][w·f][Out] in about −1 … 1. The result is
-// valid when the stream has finished.
+// decode launches the decoding of latents, [h][w][Latent], into pixels, [h·f][w·f][Out], with values of about −1 … 1.
+// The result is valid once the stream has finished.
 func (v *vae) decode(latents op.Plane) op.Plane {
 	size := v.cfg.elements(latents.W, latents.H)
 	x, a, b := op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}, op.Plane{Data: make([]float32, size)}
@@ -144,7 +144,7 @@ func (v *vae) decode(latents op.Plane) op.Plane {
 	return v.conv(&v.convOut, b, y, 1)
 }
 
-// resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))). It overwrites a and b.
+// resnet launches x = shortcut(x) + conv(act(norm(conv(act(norm(x)))))). It uses a and b as working memory.
 func (v *vae) resnet(r *resnet, x, a, b op.Plane) op.Plane {
 	v.enter(r.name, sizes(x))
 	defer v.leave()

@@ -13,12 +13,12 @@ type window struct {
 	recorder engine.Recorder
 	open     bool
 	rec      engine.Recording // set when it is closed
-	err      error            // reason why nothing is recorded
+	err      error            // reason why nothing was recorded
 }
 
 func newWindow(job *Job, r engine.Recorder) *window { return &window{job: job, recorder: r} }
 
-// window returns its first denoising step and the one after its last, limited to the job's steps.
+// window returns the recorded denoising steps of the job: the first one, and the one after the last.
 func (j *Job) window() (from, to int) {
 	if j.Profile.AllStages || j.Profile.Steps == All {
 		return 0, j.Steps
@@ -26,7 +26,7 @@ func (j *Job) window() (from, to int) {
 	return 1, min(1+j.Profile.Steps, j.Steps)
 }
 
-// mode is the part of a trace's name that describes its contents.
+// mode returns the part of a trace's file name that describes the contents of the trace.
 func (j *Job) mode() string {
 	switch {
 	case j.Profile.AllStages:
@@ -37,7 +37,7 @@ func (j *Job) mode() string {
 	return fmt.Sprintf("%d_steps", j.Profile.Steps)
 }
 
-// what describes the recording.
+// what describes the recorded part of the job, for messages.
 func (j *Job) what() string {
 	switch {
 	case j.Profile.AllStages:
@@ -60,8 +60,8 @@ func (j *Job) lacks() []string {
 	return []string{fmt.Sprintf("The traces hold %d of %d denoising steps: the first of %d inference steps is a warm-up.", to-from, j.Profile.Steps, j.Steps)}
 }
 
-// around runs a job, recording all of it with AllStages, and closes a window that a failure left open. A rank that
-// cannot record still works: the others wait for it in collectives.
+// around runs a job. With AllStages it records the entire job. It closes a window that a failure left open. A rank that
+// cannot record still runs the job, because the other ranks wait for it in collectives.
 func (w *window) around(run func() error) error {
 	if w == nil {
 		return run()
@@ -73,7 +73,8 @@ func (w *window) around(run func() error) error {
 	return run()
 }
 
-// step begins a denoising step. Steps of a window have the ranges that torch's profiler puts around them.
+// step begins a denoising step. It annotates the steps of a window with the ranges that torch's profiler puts around
+// steps.
 func (w *window) step(i int, h *device.Host) (end func()) {
 	if w == nil || w.job.Profile.AllStages {
 		return func() {}

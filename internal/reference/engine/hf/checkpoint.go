@@ -80,7 +80,7 @@ func checkpointFiles(dir, base string) (names []string, index map[string]string,
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, name := range index {
-		// A name with a path would let a downloaded index open any file of this machine.
+		// If names with a path were allowed, a downloaded index could open any file of this machine.
 		if name != filepath.Base(name) || !strings.HasSuffix(name, ".safetensors") {
 			return nil, nil, fmt.Errorf("%s: %q is not a plain safetensors file name", path, name)
 		}
@@ -111,7 +111,7 @@ func (c *Checkpoint) Shape(name string) ([]int, bool) {
 	return f.Shape(name)
 }
 
-// Read fills dst with the elements from off on, widened to float32.
+// Read fills dst with the tensor's elements from offset off on, widened to float32.
 func (c *Checkpoint) Read(name string, off int, dst []float32) error {
 	f := c.where[name]
 	if f == nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Dummy is random weights of given shapes. An element depends only on the seed, its tensor's name and its position in
-// the tensor, so the weights are the same however the model is split over ranks. Matrices and convolutions are uniform
-// with variance 1/inputs, which keeps activations at an ordinary size through any number of layers. Vectors are norms
-// and biases: weights are 1 and biases 0.
+// Dummy provides random weights of given shapes. An element depends only on the seed, the tensor's name and the
+// position in the tensor, so the weights do not depend on how the model is split over ranks. The elements of matrices
+// and convolutions are uniformly distributed with variance 1/inputs, which keeps activations in a normal range through
+// any number of layers. Vectors belong to norms and biases: weights of norms are 1 and biases 0.
 type Dummy struct {
 	seed   uint64
 	shapes map[string][]int
@@ -30,7 +30,7 @@ func (d *Dummy) Shape(name string) ([]int, bool) {
 	return shape, ok
 }
 
-// Read fills dst with the elements from off on.
+// Read fills dst with the tensor's elements from offset off on.
 func (d *Dummy) Read(name string, off int, dst []float32) error {
 	shape, ok := d.shapes[name]
 	if !ok {
@@ -62,7 +62,8 @@ func (d *Dummy) Read(name string, off int, dst []float32) error {
 	return nil
 }
 
-// Mix is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) after one step of its counter.
+// Mix advances the counter x of SplitMix64 by one step and returns the finalized value (Steele, Lea and Flood, OOPSLA
+// 2014).
 func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

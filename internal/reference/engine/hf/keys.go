@@ -27,14 +27,15 @@ func ParseKeys(data []byte) (*Keys, error) {
 	return r, nil
 }
 
-// Fail sets the error, unless there already is one.
+// Fail sets the error, unless an earlier error is already set.
 func (r *Keys) Fail(format string, args ...any) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf(format, args...)
 	}
 }
 
-// Override replaces members by those of o, or returns the name of one that is not known. A null removes a member.
+// Override replaces members by those of o; a null removes a member. If a member of o is not in known, Override returns
+// its name.
 func (r *Keys) Override(o *Keys, known map[string]bool) (unknown string) {
 	for key, value := range o.raw {
 		if !known[key] {
@@ -86,7 +87,7 @@ func (r *Keys) Float(key string, missing float64) float64 {
 	return missing
 }
 
-// Int reads an integer of at most 32 bits. It accepts 4096.0, as some configurations write it.
+// Int reads an integer of at most 32 bits. It also accepts the form 4096.0, which some configurations use.
 func (r *Keys) Int(key string, missing int) int {
 	var v float64
 	if !r.Get(key, &v, "an integer") {

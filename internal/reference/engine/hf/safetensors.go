@@ -23,11 +23,11 @@ type Source interface {
 	Shape(name string) (shape []int, ok bool)
 	// Names lists all tensors, sorted.
 	Names() []string
-	// Read fills dst with the elements from off on, in row-major order, as float32.
+	// Read fills dst with the tensor's elements from offset off on, in row-major order, as float32.
 	Read(name string, off int, dst []float32) error
 }
 
-// maxHeader is the format library's own limit for the JSON header, in bytes.
+// maxHeader is the limit for the JSON header, in bytes. It is that of the safetensors library.
 const maxHeader = 100_000_000
 
 // view locates one tensor.
@@ -78,8 +78,8 @@ func (f *File) Close() error {
 // elemSize is the size in bytes of an element, for the types that can be read as float32.
 var elemSize = map[string]int{"F32": 4, "BF16": 2, "F16": 2}
 
-// ParseFile reads the header of a safetensors file of size bytes. It checks that every tensor lies in the file and that
-// together they fill it. So it detects truncated downloads, and Read can trust all offsets.
+// ParseFile reads the header of a safetensors file of size bytes. It checks that every tensor lies within the file and
+// that the tensors together fill the file. So it detects truncated downloads, and Read can rely on all offsets.
 func ParseFile(r io.ReaderAt, size int64) (*File, error) {
 	var length [8]byte
 	if size < 8 {
@@ -154,7 +154,7 @@ func (f *File) checkGaps(size int64) error {
 	names := f.Names()
 	slices.SortStableFunc(names, func(a, b string) int {
 		va, vb := f.tensors[a], f.tensors[b]
-		return cmp.Or(cmp.Compare(va.begin, vb.begin), cmp.Compare(va.count, vb.count)) // empty ones first
+		return cmp.Or(cmp.Compare(va.begin, vb.begin), cmp.Compare(va.count, vb.count)) // empty tensors first
 	})
 	at := f.tensors[names[0]].begin
 	for _, name := range names {
@@ -184,7 +184,7 @@ const readChunk = 1 << 16
 
 var readBuffers = sync.Pool{New: func() any { return new([readChunk]byte) }}
 
-// Read fills dst with the elements from off on, widened to float32.
+// Read fills dst with the tensor's elements from offset off on, widened to float32.
 func (f *File) Read(name string, off int, dst []float32) error {
 	v, ok := f.tensors[name]
 	if !ok {

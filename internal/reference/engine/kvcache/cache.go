@@ -1,15 +1,16 @@
 // Package kvcache allocates the blocks of a paged key-value cache and remembers the token prefixes that they hold, so
-// that requests with a common prefix compute it once (SGLang's radix cache, at the granularity of blocks).
+// that a prefix that several requests have in common is computed once (SGLang's radix cache, at the granularity of
+// blocks).
 //
-// The main type is [Cache]. It knows block numbers and tokens, never the memory itself. Lengths are in positions (one
-// token of one sequence each); a block has [BlockSize] of them. A Cache belongs to one scheduler and is not safe for
-// concurrent use.
+// The main type is [Cache]. A Cache handles block numbers and tokens, never the memory itself. Lengths are in
+// positions; a position is one token of one sequence, and a block has [BlockSize] positions. A Cache belongs to one
+// scheduler and is not safe for concurrent use.
 //
 // # Owners of a block
 //
-// A block is free, or held by the tree of prefixes, by tables, or by both. Only whole blocks whose keys and values are
-// computed enter the tree, and they are never written again. A block that is not in the tree belongs to exactly one
-// table. So no two sequences ever write to the same block.
+// A block is free, or held by the tree of prefixes, by tables, or by both. A block enters the tree only when the keys
+// and values of all its positions are computed, and is never written again. A block that is not in the tree belongs to
+// exactly one table. So no two sequences ever write to the same block.
 //
 // A table that holds a node of the tree holds all of its ancestors. Therefore, if no table holds a node, none holds its
 // descendants, and all of them can be evicted.
@@ -20,14 +21,14 @@ import "fmt"
 // BlockSize is the number of positions in a block.
 const BlockSize = 64
 
-// Blocks is the number of blocks needed for n positions.
+// Blocks returns the number of blocks needed for n positions.
 func Blocks(n int) int { return (n + BlockSize - 1) / BlockSize }
 
 // Cache is the pool of blocks and the tree of cached prefixes.
 type Cache struct {
 	radix bool
 	free  []int32 // a stack: the block freed last is taken first, since it is still warm in the CPU cache
-	holds []int32 // per block: the number of tables that have it, plus one for the tree
+	holds []int32 // for each block: the number of tables that hold it, plus one if the tree holds it
 	tree  node    // root; it has no block
 	nodes int     // blocks in the tree
 	idle  order   // nodes that no table holds, oldest first
@@ -35,7 +36,7 @@ type Cache struct {
 
 // Options configure a cache.
 type Options struct {
-	Blocks       int  // in the pool
+	Blocks       int  // number of blocks in the pool
 	DisableRadix bool // do not cache prefixes (--disable-radix-cache)
 }
 
@@ -57,13 +58,14 @@ func New(opt Options) *Cache {
 // must not change Blocks.
 type Table struct {
 	Blocks []int32
-	// Pinned means that someone other than the table's owner reads the blocks. Publish does not replace them.
+	// Pinned means that the blocks are also read by someone other than the table's owner. Publish then does not replace
+	// any block.
 	Pinned bool
 	shared int   // number of leading Blocks that are in the tree
 	leaf   *node // the node of Blocks[shared-1]; nil for none
 }
 
-// Shared is the number of leading positions that are in the tree.
+// Shared returns the number of leading positions whose blocks are in the tree.
 func (t *Table) Shared() int { return t.shared * BlockSize }
 
 // Acquire fills an empty table with the longest cached prefix of tokens, of at most limit positions, and returns its
@@ -116,7 +118,7 @@ func (c *Cache) Grow(t *Table, positions int) bool {
 }
 
 // Publish adds the whole blocks of tokens to the tree. tokens are the positions that the table has computed so far. If
-// the tree already has an equal block, the table's own block is freed and the tree's takes its place.
+// the tree already has an equal block, the table's block is freed and the table gets the tree's block in its place.
 func (c *Cache) Publish(t *Table, tokens []int32) {
 	if !c.radix {
 		return
@@ -143,13 +145,13 @@ func (c *Cache) Publish(t *Table, tokens []int32) {
 	}
 }
 
-// Release empties the table. Blocks in the tree stay there until they are needed. Publish the blocks worth keeping
-// first.
+// Release empties the table. Blocks in the tree stay there until their memory is needed. Call Publish first for blocks
+// that are worth keeping.
 func (c *Cache) Release(t *Table) {
 	for i := len(t.Blocks) - 1; i >= t.shared; i-- {
 		c.drop(t.Blocks[i])
 	}
-	// From the leaf up: a node has to be older than its parent.
+	// Release nodes from the leaf up, because a node must be older than its parent in the order of idle nodes.
 	for n := t.leaf; n != nil && n != &c.tree; n = n.up {
 		c.holds[n.block]--
 		if c.holds[n.block] == 1 {
@@ -174,7 +176,7 @@ type Usage struct {
 	Cached    int // in the tree, used or not
 }
 
-// Used is the number of blocks that tables hold.
+// Used returns the number of blocks that tables hold.
 func (u Usage) Used() int { return u.Total - u.Free - u.Evictable }
 
 // Usage returns the current counts.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Check returns the first broken invariant. It needs all tables that hold blocks. It is meant for tests: its time grows
-// with the pool.
+// Check returns the first broken invariant as an error. Its arguments must be all tables that hold blocks. It is meant
+// for tests, because its run time grows with the size of the pool.
 func (c *Cache) Check(tables ...*Table) error {
 	holds := make([]int32, len(c.holds))
 	for _, b := range c.free {

@@ -1,19 +1,19 @@
 package kvcache
 
-// key is the tokens of one block. As an array it compares and hashes by value, so a lookup is exact.
+// key holds the tokens of one block. Arrays are compared and hashed by value, so lookups are exact.
 type key [BlockSize]int32
 
-// node is one block of the tree: its tokens follow those on the path from the root.
+// node is one block of the tree. Its tokens follow the tokens of the nodes on the path from the root.
 type node struct {
 	up       *node
 	children map[key]*node
 	key      key
 	block    int32
 
-	older, newer *node // in the order of idle nodes; nil when held
+	older, newer *node // neighbours in the order of idle nodes; nil while a table holds the node
 }
 
-// child finds the node of the i-th block of tokens below n.
+// child returns the child of n whose key is the i-th block of tokens, or nil.
 func (n *node) child(tokens []int32, i int) *node {
 	if n.children == nil {
 		return nil
@@ -21,7 +21,7 @@ func (n *node) child(tokens []int32, i int) *node {
 	return n.children[key(tokens[i*BlockSize:(i+1)*BlockSize])]
 }
 
-// grow adds a node for the i-th block of tokens below n.
+// grow adds a child to n whose key is the i-th block of tokens.
 func (n *node) grow(tokens []int32, i int, block int32) *node {
 	c := &node{up: n, key: key(tokens[i*BlockSize : (i+1)*BlockSize]), block: block}
 	if n.children == nil {
@@ -45,8 +45,8 @@ func (n *node) detach() {
 
 // order lists the idle nodes by the time they became idle, in a ring with a sentinel.
 //
-// A table releases its nodes from the leaf up, and the holder of a node holds its ancestors. So every node precedes its
-// parent, and the oldest is always a leaf: eviction needs no search.
+// A table releases its nodes from the leaf up, and a table that holds a node also holds the node's ancestors. So every
+// node precedes its parent, the oldest node is always a leaf, and eviction needs no search.
 type order struct {
 	ring node
 	len  int

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// A frame is a header of 36 bytes, little endian, and a payload:
+// A frame consists of a header of 36 bytes, in little endian, and a payload:
 //
 //	 0  kind, 1 byte          12  first block, 4: index in the request, not in memory
 //	 1  flags, 1              16  blocks, 4
@@ -18,11 +18,12 @@ import (
 //	28  CRC-32C of the payload, 4
 //	32  CRC-32C of bytes 0 to 31, 4
 //
-// If the header is intact and the payload is not, the reader still knows where the next frame begins and which room has
+// If only the payload is corrupt, the reader still knows from the header where the next frame begins and which room has
 // bad blocks.
 //
-// The payload of blocks has, for each head, the keys of all blocks and then their values. Open, welcome and bind carry
-// JSON; abort carries a text. On the first link of the room, end carries the data given to Outgoing.Finish.
+// The payload of a blocks frame contains, for each head, the keys of all blocks and then the values of all blocks. The
+// frames open, welcome and bind carry JSON; abort carries a text. The end frame on the first link of a room carries the
+// data given to Outgoing.Finish.
 type header struct {
 	kind          kind
 	last          bool // last frame of a call of Outgoing.Send
@@ -42,13 +43,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type kind byte
 
 const (
-	kindWelcome kind = iota + 1 // the source's first message: its layout
+	kindWelcome kind = iota + 1 // first message of the source: its layout
 	kindBind                    // the sink's first message: the ranks that the link joins
-	kindOpen                    // sink: the room's memory is ready
-	kindBlocks                  // source
-	kindEnd                     // source: everything is sent
-	kindAck                     // sink: everything has arrived
-	kindAbort                   // either: the room has ended, with the reason; in a handshake: the link is refused
+	kindOpen                    // from the sink: the memory for the room is ready
+	kindBlocks                  // from the source: keys and values
+	kindEnd                     // from the source: everything has been sent
+	kindAck                     // from the sink: everything has arrived
+	kindAbort                   // from either: the room has ended, with the reason; in a handshake: the link is refused
 	kindPing
 	kinds
 )
@@ -56,8 +57,8 @@ const (
 const (
 	maxIndex   = 1<<16 - 1
 	maxPayload = 64 << 20
-	// frameBytes is the target size of block frames. They are small enough to stay in a core's cache between checksum
-	// and copy.
+	// frameBytes is the target size of frames with blocks, in bytes. A frame of this size stays in a core's cache between
+	// checksum and copy.
 	frameBytes = 256 << 10
 )
 
@@ -106,7 +107,7 @@ func (h *header) parse(b []byte) error {
 	return nil
 }
 
-// message returns a whole frame without blocks.
+// message returns a complete frame of a kind that carries no blocks.
 func message(k kind, room uint64, payload []byte) []byte {
 	h := header{kind: k, room: room, bytes: len(payload), sum: crc32.Checksum(payload, castagnoli)}
 	return append(h.append(make([]byte, 0, headerSize+len(payload))), payload...)
@@ -120,8 +121,8 @@ func readHeader(r io.Reader, buf []byte) (h header, err error) {
 	return h, err
 }
 
-// readPayload reads the payload of a frame without blocks. Memory grows with the received bytes, not with the announced
-// ones.
+// readPayload reads the payload of a frame of a kind that carries no blocks. It allocates memory as bytes arrive,
+// regardless of the length that the header announces.
 func readPayload(r io.Reader, h header) ([]byte, error) {
 	var out []byte
 	for len(out) < h.bytes {
@@ -137,8 +138,8 @@ func readPayload(r io.Reader, h header) ([]byte, error) {
 	return out, nil
 }
 
-// cut divides heads and blocks into the rectangles that are sent as frames: whole heads if a frame has room for them,
-// else parts of one head.
+// cut divides heads and blocks into the rectangles that are sent as frames. A frame holds one or more complete heads if
+// they fit in frameBytes, and otherwise a part of one head.
 func cut(heads Span, blocks, page int, each func(head, heads, first, n int)) {
 	perHead := 2 * page * blocks
 	if step := frameBytes / max(perHead, 1); step >= 1 {

@@ -37,7 +37,8 @@ func proof(key, nonce string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// mostSaid bounds the messages of a handshake, in bytes: anyone who connects may send them.
+// mostSaid is the maximum size of a message of the handshake, in bytes. It is needed because anyone can connect and
+// send such messages.
 const mostSaid = 1 << 20
 
 // hear reads one message of the handshake.
@@ -70,7 +71,7 @@ func say(w io.Writer, k kind, v any) error {
 	return err
 }
 
-// greet is the source's side of a new connection. A ping confirms the link.
+// greet does the source's part of the handshake on a new connection. It confirms the link with a ping.
 func (s *Source) greet(c net.Conn) (b bind, err error) {
 	c.SetDeadline(time.Now().Add(s.opt.Handshake))
 	var nonce [16]byte

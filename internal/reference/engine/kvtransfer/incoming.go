@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Incoming is a room of the sink.
+// Incoming is a room as seen by the sink.
 type Incoming struct {
 	s       *Sink
 	dp      int
@@ -31,15 +31,15 @@ func (in *Incoming) open(links []*sinkLink) {
 	dead, err := in.enter(links)
 	switch {
 	case dead != nil:
-		in.s.forget(dead.set, dead.mates) // it may have died before it knew the room
+		in.s.forget(dead.set, dead.mates) // the link may have died before the room was registered on it
 		in.fail(dead, err)
 	case err != nil:
 		in.finish(err)
 	}
 }
 
-// enter adds the room to the links and announces it to the source. If the room is ended meanwhile, the ending waits and
-// then finds the links.
+// enter adds the room to the links and announces it to the source. If another goroutine ends the room at the same time,
+// that goroutine waits for enter and then finds the links.
 func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -62,7 +62,7 @@ func (in *Incoming) enter(links []*sinkLink) (dead *sinkLink, err error) {
 			return nil, fmt.Errorf("%w: room %d is taken by another request", ErrBootstrap, in.room)
 		}
 		in.links, in.left = links[:i+1], len(links)
-		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // only numbers
+		text, _ := json.Marshal(open{Links: len(links), Link: i, Blocks: len(in.blocks)}) // contains only numbers
 		l.tell(kindOpen, in.room, text)
 	}
 	return nil, nil
@@ -88,7 +88,7 @@ func (in *Incoming) leave() {
 // Abort ends the room, unless it already has ended.
 func (in *Incoming) Abort(reason error) { in.fail(nil, reason) }
 
-// fail ends the room and notifies the source, except over the link from.
+// fail ends the room and notifies the source on all links except from.
 func (in *Incoming) fail(from *sinkLink, err error) {
 	if !in.finish(err) {
 		return
@@ -103,7 +103,7 @@ func (in *Incoming) fail(from *sinkLink, err error) {
 	}
 }
 
-// finish ends the room on this side only. It reports false if the room had already ended.
+// finish ends the room without notifying the source. It returns false if the room had already ended.
 func (in *Incoming) finish(err error) bool {
 	return in.use.close(func() {
 		if in.timer != nil {

@@ -2,18 +2,19 @@
 // (prefill/decode disaggregation).
 //
 // A prefill worker has a [Source], which listens on the bootstrap port. A decode worker has a [Sink], which dials it.
-// They meet in a room, a number that a router sent to both with the request. The sink announces the room when it has
-// memory for the prompt. The source then pushes blocks layer by layer while the prompt is computed, followed by the
-// first token. The sink acknowledges, and both sides release the memory.
+// They are paired by a room, a number that a router sends to both of them with the request. The sink announces the room
+// as soon as it has memory for the prompt. The source then pushes blocks layer by layer while the prompt is computed,
+// followed by the first token. The sink acknowledges that everything has arrived, and both workers release the room's
+// memory.
 //
-// There is one connection, a link, for each pair of ranks that have layers and KV heads in common, so the two sides may
-// be sharded differently. Links are reused by later requests. Every frame has a checksum (frame.go). A corrupt frame
-// ends its room. A broken link ends the rooms that used it, and the next room dials again. A room ends exactly once on
-// each side, and only when its memory is no longer read or written: the owner may reuse the memory as soon as it is
-// notified.
+// There is one connection, called a link, for each pair of ranks that have layers and KV heads in common. So the two
+// workers may be sharded differently. Links are reused by later requests. Every frame has a checksum (frame.go). A
+// corrupt frame ends its room. A broken link ends the rooms that used it, and the next room dials again. A room ends
+// exactly once on each worker, and only when the room's memory is no longer read or written. So the memory's owner may
+// reuse the memory as soon as the owner is notified.
 //
-// The package handles blocks and bytes, neither models nor tokens. Sizes are in bytes. Keys and values are sent in
-// their memory layout.
+// The package handles blocks and bytes; it is independent of models and tokens. Sizes are in bytes. Keys and values are
+// sent in their memory layout.
 package kvtransfer
 
 import (
@@ -30,15 +31,15 @@ func (s Span) has(t Span) bool { return s.Lo <= t.Lo && t.Lo < t.Hi && t.Hi <= s
 
 func (s Span) and(t Span) Span { return Span{max(s.Lo, t.Lo), min(s.Hi, t.Hi)} }
 
-// Place is a rank's part of the cache: layers of the model, and KV heads of each.
+// Place is a rank's part of the cache: a range of the model's layers, and a range of the KV heads of each layer.
 type Place struct{ Layers, Heads Span }
 
-// Layout describes how a worker stores keys and values. All its data-parallel ranks are alike.
+// Layout describes how a worker stores keys and values. All data-parallel ranks of a worker have the same layout.
 type Layout struct {
-	Model  string  // everything else that must be equal on both sides
+	Model  string  // describes everything else that must be equal on both workers
 	Layers int     // of the model
 	Heads  int     // KV heads of the model
-	Page   int     // bytes of one head's keys in one block; values take as many
+	Page   int     // bytes of one head's keys in one block; the values have the same size
 	DP     int     // data-parallel ranks
 	Ranks  []Place // of each data-parallel rank
 }
@@ -56,14 +57,14 @@ func (l *Layout) check() error {
 	return nil
 }
 
-// pair is two ranks and the part of the cache that one sends to the other.
+// pair is a source's rank, a sink's rank, and the part of the cache that the first sends to the second.
 type pair struct {
 	from, to int
 	Place
 }
 
-// pairs returns the transfers that fill each rank of to exactly once. If several ranks of from have a head, the first
-// sends it.
+// pairs returns the transfers that fill each rank of to exactly once. If several ranks of from have the same head, the
+// first of them sends it.
 func pairs(from, to *Layout) ([]pair, error) {
 	if from.Model != to.Model || from.Layers != to.Layers || from.Heads != to.Heads || from.Page != to.Page {
 		return nil, fmt.Errorf("the prefill worker serves a different model: %q with %d layers, %d KV heads and pages of %d bytes; this worker serves %q with %d, %d and %d",
@@ -93,10 +94,11 @@ func pairs(from, to *Layout) ([]pair, error) {
 
 // Rank is the memory of a rank.
 type Rank struct {
-	// Pages returns n consecutive blocks of a layer and a KV head: n·Page bytes of keys and as many of values.
+	// Pages returns the memory of n consecutive blocks of a layer and a KV head: n·Page bytes of keys and n·Page bytes of
+	// values.
 	Pages func(layer, head int, block int32, n int) (k, v []byte)
-	// Span is called when blocks of a request begin to move. The function it returns is called at the end, with the
-	// bytes moved. nil: not needed.
+	// Span is called when blocks of a request begin to move. The function that it returns is called at the end, with the
+	// number of bytes moved. nil: moves are not reported.
 	Span func(name, request string, room uint64) (end func(bytes int64))
 }
 
@@ -107,29 +109,30 @@ func (r *Rank) span(name, request string, room uint64) func(int64) {
 	return r.Span(name, request, room)
 }
 
-// Worker is one side of a transfer.
+// Worker describes one of the two workers of a transfer.
 type Worker struct {
 	Layout Layout
 	Ranks  [][]Rank // of each data-parallel rank, as in Layout.Ranks
 }
 
-// Options configure both sides. The zero value works.
+// Options configure a Source or a Sink. The zero value works.
 type Options struct {
-	Key string // must be equal on both sides
-	// Bootstrap is how long one side waits for the other to announce a room; default 300 s
+	Key string // must be equal on both workers
+	// Bootstrap limits how long a worker waits for the other one to announce a room; default 300 s
 	// (SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT).
 	Bootstrap time.Duration
-	// Waiting limits two waits; default 300 s (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). A source waits that long for the
-	// acknowledgement once all is computed. A sink waits that long for everything, from announcing the room.
+	// Waiting limits two waits; default 300 s (SGLANG_DISAGGREGATION_WAITING_TIMEOUT). A source waits this long for the
+	// acknowledgement after everything has been computed. A sink waits this long for everything to arrive after announcing
+	// the room.
 	Waiting time.Duration
 	// Handshake limits the time to set up a link; default 10 s.
 	Handshake time.Duration
-	// Silence is how long a link may receive nothing, or accept nothing, before it is closed; default 15 s. Idle links
-	// send three pings in that time.
+	// Silence is the time after which a link is closed if it receives nothing, or if the peer accepts nothing; default 15
+	// s. An idle link sends three pings in that time.
 	Silence time.Duration
 	// Log receives lines about broken links, without a time. Any goroutine may call it.
 	Log func(line string)
-	// Moved is called for each room that ended without error: its bytes, and its duration from the first block on. It
+	// Moved is called for each room that ended without error, with the bytes moved and the time since the first block. It
 	// must not block.
 	Moved func(bytes int64, took time.Duration)
 }

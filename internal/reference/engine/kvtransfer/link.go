@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// errClosed is the error of links whose side is closed.
+// errClosed is the error of a link whose Source or Sink has been closed.
 var errClosed = errors.New("the worker is shutting down")
 
-// job is a queued write: a message, or blocks, which are dropped if their room has ended.
+// job is a queued write: a message or blocks. Blocks are dropped if their room has ended.
 type job struct {
 	message []byte
 	blocks  *blocksJob
@@ -25,26 +25,28 @@ type blocksJob struct {
 	first  int     // index of blocks[0] in the request
 }
 
-// link is one connection, without the parts specific to a side. One goroutine writes and one reads; any may queue.
+// link is the part of a connection that sources and sinks have in common. One goroutine writes and one reads; any
+// goroutine may queue jobs.
 type link struct {
 	conn    net.Conn
 	silence time.Duration
 
 	mu    sync.Mutex
 	queue []job
-	err   error // reason for its end
+	err   error // reason why the link ended
 
-	wake chan struct{} // 1 deep
-	dead chan struct{} // closed with err
+	wake chan struct{} // signals the waiting goroutine; buffers one signal
+	dead chan struct{} // closed when err is set
 
-	heard time.Time // owned by the reader: when it last moved the deadline
+	heard time.Time // when the reader last extended the deadline; owned by the reader
 }
 
-// nearBuffer limits the bytes in flight between two processes of one machine. By default the system would let them grow
-// to many times that, beyond the size of caches; between machines a large buffer is needed to fill the wire.
+// nearBuffer limits the bytes in flight between two processes of one machine. By default the system allows many times
+// as much, which exceeds the size of the CPU caches. Between machines that large default is kept, because it is needed
+// to use the whole bandwidth.
 const nearBuffer = 3 << 20
 
-// near limits the bytes in flight within a machine.
+// near limits the bytes in flight if both ends of the connection are on one machine.
 func near(c net.Conn) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
@@ -53,7 +55,7 @@ func near(c net.Conn) {
 	from, ok1 := c.LocalAddr().(*net.TCPAddr)
 	to, ok2 := c.RemoteAddr().(*net.TCPAddr)
 	if ok1 && ok2 && from.IP.Equal(to.IP) {
-		_, _ = t.SetReadBuffer(nearBuffer), t.SetWriteBuffer(nearBuffer) // best effort: without it transfers are slower
+		_, _ = t.SetReadBuffer(nearBuffer), t.SetWriteBuffer(nearBuffer) // ignore errors: transfers are only slower
 	}
 }
 
@@ -94,7 +96,8 @@ func (l *link) fail(err error) {
 	}
 }
 
-// take returns the queued jobs, or a ping if nothing was queued for a tick, or nil if the link has ended.
+// take waits for queued jobs and returns them. It returns a ping if nothing is queued for one tick, and nil if the link
+// has ended.
 func (l *link) take(tick <-chan time.Time) []job {
 	for {
 		l.mu.Lock()
@@ -144,8 +147,8 @@ func (l *link) send(b net.Buffers) error {
 	return err
 }
 
-// Read reads from the connection and extends its deadline: any data shows that the other side is alive. Extending it at
-// each read would cost more than small reads do.
+// Read reads from the connection and extends its deadline, because any data shows that the peer is alive. It does not
+// extend the deadline at each read, which would take longer than a small read.
 func (l *link) Read(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(l.heard) > l.silence/16 {
 		l.heard = now
@@ -173,14 +176,14 @@ func (l *link) read(each func(header) error) {
 	}
 }
 
-// why returns the reason for the end.
+// why returns the reason why the link ended.
 func (l *link) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// use counts the users of a room's memory and calls tell when the room has ended and has no users.
+// use counts the users of a room's memory. When the room has ended and has no more users, it calls tell.
 type use struct {
 	mu     sync.Mutex
 	active int

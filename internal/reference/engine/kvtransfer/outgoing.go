@@ -8,24 +8,27 @@ import (
 
 // Events are the callbacks of a room. Any goroutine may call them, and they must not block.
 type Events struct {
-	// Opened is called when the decode worker has memory for the prompt. If the room ends at that moment, it may be
+	// Opened is called when the decode worker has memory for the prompt. If the room ends at that moment, Opened may be
 	// called after Ended.
 	Opened func()
-	// Ended is called once, when the memory is no longer read. A nil error means that the decode worker has everything.
+	// Ended is called once, when the room's memory is no longer read. A nil error means that the decode worker has
+	// received everything.
 	Ended func(error)
 }
 
-// Came records the arrival of a room's request. Its Expect may have to wait for a step to end.
+// Came records the arrival of a room's request. The call of Expect may come later, because it may have to wait for a
+// step to end.
 func (s *Source) Came(dp int, room uint64, request string) {
 	s.mark(roomOf{dp, room}, "kv_wait", request)
 }
 
-// mark writes a zero-byte copy to the first rank's trace: a moment that no step and no transfer shows.
+// mark writes a copy of zero bytes to the first rank's trace. It shows a moment that no step and no transfer in the
+// trace shows.
 func (s *Source) mark(key roomOf, name, request string) {
 	s.w.Ranks[key.dp][0].span(name, request, key.room)(0)
 }
 
-// Expect announces a room for a request of that many blocks.
+// Expect announces a room for a request with the given number of blocks.
 func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Events) *Outgoing {
 	o := &Outgoing{s: s, key: roomOf{dp, room}, request: request, blocks: blocks, ev: ev}
 	s.mu.Lock()
@@ -55,7 +58,7 @@ func (s *Source) Expect(dp int, room uint64, request string, blocks int, ev Even
 // Refuse declares that no request of this room will be served, so that the decode worker need not wait.
 func (s *Source) Refuse(dp int, room uint64, reason error) { s.giveUp(roomOf{dp, room}, nil, reason) }
 
-// Outgoing is a room of the source. Its methods do not block and are safe for concurrent use.
+// Outgoing is a room as seen by the source. Its methods do not block and are safe for concurrent use.
 type Outgoing struct {
 	s       *Source
 	key     roomOf
@@ -63,7 +66,7 @@ type Outgoing struct {
 	blocks  int
 	ev      Events
 	links   []*sourceLink // guarded by Source.mu until Opened, then fixed
-	missing int           // acknowledgements; guarded by Source.mu
+	missing int           // acknowledgements that have not arrived; guarded by Source.mu
 	use     use
 
 	mu    sync.Mutex
@@ -71,8 +74,8 @@ type Outgoing struct {
 	bytes int64
 }
 
-// Send sends blocks of a layer that a rank has computed. blocks[0] has index first in the request. The blocks must not
-// change any more.
+// Send sends blocks of a layer that a rank has computed. blocks[0] has index first in the request. The caller must not
+// change the blocks any more.
 func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
 	if len(blocks) == 0 {
 		return
@@ -89,7 +92,7 @@ func (o *Outgoing) Send(rank, layer int, blocks []int32, first int) {
 	}
 }
 
-// Finish marks the end of the blocks. last is delivered to the decode worker's owner.
+// Finish declares that no more blocks follow. last is delivered to the owner of the decode worker's Sink.
 func (o *Outgoing) Finish(last []byte) {
 	if len(last) > maxPayload {
 		o.Abort(fmt.Errorf("the first token's record has %d bytes, at most %d can be sent", len(last), maxPayload))
@@ -121,7 +124,7 @@ func (o *Outgoing) Abort(reason error) {
 	}
 }
 
-// finish ends the room on this side only.
+// finish ends the room without notifying the sink.
 func (o *Outgoing) finish(err error) {
 	o.use.close(func() {
 		if err == nil {

@@ -17,13 +17,13 @@ type Sink struct {
 	w   Worker
 	opt Options
 
-	logs    loglimit.Lines // caused by peers
+	logs    loglimit.Lines // limits log lines that peers cause
 	life    context.Context
 	end     context.CancelFunc
 	threads sync.WaitGroup
 
 	mu    sync.Mutex
-	known map[string]*once[Layout]     // by address
+	known map[string]*once[Layout]     // layouts of the sources, by address
 	sets  map[setOf]*once[[]*sinkLink] // the links between two data-parallel ranks
 	rooms map[*Incoming]bool           // open rooms
 	shut  bool
@@ -34,7 +34,7 @@ type setOf struct {
 	dp, from int
 }
 
-// once is a value that one goroutine obtains while others wait for it.
+// once is a value that one goroutine obtains while other goroutines wait for the value.
 type once[T any] struct {
 	done  chan struct{}
 	value T
@@ -64,7 +64,7 @@ func (s *Sink) Close() {
 	s.threads.Wait()
 }
 
-// closeWith closes c when ctx ends, until stop.
+// closeWith closes c when ctx ends, unless stop is called before.
 func closeWith(ctx context.Context, c net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { c.Close() })
 }
@@ -89,7 +89,7 @@ func get[K comparable, T any](s *Sink, in map[K]*once[T], key K, build func() (T
 		close(o.done)
 	} else {
 		s.mu.Unlock()
-		<-o.done // building has a time limit
+		<-o.done // build has its own time limit
 	}
 	return o.value, o.err
 }
@@ -150,7 +150,7 @@ func (s *Sink) links(addr string, dp int, room uint64) ([]*sinkLink, error) {
 		links, err := s.connect(key, &from)
 		if err != nil {
 			s.mu.Lock()
-			delete(s.known, addr) // it may be a different worker by now
+			delete(s.known, addr) // a different worker may have the address now
 			s.mu.Unlock()
 		}
 		return links, err
@@ -179,7 +179,8 @@ func (s *Sink) connect(key setOf, from *Layout) ([]*sinkLink, error) {
 	return links, nil
 }
 
-// forget drops the links, so that the next room connects again; the address may be a different worker's by then.
+// forget drops the links and the layout of the address, so that the next room connects again. By then a different
+// worker may have the address.
 func (s *Sink) forget(key setOf, links []*sinkLink) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,11 +15,11 @@ type sinkLink struct {
 	s   *Sink
 	set setOf
 	pair
-	mates []*sinkLink // all links of the set, by index; a room needs every one
+	mates []*sinkLink // all links of the set, by index; a room needs all of them
 
 	mu    sync.Mutex
 	rooms map[uint64]*arrival // nil: the link has ended
-	span  func(int64)         // of the blocks being received; nil: none
+	span  func(int64)         // ends the span of the blocks being received; nil: none
 	spans struct {            // identity of the span
 		room  uint64
 		layer int
@@ -30,7 +30,7 @@ type sinkLink struct {
 // arrival is the part of a room that a link has received.
 type arrival struct {
 	in    *Incoming
-	next  []int // per layer and head: blocks received
+	next  []int // number of blocks received, per layer and head
 	ended bool
 }
 
@@ -53,7 +53,7 @@ func (s *Sink) link(key setOf, p pair) (*sinkLink, error) {
 	return &sinkLink{link: newLink(c, &s.opt), s: s, set: key, pair: p, rooms: map[uint64]*arrival{}}, nil
 }
 
-// run lives as long as the link.
+// run reads and writes until the link ends.
 func (l *sinkLink) run() {
 	stop := context.AfterFunc(l.s.life, func() { l.fail(errClosed) })
 	defer stop()
@@ -117,7 +117,7 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	in, page := a.in, l.s.w.Layout.Page
 	defer in.use.end()
 	if err := l.expected(h, a, page); err != nil {
-		return err // the sender is no source
+		return err // the sender is not a source
 	}
 	in.mu.Lock()
 	if in.begun.IsZero() {
@@ -152,8 +152,8 @@ func (l *sinkLink) take(h header, a *arrival) error {
 	return nil
 }
 
-// expected returns an error for a wrong frame of blocks: each head's blocks must come in order, once, and belong to
-// this link.
+// expected returns an error if a frame of blocks is wrong: each head's blocks must arrive in order and once, and the
+// head must belong to this link.
 func (l *sinkLink) expected(h header, a *arrival, page int) error {
 	switch {
 	case !l.Layers.has(Span{h.layer, h.layer + 1}) || !l.Heads.has(Span{h.head, h.head + h.heads}):
@@ -171,7 +171,7 @@ func (l *sinkLink) expected(h header, a *arrival, page int) error {
 	return nil
 }
 
-// ended records that a link has received everything.
+// ended records that this link has received all of its blocks of a room.
 func (l *sinkLink) ended(a *arrival, last []byte) {
 	in := a.in
 	if a.ended {

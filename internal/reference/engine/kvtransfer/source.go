@@ -18,7 +18,7 @@ type Source struct {
 	w   Worker
 	opt Options
 
-	logs loglimit.Lines // caused by peers
+	logs loglimit.Lines // limits log lines that peers cause
 
 	mu       sync.Mutex
 	meetings map[roomOf]*meeting
@@ -32,17 +32,18 @@ type roomOf struct {
 	room uint64
 }
 
-// meeting is a room that one side or both have announced.
+// meeting is a room that the source's request, the sink, or both have announced.
 type meeting struct {
 	out     *Outgoing     // nil: the request has not arrived
 	links   []*sourceLink // by index in the room
-	have    int           // links that are ready
+	have    int           // number of links that are ready
 	blocks  int
-	refused error // one side gave the room up before the other came
+	refused error // the reason, if one worker gave up the room before the other announced it
 	timer   *time.Timer
 }
 
-// most limits the open rooms and links. A peer that knows the key opens no more than the number of running requests.
+// most limits the number of open rooms and of open links. A peer that knows the key opens no more of them than it has
+// running requests.
 const most = 1 << 16
 
 // NewSource returns the source of a worker. The caller must call Serve and Close.
@@ -60,7 +61,7 @@ func (s *Source) Serve(ln net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
-		if err != nil { // too many open files: some will be closed
+		if err != nil { // such as too many open files: wait until some are closed
 			s.logs.Printf(s.opt.Log, "KV transfer: %v", err)
 			time.Sleep(10 * time.Millisecond)
 			continue
@@ -99,7 +100,8 @@ func (s *Source) Close() {
 	s.threads.Wait()
 }
 
-// meet finds or creates a room. A new room must be met within Options.Bootstrap. The caller holds s.mu.
+// meet finds or creates a room. A new room ends unless the other worker announces it within Options.Bootstrap. The
+// caller holds s.mu.
 func (s *Source) meet(key roomOf) *meeting {
 	m := s.meetings[key]
 	if m == nil {
@@ -123,7 +125,7 @@ func (s *Source) remove(key roomOf, m *meeting) {
 	}
 }
 
-// opened records that a room's memory is ready on a link.
+// opened records that a sink has announced a room on a link.
 func (s *Source) opened(key roomOf, l *sourceLink, o open) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +160,7 @@ func (s *Source) opened(key roomOf, l *sourceLink, o open) {
 	s.start(key, m)
 }
 
-// start begins the transfer once both sides and all links are ready. The caller holds s.mu.
+// start begins the transfer if the request has arrived and all links are ready. The caller holds s.mu.
 func (s *Source) start(key roomOf, m *meeting) {
 	if m.out == nil || m.links == nil || m.have < len(m.links) {
 		return
@@ -174,7 +176,7 @@ func (s *Source) start(key roomOf, m *meeting) {
 	go o.ev.Opened()
 }
 
-// late ends a room that the other side did not announce in time.
+// late ends a room that was announced by only one worker in time.
 func (s *Source) late(key roomOf, m *meeting) {
 	s.mu.Lock()
 	if s.meetings[key] != m || m.out != nil && m.out.links != nil {
@@ -191,8 +193,8 @@ func (s *Source) late(key roomOf, m *meeting) {
 	}
 }
 
-// giveUp ends a room and notifies the other side, except over the link from. If only one side has announced the room,
-// the other learns of its end when it does.
+// giveUp ends a room and notifies the sink on all links except from. If only one worker has announced the room, the
+// other learns of its end when it announces the room.
 func (s *Source) giveUp(key roomOf, from *sourceLink, err error) {
 	s.mu.Lock()
 	if s.closed {
@@ -208,7 +210,7 @@ func (s *Source) giveUp(key roomOf, from *sourceLink, err error) {
 		return
 	}
 	o := m.out
-	known := m.refused != nil || from != nil && o != nil // to both sides
+	known := m.refused != nil || from != nil && o != nil // both workers know that the room has ended
 	for _, l := range m.links {
 		if l != nil && l != from {
 			l.tell(kindAbort, key.room, []byte(err.Error()))
@@ -225,7 +227,7 @@ func (s *Source) giveUp(key roomOf, from *sourceLink, err error) {
 	}
 }
 
-// acked records that a link's blocks have arrived.
+// acked records that a sink has acknowledged all blocks of one link.
 func (s *Source) acked(key roomOf) {
 	s.mu.Lock()
 	m := s.meetings[key]

@@ -28,7 +28,7 @@ func (s *Source) serve(c net.Conn) {
 	}()
 	b, err := s.greet(c)
 	if errors.Is(err, io.EOF) {
-		return // the peer only wanted the welcome
+		return // the peer only wanted to read the welcome
 	}
 	if err != nil {
 		s.logs.Printf(s.opt.Log, "KV transfer: refused %s: %v", c.RemoteAddr(), err)

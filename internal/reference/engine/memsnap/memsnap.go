@@ -1,7 +1,7 @@
 // Package memsnap writes snapshots of device memory like _dump_snapshot of torch.cuda.memory, for
 // pytorch.org/memory_viz and torch/cuda/_memory_viz.py: memory in use, by segment and block, and the history of
-// allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp; the types of
-// torch/cuda/memory.py, _snapshot, describe them.
+// allocations and frees. The fields are those of torch/csrc/cuda/memory_snapshot.cpp. The types in _snapshot of
+// torch/cuda/memory.py describe them.
 //
 // Sizes are in bytes.
 package memsnap
@@ -16,8 +16,8 @@ import (
 // Block is memory in use.
 type Block struct {
 	Addr uint64
-	Size int64  // above 0
-	Name string // purpose; shown as the place of its allocation
+	Size int64  // greater than 0
+	Name string // purpose; viewers show it as the place of the allocation
 }
 
 // Event is an allocation, or a free if Size is below 0.
@@ -32,10 +32,11 @@ type Snapshot struct {
 	Device     int
 	Before     []Block // in use when the history began
 	History    []Event // by time
-	MaxEntries int     // of the history, where an allocation is one and a free two; the last are kept; 0: all
+	MaxEntries int     // limit on torch's entries: an allocation has one, a free two; the last ones are kept; 0: no limit
 }
 
-// segment is a range of addresses that was in use at some time. Its blocks are those in use at the end.
+// segment is a range of addresses that was in use at some time. It contains the blocks that are in use at the end of
+// the history.
 type segment struct {
 	addr   uint64
 	size   int64
@@ -48,7 +49,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 	p.dict(func() {
 		segments := s.segments()
 		p.key("segments").list(len(segments), func(i int) { s.segment(p, &segments[i]) })
-		// One list per device up to this one.
+		// The format has one list for each device up to this one.
 		p.key("device_traces").list(s.Device+1, func(device int) {
 			if device == s.Device {
 				s.history(p)
@@ -71,7 +72,7 @@ func (s *Snapshot) Write(w io.Writer) error {
 	return p.done()
 }
 
-// segments are the address ranges of all blocks that ever existed, with overlapping ranges joined.
+// segments returns the address ranges of all blocks that ever existed. It joins overlapping ranges.
 func (s *Snapshot) segments() []segment {
 	all := slices.Clone(s.Before)
 	live := map[uint64]Block{}
@@ -166,7 +167,7 @@ type part struct {
 	used bool
 }
 
-// parts are the blocks and the gaps between them.
+// parts returns the blocks of the segment and the gaps between them.
 func (g *segment) parts() []part {
 	var out []part
 	at := g.addr
@@ -212,7 +213,7 @@ func (s *Snapshot) history(p *pickler) {
 			list = append(list, entry{"alloc", e})
 			continue
 		}
-		// Nothing here waits for a stream, so a free completes when it is requested.
+		// No free waits for a stream on this device, so a free completes as soon as it is requested.
 		e.Size = -e.Size
 		list = append(list, entry{"free_requested", e}, entry{"free_completed", e})
 	}

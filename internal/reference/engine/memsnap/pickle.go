@@ -35,7 +35,8 @@ func (p *pickler) dict(members func()) {
 	p.op('u') // SETITEMS
 }
 
-// listBatch is the number of items appended at once: memory_viz passes them all as arguments of one call.
+// listBatch is the maximum number of items in one APPENDS: memory_viz passes them all as arguments of one function
+// call.
 const listBatch = 1000
 
 // list writes a list of n items.
@@ -65,7 +66,7 @@ func (p *pickler) key(s string) *pickler {
 	return p
 }
 
-// str writes a string once and refers to it afterwards.
+// str writes a string. When the same string occurs again, it writes a reference to the first one.
 func (p *pickler) str(s string) {
 	id, ok := p.memo[s]
 	switch {
@@ -101,7 +102,7 @@ func (p *pickler) int(n int64) {
 		p.op('J') // BININT
 		p.uint32(uint32(n))
 	default:
-		// LONG1: two's complement in the fewest bytes that also hold the sign.
+		// LONG1: two's complement in the smallest number of bytes that also contains the sign bit.
 		size := bits.Len64(uint64(n^n>>63))/8 + 1
 		p.op(0x8a, byte(size))
 		p.w.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))[:size])

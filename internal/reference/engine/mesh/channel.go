@@ -23,7 +23,7 @@ type early struct {
 	frame []byte
 }
 
-// Channel returns the channel with a number, from 1. Every node must use the same number for the same purpose.
+// Channel returns the channel with a number, from 1. All nodes must use the same number for the same purpose.
 func (m *Mesh) Channel(id uint32, lane Lane) *Channel { return m.channel(id, lane) }
 
 func (m *Mesh) channel(id uint32, lane Lane) *Channel {
@@ -37,7 +37,8 @@ func (m *Mesh) channel(id uint32, lane Lane) *Channel {
 	return c
 }
 
-// Send sends the concatenated parts to a node as one frame. It waits for room in the connection, not for the receiver.
+// Send sends the concatenated parts to a node as one frame. It may wait for buffer space in the connection, but not for
+// the receiver.
 func (c *Channel) Send(node int, parts ...[]byte) error {
 	if err := c.m.Err(); err != nil {
 		return err
@@ -49,8 +50,9 @@ func (c *Channel) Send(node int, parts ...[]byte) error {
 	return l.send(c.id, parts...)
 }
 
-// Receive sets the handler of frames, which gets those of each node in order, and the function to call when an error
-// ends the mesh. A handler owns a frame until it passes it to Free. It must not wait for other frames of the same node.
+// Receive sets the handler of frames, and the function to call when an error ends the mesh. The handler gets the frames
+// of each node in order. It owns a frame until it passes the frame to Free, and it must not wait for other frames of
+// the same node.
 func (c *Channel) Receive(frame func(node int, frame []byte), lost func(error)) {
 	c.mu.Lock()
 	for _, e := range c.early {
@@ -88,17 +90,18 @@ func (c *Channel) end(err error) {
 	}
 }
 
-// Free returns a frame's memory.
+// Free lets the channel reuse the memory of a frame.
 func (c *Channel) Free(frame []byte) { c.m.frames.put(frame) }
 
-// frames keeps memory for frames: each step needs the same sizes again.
+// frames keeps the memory of frames for reuse, because each step needs frames of the same sizes.
 type frames struct {
 	mu    sync.Mutex
 	free  [][]byte
 	bytes int // of free
 }
 
-// Limits of kept frames and bytes: one long prompt brings frames of hundreds of megabytes that no later step needs.
+// Limits on the kept frames: their number, and their bytes in total. A long prompt, for example, needs frames of
+// hundreds of megabytes that no later step needs.
 const (
 	spareFrames = 64
 	spareBytes  = 128 << 20

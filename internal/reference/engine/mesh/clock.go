@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Offset is the lead of a node's clock over this one's, in ns, taken from the exchange with the shortest round trip.
-// Its error is at most half of that round trip.
+// Offset is the time, in ns, by which another node's clock is ahead of this node's. It is taken from the exchange with
+// the shortest round trip, and its error is at most half of that round trip.
 type Offset struct {
 	NS  int64 `json:"offset_ns"`
 	RTT int64 `json:"rtt_ns"`
@@ -20,7 +20,8 @@ type estimate struct {
 
 const exchanges = 64
 
-// add adds one exchange: sent and back on this clock, there and answered on the other's (RFC 5905, section 8).
+// add adds one exchange. sent and back are times on this node's clock; there and answered are times on the other node's
+// clock (RFC 5905, section 8).
 func (e *estimate) add(sent, there, answered, back int64) {
 	o := Offset{NS: ((there - sent) + (answered - back)) / 2, RTT: (back - sent) - (answered - there)}
 	if o.RTT < 0 {

@@ -1,10 +1,10 @@
-// Package mesh joins the processes of one job, one per node, over TCP. They find each other at the address of node 0,
-// compare their settings, and then carry frames over connections between every two nodes.
+// Package mesh joins the processes of one job, one per node, over TCP. They find each other at the address of node 0
+// and compare their settings. Then they exchange frames over connections between every two nodes.
 //
 // A [Mesh] lives as long as all its nodes do. A node is lost when its connection ends or when it is silent for
 // [Options.Silence]. The whole mesh is then lost: [Mesh.Lost] is closed on every remaining node, and [Mesh.Err] names
-// the ranks that ran on the lost node. Nothing waits longer than that, or than [Options.Timeout] before all have
-// joined.
+// the ranks that ran on the lost node. So nothing waits for a lost node longer than [Options.Silence], or longer than
+// [Options.Timeout] until all nodes have joined.
 //
 // Like torch.distributed, the mesh neither encrypts nor authenticates: use it only on a trusted network.
 //
@@ -31,11 +31,11 @@ type Options struct {
 	Node, Nodes int
 	Addr        string            // of node 0, host:port; node 0 listens there
 	Terms       map[string]string // settings that must be equal on all nodes
-	Names       []string          // workload of each node, for messages: "rank 1"
+	Names       []string          // workload of each node for messages, such as "rank 1"
 	Host        string            // name of this node's host
-	Timeout     time.Duration     // until all have joined; 0: 10 minutes
+	Timeout     time.Duration     // limit until all nodes have joined; 0: 10 minutes
 	Silence     time.Duration     // silence after which a node is lost; 0: 5 s
-	NoShared    bool              // nodes of one host do not share memory
+	NoShared    bool              // do not use shared memory between nodes of one host
 	Now         func() int64      // the clock of this node's traces
 	Log         func(line string) // any goroutine may call it
 }
@@ -56,7 +56,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Lane is one of the connections to a node. Separate lanes keep long frames from delaying urgent ones.
+// Lane is one of the connections to a node. Separate lanes prevent long frames from delaying urgent ones.
 type Lane uint8
 
 // Lanes. Bulk connects node 0 with each other node only.
@@ -75,7 +75,7 @@ type Mesh struct {
 	mu       sync.Mutex
 	channels map[uint32]*Channel
 	err      error
-	over     bool // the job ends in order, or this node has left
+	over     bool // the job is ending in an orderly way, or this node has left
 	lost     chan struct{}
 	gone     []atomic.Bool // nodes that have said goodbye
 	ended    chan struct{} // closed when node 0 has said goodbye
@@ -96,7 +96,7 @@ func (m *Mesh) Lost() <-chan struct{} { return m.lost }
 // Ended returns a channel that is closed when node 0 has left because the job is over.
 func (m *Mesh) Ended() <-chan struct{} { return m.ended }
 
-// Err returns the error that ended the mesh. It is nil while the mesh runs and after an orderly end.
+// Err returns the error that ended the mesh, or nil while the mesh runs and after an orderly end.
 func (m *Mesh) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +106,7 @@ func (m *Mesh) Err() error {
 // LostError names the node that was lost.
 type LostError struct {
 	Node  int
-	Name  string // its workload
+	Name  string // workload of the lost node
 	Host  string
 	Cause string
 }
@@ -120,7 +120,7 @@ func (m *Mesh) lose(node int, cause string) {
 	m.end(&LostError{node, m.opt.Names[node], m.hosts[node], cause}, node)
 }
 
-// Fail ends the mesh on all nodes because this one cannot go on.
+// Fail ends the mesh on all nodes because this node cannot continue.
 func (m *Mesh) Fail(cause error) { m.end(cause, m.opt.Node) }
 
 func (m *Mesh) end(err error, node int) {
@@ -135,11 +135,11 @@ func (m *Mesh) end(err error, node int) {
 		channels = append(channels, c)
 	}
 	close(m.lost)
-	// Tell the other nodes, which then report the same cause. This does not wait for them.
+	// Send the cause to the other nodes, which then report it too. Do not wait for them.
 	for _, l := range m.links[Fast] {
 		if l != nil && l.peer != node {
 			word := append([]byte{wordLost, byte(node), byte(node >> 8)}, err.Error()...)
-			m.wg.Go(func() { _ = l.sendWord(word) }) // before m.mu is released: Leave waits for it
+			m.wg.Go(func() { _ = l.sendWord(word) }) // started before m.mu is released, so that Leave waits for it
 		}
 	}
 	m.mu.Unlock()
@@ -151,8 +151,8 @@ func (m *Mesh) end(err error, node int) {
 // lostBy ends the mesh because another node reported a loss.
 func (m *Mesh) lostBy(node int, text string) { m.end(errors.New(text), node) }
 
-// Leave ends this node's part. reason is empty when the job is over; otherwise the other nodes report it for this node.
-// Leave waits until the connections are closed.
+// Leave ends this node's part in the job. reason is empty if the job is over. Otherwise the other nodes report reason
+// as the cause for which this node left. Leave waits until the connections are closed.
 func (m *Mesh) Leave(reason string) {
 	m.mu.Lock()
 	m.over = true
@@ -172,7 +172,7 @@ func (m *Mesh) Leave(reason string) {
 	m.wg.Wait()
 }
 
-// bye handles the goodbye of another node.
+// bye handles the message by which another node announces that it leaves.
 func (m *Mesh) bye(node int, reason string) {
 	if reason != "" {
 		m.lose(node, reason)
@@ -204,7 +204,7 @@ func causeText(err error) string {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // by the side that saw it first
+		errors.Is(err, net.ErrClosed), errors.Is(err, errGone): // closed by the side that detected the end first
 		return "its process has ended or the connection was closed"
 	case errors.As(err, &op):
 		return op.Err.Error()

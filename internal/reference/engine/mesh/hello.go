@@ -16,12 +16,12 @@ type hello struct {
 	Host   string
 	Listen string // address of this node's listener
 	Token  string
-	HostID string // of a fast lane: host whose shared memory is available
+	HostID string // for a fast lane: id of the host whose memory can be shared
 }
 
 type reply struct {
 	Refused string
-	Shared  bool // the dialer has opened the memory too
+	Shared  bool // the dialer has also opened the shared memory
 }
 
 type welcome struct {

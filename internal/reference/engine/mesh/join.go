@@ -20,12 +20,13 @@ import (
 //	k → j<k  hello lane: node, lane, token; reply
 //	k → 0    ready; 0 → k: go
 //
-// Each message is the magic, its length (4 bytes, little endian) and JSON. The join connection becomes the bulk lane.
+// Each message is the magic, its length (4 bytes, little endian) and JSON. The connection on which a node joined
+// becomes its bulk lane.
 
 const (
 	magic       = "SSD1"
 	mostMessage = 1 << 20
-	// answerTime limits the wait for an answer that needs no work.
+	// answerTime limits the wait for an answer that the other node can give at once.
 	answerTime = 10 * time.Second
 	dialTime   = 5 * time.Second
 	dialPause  = 200 * time.Millisecond
@@ -37,8 +38,8 @@ type arrival struct {
 	c net.Conn
 }
 
-// Join finds the other nodes. It returns when all are connected. Otherwise it returns an error of one line, which it
-// also sends to the other nodes. The mesh ends with Leave.
+// Join finds the other nodes. It returns when all nodes are connected. If it fails, it returns an error of one line and
+// also sends this error to the other nodes. The caller must end the mesh with Leave.
 func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	opt = opt.withDefaults()
 	ctx, cancel := context.WithTimeoutCause(ctx, opt.Timeout, errTime)
@@ -53,7 +54,7 @@ func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	}
 	ctx, j.stop = context.WithCancel(ctx)
 	defer j.close()
-	// All waits on connections end with ctx.
+	// When ctx ends, so do all waits on connections.
 	context.AfterFunc(ctx, j.hurry)
 	if opt.Node == 0 {
 		err = j.first(ctx)
@@ -75,7 +76,7 @@ func Join(ctx context.Context, opt Options) (_ *Mesh, err error) {
 	return j.m, nil
 }
 
-// handOver hands the connections over to the mesh.
+// handOver makes the mesh the owner of the connections.
 func (j *joining) handOver() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -100,14 +101,14 @@ type joining struct {
 	arrivals chan arrival
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
-	logs     loglimit.Lines // caused by strangers
+	logs     loglimit.Lines // limits log lines that strangers cause
 
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
-	passed bool // do not wait any more
+	passed bool // waits must end at once
 }
 
-// own registers a connection: it is closed unless the mesh takes it over.
+// own registers a connection. The connection is closed at the end of Join, unless the mesh becomes its owner.
 func (j *joining) own(c net.Conn, most time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -136,7 +137,7 @@ func (j *joining) drop(c net.Conn) {
 	c.Close()
 }
 
-// close releases everything that Join has begun and the mesh has not taken over.
+// close releases everything that Join has created, except for what belongs to the mesh by then.
 func (j *joining) close() {
 	if j.ln != nil {
 		j.ln.Close()
@@ -190,7 +191,7 @@ func (j *joining) arrival(ctx context.Context) (arrival, error) {
 	}
 }
 
-// lanes accepts the connections of the higher-numbered nodes.
+// lanes accepts the fast lanes of the higher-numbered nodes.
 func (j *joining) lanes(ctx context.Context, token string) error {
 	o := &j.opt
 	for n := o.Node + 1; n < o.Nodes; n++ {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// first is Join on node 0.
+// first does the work of Join on node 0.
 func (j *joining) first(ctx context.Context) error {
 	o := &j.opt
 	if err := j.listen(ctx, o.Addr); err != nil {
@@ -93,7 +93,7 @@ func (j *joining) lacking(joined []net.Conn) string {
 	return strings.Join(out, ", ")
 }
 
-// refuse returns why a node cannot join, or "".
+// refuse returns the reason for which a node cannot join, or "".
 func (j *joining) refuse(h *hello, joined []net.Conn) string {
 	o := &j.opt
 	switch {

@@ -15,13 +15,14 @@ import (
 // frameHead is the size of a frame's head: the length of the rest and the channel, 4 bytes each, little endian.
 const frameHead = 8
 
-// mostFrame bounds a frame, in bytes: logits of a large batch, activations of a prefill.
+// mostFrame is the maximum size of a frame, in bytes. The largest frames are logits of a large batch and activations of
+// a prefill.
 const mostFrame = 1 << 30
 
 // coalesced is the size, in bytes, up to which a frame is copied into one buffer and written at once.
 const coalesced = 32 << 10
 
-// Words on controlChannel are one byte followed by their arguments.
+// A word is a message on controlChannel. It consists of one byte, which gives its kind, and its arguments.
 const (
 	controlChannel uint32 = 0
 
@@ -29,7 +30,7 @@ const (
 	wordPong             // t0, t1, t2
 	wordLost             // node, text
 	wordBye              // reason
-	wordBell             // the shared memory has data
+	wordBell             // no arguments; the shared memory has data
 )
 
 // link is one connection to a node.
@@ -40,13 +41,13 @@ type link struct {
 	c      net.Conn
 	mu     sync.Mutex // held while writing
 	buf    []byte
-	heard  atomic.Int64 // when bytes last arrived, ns since start
-	busy   atomic.Bool  // a frame is being handled: nothing is read meanwhile
+	heard  atomic.Int64 // time of the last arrival of bytes, ns since start
+	busy   atomic.Bool  // a frame is being handled, so nothing is being read
 	close  sync.Once
 	closed chan struct{}
 	pongs  chan []byte // answers to send
 	clock  estimate
-	shm    *shared // fast lane to a node on this host; nil: none
+	shm    *shared // memory of a fast lane to a node on this host; nil: none
 }
 
 var started = time.Now()
@@ -128,7 +129,7 @@ func (l *link) send(channel uint32, parts ...[]byte) error {
 	return nil
 }
 
-// gone is the error that a sender gets when the connection has ended.
+// gone returns the error for a sender whose connection has ended.
 func (l *link) gone(err error) error {
 	if lost := l.m.Err(); lost != nil {
 		return lost
@@ -155,7 +156,7 @@ func (l *link) write(channel uint32, n int, parts [][]byte) error {
 		_, err = all.WriteTo(l.c)
 	}
 	if err != nil {
-		// The reader notifies the mesh; the sender gets the cause.
+		// Close the connection. The reader then notifies the mesh, and the sender gets the cause as an error.
 		l.shut()
 		return l.gone(err)
 	}
@@ -215,7 +216,7 @@ func (l *link) word(frame []byte) {
 	switch frame[0] {
 	case wordPing:
 		if len(rest) == 8 {
-			select { // a reader must not write: two readers that write could wait for each other
+			select { // a reader must not write, since two readers that write could wait for each other
 			case l.pongs <- binary.LittleEndian.AppendUint64(append([]byte{wordPong}, rest...), uint64(l.m.opt.Now())):
 			default:
 			}
@@ -277,7 +278,7 @@ func (l *link) watch() {
 		case <-tick.C:
 		}
 		at := now()
-		if at-last > int64(silence)/2 { // this process itself was not running
+		if at-last > int64(silence)/2 { // this process itself was suspended
 			l.heard.Store(at)
 		}
 		last = at

@@ -10,15 +10,15 @@ import (
 	"unsafe"
 )
 
-// Nodes of one host have their fast lane in memory that both map: a ring of bytes for each direction. The writer
-// appends bytes at the head; the reader takes them from the tail. A reader that finds nothing for a while sleeps and is
-// woken by a word over the connection, which also carries the pings. So a busy lane needs no system calls, and an idle
-// one no core.
+// Two nodes of one host have their fast lane in memory that both map: a ring of bytes for each direction. The writer
+// appends bytes at the head; the reader takes them from the tail. A reader that finds nothing for a while goes to
+// sleep. The writer then wakes the reader by a word over the connection, which also carries the pings. So a busy lane
+// needs no system calls, and an idle lane occupies no core.
 
 // ringLen is the length of one direction in bytes, a power of two.
 const ringLen = 4 << 20
 
-// ringHead precedes the bytes. Each number has a cache line of its own.
+// ringHead is the memory before the bytes of a ring. Each number has a separate cache line.
 type ringHead struct {
 	head   atomic.Uint64 // bytes written so far
 	_      [56]byte
@@ -30,7 +30,7 @@ type ringHead struct {
 
 const ringSize = int(unsafe.Sizeof(ringHead{})) + ringLen
 
-// ring is one direction.
+// ring is one direction of a lane.
 type ring struct {
 	*ringHead
 	data []byte
@@ -58,19 +58,20 @@ func rings(mem []byte, first bool) *shared {
 	return s
 }
 
-// shmName is the file in which the two ends of a lane meet. The token identifies the job.
+// shmName returns the name of the file through which the two nodes of a lane share memory. The token identifies the
+// job.
 func shmName(token string, a, b int) string {
 	return fmt.Sprintf("/dev/shm/stepscope-%s-%d-%d", token, a, b)
 }
 
-// spinTime is how long a side polls before it sleeps. fullPause is how long a writer waits before it checks a full ring
-// again.
+// spinTime is the time for which a reader or writer polls before it sleeps. fullPause is the time for which a writer
+// sleeps before it checks a full ring again.
 const (
 	spinTime  = 20 * time.Microsecond
 	fullPause = 50 * time.Microsecond
 )
 
-// put writes bytes as room becomes free.
+// put writes bytes to the ring, waiting for free space as needed.
 func (l *link) put(p []byte) error {
 	r := l.shm.out
 	for len(p) > 0 {
@@ -150,8 +151,8 @@ func spin(ready func() bool) bool {
 	return false
 }
 
-// unmap releases the memory. The connection is closed, so no new write begins, and the caller is the reader, or there
-// is none.
+// unmap releases the memory. It may be called only when the connection is closed, so that no new write begins, and only
+// by the reader or when no reader is running.
 func (s *shared) unmap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

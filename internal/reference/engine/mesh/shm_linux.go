@@ -15,14 +15,15 @@ func hostID() string {
 	return strings.TrimSpace(string(text))
 }
 
-// makeShared creates the memory of a lane under a name. Once the other side has opened it, the name is not needed.
+// makeShared creates the memory of a lane under a name. Once the other node has opened the memory, the name is not
+// needed any more.
 func makeShared(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	// Without this, memory that the system cannot provide would kill the process at first use.
+	// Allocate the memory now. Otherwise, if the system has too little memory, the first use would kill the process.
 	if err := syscall.Fallocate(int(f.Fd()), 0, 0, int64(2*ringSize)); err != nil {
 		os.Remove(name)
 		return nil, err

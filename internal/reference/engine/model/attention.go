@@ -18,7 +18,7 @@ func (p *pass) attend(y *layer, m *layerModules, h []float32, i int) {
 	r.Linear(r.buf.qkv, r.qkvWidth, y.qkv, h, hidden, p.n)
 	p.leave(&m.qkv)
 
-	if y.qNorm != nil { // not a module: SGLang also fuses the two norms
+	if y.qNorm != nil { // not a module call: SGLang also fuses the two norms
 		p.headNorm(y)
 	}
 	p.enter(&m.rotary)
@@ -86,7 +86,7 @@ func (p *pass) store(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	kv, qkv, ld, slot := r.geo.kv.Len(), r.buf.qkv, r.qkvWidth, p.in.slot
 	keys := r.geo.heads.Len() * hd
-	s := r.ByRows(p.n, 16*kv*hd) // each element of a key goes to a different cache line
+	s := r.ByRows(p.n, 16*kv*hd) // costly, because each element of a key is in a different cache line
 	r.Launch(device.Kernel{
 		Name: "store_kvcache_kernel", Op: "sgl_kernel::store_kv_cache", Grid: op.Grid(p.n, 1),
 		Args: []device.Arg{op.Floats(p.n, kv, hd), op.Floats(p.n, kv, hd), op.Ints(p.n)},
@@ -105,7 +105,8 @@ func (p *pass) store(cache *kvCache) {
 	})
 }
 
-// attention launches softmax attention over the cache: for each KV head in turn, its tiles of tokens.
+// attention launches softmax attention over the cache. The work consists of one unit for each tile of tokens and each
+// KV head. All tiles of one head come before those of the next.
 func (p *pass) attention(cache *kvCache) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	name, as := "paged_attention_prefill_kernel", "sgl_kernel::paged_attention_prefill"
@@ -120,7 +121,7 @@ func (p *pass) attention(cache *kvCache) {
 	}, s.Chunks(), func(chunk int) {
 		for i := s.Span(chunk).Lo; i < s.Span(chunk).Hi; i++ {
 			tile := i % tiles
-			if p.mode == Extend { // the last tiles of a prompt see the most positions, so start with them
+			if p.mode == Extend { // the last tiles of a prompt attend to the most positions, so start with them
 				tile = tiles - 1 - tile
 			}
 			p.attendTile(cache, p.in.tile[3*tile:][:3], i/tiles)
@@ -137,7 +138,7 @@ type attendScratch struct {
 
 var attendScratches = sync.Pool{New: func() any { return new(attendScratch) }}
 
-// attendTile computes the query heads that share KV head kv for the tokens of one tile.
+// attendTile computes the attention of the tokens of one tile, for the query heads that share KV head kv.
 func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	r, hd := p.r, p.r.cfg.HeadDim
 	seq, row, n := int(tile[0]), int(tile[1]), int(tile[2])
@@ -168,7 +169,7 @@ func (p *pass) attendTile(cache *kvCache, tile []int32, kv int) {
 	}
 }
 
-// grow returns scratch for n rows of length positions.
+// grow returns scratch memory for n rows of length positions each.
 func (s *attendScratch) grow(n, length int) []float32 {
 	if want := tensor.AttendScratch(n, length); len(s.floats) < want {
 		s.floats = make([]float32, want+want/2)

@@ -23,19 +23,19 @@ func (m Mode) String() string { return [...]string{"EXTEND", "DECODE"}[m&1] }
 // Seq is one sequence's part of a batch.
 type Seq struct {
 	Tokens []int32 // the new tokens
-	Start  int     // position of the first of them; earlier positions are in the cache
+	Start  int     // position of the first new token; earlier positions are in the cache
 	// Blocks is the block table: block i holds the positions from i·BlockLen on. It must cover the new tokens.
 	Blocks   []int32
 	WantAll  bool // return logits after every new token, not only after the last
-	NoLogits bool // return no logits: a prompt chunk that is not the last
+	NoLogits bool // return no logits, because this prompt chunk is not the last
 }
 
 // Batch is one forward step. All ranks of a model must get the same batch.
 type Batch struct {
 	Mode Mode
 	Seqs []Seq
-	// Stored, if set, is called for each layer of the rank, numbered over the model, when the batch's keys and values
-	// of the layer are in the cache. It must not block. Extend only.
+	// Stored, if set, is called for each layer of the rank as soon as the keys and values of the batch for this layer are
+	// in the cache. Layers are numbered over the whole model. Stored must not block. It is used only in Extend steps.
 	Stored func(layer int)
 }
 
@@ -91,9 +91,9 @@ func (r *Runner) checkSeq(mode Mode, s *Seq) error {
 // blocksFor returns the number of blocks that hold n positions.
 func blocksFor(n int) int { return (n + BlockLen - 1) / BlockLen }
 
-// inputs is the batch as the kernels of one pass read it, laid out in one buffer so that one copy brings it to the
-// device. Its sizes are fixed, so a captured graph finds each new batch in the same place. Rows past the batch (a
-// graph's padding) have token 0, position 0, slot -1 and a block of zeros.
+// inputs is the batch in the layout that the kernels of one pass read. It is one buffer, so that one copy brings it to
+// the device. Its sizes are fixed, so that a captured graph finds each new batch at the same addresses. Rows past the
+// batch (the padding of a graph) have token 0, position 0, slot -1 and a block of zeros.
 type inputs struct {
 	buf    []int32
 	seqs   int
@@ -101,7 +101,7 @@ type inputs struct {
 	n      []int32
 	tokens []int32 // [rows]
 	pos    []int32 // [rows]
-	slot   []int32 // [rows]: block·BlockLen + offset in it, or -1: store nothing
+	slot   []int32 // [rows]: block·BlockLen + offset in the block; -1: store nothing
 	table  []int32 // [seqs][width]
 	tile   []int32 // [tiles][3]: sequence, first row, rows; tokens that attend together
 	pick   []int32 // [rows]: rows whose logits are requested, in order
@@ -121,7 +121,7 @@ func newInputs(rows, seqs, width, tiles int) *inputs {
 	return in
 }
 
-// tileRows is the number of tokens of one sequence that attend together: they share the reads of keys and values.
+// tileRows is the number of tokens of one sequence that attend together and so share the reads of keys and values.
 const tileRows = 48
 
 // tilesOf counts the tiles of a batch.
@@ -133,7 +133,8 @@ func tilesOf(b *Batch) int {
 	return n
 }
 
-// fill lays out a batch and returns the number of requested logits rows. zeros is the block that padding reads.
+// fill lays out a batch and returns the number of requested rows of logits. zeros is the number of the block that
+// padding reads.
 func (in *inputs) fill(b *Batch, zeros int) (picked int) {
 	row, tile := 0, 0
 	for i := range b.Seqs {

@@ -2,9 +2,10 @@ package model
 
 import "github.com/stepscope/stepscope/internal/reference/engine/tensor"
 
-// kvCache holds the rank's keys and values of one layer, in blocks of BlockLen positions for each of its KV heads: keys
-// [head_dim][BlockLen], values [BlockLen][head_dim], as tensor.AttendRows reads them. Block NumBlocks is always zero.
-// The blocks of a head are adjacent, so that the next one is prefetched while one is processed.
+// kvCache holds the rank's keys and values of one layer. Each of the rank's KV heads has blocks of BlockLen positions,
+// with keys as [head_dim][BlockLen] and values as [BlockLen][head_dim], the layout that tensor.AttendRows reads. Block
+// NumBlocks always contains zeros. The blocks of a head are adjacent in memory, so that the CPU prefetches the next
+// block while one is processed.
 type kvCache struct {
 	heads, blocks, size int // size: elements of a block of one head
 	k, v                []float32
@@ -40,8 +41,8 @@ func (r *Runner) Stored() (layers, heads [2]int) {
 	return [2]int{g.layers.Lo, g.layers.Hi}, [2]int{g.kv.Lo, g.kv.Hi}
 }
 
-// KV returns the memory of n consecutive blocks, from block on, in a layer and a KV head numbered over the model: keys
-// and values, n·head_dim·BlockLen elements each.
+// KV returns the keys and the values of n consecutive blocks, starting at block, n·head_dim·BlockLen elements each.
+// layer and head are numbered over the whole model.
 func (r *Runner) KV(layer, head int, block int32, n int) (k, v []float32) {
 	c := r.kv[layer-r.geo.layers.Lo]
 	at := ((head-r.geo.kv.Lo)*c.blocks + int(block)) * c.size

@@ -23,7 +23,7 @@ type Config struct {
 	NormEps      float64
 	Rope         Rope
 
-	TiedEmbeddings bool // the output head is the embedding
+	TiedEmbeddings bool // the output head uses the weights of the embedding
 	QKVBias        bool
 	OBias          bool
 	MLPBias        bool
@@ -48,8 +48,8 @@ func (c *Config) HasExperts(i int) bool {
 	return c.Experts > 0 && (i+1)%c.SparseStep == 0 && !slices.Contains(c.DenseLayers, i)
 }
 
-// ContextLen returns the largest number of positions of a sequence: max_position_embeddings, multiplied by the factor
-// of a rotary scaling that does not name its original length (as in SGLang's get_context_length).
+// ContextLen returns the largest number of positions of a sequence. It is max_position_embeddings, multiplied by the
+// factor of the rotary scaling if this scaling does not name its original length (as in SGLang's get_context_length).
 func (c *Config) ContextLen() int {
 	if c.Rope.Original > 0 || c.Rope.Factor <= 1 {
 		return c.MaxPositions
@@ -57,7 +57,7 @@ func (c *Config) ContextLen() int {
 	return int(c.Rope.Factor * float64(c.MaxPositions))
 }
 
-// Params returns the number of parameters. Tied ones count once.
+// Params returns the number of parameters. A head tied to the embedding is not counted again.
 func (c *Config) Params() int64 {
 	n := int64(c.Vocab) * int64(c.Hidden)
 	if !c.TiedEmbeddings {
@@ -88,8 +88,8 @@ func (c *Config) Params() int64 {
 	return n + h
 }
 
-// Limits of sizes. They keep the product of any two from overflowing and a broken file from requesting absurd amounts
-// of memory.
+// Limits on sizes. They ensure that the product of any two sizes does not overflow, and that a broken file does not
+// request absurd amounts of memory.
 const (
 	maxWidth  = 1 << 20
 	maxVocab  = 1 << 24

@@ -6,7 +6,7 @@
 // files, in the order of a rank's work:
 //
 //	config.go hf.go rope.go builtin.go              the architecture
-//	names.go                                        its weight tensors; package hf reads them
+//	names.go its weight tensors; package hf reads them
 //	open.go                                         both, for a model path
 //	shard.go weights.go                             the part of them that a rank holds
 //	batch.go cache.go runner.go                     the input of a forward pass, and its memory

@@ -2,8 +2,8 @@ package model
 
 import "errors"
 
-// Encode computes the states of a text's tokens before the last layer, [tokens][Hidden], which diffusion models take
-// from a language model. They are valid until the next call. All ranks must get the same tokens.
+// Encode computes the states of a text's tokens before the last layer, [tokens][Hidden]. Diffusion models use these
+// states of a language model. They are valid until the next call. All ranks must get the same tokens.
 func (r *Runner) Encode(tokens []int32) ([]float32, error) {
 	if !r.opt.Encoder {
 		return nil, errors.New("this runner is not an encoder")

@@ -5,8 +5,8 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/op"
 )
 
-// pass is one forward pass over a laid-out batch. It consists of launches only. It is run directly, or captured once
-// and then replayed.
+// pass is one forward pass over a laid-out batch. It consists of launches only, so it can be run directly, or captured
+// once and then replayed.
 type pass struct {
 	r      *Runner
 	in     *inputs
@@ -17,8 +17,8 @@ type pass struct {
 
 // Forward computes one batch: it launches the pass, waits for it and returns the logits, [vocab] each, in the order of
 // the sequences. A sequence gets one row after its last token, one row after each of its tokens, or none, as requested.
-// The rows are valid until the next Forward. A rank of an earlier pipeline stage returns none. All ranks must get equal
-// batches in the same order. After an error in a collective the rank is unusable.
+// The rows are valid until the next Forward. Only ranks of the last pipeline stage return rows. All ranks must get
+// equal batches in the same order. After an error in a collective, the rank cannot be used any more.
 func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	if err := r.check(b); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (r *Runner) Forward(b *Batch) ([][]float32, error) {
 	for i := range b.Seqs {
 		width = max(width, blocksFor(b.Seqs[i].Start+len(b.Seqs[i].Tokens)))
 	}
-	// Two buffers: one for the host, and one on the device, which kernels read.
+	// There are two buffers for the inputs: the host fills one, and kernels read the other, on the device.
 	tokens, seqs, tiles := b.Tokens(), len(b.Seqs), tilesOf(b)
 	host, in := newInputs(tokens, seqs, width, tiles), newInputs(tokens, seqs, width, tiles)
 	picked := host.fill(b, r.opt.NumBlocks)
@@ -59,7 +59,7 @@ func (p *pass) body() {
 	}
 }
 
-// stage is the part of the body between receiving and sending.
+// stage launches the part of the body between receiving from the previous pipeline stage and sending to the next.
 func (p *pass) stage(x, h []float32) {
 	r := p.r
 	if r.geo.first() {
@@ -82,8 +82,8 @@ func (p *pass) stage(x, h []float32) {
 	p.leave(&r.mod.norm)
 }
 
-// layer runs one decoder layer. x is the residual stream without pending, which layer adds. The layer's last addend is
-// left in h.
+// layer runs one decoder layer. x is the residual stream without pending, which layer adds first. The output of the
+// layer's last block is left in h and not yet added to x.
 func (p *pass) layer(i int, x, h, pending []float32) {
 	r := p.r
 	y, m := &r.w.layers[i], &r.mod.layers[i]
@@ -135,7 +135,8 @@ func (p *pass) reduce(buf []float32) {
 	}
 }
 
-// logits runs the head for the picked rows, as many at once as fit in memory, and waits.
+// logits runs the head for the picked rows and waits for the results. If the rows do not all fit in the buffer, it runs
+// the head several times.
 func (p *pass) logits(picked int) ([][]float32, error) {
 	r := p.r
 	clear(r.buf.results[:cap(r.buf.results)]) // keep no logits of the previous step
@@ -151,7 +152,7 @@ func (p *pass) logits(picked int) ([][]float32, error) {
 			return nil, err
 		}
 		from := r.buf.logits
-		if picked > room { // prompts with all logits requested: the buffer is reused several times
+		if picked > room { // all logits of prompts were requested: reuse the buffer several times
 			from = append([]float32(nil), from[:n*vocab]...)
 		}
 		for i := range n {

@@ -13,8 +13,8 @@ type decodeGraph struct {
 	graph    *device.Graph
 }
 
-// graphSize returns the captured size that the batch is padded to, or 0 if none is large enough or the batch needs
-// something that the graph does not do.
+// graphSize returns the captured size to which the batch is padded. It returns 0 if no captured size is large enough or
+// if the batch needs an operation that the graph lacks.
 func (r *Runner) graphSize(b *Batch) int {
 	for i := range b.Seqs {
 		if b.Seqs[i].NoLogits {
@@ -29,7 +29,7 @@ func (r *Runner) graphSize(b *Batch) int {
 	return 0
 }
 
-// CaptureGraphs captures the decode steps of all sizes now, so that none is captured while requests wait.
+// CaptureGraphs captures the decode steps of all sizes now, so that no request has to wait for a capture.
 func (r *Runner) CaptureGraphs() error {
 	for _, size := range r.opt.GraphSizes {
 		if size <= r.opt.MaxSeqs {
@@ -41,7 +41,7 @@ func (r *Runner) CaptureGraphs() error {
 	return nil
 }
 
-// captured returns the graph of a size and captures it if needed.
+// captured returns the graph of a size. It captures the graph if there is none yet.
 func (r *Runner) captured(size int) (*decodeGraph, error) {
 	if g := r.graphs[size]; g != nil {
 		return g, nil

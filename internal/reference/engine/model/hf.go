@@ -59,7 +59,7 @@ func LoadConfig(dir string, overrides []byte) (*Config, error) {
 type family struct {
 	modelType string
 	eps       float64
-	qkvBias   bool // always
+	qkvBias   bool // the projections of queries, keys and values always have a bias
 	qkNorm    bool
 	moe       bool
 }
@@ -148,7 +148,7 @@ func (r keys) config() (*Config, error) {
 	return c, r.Err
 }
 
-// architecture is the only name in "architectures", or the one for "model_type".
+// architecture returns the only name in "architectures", or the architecture that belongs to "model_type".
 func (r keys) architecture() string {
 	names := r.Strings("architectures")
 	modelType := r.Str("model_type", "")
@@ -183,7 +183,7 @@ func (r keys) experts(c *Config) {
 }
 
 // rope reads "rope_parameters" (transformers 5) or "rope_theta" and "rope_scaling" (earlier versions). If both are
-// present, the latter is an override and sets the scaling.
+// present, "rope_scaling" comes from an override and determines the scaling.
 func (r keys) rope(c *Config) Rope {
 	theta := r.Float("rope_theta", 10000)
 	p := r.Object("rope_parameters")
@@ -263,7 +263,7 @@ func (r keys) refuse(c *Config) {
 	}
 }
 
-// harmless are members that concern training, generation defaults or the file itself.
+// harmless are members that concern only training, generation defaults, or the file itself.
 var harmless = set(
 	"_name_or_path", "transformers_version", "initializer_range", "use_cache", "pad_token_id", "attention_dropout",
 	"hidden_dropout", "resid_pdrop", "embd_pdrop", "pretraining_tp", "output_router_logits", "router_aux_loss_coef",

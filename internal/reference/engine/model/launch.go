@@ -11,7 +11,8 @@ type Groups struct {
 	PP device.Comm // in the order of PPRank
 }
 
-// upload copies the host's buffer to the buffer that kernels read. The host's may be written again after a sync.
+// upload copies the host's buffer to the buffer that kernels read. The host's buffer may be written again after a
+// synchronisation.
 func (r *Runner) upload(dst, src *inputs) error {
 	return r.Stream.Copy(comm.Bytes(dst.buf), comm.Bytes(src.buf))
 }

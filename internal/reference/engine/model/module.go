@@ -7,30 +7,31 @@ import (
 )
 
 // Annotations follow the modules that SGLang builds from the same checkpoint. Without Options.Markers they cover a
-// layer and its four parts, by their names in the checkpoint. With Options.Markers every module call has one. Its text
-// is that of SGLang's layer-wise NVTX markers (PytHooks in python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python
-// dict of the module's path, the sizes of its own parameters, and the sizes of the tensors passed by position.
+// layer and its four parts, by their names in the checkpoint. With Options.Markers every module call has an annotation.
+// The text of this annotation is that of SGLang's layer-wise NVTX markers (PytHooks in
+// python/sglang/srt/utils/nvtx_pytorch_hooks.py): a Python dict with the module's path, the sizes of the module's
+// direct parameters, and the sizes of the tensors passed by position.
 //
 // For the text encoder of a diffusion pipeline (Options.Component) the texts are short, as SGLang's DiffusionNvtxHooks
 // writes them: stage, component and path, and the sizes of all tensors including keyword arguments, for a batch of one.
-// At its root the encoder has the modules that a language model has in "model"
+// The root of the encoder contains the modules that a language model has in "model"
 // (multimodal_gen/runtime/models/encoders/qwen3.py, 0.5.23).
 //
-// Operations that SGLang runs without a module call have no marker here either: the whole network, whose forward
-// ModelRunner calls without the hooks; the head, since LogitsProcessor uses its weights directly; and the norms of
-// query and key heads, one fused kernel.
+// Operations that SGLang runs without a module call have no marker here either. These are the whole network, because
+// ModelRunner calls its forward without the hooks; the head, because LogitsProcessor uses the head's weights directly;
+// and the norms of query and key heads, which are one fused kernel.
 
-// module is a module call as shown by annotations.
+// module describes a module call for annotations.
 type module struct {
-	text string // of the annotation; "": none
+	text string // text of the annotation; "": none
 
-	head   string  // of a marker, up to its inputs; "": text is fixed
-	inputs []sizes // of a marker
-	short  bool    // it belongs to a pipeline's component
-	rows   int     // that text is valid for
+	head   string  // text of a marker before the sizes of the inputs; "": text does not depend on them
+	inputs []sizes // sizes of the inputs that a marker shows
+	short  bool    // the marker has the short form of a diffusion pipeline's component
+	rows   int     // number of rows for which text is valid
 }
 
-// sizes are the sizes of a tensor. A negative first one is a multiple of the pass's rows.
+// sizes are the sizes of a tensor. If the first size is -k, the real size is k times the number of rows of the pass.
 type sizes []int
 
 // param is a parameter of a module.
@@ -42,7 +43,7 @@ type param struct {
 // modules are the modules that a rank calls in a pass.
 type modules struct {
 	model, embed, norm, logits module
-	layers                     []layerModules // of the stage
+	layers                     []layerModules // modules of the stage's layers
 }
 
 type layerModules struct {
@@ -51,7 +52,7 @@ type layerModules struct {
 	gate, topK, experts                                             module // feed-forward with experts
 }
 
-// modules describes the rank's modules, with the sizes of its shard.
+// modules describes the rank's modules, with the sizes of the rank's shard.
 func (r *Runner) modules() modules {
 	h, g := r.cfg.Hidden, r.geo
 	rows, hidden := sizes{-1}, sizes{-1, h}
@@ -76,7 +77,7 @@ func (r *Runner) modules() modules {
 		}
 		name := fmt.Sprintf("model.layers.%d", i)
 		q, kv := sizes{-1, r.headsWidth}, sizes{-1, g.kv.Len() * r.cfg.HeadDim}
-		inAttn, inSelf := []sizes{q, kv, kv}, []sizes(nil) // called with keywords, which hooks do not see
+		inAttn, inSelf := []sizes{q, kv, kv}, []sizes(nil) // called with keyword arguments, which hooks do not see
 		if r.opt.Component != "" {
 			heads := func(width int) sizes { return sizes{-1, width / r.cfg.HeadDim, r.cfg.HeadDim} }
 			inAttn, inSelf = []sizes{heads(q[1]), heads(kv[1]), heads(kv[1])}, []sizes{rows, hidden}
@@ -112,7 +113,7 @@ func (r *Runner) modules() modules {
 
 func params(name string, dims ...int) []param { return []param{{name, dims}} }
 
-// biased returns the parameters of a linear layer of out × in.
+// biased returns the parameters of a linear layer of out × in, with or without a bias.
 func biased(bias bool, out, in int) []param {
 	p := params("weight", out, in)
 	if bias {
@@ -121,7 +122,8 @@ func biased(bias bool, out, in int) []param {
 	return p
 }
 
-// module describes a module. plain is its annotation without markers, path its place in the network.
+// module describes a module. plain is the annotation used without markers, and path is the module's path in the
+// network.
 func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module {
 	if !r.opt.Markers {
 		return module{text: plain}
@@ -144,7 +146,7 @@ func (r *Runner) module(plain, path string, own []param, inputs ...sizes) module
 	return module{head: b.String(), inputs: inputs}
 }
 
-// marker is the text of a call with that many rows.
+// marker returns the text of the marker of a call with the given number of rows.
 func (m *module) marker(rows int) string {
 	b, begin, end := []byte(m.head), ", 'Inputs': [", "}"
 	if m.short {

@@ -7,12 +7,12 @@ import (
 )
 
 // A layer with experts runs in six launches. route picks K experts for each token. align sorts the (token, expert)
-// pairs of this rank's experts by expert. permute gathers the tokens in that order. Two grouped products, with the
-// activation between them, run each expert over its rows. combine sums each token's outputs. Tokens of experts on other
-// ranks add nothing here; the all-reduce after the layer brings their part.
+// pairs of this rank's experts by expert. permute copies the tokens' rows in this order. Two grouped products, with the
+// activation between them, apply each expert to its rows. combine sums the outputs for each token. Experts on other
+// ranks contribute nothing to this sum; the all-reduce after the layer adds their part.
 //
-// The number of rows of an expert is known only on the device. So kernels are launched for the maximum and read the
-// offsets when they run, like grouped kernels on GPUs: a captured graph is valid for every routing.
+// The number of rows of an expert is known only on the device. So kernels are launched for the maximum number and read
+// the offsets when they run, like grouped kernels on GPUs. Therefore a captured graph is valid for every routing.
 
 // moeBuffers hold at most rows·K pairs.
 type moeBuffers struct {
@@ -20,9 +20,9 @@ type moeBuffers struct {
 	ids     []int32   // [rows·K]: expert
 	weights []float32 // [rows·K]
 	offsets []int32   // [local experts + 1]: rows of each expert in the sorted order
-	next    []int32   // [local experts]: position of an expert's next pair in align
-	source  []int32   // [rows·K]: token of a sorted row
-	place   []int32   // [rows·K]: sorted row of a pair, -1: on another rank
+	next    []int32   // [local experts]: sorted row of the expert's next pair; used by align
+	source  []int32   // [rows·K]: index of the token that each sorted row belongs to
+	place   []int32   // [rows·K]: sorted row of each pair; -1: the expert is on another rank
 	x       []float32 // [rows·K][hidden]
 	gateUp  []float32 // [rows·K][2·width]
 	act     []float32 // [rows·K][width]
@@ -39,7 +39,7 @@ func newMoEBuffers(c *Config, g *geometry, rows int) *moeBuffers {
 	}
 }
 
-// pairs is the number of sorted rows. It is known once align has run.
+// pairs returns the number of sorted rows, which is known once align has run.
 func (m *moeBuffers) pairs() int { return int(m.offsets[len(m.offsets)-1]) }
 
 // experts launches h = Σ weight·expert(h) over the chosen experts; h is [n][hidden].
@@ -65,7 +65,8 @@ func (p *pass) experts(y *layer, mod *layerModules, h []float32) {
 	p.reduce(h)
 }
 
-// route turns the router's logits into probabilities and picks the K largest; ties go to the first.
+// route turns the router's logits into probabilities and picks the K largest. Of equal probabilities it picks the
+// first.
 func (p *pass) route() {
 	r, m, c := p.r, p.r.moe, p.r.cfg
 	k := c.ExpertsPerToken
@@ -97,7 +98,7 @@ func topK(logits []float32, ids []int32, weights []float32, norm bool) {
 	}
 }
 
-// align sorts the pairs of the rows without padding by expert, with tokens in order.
+// align sorts the pairs by expert, and those of one expert by token. It leaves out padding rows.
 func (p *pass) align() {
 	r, m, k, mine := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.geo.experts
 	in := p.in
@@ -128,7 +129,7 @@ func (p *pass) align() {
 	})
 }
 
-// permute gathers the rows of the pairs.
+// permute copies the row of each sorted pair's token.
 func (p *pass) permute(h []float32) {
 	r, m, width := p.r, p.r.moe, p.r.cfg.Hidden
 	n := p.n * r.cfg.ExpertsPerToken
@@ -143,7 +144,7 @@ func (p *pass) permute(h []float32) {
 	})
 }
 
-// grouped launches one product per expert over its rows, in one kernel.
+// grouped launches one kernel that computes, for each local expert, the product with the expert's rows.
 func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []expert, of func(*expert) op.Linear) {
 	r, m := p.r, p.r.moe
 	w := of(&experts[0])
@@ -162,7 +163,8 @@ func (p *pass) grouped(y []float32, ldy int, x []float32, ldx int, experts []exp
 	})
 }
 
-// combine launches h[i] = Σ weight·out over the token's pairs on this rank, in the order in which they were chosen.
+// combine launches h[i] = Σ weight·out. For each token it sums over the pairs on this rank, in the order in which route
+// chose them.
 func (p *pass) combine(h []float32) {
 	r, m, k, width := p.r, p.r.moe, p.r.cfg.ExpertsPerToken, p.r.cfg.Hidden
 	s := r.ByRows(p.n, 2*k*width)

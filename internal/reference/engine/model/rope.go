@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// RopeType names the scaling of rotary frequencies to contexts longer than in training.
+// RopeType names a way to scale rotary frequencies for contexts longer than those used in training.
 type RopeType string
 
 // Supported types, by their names in Hugging Face's rope_type.
@@ -29,7 +29,7 @@ type Rope struct {
 	BetaFast, BetaSlow float64 // yarn
 	Attention          float64 // yarn: factor of cos and sin; 0: derived from the others
 	MScale, MScaleAll  float64 // yarn; 0: unset
-	NoTruncate         bool    // yarn: the range of the ramp is not rounded outwards
+	NoTruncate         bool    // yarn: do not round the ends of the ramp outwards to whole pairs
 }
 
 func (r *Rope) check() error {
@@ -82,7 +82,7 @@ func (r *Rope) frequencies(dim int) (inv []float64, scale float64) {
 	return inv, scale
 }
 
-// llama3 divides the slow frequencies by the factor, keeps the fast ones and blends between them.
+// llama3 divides low frequencies by the factor and keeps high frequencies. Between the two ranges it interpolates.
 func (r *Rope) llama3(inv []float64) {
 	old := float64(r.Original)
 	for i, f := range inv {
@@ -97,7 +97,8 @@ func (r *Rope) llama3(inv []float64) {
 	}
 }
 
-// yarn blends by a ramp over the pairs (Peng et al., arXiv:2309.00071) and returns the factor of cos and sin.
+// yarn blends the original and the divided frequencies by a ramp over the pairs (Peng et al., arXiv:2309.00071). It
+// returns the factor of cos and sin.
 func (r *Rope) yarn(inv []float64, dim int) float64 {
 	// pair returns the index of the pair that makes n turns in the original context.
 	pair := func(turns float64) float64 {
@@ -137,7 +138,7 @@ type ropeTable struct {
 }
 
 // table computes the rotations of the first n positions of heads of dim elements. Frequencies and angles are rounded to
-// float32 before the cosine, as in transformers: at position 100 000 the rounding is visible.
+// float32 before the cosine is taken, as in transformers. At position 100 000 this rounding makes a visible difference.
 func (r *Rope) table(dim, n int) *ropeTable {
 	inv, scale := r.frequencies(dim)
 	t := &ropeTable{half: dim / 2, cos: make([]float32, n*dim/2), sin: make([]float32, n*dim/2)}

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Format    tensor.Format // of the weight matrices; see FormatFor
 	NumBlocks int           // blocks of BlockLen positions in the KV cache; default 64
-	MaxTokens int           // maximum new tokens of one batch; default 2048
+	MaxTokens int           // maximum number of new tokens in one batch; default 2048
 	MaxSeqs   int           // maximum sequences of one batch; default 64
 
 	// NoGraphs runs decode steps op by op instead of replaying graphs.
@@ -26,8 +26,8 @@ type Options struct {
 	Encoder bool
 	// Markers annotates each module call with the text of SGLang's layer-wise NVTX markers.
 	Markers bool
-	// Component names a component of a diffusion pipeline and its stage, "TextEncodingStage.text_encoder", for its form
-	// of markers. "": markers of a language model.
+	// Component names a component of a diffusion pipeline and its stage, such as "TextEncodingStage.text_encoder". Markers
+	// then have the form for such components. If it is "", markers have the form for a language model.
 	Component string
 }
 
@@ -70,8 +70,8 @@ func graphSizes(most int) []int {
 	return append(sizes, most)
 }
 
-// FormatFor returns the default format for weights of a checkpoint's dtype: float32 stays as it is; the 16-bit types
-// are kept as bf16 with products of bf16 pairs, as on GPUs.
+// FormatFor returns the default format for weights of a checkpoint's dtype: float32 stays as it is; weights of 16-bit
+// types are kept as bf16 and multiplied as pairs of bf16, as on GPUs.
 func FormatFor(dtype string) tensor.Format {
 	if dtype == "float32" {
 		return tensor.F32
@@ -87,10 +87,10 @@ type Runner struct {
 	opt         Options
 	dev         *device.Device
 	groups      Groups
-	op.Launcher // of the default stream
+	op.Launcher // launches on the default stream
 	w           *weights
 	rope        *ropeTable
-	kv          []*kvCache // of each layer of the stage
+	kv          []*kvCache // one for each layer of the stage
 
 	rows       int // maximum rows of a pass
 	positions  int // maximum positions of a sequence
@@ -102,7 +102,7 @@ type Runner struct {
 	graphs     map[int]*decodeGraph
 }
 
-// buffers are the activations of a pass. Every row of every buffer belongs to one token.
+// buffers are the activations of a pass. Each row of each buffer belongs to one token.
 type buffers struct {
 	x       []float32 // [rows][hidden]: the residual stream
 	h       []float32 // [rows][hidden]: input of the next layer, or output of the last

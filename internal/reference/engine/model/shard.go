@@ -6,10 +6,11 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/op"
 )
 
-// Shard is a rank's coordinates in the job. A tensor-parallel group (TP) splits every layer: query heads, feed-forward
-// width and vocabulary; KV heads are replicated if there are fewer than ranks. The expert-parallel size (EP) divides
-// the TP size. It splits the group into EP parts with whole experts; the TP/EP ranks of a part split the width of each
-// expert, as in SGLang. A pipeline (PP) splits the list of layers. Zero sizes count as 1.
+// Shard holds a rank's coordinates in the job. A tensor-parallel group (TP) splits the query heads and the feed-forward
+// width of every layer, and the vocabulary. KV heads are split too, but replicated if there are fewer KV heads than
+// ranks. The TP size must be a multiple of the expert-parallel size (EP). The group is divided into EP parts, and each
+// part has complete experts. The TP/EP ranks of a part split the width of each expert, as in SGLang. A pipeline (PP)
+// splits the list of layers. Zero sizes count as 1.
 type Shard struct {
 	TPRank, TPSize int
 	PPRank, PPSize int
@@ -24,7 +25,7 @@ func (s Shard) normal() Shard {
 // geometry is the share of one rank.
 type geometry struct {
 	Shard
-	layers op.Span // of the model
+	layers op.Span // layers of the model
 	heads  op.Span // query heads
 	kv     op.Span // KV heads
 	ffn    op.Span // of Intermediate
@@ -33,13 +34,13 @@ type geometry struct {
 	vocabWidth int
 	experts    op.Span // of Experts
 	expertFFN  op.Span // of MoEIntermediate
-	headless   bool    // without the last layer, the final norm and the head
+	headless   bool    // the last layer, the final norm and the head are omitted
 }
 
 func (g *geometry) first() bool { return g.PPRank == 0 }
 func (g *geometry) last() bool  { return !g.headless && g.PPRank == g.PPSize-1 }
 
-// cut returns the share of rank s, or an error that names the size that does not divide.
+// cut returns the share of rank s. If a size of the model cannot be divided, it returns an error that names the size.
 func (c *Config) cut(s Shard) (*geometry, error) {
 	s = s.normal()
 	switch {
@@ -85,7 +86,7 @@ func (c *Config) cut(s Shard) (*geometry, error) {
 	return g, nil
 }
 
-// CheckShard returns an error if the model cannot be split that way.
+// CheckShard returns an error if the model cannot be split as s requires.
 func (c *Config) CheckShard(s Shard) error {
 	_, err := c.cut(s)
 	return err

@@ -11,16 +11,17 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/tensor"
 )
 
-// weights are a rank's share. Packing also does the split: it reads only the rows and columns that the rank owns.
+// weights are a rank's share of the model's weights. The weights are split while they are packed: only the rows and
+// columns that the rank owns are read.
 type weights struct {
-	embed  *embedding // first stage
-	layers []layer    // of the stage
-	norm   []float32  // last stage
-	head   op.Linear  // last stage; rows are the rank's part of the vocabulary
+	embed  *embedding // on the first stage only
+	layers []layer    // layers of the stage
+	norm   []float32  // on the last stage only
+	head   op.Linear  // on the last stage only; the rows are the rank's part of the vocabulary
 }
 
-// embedding holds the rank's rows of the token table, as float32 or, for the bf16 formats, in half the size. A tied
-// embedding is looked up in the packed head instead.
+// embedding holds the rank's rows of the token table, as float32 or, for the bf16 formats, as bf16 in half the size. If
+// the embedding is tied to the head, row reads the packed head instead.
 type embedding struct {
 	rows op.Span // of the vocabulary
 	f32  []float32
@@ -51,9 +52,9 @@ type layer struct {
 	postNorm     []float32
 	qkv, o       op.Linear
 	qNorm, kNorm []float32 // nil: none
-	ffn          expert    // dense
+	ffn          expert    // dense feed-forward
 	router       op.Linear // with experts; every rank has all rows
-	experts      []expert  // on this rank
+	experts      []expert  // the experts on this rank
 }
 
 // expert is a SwiGLU feed-forward: gateUp has the rows of gate, then those of up.
@@ -140,7 +141,7 @@ func (l *loader) layer(i int) layer {
 		y.ffn = l.expert(name("mlp"), g.ffn)
 		return y
 	}
-	// The router picks experts: with float32 all ranks and formats pick the same.
+	// The router's weights are float32, so that all ranks and all formats pick the same experts.
 	format := l.Format
 	l.Format = tensor.F32
 	y.router = l.Rows(op.RowsOf{Module: name("mlp.gate"), Rows: op.Span{Lo: 0, Hi: c.Experts}})

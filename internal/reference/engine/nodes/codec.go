@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Messages begin with a byte that gives their kind. On the channel of a replica node 0 sends
+// A message begins with a byte that gives its kind. On the channel of a replica, node 0 sends
 //
 //	step     the step                  answered by done
 //	start    rank, window, options     answered by done
@@ -20,7 +20,7 @@ import (
 //
 //	done     error, fatal error, rows of logits, elements of a row; padding to 8; float32
 //
-// Numbers are unsigned varints. Texts are a length and bytes.
+// Numbers are unsigned varints. A text is its length, followed by its bytes.
 const (
 	msgStep byte = iota + 1
 	msgStart
@@ -72,7 +72,7 @@ func appendStep(b []byte, s *step) []byte {
 	return b
 }
 
-// parser reads a message. After the first missing field it returns zeros and sets bad.
+// parser reads a message. If a field is missing, it sets bad and from then on returns zeros.
 type parser struct {
 	rest []byte
 	bad  bool
@@ -120,7 +120,7 @@ func (p *parser) list() []int32 {
 
 const mostNumber = 1 << 40
 
-// parseStep reads a message after msgStep.
+// parseStep reads the part of a step message that follows the byte msgStep.
 func parseStep(text []byte) (*step, error) {
 	p := &parser{rest: text}
 	s := &step{}
@@ -164,7 +164,7 @@ func (a *answer) parts() [][]byte {
 	return parts
 }
 
-// parseAnswer reads a whole frame that is aligned to 8. The returned rows point into it.
+// parseAnswer reads a complete frame, which must be aligned to 8 bytes. The returned rows are slices of the frame.
 func parseAnswer(frame []byte) (*answer, error) {
 	p := &parser{rest: frame}
 	if p.byte() != msgDone {

@@ -18,7 +18,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/mesh"
 )
 
-// Recordings of other nodes are fetched over the bulk lane. Node 0 sends
+// Node 0 fetches the recordings of other nodes over the bulk lane. Node 0 sends
 //
 //	fetch    window, kind, name of the file
 //	forget   window
@@ -43,8 +43,8 @@ const (
 
 const (
 	pieceLen = 128 << 10
-	// piecesAhead is the number of pieces queued for the writer. Beyond it the connection waits, which has nothing else
-	// to carry.
+	// piecesAhead is the maximum number of pieces queued for the writer. If more arrive, the connection waits. That delays
+	// nothing else, because the connection carries only files.
 	piecesAhead = 8
 )
 
@@ -93,7 +93,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 		f.mu.Lock()
 		delete(f.open, id)
 		f.mu.Unlock()
-		// The connection's reader may be blocked on a piece that nobody reads any more.
+		// After a failure, the connection's reader may be blocked on a piece that nobody takes any more.
 		for {
 			select {
 			case frame := <-in:
@@ -115,7 +115,7 @@ func (f *Files) fetch(w io.Writer, node int, id uint32, what byte, name string) 
 			lost, done, err := f.piece(w, sum, frame)
 			if err != nil && failed == nil {
 				failed = fmt.Errorf("from node %d at %s: %w", node, f.m.Host(node), err)
-				w = io.Discard // pieces in flight must not be taken for those of the next fetch
+				w = io.Discard // read the pieces in flight, or the next fetch would take them for its own
 			}
 			if done {
 				return lost, failed
@@ -195,7 +195,7 @@ func (r *recording) DeviceMemory(f func(at int64, addr uint64, bytes int64)) err
 	return err
 }
 
-// Lost must be the last call: it lets the node forget the recording.
+// Lost must be the last call for a recording, because it makes the node forget the recording.
 func (r *recording) Lost() int64 {
 	_ = r.files.ch.Send(r.node, binary.AppendUvarint([]byte{msgForget}, uint64(r.id)))
 	return r.lost

@@ -22,7 +22,7 @@ func appendOptions(b []byte, opt device.RecordOptions) []byte {
 	return append(b, text...)
 }
 
-// follower runs a node other than node 0, for the replicas it has ranks of.
+// follower runs a node other than node 0, for the replicas that have ranks on this node.
 type follower struct {
 	m     *mesh.Mesh
 	files *mesh.Channel
@@ -31,10 +31,11 @@ type follower struct {
 
 	mu         sync.Mutex
 	recordings map[uint32]*recorded
-	writing    sync.Mutex // one file at a time: serving needs the cores
+	writing    sync.Mutex // lets only one file be written at a time, because serving needs the cores
 }
 
-// recorded is one window of a rank. A fetch may arrive before the stop, because they use different lanes.
+// recorded is one window of a rank. The fetch message may arrive before the stop message, because the two use different
+// lanes.
 type recorded struct {
 	stopped chan struct{}
 	rec     engine.Recording // nil: none
@@ -61,8 +62,8 @@ type follows struct {
 	queue chan []byte
 }
 
-// messagesAhead exceeds the number of messages that node 0 sends without an answer: between two steps it stops and
-// pauses all ranks of a node.
+// messagesAhead is larger than the number of messages that node 0 can send without waiting for an answer. Between two
+// steps, node 0 may send messages that stop and pause all ranks of a node.
 const messagesAhead = 8192
 
 // Follow runs steps for node 0 on this node's ranks of each replica (keyed by number). It returns when node 0 leaves,
@@ -209,8 +210,8 @@ func (f *follower) fetch(_ int, frame []byte) {
 	})
 }
 
-// clockOf describes a trace's clock: the lead of the clock of node 0's host. It is a hint only: a merge aligns traces
-// by collectives.
+// clockOf describes the clock of a trace: the time by which the clock of node 0's host is ahead of it. This is only a
+// hint, because a merge aligns traces by collectives.
 type clockOf struct {
 	Reference string `json:"reference"`
 	mesh.Offset

@@ -12,18 +12,18 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sched"
 )
 
-// Group is the ranks of one data-parallel rank, some or all of them on other nodes. It implements engine.Group. Only
-// the scheduler's goroutine may call Forward and the recorders.
+// Group is the set of ranks of one data-parallel rank, if some or all of them are on other nodes. It implements
+// engine.Group. Only the scheduler's goroutine may call Forward and the recorders.
 type Group struct {
 	m      *mesh.Mesh
 	ch     *mesh.Channel
 	local  *engine.Ranks // nil: no ranks on this node
-	others []int         // nodes
+	others []int         // other nodes with ranks of the group
 	list   []engine.Rank
 	files  *Files
 
 	answers chan reply
-	held    []byte // frame that holds the rows of the last step
+	held    []byte // frame that contains the rows of the last step
 	buf     []byte
 	windows atomic.Int32 // open recordings
 
@@ -38,7 +38,7 @@ type reply struct {
 
 // About is a node's description of one of its ranks.
 type About struct {
-	Rank   int // number in the whole layout
+	Rank   int // number of the rank in the whole layout
 	Host   string
 	Device device.DeviceInfo
 }
@@ -133,7 +133,7 @@ func (g *Group) Forward(s sched.Step) ([][]float32, error) {
 	return rows, nil
 }
 
-// await returns the answer of a node. Without an error, the caller owns the frame.
+// await returns the answer of a node and its frame. If there is no error, the caller owns the frame.
 func (g *Group) await() (*answer, []byte, error) {
 	var r reply
 	select {
@@ -199,7 +199,7 @@ func (r *recorder) StopRecording() engine.Recording {
 		return nil
 	}
 	msg := binary.AppendUvarint([]byte{msgStop}, uint64(r.rank))
-	_ = r.g.ch.Send(r.node, binary.AppendUvarint(msg, uint64(r.id))) // a lost node has no file either
+	_ = r.g.ch.Send(r.node, binary.AppendUvarint(msg, uint64(r.id))) // ignore errors: a lost node has no recording
 	r.g.windows.Add(-1)
 	out := &recording{files: r.g.files, node: r.node, id: r.id}
 	r.id = 0

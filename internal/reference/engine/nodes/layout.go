@@ -10,8 +10,8 @@ import (
 )
 
 // Layout assigns ranks to nodes. Ranks are numbered over the whole layout: tensor parallel innermost, then pipeline
-// stages, then replicas. Each node gets an equal run of consecutive ranks. So a node has whole replicas or stages if
-// there are enough, and otherwise a part of a tensor-parallel group, as in SGLang.
+// stages, then replicas. Each node gets the same number of consecutive ranks. So, as in SGLang, a node has one or more
+// complete replicas or stages if there are enough of them, and otherwise a part of a tensor-parallel group.
 type Layout struct {
 	Sizes engine.Sizes
 	Nodes int
@@ -20,7 +20,7 @@ type Layout struct {
 func (l Layout) replica() int { return max(l.Sizes.TP, 1) * max(l.Sizes.PP, 1) }
 func (l Layout) ranks() int   { return l.replica() * max(l.Sizes.DP, 1) }
 
-// PerNode is the number of ranks of each node.
+// PerNode returns the number of ranks on each node.
 func (l Layout) PerNode() int { return l.ranks() / l.Nodes }
 
 // Check returns an error unless all nodes get the same number of ranks.
@@ -31,7 +31,7 @@ func (l Layout) Check() error {
 	return nil
 }
 
-// At is the node of a rank.
+// At returns the node on which a rank runs.
 func (l Layout) At(rank int) int { return rank / l.PerNode() }
 
 // Name describes a node's ranks, for messages.
@@ -60,8 +60,8 @@ func (l Layout) members(dp int) []int {
 const (
 	setupChannel uint32 = 1
 	filesChannel uint32 = 2
-	stepChannels uint32 = 1 << 16 // plus the replica
-	tpChannels   uint32 = 2 << 16 // plus the group
+	stepChannels uint32 = 1 << 16 // plus the number of the replica
+	tpChannels   uint32 = 2 << 16 // plus the number of the group
 	ppChannels   uint32 = 3 << 16
 )
 

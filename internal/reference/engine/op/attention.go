@@ -30,8 +30,8 @@ func (a *Attention) at(kv []float32, head, block int) []float32 {
 // tileRows is the number of rows that attend together.
 const tileRows = 48
 
-// Store launches the copy of queries, keys and values of n rows of qkv, [n][3·heads·hd], into the layout of attention.
-// turn first modifies the heads of a row.
+// Store launches the copy of the queries, keys and values in qkv, n rows of [3·heads·hd], into the layout of attention.
+// Before a row is copied, turn modifies its heads.
 func (a *Attention) Store(l *Launcher, name, as string, qkv []float32, n int, turn func(row int, heads []float32)) {
 	width := a.Heads * a.hd
 	l.Each(device.Kernel{Name: name, Op: as, Args: []device.Arg{Floats(n, 3*a.Heads, a.hd)}}, n, 20*width, func(rows Span) {
@@ -49,7 +49,7 @@ func (a *Attention) Store(l *Launcher, name, as string, qkv []float32, n int, tu
 	})
 }
 
-// Run launches softmax attention of n rows of qkv over all of them: out is [n][heads·hd].
+// Run launches softmax attention of each of n rows of qkv over all n rows. out is [n][heads·hd].
 func (a *Attention) Run(l *Launcher, out, qkv []float32, n int) {
 	width := a.Heads * a.hd
 	tiles := (n + tileRows - 1) / tileRows

@@ -20,10 +20,10 @@ func NewPlane(h, w, c int) Plane { return Plane{h, w, c, make([]float32, h*w*c)}
 // Rows is the number of pixels.
 func (p Plane) Rows() int { return p.H * p.W }
 
-// As returns the same memory with other sizes.
+// As returns a plane with the given sizes that uses the same memory.
 func (p Plane) As(h, w, c int) Plane { return Plane{h, w, c, p.Data[:h*w*c]} }
 
-// Conv is a convolution with stride 1 and odd sides that keeps the size.
+// Conv is a convolution with stride 1 and an odd side length. Its output has the size of its input.
 type Conv struct {
 	Linear
 	In, Out int
@@ -54,7 +54,8 @@ func (l *Loader) Conv(name string) Conv {
 	return c
 }
 
-// convRows is the number of pixels gathered per product: they stay in the second-level cache.
+// convRows is the number of pixels whose neighbourhoods are gathered for one product. They stay in the second-level
+// cache.
 const convRows = 96
 
 var convScratches = sync.Pool{New: func() any { return new([]float32) }}

@@ -8,7 +8,7 @@ import (
 )
 
 // Loader reads a rank's share of weights, on one goroutine. The first error is kept in Err, and later reads return
-// nothing. Packing also does the split: it reads only the requested rows and columns.
+// nothing. Weights are split while they are packed: only the requested rows and columns are read.
 type Loader struct {
 	Src    hf.Source
 	Format tensor.Format
@@ -22,7 +22,7 @@ type RowsOf struct {
 	Order  func(row int) int // source row for each row; nil: unchanged
 }
 
-// Rows packs the given rows of one or more modules of equal input width, one after the other.
+// Rows packs the given rows of one or more modules of equal input width into one matrix, module after module.
 func (l *Loader) Rows(parts ...RowsOf) Linear {
 	n, cols := 0, 0
 	for _, p := range parts {
@@ -40,7 +40,7 @@ func (l *Loader) Rows(parts ...RowsOf) Linear {
 			bias = append(bias, b...)
 		}
 	}
-	p, at := 0, 0 // the part with row r, and its first row
+	p, at := 0, 0 // part that contains row r, and first row of that part
 	return Linear{Bias: bias, Matrix: tensor.Pack(n, cols, l.Format, func(r int, dst []float32) {
 		for r-at >= parts[p].Rows.Len() {
 			at += parts[p].Rows.Len()
@@ -70,7 +70,8 @@ func (l *Loader) matrix(module string) (rows, cols int) {
 	return shape[0], shape[1]
 }
 
-// Columns packs some columns of a module. Its output is a summand of the whole, so only one rank adds the bias.
+// Columns packs some columns of a module. The module's output is the sum of the outputs of all ranks, so only one rank
+// must add the bias.
 func (l *Loader) Columns(module string, cols Span, addBias bool) Linear {
 	rows, width := l.matrix(module)
 	if l.Err != nil {
@@ -92,7 +93,7 @@ func (l *Loader) Vector(name string, n int) []float32 {
 	return v
 }
 
-// Read fills dst with the elements of a tensor from off on.
+// Read fills dst with the elements of a tensor from offset off on.
 func (l *Loader) Read(name string, off int, dst []float32) {
 	if l.Err == nil {
 		l.fail(l.Src.Read(name, off, dst))

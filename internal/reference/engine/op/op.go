@@ -1,5 +1,5 @@
 // Package op launches the operations that all networks on the device share: products with weights, activations, norms.
-// It splits a kernel into chunks for the device's workers.
+// It also divides kernels into chunks for the device's workers.
 package op
 
 import (
@@ -13,11 +13,11 @@ type Launcher struct {
 	Workers int
 }
 
-// Grid is the grid of a launch as shown in a trace. It depends on the work, never on the number of workers, so that two
+// Grid returns the grid of a launch for a trace. It depends only on the work, not on the number of workers, so that
 // captures are comparable.
 func Grid(x, y int) [3]int32 { return [3]int32{int32(max(x, 1)), int32(max(y, 1)), 1} }
 
-// block is the tile of all kernels: 64 outputs.
+// block is the block size that traces show for all kernels: 64 outputs, one tile.
 var block = [3]int32{tensor.PanelRows, 1, 1}
 
 // Launch queues a kernel with the given number of chunks.
@@ -58,10 +58,11 @@ func (s Split) Chunks() int { return max((s.N+s.Step-1)/s.Step, 1) }
 // Span returns the rows of a chunk.
 func (s Split) Span(chunk int) Span { return Span{min(chunk*s.Step, s.N), min((chunk+1)*s.Step, s.N)} }
 
-// minChunk is the number of elementary operations below which a second worker is not worthwhile.
+// minChunk is the number of elementary operations that a chunk must have at least for a second worker to be worthwhile.
 const minChunk = 1 << 15
 
-// ChunksPerWorker keeps workers balanced if some of them are descheduled.
+// ChunksPerWorker is the number of chunks per worker. Several chunks per worker keep the load balanced if some workers
+// lose their cores.
 const ChunksPerWorker = 4
 
 // ByRows splits n rows of about cost operations each.
@@ -85,15 +86,16 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 	if work := n * w.Rows * w.Cols; l.Workers == 1 || work < 2*minChunk {
 		want = 1
 	}
-	// Rows are split before panels, since every chunk rounds the activations of its rows again.
-	const tile, enough = 6, 128 // rows that share the weights in registers, and in a cache
+	// Split rows first, and panels only as far as necessary. Every chunk rounds the activations of its rows, so chunks
+	// with the same rows repeat that work.
+	const tile, enough = 6, 128 // number of rows that share weights in registers, and in a cache
 	rows := Split{n, max(n, 1)}
 	cut := func(parts int) { rows.Step = max((n/parts+tile-1)/tile*tile, 4*tile) }
 	if parts := min(want, n/enough); parts > 1 {
 		cut(parts)
 	}
 	panels := Split{w.Panels(), max(w.Panels()*rows.Chunks()/want, 1)}
-	if parts := want / panels.Chunks(); parts > rows.Chunks() { // few panels
+	if parts := want / panels.Chunks(); parts > rows.Chunks() { // there are few panels
 		cut(parts)
 	}
 	across := panels.Chunks()
@@ -102,7 +104,7 @@ func (l *Launcher) Linear(y []float32, ldy int, w Linear, x []float32, ldx, n in
 		args = append(args, Floats(w.Rows))
 	}
 	k := device.Kernel{Name: gemmNames[w.Format], Op: "aten::linear", Grid: Grid(w.Panels(), (n+5)/6), Args: args}
-	if across > 1 && rows.Chunks() == 1 { // few rows: reading the weights dominates
+	if across > 1 && rows.Chunks() == 1 { // few rows: most of the time is spent reading the weights
 		t := newTurns(w.Panels(), l.Workers)
 		l.Launch(k, l.Workers, func(int) { w.applyEach(y, ldy, x, ldx, n, t.next); t.end() })
 		return
@@ -126,7 +128,7 @@ func (w Linear) Apply(y []float32, ldy int, x []float32, ldx, n int, p Span) {
 	})
 }
 
-// applyEach is Apply for each span of panels that next returns, until it returns an empty one.
+// applyEach does the work of Apply for each span of panels that next returns, until next returns an empty span.
 func (w Linear) applyEach(y []float32, ldy int, x []float32, ldx, n int, next func() Span) {
 	var done Span
 	w.MulEach(y, ldy, x, ldx, n, func() (lo, hi int) {
@@ -150,7 +152,7 @@ func (w Linear) addBias(y []float32, ldy, n int, p Span) {
 }
 
 // SiLUMul launches out = silu(gate)·up: gateUp is [rows][2·width], out [rows][width]. rows is called when the kernel
-// runs; its result is at most n.
+// runs and returns the number of rows to compute, at most n.
 func (l *Launcher) SiLUMul(out, gateUp []float32, width, n int, rows func() int) {
 	s := l.ByRows(n, 8*width)
 	l.Launch(device.Kernel{

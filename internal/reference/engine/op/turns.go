@@ -2,9 +2,9 @@ package op
 
 import "sync/atomic"
 
-// turns hands out the panels of a product to workers. Every worker takes part in every run of the kernel. The spans
-// become shorter. So the workers finish at about the same time even if one was delayed, and each reads mostly
-// contiguous memory, which is fastest.
+// turns hands out spans of a product's panels to workers. Every worker takes part in every run of the kernel. The spans
+// become shorter towards the end, so that all workers finish at about the same time even if one of them was delayed.
+// The first spans are long, so that each worker reads mostly contiguous memory, which is fastest.
 type turns struct {
 	spans   []Span
 	workers int32

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api"
 )
 
-// draw picks a token from the probabilities s.p, whose largest is most, by the number u in [0, 1): the token at which
-// the cumulative probability passes u.
+// draw picks a token from the probabilities s.p by the number u in [0, 1): the token at which the cumulative
+// probability passes u. most is the largest probability.
 func (s *Sampler) draw(p *api.Sampling, u float64, most float32) int32 {
 	if p.TopK == 0 && topP(p) >= 1 && p.MinP == 0 {
 		return pick(s.p, u)
@@ -38,9 +38,9 @@ func pick(probs []float32, u float64) int32 {
 	return int32(last)
 }
 
-// drawCut finds where top-k, top-p or min-p cuts the list of tokens, most probable first, and picks among those before
-// the cut. Sorting all tokens would be most of the work. Instead they are counted in buckets of nearly equal
-// probability, and only the bucket with the cut is sorted.
+// drawCut finds the position at which top-k, top-p or min-p cuts the list of tokens, most probable first, and picks one
+// of the tokens before the cut. Sorting all tokens would take most of the time. Instead, drawCut counts the tokens in
+// buckets of nearly equal probability, and sorts only the bucket that contains the cut.
 func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	least := float32(p.MinP) * most
 	for i := range s.buckets {
@@ -67,8 +67,8 @@ func (s *Sampler) drawCut(p *api.Sampling, u float64, most float32) int32 {
 	return token
 }
 
-// cut returns the tokens in the list and the sum of their probabilities. The list has the tokens with a probability
-// above lowest and, of those with probability lowest, the ones up to last.
+// cut returns the tokens before the cut and the sum of their probabilities. These are the tokens whose probability is
+// above lowest, and the tokens with exactly this probability whose id is at most last.
 func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int32, sum float64) {
 	most, rank := topP(p), 0
 	for i := len(s.buckets) - 1; i >= 0; i-- {
@@ -107,21 +107,22 @@ func (s *Sampler) cut(p *api.Sampling, least float32) (lowest float32, last int3
 	return lowest, last, sum
 }
 
-// bucket counts the tokens of nearly equal probability.
+// bucket counts tokens of nearly equal probability.
 type bucket struct {
 	n    int
 	mass float64
 }
 
-// bucketShift makes a bucket of the exponent and the first 5 bits of the fraction: 32 buckets to an octave.
+// bucketShift is the shift that turns the bits of a probability into the number of its bucket. What remains is the
+// exponent and the first 5 bits of the fraction, so there are 32 buckets per factor of two.
 const bucketShift = 23 - 5
 
 func bucketOf(p float32) int { return int(math.Float32bits(p) >> bucketShift) }
 
-// numBuckets covers probabilities up to 2, beyond any rounding of 1.
+// numBuckets covers probabilities up to 2, so rounding errors above 1 are harmless.
 const numBuckets = 0x40000000 >> bucketShift
 
-// top returns the n largest of x, minus norm, largest first.
+// top returns the n largest values of x, each reduced by norm, largest first.
 func top(x []float32, norm float32, n int) []api.Logprob {
 	n = min(n, len(x))
 	if n == 0 {
@@ -149,9 +150,9 @@ func top(x []float32, norm float32, n int) []api.Logprob {
 	return out
 }
 
-// uniform is the n-th random number of a seed, in [0, 1). It is a hash, not a stream, so that no state has to be kept
-// or replayed: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) started at
-// the hash of the seed.
+// uniform returns the n-th random number of a seed, in [0, 1). The number is a hash of seed and n, so that no generator
+// state has to be kept or replayed. The hash is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", 2014) started at the hash of the seed.
 func uniform(seed uint64, n int) float64 {
 	z := mix(mix(seed+gamma) + uint64(n+1)*gamma)
 	return float64(z>>11) / (1 << 53)

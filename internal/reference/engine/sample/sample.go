@@ -1,14 +1,14 @@
 // Package sample chooses the next token of a sequence from its logits, like SGLang's sampler.
 //
-// A [Sampler] has the scratch memory for one vocabulary and serves all sequences of a scheduler in turn. A [State] is
-// the part of one sequence: its parameters, its generated tokens, and its own random numbers. The random numbers depend
-// only on the seed and on the token's position in the output. So a sequence gets the same tokens in any batch, and
-// after an interruption.
+// A [Sampler] has the scratch memory for one vocabulary and serves all sequences of a scheduler in turn. A [State]
+// belongs to one sequence: it has the sequence's parameters, generated tokens and random numbers. The random numbers
+// depend only on the seed and on the token's position in the output. So a sequence gets the same tokens in any batch,
+// even if it was interrupted.
 //
 // The order of operations is SGLang's (python/sglang/srt/layers/sampler.py and srt/sampling/penaltylib): penalties,
-// logit bias, temperature, and then top-k, top-p and min-p. These three apply to the sorted probabilities and are all
-// measured on the distribution before any of them cuts ("joint" order). Log probabilities are natural, taken after
-// penalties and temperature and before the cuts.
+// logit bias, temperature, and then top-k, top-p and min-p. The last three apply to the sorted probabilities. Each of
+// them is evaluated on the distribution before any of the three has cut it ("joint" order). Log probabilities are
+// natural logarithms of the probabilities after penalties and temperature and before the cuts.
 package sample
 
 import (
@@ -29,7 +29,7 @@ type State struct {
 	p      api.Sampling
 	seed   uint64
 	n      int             // tokens generated
-	counts map[int32]int32 // of the generated tokens; nil if no penalty needs it
+	counts map[int32]int32 // number of times each token was generated; nil if no penalty needs it
 }
 
 // NewState returns the state of a sequence without generated tokens.
@@ -52,7 +52,7 @@ func (st *State) Accept(token int32) {
 	}
 }
 
-// Want selects the output of a choice besides the token.
+// Want selects the information that a Choice contains besides the token.
 type Want struct {
 	Logprob bool
 	Top     int // number of most probable tokens to return
@@ -71,7 +71,7 @@ var ErrNotFinite = errors.New("the model's logits are not finite")
 type Sampler struct {
 	x       []float32 // logits after penalties, bias and temperature
 	p       []float32 // their probabilities
-	order   []int32   // the tokens of one bucket
+	order   []int32   // the sorted tokens of one bucket
 	buckets [numBuckets]bucket
 }
 
@@ -89,7 +89,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	}
 	if !greedy && st.p.Temperature != 1 {
 		x = s.own(x)
-		// Not 0, which would turn a logit of minus infinity into NaN.
+		// The factor must not be 0, which would turn a logit of minus infinity into NaN.
 		tensor.Scale(x, max(float32(1/st.p.Temperature), 1e-30))
 	}
 	best := tensor.MaxIdx(x)
@@ -105,7 +105,7 @@ func (s *Sampler) Choose(st *State, logits []float32, want Want) (Choice, error)
 	if !greedy {
 		c.ID = s.draw(&st.p, uniform(st.seed, st.n), s.p[best])
 	}
-	// log Σ exp(x), from the largest logit, whose probability is the most exact.
+	// Compute log Σ exp(x) from the largest logit, because its probability is the most exact.
 	norm := x[best] - float32(math.Log(float64(s.p[best])))
 	if want.Logprob {
 		c.Logprob.Logprob = float64(x[c.ID] - norm)
@@ -158,7 +158,7 @@ func (s *Sampler) adjust(st *State, logits []float32) []float32 {
 	return x
 }
 
-// own copies x into the sampler's memory, unless it is already there.
+// own copies x into the sampler's memory, unless x is already in that memory.
 func (s *Sampler) own(x []float32) []float32 {
 	if len(s.x) == len(x) && &s.x[0] == &x[0] {
 		return x

@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/sample"
 )
 
-// retractSteps is the number of further decode steps that the remaining sequences must have room for after others are
+// retractSteps is the number of decode steps for which the remaining sequences must have enough blocks after others are
 // retracted (SGLANG_RETRACT_DECODE_STEPS), so that the next step does not retract again.
 const retractSteps = 20
 
@@ -27,18 +27,19 @@ func (s *Scheduler) planDecode() {
 	}
 }
 
-// growth is the number of blocks that running sequences need for n more tokens.
+// growth returns the number of additional blocks that the running sequences need for n more tokens each.
 func (s *Scheduler) growth(n int) int {
 	need := 0
 	for _, q := range s.running {
-		// At most the tokens that it may still generate.
+		// Count at most the tokens that the sequence may still generate.
 		need += max(0, kvcache.Blocks(len(q.tokens)+min(n, q.left())-1)-len(q.table.Blocks))
 	}
 	return need
 }
 
-// makeRoom retracts sequences until the others can continue. A single sequence always can: its length was checked, and
-// blocks of finished sequences can be evicted. If transfers hold blocks, it waits for them.
+// makeRoom retracts sequences until the others can continue. A single sequence can always continue, because its length
+// was checked and blocks of finished sequences can be evicted. If transfers hold blocks, makeRoom waits for these
+// transfers.
 func (s *Scheduler) makeRoom() {
 	s.meter.lastRetracted = 0
 	if s.cache.Fits(s.growth(1)) {
@@ -69,7 +70,7 @@ func (s *Scheduler) makeRoom() {
 	s.ratio.retracted(s.running)
 }
 
-// retract takes the blocks of a running sequence and reports whether their contents were set aside.
+// retract takes the blocks from a running sequence and reports whether the contents of the blocks were set aside.
 func (s *Scheduler) retract(q *seq) (kept bool) {
 	remove(&s.running, q)
 	kept = s.keep(q)
@@ -82,7 +83,7 @@ func (s *Scheduler) retract(q *seq) (kept bool) {
 // absorb processes the results of a step: it samples, sends events to the requests, and releases finished ones.
 func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 	if mode == model.Decode {
-		s.running = s.running[:0] // those that continue are added again
+		s.running = s.running[:0] // sequences that continue are added again
 	}
 	for i := range s.acts {
 		q, b := s.acts[i].seq, &s.seqs[i]
@@ -98,7 +99,7 @@ func (s *Scheduler) absorb(mode model.Mode, rows [][]float32) {
 				q.score(&s.sampler, b.Start, mine)
 			}
 			if q.computed < len(q.tokens) {
-				continue // cut; it continues as s.chunked
+				continue // the prompt is not finished; it continues as s.chunked
 			}
 			s.meter.admitted(q)
 		}

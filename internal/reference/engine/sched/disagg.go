@@ -10,13 +10,13 @@ import (
 
 // Prefill and decode on two servers, as in python/sglang/srt/disaggregation.
 //
-// On the prefill server a request with a [Sender] waits in the bootstrap queue until the decode server has memory for
-// it. Then it waits like any other to be computed. After its first token it is inflight until its keys and values have
-// arrived. On the decode server a request with a [Receiver] waits in the prealloc queue for memory. It is in the
-// transfer queue while keys and values arrive, and then decodes.
+// On the prefill server, a request with a [Sender] waits in the bootstrap queue until the decode server has memory for
+// the request. Then the request waits to be computed, like any other request. After its first token the request is
+// inflight until its keys and values have arrived. On the decode server, a request with a [Receiver] waits in the
+// prealloc queue for memory. While its keys and values arrive, it is in the transfer queue. Then it decodes.
 //
-// A transfer reads or writes blocks outside this package's control. If a request ends before its transfer, its client
-// gets the last event at once, but its blocks are held until the transfer releases them.
+// A transfer reads or writes blocks outside this package's control. If a request ends before its transfer does, the
+// client gets the last event at once, but the blocks of the request are held until the transfer ends.
 
 // Sender sends the keys and values of one request to a decode server. It may call its callbacks from any goroutine.
 type Sender interface {
@@ -43,17 +43,17 @@ var ErrBootstrap = errors.New("bootstrap failed")
 
 // away holds the requests that wait for another server.
 type away struct {
-	bootstrap, inflight []*seq // prefill
-	prealloc, transfer  []*seq // decode
-	retracted           []*seq // decode: their cache contents are set aside
-	leaving             []*seq // ended, but their blocks are still read or written
+	bootstrap, inflight []*seq // on the prefill server
+	prealloc, transfer  []*seq // on the decode server
+	retracted           []*seq // on the decode server: sequences whose cache contents are set aside
+	leaving             []*seq // ended, but a transfer still reads or writes their blocks
 }
 
 func (a *away) empty() bool {
 	return len(a.all())+len(a.leaving) == 0
 }
 
-// holding reports whether blocks may become free without a step.
+// holding reports whether transfers hold blocks, which may then become free without a step.
 func (a *away) holding() bool { return len(a.inflight)+len(a.transfer)+len(a.leaving) > 0 }
 
 func (a *away) queues() api.Queues {
@@ -92,7 +92,7 @@ func (s *Scheduler) opened(q *seq) {
 	}
 }
 
-// Send is the part of a step that goes to another server: of a sequence's blocks, those from First on that no later
+// Send lists the blocks of one sequence that a step sends to another server: those from index First on that no later
 // step changes.
 type Send struct {
 	To     Sender
@@ -111,7 +111,7 @@ func (s Step) Sends() []Send {
 	return out
 }
 
-// upto is the number of blocks of q that are ready for another server once q is computed up to end.
+// upto returns the number of blocks of q that can be sent to another server once q is computed up to position end.
 func (q *seq) upto(end int) int {
 	switch {
 	case q.Send == nil:
@@ -122,7 +122,7 @@ func (q *seq) upto(end int) int {
 	return end / kvcache.BlockSize
 }
 
-// handOver ends the prefill of a request: its first token goes to the decode server.
+// handOver ends the prefill of a request and passes the first token to the decode server.
 func (s *Scheduler) handOver(q *seq, logits []float32) {
 	q.first = api.Event{Token: api.NoToken}
 	if q.left() > 0 {
@@ -145,7 +145,7 @@ func (s *Scheduler) abort(q *seq, f api.Finish) {
 	s.meter.aborted++
 }
 
-// sent is called when the decode server has everything of q, or never will.
+// sent is called when the decode server has received all keys and values of q, or when the transfer has failed.
 func (s *Scheduler) sent(q *seq, err error) {
 	q.moving = false
 	if s.left(q) {
@@ -161,7 +161,7 @@ func (s *Scheduler) sent(q *seq, err error) {
 	s.meter.finished++
 }
 
-// left releases the blocks of a request that ended before its transfer, and reports whether q is one.
+// left reports whether q ended before its transfer did. If so, it releases the blocks of q.
 func (s *Scheduler) left(q *seq) bool {
 	i := slices.Index(s.away.leaving, q)
 	if i < 0 {
@@ -181,11 +181,11 @@ func (s *Scheduler) moveFailed(q *seq, err error) {
 	s.abort(q, api.Finish{Type: api.FinishAbort, Message: err.Error(), Status: 500})
 }
 
-// Keeper is a model that can set keys and values aside. A decode server does so with retracted sequences, because it
-// does not compute prompts.
+// Keeper is a model that can set keys and values aside. A decode server sets aside those of retracted sequences,
+// because it cannot compute prompts again.
 type Keeper interface {
-	// Keep copies the contents of blocks and returns a function that writes them to as many others. Both are called
-	// between steps.
+	// Keep copies the contents of blocks and returns a function that writes these contents to the same number of other
+	// blocks. Both functions are called between steps.
 	Keep(blocks []int32) (restore func(blocks []int32))
 }
 
@@ -199,8 +199,8 @@ func (s *Scheduler) keep(q *seq) bool {
 	return true
 }
 
-// preallocate allocates memory for retracted requests, then for new ones, in the order of arrival, as long as the rules
-// of prefill allow.
+// preallocate allocates memory for retracted requests, and then for new ones in the order of arrival, as long as the
+// rules for admission to a prefill allow it.
 func (s *Scheduler) preallocate() {
 	a := &s.away
 	for len(s.running)+len(a.transfer) < s.opt.MaxRunning {
@@ -225,7 +225,7 @@ func (s *Scheduler) preallocate() {
 	}
 }
 
-// place allocates the blocks of q if there is room for them and for the tokens expected to be generated.
+// place allocates the blocks of q if there are enough for them and for the tokens that q is expected to generate.
 func (s *Scheduler) place(q *seq) bool {
 	if len(s.running)+len(s.away.transfer) > 0 {
 		come := q.reserve()
@@ -242,7 +242,7 @@ func (s *Scheduler) place(q *seq) bool {
 	return s.cache.Grow(&q.table, len(q.tokens))
 }
 
-// received is called when the keys and values of q have arrived, or never will.
+// received is called when the keys and values of q have arrived, or when the transfer has failed.
 func (s *Scheduler) received(q *seq, first api.Event, err error) {
 	q.moving = false
 	if s.left(q) {

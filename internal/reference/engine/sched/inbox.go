@@ -44,8 +44,8 @@ func (h *Handle) Abort(f api.Finish) {
 	})
 }
 
-// Do makes the loop call f between two steps. After Stop it returns false and f is never called. Any goroutine may call
-// it.
+// Do makes the loop call f between two steps. After Stop, Do returns false and f is never called. Any goroutine may
+// call it.
 func (s *Scheduler) Do(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Scheduler) Idle(ctx context.Context) error {
 	}
 }
 
-// Count is the number of forward steps so far. Only functions passed to Do may call it.
+// Count returns the number of forward steps so far. Only functions passed to Do may call it.
 func (s *Scheduler) Count() int64 { return s.count }
 
 // Flush drops all cached prefixes if no request is queued or running, and reports whether it did. Any goroutine may

@@ -7,29 +7,29 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/model"
 )
 
-// Blocks of the cache have the size of blocks of the model.
+// The compiler checks that blocks of the cache and blocks of the model have the same size.
 var _ [0]struct{} = [kvcache.BlockSize - model.BlockLen]struct{}{}
 
 // part is one sequence's part of the current step.
 type part struct {
 	seq *seq
-	hit int // positions found in the cache; 0 if admitted earlier
-	// upto is the number of leading blocks that another server may have after the step; 0: no transfer.
+	hit int // positions found in the cache when the sequence is admitted; 0 in later steps
+	// upto is the number of leading blocks that may be sent to another server after the step; 0: no transfer.
 	upto int
 }
 
 const (
-	// maxReserve bounds the future tokens that one request reserves blocks for: most requests end long before their
-	// limit (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
+	// maxReserve is the maximum number of future tokens for which one request reserves blocks. It is needed because most
+	// requests end long before their limit (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).
 	maxReserve = 4096
-	// maxLogits bounds the logits of one prefill batch whose prompts are scored: 128 MiB of float32.
+	// maxLogits is the maximum number of logits of one prefill batch with scored prompts: 128 MiB of float32.
 	maxLogits = 32 << 20
 )
 
-// admission is the remaining room of a prefill batch while it is assembled.
+// admission is the remaining capacity of a prefill batch while the batch is assembled.
 type admission struct {
-	tokens  int // of the batch
-	rows    int // of logits
+	tokens  int // tokens that the batch can still take
+	rows    int // rows of logits that the batch can still take
 	reserve int // expected future tokens of admitted sequences
 }
 
@@ -61,13 +61,13 @@ func (s *Scheduler) planPrefill() {
 	}
 }
 
-// counted is the number of future tokens expected of a running sequence.
+// counted returns the number of future tokens that a running sequence is expected to generate.
 func (s *Scheduler) counted(q *seq) int {
 	return int(float64(min(q.left(), maxReserve)) * s.ratio.now)
 }
 
-// admit adds a waiting sequence to the batch if there is room for it. It allocates all blocks of the prompt at once, so
-// that a chunked prompt can always continue. crowded means that it would fit if less were running.
+// admit adds a waiting sequence to the batch if it fits. It allocates all blocks of the prompt at once, so that a
+// chunked prompt can always continue. crowded means that the sequence would fit if fewer sequences were running.
 func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	if a.tokens <= 0 || a.rows <= 0 {
 		return false, false
@@ -78,14 +78,15 @@ func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	alone := len(s.acts) == 0 && len(s.running) == 0
 	hit := s.cache.Acquire(&q.table, q.tokens, q.lookup())
 	fresh := len(q.tokens) - hit
-	// Prompts that may not be chunked wait for a batch with room for all of them.
+	// A prompt that may not be chunked waits for a batch that has space for the entire prompt.
 	if s.opt.ChunkedPrefill <= 0 && q.scored && fresh > a.tokens && len(s.acts) > 0 {
 		s.cache.Release(&q.table)
 		return false, false
 	}
 	come := q.reserve()
 	need := kvcache.Blocks(len(q.tokens)) - hit/kvcache.BlockSize
-	// With nothing else running, everything can be evicted, and lengths were checked: it can finish without a reserve.
+	// If nothing else is running, all other blocks can be evicted, and the sequence's length was checked. So the sequence
+	// can finish without a reserve.
 	if !alone && !s.cache.Fits(need+kvcache.Blocks(a.reserve+come)) || !s.cache.Grow(&q.table, len(q.tokens)) {
 		s.cache.Release(&q.table)
 		return false, true
@@ -99,7 +100,7 @@ func (s *Scheduler) admit(q *seq, a *admission) (admitted, crowded bool) {
 	return true, false
 }
 
-// reserve is the number of future tokens expected of q; on a prefill server it is 0.
+// reserve returns the number of future tokens that q is expected to generate; on a prefill server it is 0.
 func (q *seq) reserve() int {
 	if q.Send != nil {
 		return 0
@@ -113,7 +114,7 @@ func (s *Scheduler) addPart(q *seq, a *admission, p part) {
 	if s.opt.ChunkedPrefill > 0 {
 		n = min(n, a.tokens)
 	}
-	// Rows are needed from the position before the first scored token on.
+	// Rows of logits are needed from the position before the first scored token onwards.
 	ahead := q.LogprobStart - 1 - q.computed
 	score := !q.scored && n > ahead
 	if score && ahead > a.rows {

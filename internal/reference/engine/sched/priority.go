@@ -10,17 +10,17 @@ import (
 )
 
 // Priority is SGLang's priority scheduling. Waiting requests are taken by priority, then by arrival. A request that
-// finds the queue full replaces one of lower priority. A request without room in a batch makes running ones of much
-// lower priority be retracted. Requests without a priority come last. The zero Priority ignores the priorities of
+// finds the queue full replaces one of lower priority. If a request does not fit into a batch, running requests of much
+// lower priority are retracted. Requests without a priority come last. The zero Priority ignores the priorities of
 // requests.
 type Priority struct {
 	Enabled   bool
 	LowFirst  bool // lower values mean higher priority
-	Threshold int  // a request causes retractions only if its priority is higher by more than this
-	Refuse    bool // if not Enabled: reject requests with a priority
+	Threshold int  // a request is retracted only for one whose priority is higher by more than this
+	Refuse    bool // if Enabled is not set: reject requests with a priority
 }
 
-// rank orders requests, lowest first.
+// rank returns the number by which requests are ordered; the lowest is served first.
 func (p *Priority) rank(r *api.Request) int {
 	switch {
 	case !p.Enabled:
@@ -33,7 +33,7 @@ func (p *Priority) rank(r *api.Request) int {
 	return -*r.Priority
 }
 
-// enqueue inserts a sequence after those of its rank.
+// enqueue inserts a sequence into a list after all sequences of the same rank.
 func enqueue(list *[]*seq, q *seq) {
 	at := len(*list)
 	for at > 0 && (*list)[at-1].rank > q.rank {
@@ -47,8 +47,8 @@ func byRank(a, b *seq) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.arrival, b.arrival))
 }
 
-// overfull ends the last waiting request if q, which has just arrived, exceeds the queue's limit. It reports whether
-// that request is q itself.
+// overfull ends the last waiting request if q, which has just arrived, makes the queue exceed its limit. It reports
+// whether the request that ended is q.
 func (s *Scheduler) overfull(q *seq) bool {
 	if !s.opt.Priority.Enabled || s.opt.MaxQueued <= 0 || len(s.waiting) < s.opt.MaxQueued {
 		return false
@@ -62,7 +62,7 @@ func (s *Scheduler) overfull(q *seq) bool {
 }
 
 // preempt retracts running sequences until q can be admitted, lowest priority and newest first, and appends them to
-// out. It retracts none if q would not fit even without them.
+// out. If q would not fit even then, it retracts none.
 func (s *Scheduler) preempt(q *seq, a *admission, out *[]*seq) bool {
 	var lower []*seq
 	need := kvcache.Blocks(len(q.tokens))

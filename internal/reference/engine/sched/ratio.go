@@ -1,8 +1,8 @@
 package sched
 
-// newTokenRatio is the fraction of future tokens that admission reserves blocks for. It starts high and falls while
-// decoding goes well. When sequences have to be retracted, it is set to the value that would have prevented it
-// (python/sglang/srt/managers/scheduler.py, new_token_ratio).
+// newTokenRatio is the fraction of future tokens for which admission reserves blocks. It starts high and falls with
+// each decode step. When sequences have to be retracted, it is set to the value that would have prevented the
+// retraction (python/sglang/srt/managers/scheduler.py, new_token_ratio).
 type newTokenRatio struct {
 	now, first, least, fall float64
 }
@@ -23,10 +23,10 @@ func newRatio(conservativeness float64) newTokenRatio {
 // decay updates the ratio after a decode step.
 func (r *newTokenRatio) decay() { r.now = max(r.now-r.fall, r.least) }
 
-// reset restores the ratio after an idle time.
+// reset restores the initial ratio after an idle time.
 func (r *newTokenRatio) reset() { r.now = r.first }
 
-// retracted sets the ratio from the remaining sequences.
+// retracted sets the ratio according to the sequences that remain after a retraction.
 func (r *newTokenRatio) retracted(running []*seq) {
 	have, most := 0, 0
 	for _, q := range running {

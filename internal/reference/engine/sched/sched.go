@@ -4,9 +4,9 @@
 // A [Scheduler] owns a queue, the running sequences and the blocks of the KV cache. Its loop, [Scheduler.Run], prefers
 // prefill: as long as waiting requests fit, it computes their prompts, long ones in chunks. Otherwise all running
 // sequences decode one token together. When a decode step needs more blocks than there are, sequences are retracted:
-// they give their blocks back and return to the queue. Their generated tokens become part of the prompt that is
-// computed again. The next token depends only on the tokens before it, the seed and the position. So batching, caching
-// and retraction do not change a request's tokens.
+// they release their blocks and return to the queue. Their generated tokens become part of the prompt that is computed
+// again. The next token depends only on the tokens before it, the seed and the position. So batching, caching and
+// retraction do not change a request's tokens.
 //
 // The rules follow python/sglang/srt/managers/{scheduler,schedule_policy,schedule_batch}.py. Lengths are in tokens,
 // cache sizes in blocks of kvcache.BlockSize positions.
@@ -28,8 +28,8 @@ import (
 
 // Model runs the forward pass of all ranks that share the scheduler's batches.
 type Model interface {
-	// Forward runs one step. It returns when every rank has finished it, with the requested rows of logits in the order
-	// of the sequences. They are valid until the next call. An error concerns only this step.
+	// Forward runs one step. It returns when every rank has finished it, with the requested rows of logits in the order of
+	// the sequences. The rows are valid until the next call. An error concerns only this step.
 	Forward(s Step) ([][]float32, error)
 	// Err returns the error after which no step can succeed, or nil.
 	Err() error
@@ -39,7 +39,7 @@ type Model interface {
 type Step struct {
 	Count int64 // forward_ct: steps so far, including this one
 	Batch *model.Batch
-	parts []part // of the batch's sequences; valid as long as the batch
+	parts []part // parts of the batch's sequences; valid as long as the batch is
 
 	Detailed bool // the name includes sums of lengths
 }
@@ -49,8 +49,8 @@ var escapeID = strings.NewReplacer("%", "%25", ",", "%2C")
 // EscapeID escapes the commas in a request's id, which separate ids in traces.
 func EscapeID(id string) string { return escapeID.Replace(id) }
 
-// Requests lists the ids of the step's requests in order, separated by commas. "%2C" and "%25" are commas and per cent
-// signs in ids.
+// Requests lists the ids of the step's requests in order, separated by commas. In an id, "%2C" stands for a comma and
+// "%25" for a per cent sign.
 func (s Step) Requests() string {
 	ids := make([]string, len(s.parts))
 	for i, p := range s.parts {
@@ -67,8 +67,9 @@ func (s Step) Name() string {
 	return fmt.Sprintf("step[%s bs=%d%s]", s.Batch.Mode, len(s.Batch.Seqs), s.sums("g"))
 }
 
-// sums formats the additions of SGLang's detailed annotations, from which the work of a step follows: over all
-// sequences the new tokens, their squares, their products with the positions that they attend to, and these positions.
+// sums formats the sums in SGLang's detailed annotations, from which the work of a step can be computed. The sums are
+// taken over all sequences: of the numbers of new tokens, of the squares of these numbers, of their products with the
+// numbers of positions that they attend to, and of these numbers of positions.
 func (s Step) sums(group string) string {
 	if !s.Detailed {
 		return ""
@@ -82,7 +83,7 @@ func (s Step) sums(group string) string {
 	return fmt.Sprintf(" %s_sq=%d %[1]s_sqsq=%[3]d %[1]s_sqsk=%[4]d %[1]s_sk=%[5]d forward_id=%[6]d", group, sq, sqsq, sqsk, sk, s.Count)
 }
 
-// Hooks are called by the loop before and after each forward pass, when no rank runs.
+// Hooks are called by the loop before and after each forward pass, while no rank is running.
 type Hooks interface {
 	BeforeStep(Step) (detailed bool) // detailed: the step's name includes sums
 	AfterStep(Step)
@@ -92,8 +93,8 @@ type Hooks interface {
 type Options struct {
 	Blocks         int // in the KV cache
 	DisableRadix   bool
-	ChunkedPrefill int // new tokens of one prefill batch; below 1: prompts are not chunked
-	MaxPrefill     int // new tokens of one prefill batch, unless a single prompt has more; default 16384
+	ChunkedPrefill int // maximum new tokens of one prefill batch; below 1: prompts are not chunked
+	MaxPrefill     int // maximum new tokens of one prefill batch, unless a single prompt has more; default 16384
 	MaxRunning     int // concurrent sequences; default 64
 	MaxQueued      int // waiting requests; 0: no limit
 	Priority       Priority
@@ -139,20 +140,20 @@ type Scheduler struct {
 	meter   meter
 	fatal   error // the model cannot continue
 
-	seqs     []model.Seq // of the current batch
+	seqs     []model.Seq // sequences of the current batch
 	acts     []part
 	decoding int // sequences in running when the step began
 
 	mu        sync.Mutex
-	inbox     []func() // calls of other goroutines, to run between two steps
+	inbox     []func() // functions submitted by other goroutines, to be run between steps
 	adds      []*seq
-	queued    int // len(adds) + len(waiting), plus those that wait for another server to be admitted
+	queued    int // len(adds) + len(waiting) + requests that wait for another server before they are admitted
 	arrival   uint64
 	stopped   bool
 	stats     api.Stats
 	idleSince time.Time     // zero: the loop is not idle
-	wake      chan struct{} // 1 deep: the inbox or stopped changed
-	idle      chan struct{} // closed while there is no work; replaced when there is
+	wake      chan struct{} // signals the waiting goroutine; buffers one signal: the inbox or stopped changed
+	idle      chan struct{} // closed while there is no work; replaced when work arrives
 	isIdle    bool
 }
 
@@ -181,7 +182,7 @@ const PageSize = kvcache.BlockSize
 // Capacity is the number of positions in the KV cache.
 func (s *Scheduler) Capacity() int { return s.opt.Blocks * kvcache.BlockSize }
 
-// Run is the loop. It returns after Stop, when the remaining requests are aborted.
+// Run is the scheduler's loop. After Stop it aborts the remaining requests and returns.
 func (s *Scheduler) Run() {
 	for {
 		alive := s.take()
@@ -199,14 +200,15 @@ func (s *Scheduler) Run() {
 	}
 }
 
-// take runs the calls of other goroutines. If there is nothing to run, it waits for more. It returns false after Stop.
+// take runs the functions submitted by other goroutines. If there is no work at all, it waits for some. It returns
+// false after Stop.
 func (s *Scheduler) take() bool {
 	for {
 		s.meter.enter(api.RecvRequests)
 		s.mu.Lock()
 		calls, adds, stopped := s.inbox, s.adds, s.stopped
 		s.inbox, s.adds = nil, nil
-		for _, q := range adds { // they are in no report until the next note
+		for _, q := range adds { // published reports omit them until the next note
 			s.stats.Waiting++
 			s.stats.WaitingTokens += len(q.tokens)
 		}
@@ -245,7 +247,8 @@ func (s *Scheduler) take() bool {
 
 func (s *Scheduler) busy() bool { return len(s.waiting)+len(s.running) > 0 || s.chunked != nil }
 
-// setIdle marks the scheduler idle unless it waits for another server. It returns false if new work has arrived.
+// setIdle marks the scheduler as idle unless a request waits for another server. It returns false if new work has
+// arrived.
 func (s *Scheduler) setIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,8 +315,8 @@ func (s *Scheduler) step() {
 	}
 }
 
-// stuck ends the first waiting request if it does not fit although nothing else runs: its submitter did not check
-// Capacity. While transfers hold blocks, the request waits for them.
+// stuck ends the first waiting request if it does not fit although nothing else is running. That happens if its
+// submitter did not check Capacity. While transfers hold blocks, the request waits for the transfers to end.
 func (s *Scheduler) stuck() {
 	switch {
 	case len(s.waiting) == 0:
@@ -371,7 +374,7 @@ func (s *Scheduler) drop(q *seq) {
 	s.letGo(q)
 }
 
-// errDropped is the reason sent to the other server for a request that ended here.
+// errDropped is the reason sent to the other server when a request has ended on this server.
 var errDropped = errors.New("the request has ended")
 
 // letGo publishes and releases the blocks of a sequence.

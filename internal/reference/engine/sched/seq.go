@@ -11,13 +11,13 @@ import (
 )
 
 // Request is one sequence to generate and the receiver of its events. The scheduler does not check it: the caller must
-// check lengths, see Scheduler.Capacity. Params.StopTokens are all tokens that end the sequence, including the model's
-// own.
+// check lengths, see Scheduler.Capacity. Params.StopTokens contains all tokens that end the sequence, including the
+// model's end tokens.
 type Request struct {
 	api.Request
 	Emit func(api.Event) // called by the scheduler's loop; must not block
-	Send Sender          // only the prompt is computed here; nil: everything
-	Recv Receiver        // the prompt is computed elsewhere; nil: here
+	Send Sender          // if set, only the prompt is computed on this server
+	Recv Receiver        // if set, the prompt is computed on another server
 }
 
 // seq is a request in progress.
@@ -28,15 +28,15 @@ type seq struct {
 	state       *sample.State
 	tokens      []int32 // the input, then the generated tokens
 	table       kvcache.Table
-	computed    int // positions whose keys and values are in table
-	cached      int // as reported in events; -1: never admitted
+	computed    int // number of positions whose keys and values are in table
+	cached      int // cached tokens as reported in events; -1: never admitted
 	retractions int
 	done        bool
 	came, began time.Time // submission, and start of its first forward pass
 	sent        int       // blocks passed to the Sender
-	moving      bool      // the Sender or Receiver has not ended
-	first       api.Event // as passed to the Sender
-	kept        int       // positions that restore brings back; restore nil: none are set aside
+	moving      bool      // the transfer of the Sender or Receiver has not ended
+	first       api.Event // first token, as passed to the Sender
+	kept        int       // positions that restore brings back; if restore is nil, none are set aside
 	restore     func(blocks []int32)
 
 	scores    []api.Logprob
@@ -58,8 +58,8 @@ func newSeq(r *Request) *seq {
 func (q *seq) generated() int { return len(q.tokens) - len(q.Input) }
 func (q *seq) left() int      { return q.Params.MaxNewTokens - q.generated() }
 
-// lookup is the number of positions that may come from the cache. The last token has to be computed for its logits, and
-// so has the token before each scored one.
+// lookup returns the number of positions that may be taken from the cache. The last token must be computed because its
+// logits are needed, and so must the token before each scored token.
 func (q *seq) lookup() int {
 	n := len(q.tokens) - 1
 	if !q.scored {
@@ -86,7 +86,7 @@ func (q *seq) complete(e *api.Event) {
 	}
 }
 
-// tell sends an event unchanged.
+// tell sends an event without completing it.
 func (q *seq) tell(e api.Event) {
 	if e.Finish != nil {
 		q.done = true
@@ -97,8 +97,8 @@ func (q *seq) tell(e api.Event) {
 // finish ends the request without a token.
 func (q *seq) finish(f api.Finish) { q.emit(api.Event{Token: api.NoToken, Finish: &f}) }
 
-// accept adds a generated token and returns a Finish if the request ends with it. As in SGLang, the length is checked
-// first.
+// accept adds a generated token and returns a Finish if the request ends with this token. As in SGLang, the length is
+// checked first.
 func (q *seq) accept(token int32) *api.Finish {
 	q.tokens = append(q.tokens, token)
 	q.state.Accept(token)

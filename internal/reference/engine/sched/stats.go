@@ -80,7 +80,7 @@ func (s *Scheduler) preallocated(u kvcache.Usage) float64 {
 type meter struct {
 	prompts, cached, prompt, generated, finished, aborted int64
 	retracted, retractedIn, retractedOut                  int64
-	lastRetracted                                         int // by the last decode step
+	lastRetracted                                         int // sequences retracted by the last decode step
 	bootstrapFailed, transferFailed                       int64
 	busy                                                  [2]time.Duration
 	forwards                                              [2]int64
@@ -90,12 +90,12 @@ type meter struct {
 	graph                                                 bool
 	hitRate, genThroughput                                float64
 
-	sinceLine  int64 // tokens generated since genThroughput was computed
+	sinceLine  int64 // tokens generated since genThroughput was last computed
 	lastDecode time.Time
-	steps      int // decode steps since then
+	steps      int // decode steps since genThroughput was last computed
 }
 
-// enter ends the current stage of the loop and begins another. It returns the time.
+// enter ends the current stage of the loop and begins another. It returns the current time.
 func (m *meter) enter(stage api.LoopStage) time.Time {
 	now := time.Now()
 	m.loop[m.stage] += now.Sub(m.since)
@@ -112,7 +112,7 @@ func (m *meter) ran(mode model.Mode, took time.Duration) {
 	}
 }
 
-// admitted counts a request whose prompt is computed, once.
+// admitted counts a request once, when the computation of its prompt begins.
 func (m *meter) admitted(q *seq) {
 	if q.retractions > 0 {
 		return
@@ -135,7 +135,7 @@ func (m *meter) pause() {
 	}
 }
 
-// lineDecode ends one interval of decoding and begins the next.
+// lineDecode ends one interval of the measurement of decode throughput and begins the next.
 func (m *meter) lineDecode(now time.Time) {
 	m.genThroughput = rate(m.sinceLine, now.Sub(m.lastDecode))
 	m.sinceLine, m.lastDecode, m.steps = 0, now, 0

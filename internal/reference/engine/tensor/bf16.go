@@ -7,7 +7,7 @@ import "math"
 // ToBF16 returns x rounded to the nearest bf16, ties to even. A NaN stays a NaN.
 func ToBF16(x float32) uint16 {
 	b := math.Float32bits(x)
-	if b&0x7fffffff > 0x7f800000 { // rounding could carry a NaN into infinity or zero
+	if b&0x7fffffff > 0x7f800000 { // a NaN: rounding could turn it into infinity or zero
 		return uint16(b>>16) | 0x40
 	}
 	return uint16((b + 0x7fff + b>>16&1) >> 16)

@@ -1,14 +1,15 @@
 // Package tensor holds the numeric kernels of the embedded engine: products with packed weight matrices, attention over
 // blocks of keys and values, and the vector operations between them.
 //
-// The main type is [Matrix], weights packed once at load. Every product uses one tile: up to 6 rows of activations by
-// 64 output rows, an outer product that reads the weights as one stream. The same tile serves one token (a
-// matrix-vector product, bound by memory), a batch of decodes and a prefill (bound by arithmetic). It also serves
-// attention, whose key blocks [hd][64] and value blocks [64][hd] have the shape of a panel.
+// The main type is [Matrix], weights packed once at load. All products are computed by one kernel, the tile: up to 6
+// rows of activations by 64 output rows, as outer products that read the weights as one stream. The same tile is used
+// for one token (a matrix-vector product, limited by memory), for a batch of decodes, and for a prefill (limited by
+// arithmetic). It is also used for attention, because key blocks [hd][64] and value blocks [64][hd] have the shape of a
+// panel.
 //
-// All functions run on the caller's goroutine, start none, and keep no references to their arguments. Many goroutines
-// may call them at once on different destinations. Sizes are in elements, never bytes. A slice that is too short panics
-// before anything is written.
+// All functions run on the caller's goroutine. They start no goroutines and keep no references to their arguments. Many
+// goroutines may call them at once on different destinations. Sizes are in elements, never bytes. If a slice is too
+// short, the function panics before it writes anything.
 //
 // # Levels
 //
@@ -18,10 +19,10 @@
 //
 // # Rounding
 //
-// An output of [Matrix.Mul] is one chain of additions in the order of the columns, regardless of tiling. So it depends
-// only on its own row of activations, bit for bit: not on the batch, the panels of the call or the position in the
-// tile. The same holds for [AttendRows]. For F32 and BF16 the levels with fused multiply-add also agree bit for bit.
-// Generic differs because it rounds each product; AVX512BF16 differs in BF16Dot by the order within a pair. Rounding to
-// bf16 is the same everywhere. The results of operations that search for a maximum (Softmax, MaxIdx, LogSumExp,
-// attention) are unspecified if an input contains a NaN.
+// Each output of [Matrix.Mul] is one chain of additions in the order of the columns, regardless of tiling. So every bit
+// of an output depends only on the output's row of activations, and not on the batch, the panels of the call or the
+// position in the tile. The same holds for [AttendRows]. For F32 and BF16, all levels with fused multiply-add give
+// identical bits. Generic differs because it rounds each product. For BF16Dot, AVX512BF16 differs because it adds the
+// products of a pair in another order. Rounding to bf16 is the same everywhere. The results of operations that search
+// for a maximum (Softmax, MaxIdx, LogSumExp, attention) are unspecified if an input contains a NaN.
 package tensor

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// runGeneric is the tile in plain Go. Like the assembly it adds the products of an output one by one, in column order.
+// runGeneric is the tile in plain Go. Like the assembly, it adds the products of an output one by one in column order.
 func (t tile) runGeneric(f Format) {
 	switch f {
 	case F32:
@@ -24,7 +24,7 @@ func (t tile) runGeneric(f Format) {
 			part.runGenericF32()
 		}
 	default:
-		panic("tensor: bf16 pairs have no plain kernel") // mulRows widens them
+		panic("tensor: bf16 pairs have no plain kernel") // mulRows widens the pairs before
 	}
 }
 
@@ -64,7 +64,7 @@ func (t tile) out(i int) *[PanelRows]float32 {
 	return (*[PanelRows]float32)(unsafe.Pointer(ptrAdd(t.y, i*t.ldy)))
 }
 
-// pair computes two rows, four outputs at a time: the number of sums that fit amd64's registers.
+// pair computes two rows, four outputs at a time. So many sums fit in the registers of amd64.
 func (t tile) pair(w, x0, x1 []float32, y0, y1 *[PanelRows]float32) {
 	x1 = x1[:len(x0)]
 	for j := 0; j < PanelRows; j += 4 {

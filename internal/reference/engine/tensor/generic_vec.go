@@ -2,8 +2,8 @@ package tensor
 
 import "math"
 
-// Vector operations in plain Go: the reference for tests of the assembly, and the code for other CPUs. Sums are float64
-// here. Callers have checked the lengths.
+// Vector operations in plain Go. They are the reference in tests of the assembly, and the implementation on other CPUs.
+// Sums are float64 here. Callers have checked the lengths.
 
 func addGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]

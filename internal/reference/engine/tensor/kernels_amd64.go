@@ -24,9 +24,9 @@ func detect() Level {
 	return AVX512BF16
 }
 
-// The functions below pass an operation to the kernel of a level. They are switches, not tables of functions, so that
-// the compiler sees that no argument escapes and buffers can stay on the stack. Operands are not empty, and their
-// lengths have been checked.
+// The functions below pass an operation to the kernel of a level. They use switches instead of tables of functions, so
+// that the compiler detects that no argument escapes, and buffers can stay on the stack. Callers have checked that
+// operands are not empty and have the right lengths.
 
 func (t tile) run(level Level, f Format) {
 	switch {
@@ -45,7 +45,8 @@ func (t tile) run(level Level, f Format) {
 	}
 }
 
-// runStrips runs the tile for at least the first outputs only, and reports whether the level supports that.
+// runStrips runs the tile for at least the first outputs outputs, and leaves out later ones where possible. It returns
+// false if the level does not support that.
 func (t tile) runStrips(level Level, outputs int) bool {
 	if level < AVX512 {
 		return false

@@ -19,8 +19,8 @@ const (
 	numLevels  int   = iota
 )
 
-// EnvLevel is the environment variable that forces a level. A level that the CPU lacks and an unknown name are ignored
-// and reported by [LevelNote].
+// EnvLevel is the environment variable that forces a level. A level that the CPU does not support and an unknown name
+// are ignored; [LevelNote] reports them.
 const EnvLevel = "STEPSCOPE_CPU"
 
 var levelNames = [numLevels]string{"generic", "avx2", "avx512", "avx512bf16"}
@@ -32,7 +32,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("level(%d)", uint8(l))
 }
 
-// ParseLevel is the inverse of [Level.String], ignoring case.
+// ParseLevel is the inverse of [Level.String]. It ignores case.
 func ParseLevel(s string) (Level, error) {
 	for i, name := range levelNames {
 		if strings.EqualFold(s, name) {
@@ -53,8 +53,8 @@ func init() {
 	Use(l)
 }
 
-// startLevel picks the initial level from the requested one and the CPU's best, with a note if the request cannot be
-// met.
+// startLevel picks the initial level from the requested level and the highest level of the CPU. If the request cannot
+// be met, it also returns a note.
 func startLevel(wish string, best Level) (Level, string) {
 	if wish == "" {
 		return best, ""
@@ -75,8 +75,8 @@ func Best() Level { return bestLevel }
 // Current returns the level in use.
 func Current() Level { return Level(current.Load()) }
 
-// Use makes all later calls run at level l. It is for tests and comparisons; running calls keep their level. Use panics
-// if l is above [Best].
+// Use makes all later calls run at level l. It is meant for tests and comparisons. Calls that are running keep their
+// level. Use panics if l is above [Best].
 func Use(l Level) {
 	if l > Best() {
 		panic(fmt.Sprintf("tensor: level %s on a CPU or build that supports at most %s", l, Best()))
@@ -84,5 +84,6 @@ func Use(l Level) {
 	current.Store(uint32(l))
 }
 
-// LevelNote returns why the level requested by [EnvLevel] is not in use, for a log line, or "" if it is.
+// LevelNote returns, for a log line, the reason for which the level requested by [EnvLevel] is not in use, or "" if it
+// is in use.
 func LevelNote() string { return levelNote }

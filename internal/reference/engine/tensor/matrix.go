@@ -31,9 +31,9 @@ func (f Format) String() string {
 const PanelRows = 64
 
 // Matrix is a weight matrix of Rows outputs by Cols inputs, packed in panels of 64 output rows; the last panel is
-// padded with zeros. A panel is the stream that the tile reads. For F32 it is [Cols][64] float32. For both bf16 formats
-// it is [(Cols+1)/2][64] pairs, the even column in the low half of a uint32, the odd one in the high half. So Format
-// may be changed between BF16 and BF16Dot without packing again, but not while Mul runs.
+// padded with zeros. The tile reads a panel as one stream. For F32 a panel is [Cols][64] float32. For both bf16 formats
+// it is [(Cols+1)/2][64] pairs: a pair is a uint32 with the even column in the low half and the odd column in the high
+// half. So Format may be changed between BF16 and BF16Dot without packing again, but not while Mul runs.
 type Matrix struct {
 	Rows, Cols int
 	Format     Format
@@ -42,9 +42,9 @@ type Matrix struct {
 	pairs []uint32
 }
 
-// Pack builds a matrix of rows × cols in format f. row fills dst, which has cols elements, with the weights of output
-// r. It is called once for each row, in rising order, and must not keep dst. The bf16 formats round the weights to
-// nearest even.
+// Pack builds a matrix of rows × cols in format f. Pack calls row once for each output r, in rising order. row must
+// fill dst, which has cols elements, with the weights of output r, and must not keep dst. The bf16 formats round the
+// weights to nearest even.
 func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 	if rows < 1 || cols < 1 || f > BF16Dot {
 		panic(fmt.Sprintf("tensor: pack %d×%d as %s", rows, cols, f))
@@ -56,7 +56,7 @@ func Pack(rows, cols int, f Format, row func(r int, dst []float32)) *Matrix {
 	} else {
 		m.pairs = aligned[uint32](size)
 	}
-	// 16 rows at a time fill whole cache lines of the panel.
+	// Pack 16 rows at a time, because they fill complete cache lines of the panel.
 	const group = 16
 	even := cols + cols&1
 	buf, half := make([]float32, group*cols), []uint16(nil)
@@ -139,7 +139,7 @@ func (m *Matrix) panelSize() int {
 	return (m.Cols + 1) / 2 * PanelRows
 }
 
-// Zeros returns n zeros in memory allocated like weights, which reads at full memory speed.
+// Zeros returns n zeros in memory that is allocated like that of weights, so that it can be read at full memory speed.
 func Zeros(n int) []float32 { return aligned[float32](n) }
 
 // aligned returns n zeroed elements that start on a cache line, so that no vector load of a panel crosses one.

@@ -6,16 +6,17 @@ import (
 	"unsafe"
 )
 
-// Blocking of a product. A block of weights, kBlock columns of one panel, is used by all tiles of rows while it is in
-// the first- or second-level cache. rowBlock rows of activations stay in the second level meanwhile.
+// Block sizes of a product. A block of weights is kBlock columns of one panel. All tiles of rows use it while it is in
+// the first- or second-level cache. At the same time, rowBlock rows of activations stay in the second-level cache.
 const (
 	tileRows   = 6
 	kBlock     = 128
 	rowBlock   = 192
-	scratchLen = rowBlock * 512 // words for the rounded activations of a row block
+	scratchLen = rowBlock * 512 // number of words for the rounded activations of a row block
 )
 
-// scratch holds activations rounded to bf16: pairs if the CPU multiplies pairs, else float32.
+// scratch holds activations rounded to bf16. They are stored as pairs if the CPU multiplies pairs, and otherwise as
+// float32.
 type scratch [scratchLen]float32
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -24,8 +25,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 //
 //	y[i*ldy+r] = Σ_c x[i*ldx+c] · W[r][c]
 //
-// where panel p holds the outputs 64p … 64p+63. It writes nothing else: neither the other panels' outputs nor anything
-// past Rows. So a pool of workers can share one product by ranges of panels.
+// where panel p holds the outputs 64p … 64p+63. It writes neither outputs of other panels nor anything beyond Rows. So
+// several workers can share one product if each computes a range of panels.
 func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
 	m.MulEach(y, ldy, x, ldx, n, func() (int, int) {
 		at := lo
@@ -34,8 +35,8 @@ func (m *Matrix) Mul(y []float32, ldy int, x []float32, ldx, n, lo, hi int) {
 	})
 }
 
-// MulEach is Mul for each range of panels that next returns, until it returns an empty one. BF16Dot rounds x once for
-// all of them, unless x is very large.
+// MulEach does the work of Mul for each range of panels that next returns, until next returns an empty range. BF16Dot
+// rounds x once for all of them, unless x is very large.
 func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next func() (lo, hi int)) {
 	if n <= 0 {
 		return
@@ -78,7 +79,7 @@ func (m *Matrix) MulEach(y []float32, ldy int, x []float32, ldx, n int, next fun
 	}
 }
 
-// columns is the number of columns of n rounded rows that fit, an even number.
+// columns returns the number of columns of n rounded rows that fit in the scratch. It is even.
 func (s *scratch) columns(level Level, n int) int {
 	if level < AVX512BF16 {
 		return len(s) / n &^ 1
@@ -86,8 +87,8 @@ func (s *scratch) columns(level Level, n int) int {
 	return 2 * len(s) / n &^ 1
 }
 
-// round fills the scratch with n rows of kn columns of x, step apart: pairs of bf16, or the same numbers widened if the
-// CPU does not multiply pairs.
+// round fills the scratch with n rows of kn columns of x, rounded to bf16, with a distance of step between rows. They
+// are stored as pairs, or widened to float32 if the CPU does not multiply pairs.
 func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
 	half := unsafe.Slice((*uint16)(unsafe.Pointer(s)), 2*len(s))
 	for i := range n {
@@ -103,7 +104,8 @@ func (s *scratch) round(level Level, x []float32, ldx, n, kn, step int) {
 	}
 }
 
-// checkRows panics unless n rows of width elements, ld apart, fit into have elements: the kernels check no bounds.
+// checkRows panics unless n rows of width elements, ld apart, fit into have elements. This check is needed because the
+// kernels check no bounds.
 func checkRows(name string, have, ld, n, width int) {
 	if n > 1 && ld < width || have < (n-1)*ld+width {
 		panic(fmt.Sprintf("tensor: %s has %d elements; %d rows of %d, %d apart, do not fit", name, have, n, width, ld))
@@ -118,7 +120,7 @@ func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32
 	case n <= tileRows && level != AVX2:
 		step = kn // one pass over the weights: nothing to cache
 	case n >= 2*tileRows && f == BF16Dot:
-		step = 4 * kBlock // fewer loads and stores of y; few rows gain more from prefetching the next block early
+		step = 4 * kBlock // loads and stores y less often; with few rows, prefetching the next block early would gain more
 	}
 	for p := lo; p < hi; p++ {
 		rows, at := min(PanelRows, m.Rows-p*PanelRows), p*m.panelSize()
@@ -150,7 +152,7 @@ func (m *Matrix) mulCols(level Level, f Format, y []float32, ldy int, x *float32
 
 // tile is one call of a kernel: n rows by 64 outputs over k columns.
 type tile struct {
-	y   *float32 // n rows of 64, ldy apart
+	y   *float32 // n rows of 64 outputs, ldy apart
 	ldy int
 	x   *float32 // n rows of k (BF16Dot: pairs), ldx apart
 	ldx int
@@ -158,16 +160,16 @@ type tile struct {
 	ldw int
 	k   int
 	n   int
-	add bool // add to y
-	// ahead is the distance in bytes from w to the data that is read next. The kernel prefetches it into the
+	add bool // add the products to y instead of setting y
+	// ahead is the distance in bytes from w to the data that is read next. The kernel prefetches that data into the
 	// second-level cache.
 	ahead int
 }
 
-// next returns ahead for weights that follow the tile's. A block too large for the nearest caches is read only once, by
-// one tile, which prefetches just ahead.
+// next returns the value of ahead if the next weights follow those of the tile in memory. A block that is too large for
+// the nearest caches is read by one tile only; this tile prefetches only a short distance ahead.
 func (t tile) next(f Format) int {
-	const keeps, soon = 64 << 10, 2 << 10 // bytes; from 4 kB on, widening bf16 waits for memory
+	const keeps, soon = 64 << 10, 2 << 10 // bytes; with 4 kB or more, widening bf16 waits for memory
 	steps := t.k
 	if f != F32 {
 		steps /= 2
@@ -178,8 +180,8 @@ func (t tile) next(f Format) int {
 	return soon
 }
 
-// runNarrow runs the tile for a panel of fewer than 64 outputs through a buffer, so that nothing beside them is read or
-// written.
+// runNarrow runs the tile for a panel of fewer than 64 outputs. It uses a buffer, so that no memory beyond these
+// outputs is read or written.
 func (t tile) runNarrow(level Level, f Format, width int) {
 	var buf [tileRows * PanelRows]float32
 	for i := 0; i < t.n; i += tileRows {

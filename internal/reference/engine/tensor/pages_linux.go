@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largePages requests pages of 2 MiB for untouched memory, including its neighbours at both ends. Small pages are
-// scattered, so the CPU prefetches less well: products with one row read 15 GB/s instead of 23. The system may ignore
-// the advice.
+// largePages requests pages of 2 MiB for memory that has not been used yet. The request extends to whole pages at both
+// ends of b. Small pages are scattered in physical memory, so the CPU prefetches less well: products with one row read
+// 15 GB/s instead of 23 GB/s. The system may ignore the request.
 func largePages(b []byte) { advise(b, unix.MADV_HUGEPAGE) }
 
-// collapse turns small pages into large ones if the request for large ones had no effect, because a part of the memory
-// was in use before and was never given back.
+// collapse turns small pages into large ones. It is for memory for which largePages had no effect, because a part of
+// the memory was in use before and was not returned to the system.
 func collapse(b []byte) { advise(b, unix.MADV_COLLAPSE) }
 
 // advise passes the address as a number, because a slice must not extend beyond b.

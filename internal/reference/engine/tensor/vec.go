@@ -49,12 +49,12 @@ func SiLUMul(dst, gate, up []float32) {
 	}
 }
 
-// Rope rotates one head in place. It rotates the two halves together, as Llama's and Qwen's checkpoints in the Hugging
-// Face layout need: with h = len(x)/2,
+// Rope rotates one head in place. It pairs each element of the first half with the corresponding element of the second
+// half, as required for Llama's and Qwen's checkpoints in the Hugging Face layout. With h = len(x)/2,
 //
 //	x[i], x[i+h] = x[i]·cos[i] - x[i+h]·sin[i], x[i+h]·cos[i] + x[i]·sin[i]
 //
-// cos and sin have h elements, those of the position.
+// cos and sin have h elements, which belong to the head's position.
 func Rope(x, cos, sin []float32) {
 	h := len(x) / 2
 	sameLen("rope", h, len(cos), len(sin))
@@ -79,10 +79,10 @@ func softmax(level Level, x []float32, by float32) {
 	scale(level, x, 1/sum)
 }
 
-// MaxIdx returns the index of the largest element, the first among equals, or -1 if x is empty. x must not contain
-// NaNs.
+// MaxIdx returns the index of the largest element, or -1 if x is empty. If several elements are largest, it returns the
+// first index. x must not contain NaNs.
 func MaxIdx(x []float32) int {
-	// Find the section with the maximum fast, then the position in it.
+	// First find the section that contains the maximum, which is fast, and then the position within the section.
 	const stretch = 1024
 	level := Current()
 	best, at := float32(0), -1
@@ -99,8 +99,8 @@ func MaxIdx(x []float32) int {
 	return min(at, 0) // reached only with a NaN
 }
 
-// LogSumExp returns log Σ exp(x), computed around the maximum. A logit minus this is its log probability. x is not
-// modified; tmp needs at least len(x) elements.
+// LogSumExp returns log Σ exp(x), computed relative to the maximum. The log probability of a logit is the logit minus
+// this value. x is not modified; tmp needs at least len(x) elements.
 func LogSumExp(x, tmp []float32) float32 {
 	if len(x) == 0 {
 		return float32(math.Inf(-1))

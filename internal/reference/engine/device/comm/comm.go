@@ -1,8 +1,8 @@
 // Package comm connects the ranks of a job: collectives and point-to-point messages over slices of bytes and float32.
 //
-// A Comm is one rank's end of a group. Only the contents of slices cross it, so ranks may be goroutines of one process
-// or of processes on several hosts. All members call the same operations in the same order; a call returns when this
-// rank's part is done. Sums are formed in rank order, so results do not depend on timing.
+// A Comm is one rank's end of a group. Members exchange only the contents of slices. So ranks may be goroutines of one
+// process, or of several processes on several hosts. All members call the same operations in the same order. A call
+// returns when the calling rank's part is done. Sums are formed in rank order, so results do not depend on timing.
 package comm
 
 import (
@@ -13,15 +13,15 @@ import (
 	"unsafe"
 )
 
-// ErrAborted is in the chain of every error of a group that was ended: by a member that left or failed, by a context,
-// or by mismatched operations.
+// ErrAborted is in the chain of every error of an aborted group. A group is aborted when a member leaves or fails, when
+// a context ends, or when operations do not match.
 var ErrAborted = errors.New("collective aborted")
 
 // Group names the ranks of a communicator.
 type Group struct {
-	Name  string // as PyTorch numbers process groups: "0"
+	Name  string // PyTorch's number of the process group, such as "0"
 	Desc  string // "default_pg", "tp", …
-	Ranks []int  // ranks of the job, in the order of the members
+	Ranks []int  // each member's rank in the job, in member order
 }
 
 // Comm is one member's end of a group. Only one goroutine may call its operations at a time; different members call
@@ -43,8 +43,8 @@ func (c *Comm) Rank() int { return c.rank }
 // Size is the number of members.
 func (c *Comm) Size() int { return len(c.hub.calls) }
 
-// Slow delays the member's part of the following collectives by by, once all members have arrived, as a slow link does.
-// Members in other processes are not slowed.
+// Slow makes the member's part of subsequent collectives take longer by the duration by, counted from the arrival of
+// all members, as on a slow link. It does not slow members in other processes.
 func (c *Comm) Slow(by time.Duration) { c.slow = by }
 
 // AllReduce sums buf over all members, element by element, in place.
@@ -52,8 +52,8 @@ func (c *Comm) AllReduce(ctx context.Context, buf []float32) error {
 	return c.hub.meet(ctx, c.rank, call{kind: allReduce, sum: buf, slow: c.slow})
 }
 
-// AllGather copies src of member i to offset i·len(src) of every dst; len(dst) = Size · len(src). src may be its own
-// place in dst.
+// AllGather copies src of member i to offset i·len(src) of every dst; len(dst) = Size · len(src). src may alias the
+// part of dst that it is copied to.
 func (c *Comm) AllGather(ctx context.Context, dst, src []byte) error {
 	if len(dst) != c.Size()*len(src) {
 		return c.misfit("all-gather", len(dst), c.Size()*len(src))
@@ -61,15 +61,15 @@ func (c *Comm) AllGather(ctx context.Context, dst, src []byte) error {
 	return c.hub.meet(ctx, c.rank, call{kind: allGather, dst: dst, src: src, slow: c.slow})
 }
 
-// Ended is when the last collective was complete for all members, on the clock Options.Now; 0: unknown. The time from
-// then until the call returns is this member's wake-up time.
+// Ended returns the time at which the last collective was complete for all members, on the clock Options.Now; 0:
+// unknown. The time from then until the call returns is this member's wake-up time.
 func (c *Comm) Ended() int64 { return c.hub.complete.Load() }
 
 // Abort ends every wait of every member with an error that wraps cause.
 func (c *Comm) Abort(cause error) { c.hub.abort(cause) }
 
-// Close leaves the group. Peers that still wait for this member get an error; members that all leave, one after the
-// other, cause none.
+// Close leaves the group. Peers that still wait for this member get an error. If all members leave, one after the
+// other, there is no error.
 func (c *Comm) Close() {
 	h := c.hub
 	h.mu.Lock()

@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// A group that spans several processes has a hub in each. A member's call in a remote hub is built from the frames of
-// its own process: the last local member to arrive sends the calls of all local members, with their data, to every
-// other process. A round is completed by the last local member or by the goroutine that delivers the last frame. Either
-// does the same work on the same slices as within one process. So sums are formed in rank order everywhere and have the
-// same bits.
+// A group that spans several processes has a hub in each process. The last member to arrive in a process sends the
+// calls of all members of that process, with their data, to every other process. The hubs there rebuild the calls from
+// these frames. A round is completed by the last local member or by the goroutine that delivers the last frame. In both
+// cases the work on the slices is the same as within one process. So every process forms sums in rank order and gets
+// the same bits.
 
 // Line carries the frames of one group between processes.
 type Line interface {
-	// Send sends the parts, concatenated, to a process as one frame. The caller may reuse them when Send returns. Send
-	// waits for room on the way, never for the receiver to handle the frame.
+	// Send sends the parts, concatenated, to a process as one frame. The caller may reuse them when Send returns. Send may
+	// wait for buffer space in the connection, but never for the receiver to handle the frame.
 	Send(process int, parts ...[]byte) error
-	// Receive sets the handler for frames of other processes. Frames of one process arrive in order; frames that came
-	// before the call are kept for it. A frame is aligned to 8 and belongs to the handler until Free. lost is called
-	// when the connection to a process is lost.
+	// Receive sets the handler for frames of other processes. Frames of one process arrive in order; frames that arrived
+	// before Receive was called are delivered then. A frame is aligned to 8 bytes and belongs to the handler until the
+	// handler passes it to Free. lost is called when the connection to a process is lost.
 	Receive(frame func(process int, frame []byte), lost func(error))
 	Free(frame []byte)
 }
@@ -34,10 +34,10 @@ type Far struct {
 	Line Line
 }
 
-// far is a hub's state about other processes.
+// far is the part of a hub that concerns other processes.
 type far struct {
 	Far
-	mine      []int   // local members
+	mine      []int   // members in this process
 	of        [][]int // members of each process
 	peers     []int   // the other processes
 	notices   sync.WaitGroup
@@ -45,7 +45,7 @@ type far struct {
 	queue     [][][]byte // frames for later rounds, by process
 	present   []bool     // processes whose calls are in hub.calls
 	held      [][]byte   // frames that hub.calls refer to
-	wordsSaid bool       // the peers know that the group has ended
+	wordsSaid bool       // the other processes have been sent the cause of the group's end
 }
 
 // Types of frames.
@@ -103,8 +103,8 @@ func (h *hub) meetFar(ctx context.Context, rank int, c call) error {
 	x.here = 0
 	parts := h.callParts()
 	h.mu.Unlock()
-	// All local members wait until the round is over, and it cannot end before they count as arrived. So their data
-	// stays unchanged meanwhile.
+	// The round cannot end before the local members count as arrived, and they all wait until it ends. So their data does
+	// not change while it is sent.
 	for _, p := range x.peers {
 		if err := x.Line.Send(p, parts...); err != nil {
 			h.abort(err)
@@ -166,15 +166,15 @@ func (h *hub) advance() {
 	h.gate.Wake()
 }
 
-// callHead is the size of the head of a member's call. A frame of calls has, after its own head, callHead bytes and the
-// data of each member of the process, in order, each aligned to 8.
+// callHead is the size of the head of a member's call. After the frame's own head, a frame of calls contains a call
+// head and the data for each member of the process, in order. Each is aligned to 8 bytes.
 const callHead = 16
 
 var padding [8]byte
 
 func padded(n int) int { return (n + 7) &^ 7 }
 
-// brings is the data of a member's call that the other members need.
+// brings returns the data of a member's call that the other members need.
 func (c *call) brings() []byte {
 	if c.kind == allReduce {
 		return Bytes(c.sum)
@@ -182,7 +182,7 @@ func (c *call) brings() []byte {
 	return c.src
 }
 
-// callParts returns the frame of the local members' calls. The caller holds h.mu.
+// callParts returns the parts of the frame with the local members' calls. The caller holds h.mu.
 func (h *hub) callParts() [][]byte {
 	parts := [][]byte{head(frameCalls, len(h.far.mine), 0)}
 	for _, member := range h.far.mine {
@@ -269,7 +269,7 @@ func (h *hub) deliver(process int, frame []byte) {
 		if failed {
 			h.wake()
 		}
-		return // freed when its round is over
+		return // the frame is freed when its round is over
 	case frameMail, frameTaken:
 		box := &h.boxes[a*len(h.calls)+b]
 		if frame[0] == frameMail {
@@ -288,8 +288,8 @@ func (h *hub) deliver(process int, frame []byte) {
 	x.Line.Free(frame)
 }
 
-// tell sends the cause of the group's end to the other processes, once. The caller holds h.mu. tell must not wait: the
-// goroutine that delivers frames may call it.
+// tell sends the cause of the group's end to the other processes, once. The caller holds h.mu. tell must not block,
+// because the goroutine that delivers frames may call it.
 func (x *far) tell(cause error) {
 	if x.wordsSaid {
 		return

@@ -15,7 +15,7 @@ import (
 // Options configure NewGroup. The zero value works.
 type Options struct {
 	Spin time.Duration // how long waits spin; 0: park.DefaultSpin; negative: not at all
-	// Now is the clock of Ended; nil: none.
+	// Now is the clock that Ended uses; nil: Ended returns 0.
 	Now func() int64
 	// Add sets dst[i] = a[i] + b[i]. dst may be a. nil: plain Go.
 	Add func(dst, a, b []float32)
@@ -23,8 +23,8 @@ type Options struct {
 	Far *Far
 }
 
-// NewGroup joins len(ranks) goroutines and returns one Comm per rank, in that order, or nil for ranks of other
-// processes, which call NewGroup too.
+// NewGroup joins len(ranks) goroutines and returns one Comm per rank, in the order of ranks. For ranks of other
+// processes it returns nil; those processes call NewGroup too.
 func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
 	opt.Spin = cmp.Or(opt.Spin, park.DefaultSpin)
 	if opt.Add == nil {
@@ -49,9 +49,9 @@ func NewGroup(name, desc string, ranks []int, opt Options) []*Comm {
 
 // hub is the meeting point of a group whose members share memory.
 //
-// A collective is a rendezvous: every member leaves its slices in calls, and the last to arrive checks that they fit.
-// If the message is small, the last member moves it alone, so that the others are woken once and find the result. If it
-// is large, every member moves its share.
+// A collective is a rendezvous: every member stores its slices in calls, and the last member to arrive checks that the
+// calls match. If the message is small, the last member moves all of it, so that the others are woken only once. If the
+// message is large, every member moves a share.
 type hub struct {
 	group Group
 	opt   Options
@@ -64,17 +64,18 @@ type hub struct {
 	round   atomic.Uint64 // collectives that all members have begun
 	shared  bool          // each member moves its share in this round; written by the last to arrive
 	working atomic.Int32  // members still moving their share
-	// complete is when the last round ended. The next one cannot end before all members have arrived for it.
+	// complete is the time at which the last round ended. The next round cannot end before all members have arrived for
+	// it, so members still read the right time.
 	complete atomic.Int64
-	calls    []call // of this round, by member
+	calls    []call // calls of this round, by member
 	gate     park.Gate
 
 	boxes []mailbox // [from·size + to]
 	far   *far      // nil: all members are local
 }
 
-// shareFrom is the size in moved bytes from which members share the work: below it a second rendezvous costs more than
-// it saves.
+// shareFrom is the number of moved bytes from which members share the work. Below it, the second rendezvous that
+// sharing needs costs more than sharing saves.
 const shareFrom = 256 << 10
 
 // kind is a kind of collective.
@@ -144,8 +145,7 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 		}
 	}
 	if h.shared {
-		// From here on all members are at work and none can be missing, so this wait cannot hang. An abort takes effect
-		// at the next call.
+		// All members have arrived and are working, so the wait below cannot hang. An abort takes effect at the next call.
 		h.move(rank)
 		// Stamp before releasing the members: one of them may call Ended at once.
 		h.stamp()
@@ -158,7 +158,8 @@ func (h *hub) meet(ctx context.Context, rank int, c call) error {
 	return nil
 }
 
-// stamp records the time when the round, or a further share of it, was complete. The last stamp counts.
+// stamp records the current time as the end of the round. When members share the work, each of them calls stamp, and
+// the last call counts.
 func (h *hub) stamp() {
 	if h.opt.Now == nil {
 		return
@@ -171,7 +172,7 @@ func (h *hub) stamp() {
 	}
 }
 
-// wait returns when the round has begun or the group has ended.
+// wait returns when all members have arrived for the round or the group has ended.
 func (h *hub) wait(ctx context.Context, rank int, round uint64) error {
 	begun := func() bool { return h.round.Load() != round || h.ended.Load() }
 	if !h.gate.Spin(begun, h.opt.Spin) {
@@ -230,7 +231,8 @@ func (h *hub) failure() error {
 	return h.err
 }
 
-// check returns an error if the members called different operations or sizes do not fit. The caller holds h.mu.
+// check returns an error if the members called different operations or passed sizes that do not match. The caller holds
+// h.mu.
 func (h *hub) check() error {
 	first := &h.calls[0]
 	for i := range h.calls {

@@ -9,12 +9,12 @@ import (
 	"github.com/stepscope/stepscope/internal/reference/engine/device/park"
 )
 
-// mailbox holds messages that one rank sent to another and that are not yet received. A sender continues while there is
-// room, as NCCL's channels allow for messages that fit their buffers, so that pipeline stages overlap.
+// mailbox holds messages that one rank has sent to another and that are not yet received. A sender continues while the
+// mailbox has space, so that pipeline stages overlap. NCCL's channels do the same for messages that fit their buffers.
 type mailbox struct {
 	mu    sync.Mutex
 	queue [][]byte
-	away  int // messages in flight to another process, or not yet received there
+	away  int // messages sent to another process and not yet received by the member there
 	bytes int
 	spare [][]byte
 	gate  park.Gate
@@ -82,7 +82,7 @@ func (b *mailbox) put(buf []byte) {
 	b.gate.Wake()
 }
 
-// taken frees the room of a message that the other process has received.
+// taken frees the space of a message that the other process has received.
 func (b *mailbox) taken(bytes int) {
 	b.mu.Lock()
 	b.away--
@@ -91,7 +91,7 @@ func (b *mailbox) taken(bytes int) {
 	b.gate.Wake()
 }
 
-// Recv fills buf with the next message of member from, which must have that length.
+// Recv fills buf with the next message of member from, which must have the length of buf.
 func (c *Comm) Recv(ctx context.Context, buf []byte, from int) error {
 	h := c.hub
 	if from < 0 || from >= c.Size() || from == c.rank {

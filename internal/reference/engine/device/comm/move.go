@@ -2,7 +2,7 @@ package comm
 
 import "time"
 
-// moved estimates the bytes that a collective reads and writes in all.
+// moved estimates the total number of bytes that a collective reads and writes.
 func (h *hub) moved(c call) int {
 	n := len(h.calls)
 	if c.kind == allReduce {
@@ -11,7 +11,8 @@ func (h *hub) moved(c call) int {
 	return len(c.dst) * n
 }
 
-// move does rank's share of a collective. The shares of all ranks cover the whole, and no two write the same memory.
+// move does rank's share of a collective. Together the shares of all ranks cover the whole collective, and no two ranks
+// write the same memory.
 func (h *hub) move(rank int) {
 	n := len(h.calls)
 	me := &h.calls[rank]
@@ -25,13 +26,14 @@ func (h *hub) move(rank int) {
 	for q := range n {
 		src := h.calls[q].src
 		to := me.dst[q*len(src):]
-		if len(src) > 0 && &to[0] != &src[0] { // if in place, peers read it meanwhile
+		if len(src) > 0 && &to[0] != &src[0] { // in place there is nothing to copy, and peers are reading the data
 			copy(to, src)
 		}
 	}
 }
 
-// share returns the range [lo, hi) of total for the i-th of n members, cut at cache lines of 16 float32.
+// share returns member i's range [lo, hi) of total elements that are divided among n members. Ranges begin at cache
+// lines of 16 float32.
 func share(total, i, n int) (lo, hi int) {
 	part := (total/n + 15) &^ 15
 	lo = min(i*part, total)
@@ -42,7 +44,7 @@ func share(total, i, n int) (lo, hi int) {
 	return lo, hi
 }
 
-// block is the number of elements that stay in the nearest cache while they are summed.
+// block is the number of elements summed at a time; they stay in the first-level cache.
 const block = 1024
 
 // reduceAll sums [lo, hi) of all buffers in rank order into the first and copies the result to the others.

@@ -1,8 +1,9 @@
-// Package park waits as a device runtime must. It spins briefly, because the condition is often microseconds away. Then
-// it sleeps, because ranks may outnumber cores and a spinning thread would hold up the one it waits for.
+// Package park implements the waiting of a device runtime. A wait first spins briefly, because the condition often
+// becomes true within microseconds. Then it sleeps, because ranks may outnumber cores, and a spinning thread would
+// occupy the core that the awaited thread needs.
 //
-// At most GOMAXPROCS − 1 goroutines spin at a time; any other sleeps at once. So a spin never takes the last processor
-// from the work it waits for.
+// At most GOMAXPROCS − 1 goroutines spin at a time; further ones sleep at once. So spinning never occupies all
+// processors.
 package park
 
 import (
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-// DefaultSpin is how long a wait spins: about the cost of putting a thread to sleep and waking it.
+// DefaultSpin is the default duration of spinning: about as long as putting a thread to sleep and waking it takes.
 const DefaultSpin = 20 * time.Microsecond
 
 var (
@@ -21,7 +22,7 @@ var (
 )
 
 // Gate holds goroutines back until a condition is true. The zero value is ready. The goroutine that makes the condition
-// true publishes it by an atomic store or under a lock, and then calls Wake.
+// true publishes the change by an atomic store or under a lock, and then calls Wake.
 type Gate struct {
 	waiters atomic.Int32
 	mu      sync.Mutex
@@ -38,7 +39,7 @@ func (g *Gate) Wake() {
 	g.mu.Unlock()
 }
 
-// Wait returns when ready does. It spins for at most spin, then sleeps.
+// Wait returns when ready returns true. It spins for at most the duration spin, then sleeps.
 func (g *Gate) Wait(ready func() bool, spin time.Duration) {
 	if !g.Spin(ready, spin) {
 		g.Sleep(ready)
@@ -53,8 +54,8 @@ func (g *Gate) Spin(ready func() bool, spin time.Duration) bool {
 	if spin <= 0 {
 		return false
 	}
-	// About a microsecond is free: the shortest waits end in it, and a goroutine that was just released gives back its
-	// place meanwhile.
+	// Poll for about a microsecond without counting as a spinner. The shortest waits end within that time, and goroutines
+	// that were just released give back their spinner slots.
 	for range 300 {
 		if ready() {
 			return true
@@ -82,8 +83,8 @@ func (g *Gate) Sleep(ready func() bool) {
 	if g.cond.L == nil {
 		g.cond.L = &g.mu
 	}
-	// The counter is raised before the last check: either Wake sees the waiter, or the waiter sees the state published
-	// before Wake.
+	// Increase the counter before the last check. Then either Wake sees the waiter, or the waiter sees the state that was
+	// published before Wake.
 	g.waiters.Add(1)
 	for !ready() {
 		g.cond.Wait()

@@ -14,13 +14,13 @@ type chunk[T any] struct {
 	next atomic.Pointer[chunk[T]]
 }
 
-// buffer is an append-only list with one writer. Readers see published records, so a recording can be read while its
-// last writer still fills a record. T has no pointers, so the garbage collector skips the chunks.
+// buffer is an append-only list with one writer. Readers see only published records, so a recording can be read while
+// its writer still fills a record. T must have no pointers, so that the garbage collector skips the chunks.
 type buffer[T any] struct {
 	budget *budget
 	first  atomic.Pointer[chunk[T]]
-	last   *chunk[T] // the writer's
-	n      int       // the writer's count, published by done
+	last   *chunk[T] // chunk being filled; used by the writer only
+	n      int       // number of records added by the writer; done publishes it
 	done   atomic.Int64
 	lost   atomic.Int64
 }
@@ -30,8 +30,8 @@ type budget struct {
 	used, limit atomic.Int64
 }
 
-// add returns room for one record, to be filled in and then published, or nil if the recording is full; lost counts
-// those.
+// add returns a pointer to a new record, which the caller fills in and then publishes. If the recording is full, it
+// counts the record in lost and returns nil.
 func (b *buffer[T]) add() *T {
 	at := b.n % chunkLen
 	if at == 0 && !b.grow() {
@@ -86,7 +86,8 @@ func (b *buffer[T]) all(yield func(int, *T) bool) {
 
 func (b *buffer[T]) len() int { return int(b.done.Load()) }
 
-// view indexes the records published so far. It copies none: writing a recording must not double its memory.
+// view indexes the records published so far. It copies no records, because writing a recording must not double its
+// memory.
 func (b *buffer[T]) view() view[T] {
 	v := view[T]{n: b.len()}
 	for c := b.first.Load(); c != nil && len(v.chunks)*chunkLen < v.n; c = c.next.Load() {
@@ -102,8 +103,8 @@ type view[T any] struct {
 
 func (v view[T]) at(i int) *T { return &v.chunks[i/chunkLen].rec[i%chunkLen] }
 
-// names is the string table of a recording. One goroutine interns; readers see published strings. Strings that recur at
-// the same address, as constants do, are found without hashing.
+// names is the string table of a recording. One goroutine interns strings; readers see published strings. Strings that
+// recur at the same address, such as constants, are found without hashing.
 type names struct {
 	recent [256]named
 	ids    map[string]uint32
@@ -137,7 +138,7 @@ func (t *names) intern(s string) uint32 {
 	return id
 }
 
-// add is intern for other goroutines. It deduplicates only against its last string.
+// add is the form of intern for other goroutines. It detects a duplicate only of the string it added last.
 func (t *names) add(s string) uint32 {
 	if s == "" {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/stepscope/stepscope/internal/tracefile/chromejson"
 )
 
-// events writes the array in libkineto's order: host operations, memory, stack frames, device work with its flows,
-// runtime calls with theirs, the shadows of annotations, names, and the window.
+// events writes the event array in libkineto's order: host operations, memory, stack frames, device work with its flow
+// events, runtime calls with their flow events, the shadows of annotations, names, and the window.
 func (k *kineto) events() {
 	r := k.r
 	host := k.thread()
@@ -49,7 +49,7 @@ func (k *kineto) events() {
 	k.window()
 }
 
-// thread is the launching thread. If it was never set, it is the process's first thread.
+// thread returns the launching thread, or the process's first thread if no launching thread was set.
 func (k *kineto) thread() Thread {
 	k.r.mu.Lock()
 	defer k.r.mu.Unlock()
@@ -59,7 +59,7 @@ func (k *kineto) thread() Thread {
 	return t
 }
 
-// next begins an event: it writes the comma after the previous one and flushes now and then.
+// next begins an event: it writes the comma after the previous event, and flushes when the buffer is large enough.
 func (k *kineto) next() {
 	if k.first {
 		k.first = false
@@ -72,7 +72,7 @@ func (k *kineto) next() {
 	}
 }
 
-// span begins a complete event: row is `", "pid": P, "tid": T` with the quote that ends the name.
+// span begins an event with a duration ("ph": "X"). row is `", "pid": P, "tid": T`; its first quote ends the name.
 func (k *kineto) span(cat, name, row string, start, end int64) {
 	k.next()
 	k.str("{\n    \"ph\": \"X\", \"cat\": \"").str(cat).str("\", \"name\": \"").str(name).str(row)
@@ -90,8 +90,9 @@ func (k *kineto) flow(ph string, corr uint32, row string, at int64, bind string)
 	k.str(", \"ts\": ").micros(at + k.shift).str(",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\"").str(bind).str("\n  }")
 }
 
-// shadows writes the gpu_user_annotation of each annotation on one stream, from the first to the last piece of work
-// launched inside it. Correlations grow in launch order, and a stream keeps that order.
+// shadows writes the gpu_user_annotation of each annotation on one stream. It spans the work that was launched inside
+// the annotation, from the first piece to the last. Correlation ids grow in launch order, and a stream runs its work in
+// that order.
 func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 	var corr []uint32
 	var start, end []int64
@@ -99,7 +100,7 @@ func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 		if i%chunkLen == 0 {
 			k.pause()
 		}
-		if n := len(corr); n > 0 && corr[n-1] == w.Corr { // same graph
+		if n := len(corr); n > 0 && corr[n-1] == w.Corr { // the nodes of a graph share one correlation id
 			end[n-1] = max(end[n-1], w.End)
 			continue
 		}
@@ -117,13 +118,13 @@ func (k *kineto) shadows(d *deviceRow, s *Stream, ops hostOps) {
 		if lo == hi {
 			continue
 		}
-		// Kineto widens shadows by a nanosecond on either side, so that they enclose their kernels.
+		// Like Kineto, extend a shadow by a nanosecond at both ends, so that it encloses its kernels.
 		k.span("gpu_user_annotation", k.name(o.Name), d.row, start[lo]-1, end[hi-1]+1)
 		k.str(openArgs).str("\"External id\": ").int(int64(o.Ext)).str(closeArgs)
 	}
 }
 
-// namesOf writes the names of the existing rows.
+// namesOf writes the names of all processes and threads that have events.
 func (k *kineto) namesOf(host Thread, logs []streamLog) {
 	process := cmp.Or(k.meta.Process, "stepscope")
 	k.process(host.PID, process, "CPU", host.PID)
@@ -156,7 +157,7 @@ func (k *kineto) metadata(what string, pid, tid int) *text {
 		str(", \"pid\": ").int(int64(pid)).str(", \"tid\": ").int(int64(tid)).str(openArgs)
 }
 
-// window writes the recording's own span and its two marks.
+// window writes the span of the recording and the marks at its start and end.
 func (k *kineto) window() {
 	const profiler = "PyTorch Profiler"
 	k.next()

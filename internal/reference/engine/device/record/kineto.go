@@ -17,24 +17,24 @@ import (
 
 // Meta describes the traced process.
 type Meta struct {
-	Rank, World int    // in the job, for distributedInfo
+	Rank, World int    // rank and number of ranks of the job, for distributedInfo
 	Host        string // host_name; "": not written
-	// Coordinates in the parallel layout, and the sizes of its dimensions; all sizes 0: not written.
+	// Coordinates in the parallel layout and the sizes of the dimensions. If all sizes are 0, they are not written.
 	TP, DP, PP, EP Place
-	// Groups are written to pg_config; nil: the groups of recorded collectives.
+	// Groups are written to pg_config; nil stands for the groups of the recorded collectives.
 	Groups  []Group
 	Backend string // of distributedInfo; "": "stepscope"
 	TraceID string // 32 hex digits; "": random
-	Name    string // traceName: the file's
+	Name    string // traceName: the name of the file
 	Process string // of process_name; "": "stepscope"
 	Device  DeviceInfo
-	// EpochNS is the wall clock, ns since 1970, when Now was 0; 0: this process's own epoch. One value for all
-	// processes of a host puts them on one time line.
+	// EpochNS is the wall clock, ns since 1970, when Now was 0; 0: this process's own epoch. If all processes of a host
+	// use the same value, their traces share one time line.
 	EpochNS int64
 	Extra   map[string]any // further top-level members
 	Clock   any            // state of the host's clock, "clock" in distributedInfo; nil: unknown
-	// Rest is called after each short piece of writing, a fraction of a millisecond, with the time it took. A process
-	// that serves meanwhile can make the writer sleep. nil: yield to other goroutines.
+	// Rest is called after each short piece of writing (a fraction of a millisecond) with the time that the piece took. A
+	// process that serves requests at the same time can sleep in Rest. nil: the writer only yields to other goroutines.
 	Rest func(worked time.Duration)
 }
 
@@ -49,8 +49,9 @@ type DeviceInfo struct {
 	SMs    int   // workers that run chunks of a kernel
 }
 
-// Kineto counts time from the start of the current interval of a quarter of a year (7,889,238 s), so that a double
-// holds nanoseconds and the ranks of one job share the base (libkineto, output_json.cpp: kBaseTimeNS).
+// Kineto divides time into intervals of a quarter of a year (7,889,238 s) and counts from the start of the current one.
+// So a double can represent nanoseconds, and the ranks of one job share the base (libkineto, output_json.cpp:
+// kBaseTimeNS).
 const baseInterval = 7_889_238 * 1_000_000_000
 
 // kineto writes one trace.
@@ -58,16 +59,16 @@ type kineto struct {
 	text
 	r      *Recording
 	meta   Meta
-	shift  int64    // from Now's clock to the trace's: ns since the base
-	names  []string // escaped
+	shift  int64    // ns to add to Now's clock to get the trace's clock, ns since the base
+	names  []string // names of the recording, escaped
 	groups []Group
 	device string // index as text
 	first  bool   // no event written yet
 }
 
-// WriteKineto writes the window as Chrome JSON in libkineto's layout, once the device has finished the work launched in
-// it. It streams: memory does not depend on the length of the recording. It runs concurrently with execution, in short
-// pieces; see Meta.Rest.
+// WriteKineto waits until the device has finished the work launched in the window, and writes the window as Chrome JSON
+// in libkineto's layout. It streams, so its memory does not depend on the length of the recording. It runs concurrently
+// with execution, in short pieces; see Meta.Rest.
 func (r *Recording) WriteKineto(w io.Writer, m Meta) error {
 	r.Wait()
 	epoch := cmp.Or(m.EpochNS, Epoch())
@@ -180,7 +181,7 @@ func traceID(id string) string {
 	return strings.ToUpper(hex.EncodeToString(b[:]))
 }
 
-// tail closes the document. Losses are listed where Kineto puts its log.
+// tail closes the document. It lists lost records in the member that Kineto uses for its log.
 func (k *kineto) tail() {
 	k.str("\n  ],\n")
 	if l := k.r.Lost(); l.Total() > 0 {

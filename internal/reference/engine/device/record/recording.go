@@ -1,9 +1,10 @@
 // Package record stores the activity of a device and its launching thread during a profiling window and writes it as a
 // Kineto trace.
 //
-// One host thread and one executor per stream fill a Recording, each into buffers of its own, without locks. It is read
-// after Stop, while late device work may still arrive. Its memory is bounded: records that do not fit are counted,
-// never dropped silently. The format is that of libkineto's output_json.cpp as torch 2.11 writes it.
+// One host thread and one executor per stream fill a Recording. Each of them has separate buffers, so they need no
+// locks. A Recording is read after Stop, while late device work may still arrive. Its memory is bounded: records that
+// do not fit are counted, never dropped silently. The format is that of libkineto's output_json.cpp as torch 2.11
+// writes it.
 package record
 
 import (
@@ -18,9 +19,9 @@ import (
 type Options struct {
 	CPU    bool // host operations and annotations
 	GPU    bool // runtime calls and device work
-	Memory bool // allocations, with CPU
+	Memory bool // allocations; only together with CPU
 	Stack  bool // Go stacks of host operations and launches
-	Shapes bool // shapes of inputs, with CPU
+	Shapes bool // shapes of inputs; only together with CPU
 	// MaxBytes bounds the memory of the recording; 0: 256 MiB, which holds about 1.5 million launches with their
 	// kernels.
 	MaxBytes int64
@@ -28,10 +29,10 @@ type Options struct {
 
 const defaultMaxBytes = 256 << 20
 
-// Recording is one window of one device. Only the host thread may call the methods that fill it, unless they say
-// otherwise.
+// Recording is one window of one device. Only the host thread may call the methods that fill it, unless their
+// documentation says otherwise.
 type Recording struct {
-	ID      uint32 // of the window, counted from 1 per device
+	ID      uint32 // number of the window, counted from 1 on each device
 	Options Options
 
 	start, stop int64
@@ -83,10 +84,10 @@ func New(id uint32, opt Options) *Recording {
 	return r
 }
 
-// Intern returns the number of a name.
+// Intern adds a name to the string table, if it is missing, and returns its number.
 func (r *Recording) Intern(name string) uint32 { return r.names.intern(name) }
 
-// NextExt returns the next External id, from 1.
+// NextExt returns the next External id; ids start at 1.
 func (r *Recording) NextExt() uint32 { return r.ext.Add(1) }
 
 // AddArgs stores the inputs of an operation and returns their position and number.
@@ -170,8 +171,8 @@ func (r *Recording) Stream(id int) *Stream {
 // Add stores a piece of device work. Only the stream's executor calls it.
 func (s *Stream) Add(w Work) { s.work.put(w) }
 
-// AddTransfer stores a transfer that ends now and that ran on no stream, on a row of its own. Any goroutine may call
-// it, but only one at a time per row.
+// AddTransfer stores a transfer that ends now on a row that belongs to no stream. Any goroutine may call it, but only
+// one goroutine at a time for the same row.
 func (r *Recording) AddTransfer(row int, name, requests string, room uint64, start, bytes int64) {
 	of := int64(r.names.add(requests)) | int64(r.names.add(strconv.FormatUint(room, 10)))<<32
 	r.Stream(row).Add(Work{
@@ -232,8 +233,9 @@ type hostOps struct {
 	order []int32 // indices into ops
 }
 
-// inOrder sorts the operations. External ids number them in the order they began, so each has its slot; operations that
-// were open when the window closed leave theirs empty. It calls pause now and then.
+// inOrder sorts the operations by their beginning. External ids are given out in that order, so an operation's id is
+// its index. Operations that were open when the window closed leave empty slots, which inOrder removes. It calls pause
+// at intervals.
 func (r *Recording) inOrder(pause func()) hostOps {
 	h := hostOps{ops: r.ops.view(), order: make([]int32, r.ext.Load())}
 	for i := range h.ops.n {

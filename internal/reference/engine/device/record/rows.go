@@ -121,7 +121,8 @@ func (h *hostRow) memory(m *Memory, idx int, pid, tid string) {
 	k.str(", \"Ev Idx\": ").int(int64(idx)).str(closeArgs)
 }
 
-// frames writes the stack frames of operations and calls as Python frames, so that readers of those show these.
+// frames writes the stack frames of operations and calls as Python frames, so that tools that read Python frames show
+// them.
 func (h *hostRow) frames(ops hostOps, idx int) {
 	k := h.k
 	frames, names := k.r.stacks.resolve(k.pause)
@@ -150,7 +151,7 @@ func (h *hostRow) call(c *Call) {
 	}
 }
 
-// external writes the id of the operation that an event belongs to, or the blanks that Kineto leaves if there is none.
+// external writes the id of the operation that an event belongs to. If there is none, it writes blanks, as Kineto does.
 func (k *kineto) external(ext uint32) {
 	if ext != 0 {
 		k.str("\"External id\": ").int(int64(ext)).str(",")
@@ -197,13 +198,13 @@ func (d *deviceRow) work(w *Work) {
 		d.kernel(w)
 	}
 	if w.Kind == Moved {
-		return // not launched by a call
+		return // no runtime call launched this work
 	}
 	k.flow("f", w.Corr, d.row, w.Start, ", \"bp\": \"e\"")
 }
 
-// kernel writes the properties of a kernel. Registers and shared memory have no meaning here. Blocks and warps are
-// spread over the workers of the device.
+// kernel writes the properties of a kernel. Registers and shared memory are meaningless for a software device. Blocks
+// and warps are divided among the workers of the device.
 func (d *deviceRow) kernel(w *Work) {
 	k := d.k
 	blocks := float64(w.Grid[0]) * float64(w.Grid[1]) * float64(w.Grid[2]) / float64(max(k.meta.Device.SMs, 1))

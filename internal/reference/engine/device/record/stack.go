@@ -24,8 +24,8 @@ type stack struct{ at, n int32 }
 // maxDepth is the number of frames kept per stack, from the innermost.
 const maxDepth = 64
 
-// Callers returns the number of the caller's stack without its innermost skip frames, or -1 if stacks are not recorded
-// or do not fit. Only the host thread may call it.
+// Callers returns the number of the caller's stack, without its innermost skip frames. It returns -1 if stacks are not
+// recorded or the recording is full. Only the host thread may call it.
 func (r *Recording) Callers(skip int) int32 {
 	if !r.Options.Stack {
 		return -1
@@ -59,8 +59,8 @@ func (s *stacks) lost() int64 { return s.list.lost.Load() + s.pcs.lost.Load() }
 // frame is one function in a stack: an index into the list of names.
 type frame int32
 
-// resolve returns the frames of all stacks, outermost first, without frames of the runtime and of this device, and the
-// escaped names of the frames. It calls pause after each stack.
+// resolve returns the frames of all stacks, outermost first, and the escaped names of the frames. It leaves out frames
+// of the Go runtime and of package device. It calls pause after each stack.
 func (s *stacks) resolve(pause func()) (out [][]frame, names []string) {
 	all := s.pcs.view()
 	known := map[string]frame{} // by function
@@ -107,8 +107,8 @@ func hidden(function string) bool {
 	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, own)
 }
 
-// frameName formats a frame as Python's profiler does: "path(line): function", with the function's first line. Paths
-// are package paths, so that they do not depend on where the program was built.
+// frameName formats a frame as Python's profiler does: "path(line): function", with the function's first line. The path
+// is the package path, so that it does not depend on the directory in which the program was built.
 func frameName(f runtime.Frame) string {
 	pkg, function := f.Function, ""
 	slash := strings.LastIndexByte(pkg, '/') + 1
@@ -136,8 +136,8 @@ type span struct {
 type sample struct {
 	at    int64
 	stack int32
-	// outer excludes the innermost frame: the function that begins an annotation need not be the one that ends it, and
-	// no frame may exceed the annotation's bounds.
+	// outer excludes the innermost frame. The function that begins an annotation need not be the one that ends it, and no
+	// frame may extend beyond the annotation.
 	outer bool
 }
 
@@ -145,7 +145,7 @@ type sample struct {
 // nest, and calls follow each other.
 func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
-		next := 0 // next sample of the calls; each call has two
+		next := 0 // index of the next sample of the calls; each call has two samples
 		add := func(at int64, stack int32, kind Kind) bool {
 			for ; next < 2*calls.n; next++ {
 				c := calls.at(next / 2)
@@ -184,8 +184,8 @@ func samples(ops hostOps, calls view[Call]) iter.Seq[sample] {
 	}
 }
 
-// flame turns samples into nested spans: a frame lasts from the first to the last sample of a run in which it and all
-// frames below it are the same. It calls pause now and then.
+// flame turns samples into nested spans. A frame lasts from the first to the last of consecutive samples in which this
+// frame and all frames that enclose it are the same. flame calls pause at intervals.
 func flame(seen iter.Seq[sample], frames [][]frame, pause func()) []span {
 	var out []span
 	var open []int32 // indices into out, outermost first

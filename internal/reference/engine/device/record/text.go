@@ -20,8 +20,8 @@ type text struct {
 	resumed time.Time
 }
 
-// flushAt is the number of bytes buffered per write. After each write the goroutine yields, so a serving thread never
-// waits for more export than that.
+// flushAt is the number of bytes buffered per write. After each write the goroutine yields, so a serving thread waits
+// at most for the export of this number of bytes.
 const flushAt = 32 << 10
 
 func (t *text) str(s string) *text {
@@ -40,7 +40,7 @@ func (t *text) micros(ns int64) *text {
 	return t
 }
 
-// fixed writes a number with six decimals, as C++ streams do.
+// fixed writes a number with six decimals, like C++ streams.
 func (t *text) fixed(x float64) *text {
 	t.buf = strconv.AppendFloat(t.buf, x, 'f', 6, 64)
 	return t

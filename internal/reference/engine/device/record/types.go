@@ -15,7 +15,7 @@ type Op struct {
 	Start, End int64  // ns on the clock Now
 	Ext        uint32 // External id
 	Name       uint32
-	Args       uint32 // index of the first tensor, see NArgs; Annotation: name of its requests
+	Args       uint32 // index of the first of NArgs tensors; of an Annotation: the interned list of its requests
 	Comm       int32  // commOp: index of the collective
 	Stack      int32  // -1: none
 	From, To   uint32 // correlations of the calls inside: [From, To)
@@ -56,7 +56,7 @@ type Call struct {
 	Corr, Ext  uint32
 	Stack      int32
 	API        API
-	Launches   bool // it starts work on the device
+	Launches   bool // the call starts work on the device
 }
 
 // WorkKind is a kind of device work.
@@ -67,7 +67,7 @@ const (
 	KernelWork WorkKind = iota
 	Memcpy
 	Memset
-	// Moved is a copy from or to another host, which no runtime call launched.
+	// Moved is a copy from or to another host. No runtime call launched it.
 	Moved
 	// NoCore is an interval in which the device had work but no core of the machine ran it: a software device has no
 	// cores of its own.
@@ -79,7 +79,7 @@ type Work struct {
 	Start, End  int64
 	Corr, Ext   uint32
 	Name        uint32
-	Comm        int32 // index of the directly launched collective in Comms; -1
+	Comm        int32 // index in Comms of the directly launched collective; -1: none
 	In, Out     int64 // collectives: elements if known only at run time, else -1; Memcpy: In is bytes; Moved: Out has the requests and, in its upper half, their room
 	Grid, Block [3]int32
 	Kind        WorkKind
@@ -91,7 +91,7 @@ type Comm struct {
 	Group   uint32 // index into the recording's groups
 	In, Out int64  // elements per rank
 	Seq     int64  // number of the operation in its group
-	Peer    int32  // rank in the job of the root or the peer; -1
+	Peer    int32  // rank in the job of the root or of the peer; -1: none
 	DType   DType
 	ToPeer  bool // a send
 }
@@ -117,7 +117,7 @@ const (
 	numDTypes
 )
 
-// dtypes are PyTorch's names in record_param_comms and in "Input type".
+// dtypes are PyTorch's names of the element types in record_param_comms and in "Input type".
 var dtypes = [numDTypes]struct{ comm, input string }{
 	{"Float", "float"}, {"BFloat16", "c10::BFloat16"}, {"Int", "int"},
 }
