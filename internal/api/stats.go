@@ -87,7 +87,7 @@ type Step struct {
 
 	// The following fields are set only for prefill batches.
 	NewSeqs       int // sequences in the batch
-	CachedTokens  int // found in the prefix cache
+	CachedTokens  int // prompt tokens found in the prefix cache
 	PendingTokens int // uncomputed prompt tokens
 
 	Queues

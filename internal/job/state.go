@@ -39,7 +39,7 @@ func (s Stage) Ended() bool { return s == Completed || s == Failed || s == Cance
 type State struct {
 	Job     string    `json:"job"`  // id
 	Name    string    `json:"name"` // name in the job file
-	On      string    `json:"on"`   // local; slurm: run by its own batch script; allocation: run by a process in an existing allocation
+	On      string    `json:"on"`   // local; slurm: in its own batch script; allocation: in an existing allocation
 	Stage   Stage     `json:"stage"`
 	Since   time.Time `json:"since"` // start time of the stage
 	Began   time.Time `json:"began"`

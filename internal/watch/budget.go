@@ -8,23 +8,24 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// budget counts captures and their size.
+// budget counts the captures and their total size.
 type budget struct {
 	made  int
 	bytes int64
 
-	by    map[string]time.Time // by cause: when its last capture began
-	shown map[string]shown     // by group: the last capture of its servers
+	by    map[string]time.Time // start of the last capture, by cause
+	shown map[string]shown     // last capture of the group's servers, by group
 }
 
-// shown is a capture.
+// shown describes a capture that a group's servers were part of.
 type shown struct {
 	name string
 	at   time.Time
 }
 
-// cause returns the cause of an alarm: a busier rank, a slower rank, a silent rank, or the servers as a whole. Captures
-// of different causes do not delay each other. Each rule from the user is a cause of its own.
+// cause returns the cause of an alarm: a busier rank, a slower rank, a silent rank, or the servers as a whole. The
+// cooldown applies per cause, so captures of different causes do not delay each other. Each rule that the user has
+// given is a separate cause.
 func (a *alarm) cause() string {
 	what := "all"
 	switch {
@@ -40,7 +41,7 @@ func (a *alarm) cause() string {
 	return fmt.Sprintf("%s\x00%s\x00%d", a.of.name, what, a.Who)
 }
 
-// refuses returns the reason why an alarm gets no capture now; "": it may have one.
+// refuses returns the reason why no capture is made for an alarm now, or "" if a capture is allowed.
 func (b *budget) refuses(c *Capture, a *alarm, now time.Time) string {
 	last, before := b.by[a.cause()], b.shown[a.of.name]
 	switch {
@@ -56,7 +57,7 @@ func (b *budget) refuses(c *Capture, a *alarm, now time.Time) string {
 	return ""
 }
 
-// begin counts a capture and records the groups that it covers.
+// begin counts a capture that begins, and records the groups that the capture covers.
 func (b *budget) begin(s *shot, groups []string) {
 	b.made++
 	s.name = fmt.Sprintf("capture-%d", b.made)

@@ -10,12 +10,12 @@ import (
 	"github.com/stepscope/stepscope/internal/watch/detect"
 )
 
-// coordinator makes all decisions, in one goroutine.
+// coordinator makes all decisions of a watch. It runs in one goroutine.
 type coordinator struct {
 	w         *Watch
 	began     time.Time
 	followers []*follower
-	groups    []*group // groups of one server before those of several
+	groups    []*group // groups of one server come before groups of several servers
 	engine    *detect.Engine
 	capture   func(context.Context, *shot) // runs a capture
 
@@ -28,7 +28,7 @@ type coordinator struct {
 	exec   *executor
 	counts counts
 	screen screen
-	blind  time.Duration // total length of its own windows, whichever servers they covered
+	blind  time.Duration // total length of the watch's own windows, on any servers
 	err    error         // first write error
 }
 
@@ -43,13 +43,13 @@ func (w *Watch) coordinator() *coordinator {
 type alarm struct {
 	of *group
 	detect.Event
-	refused []string // reasons already given for not capturing
+	refused []string // reasons for refusing a capture that have already been logged
 }
 
 func (a *alarm) key() string { return a.of.name + "\x00" + a.Rule.Name }
 
-// before reports whether a is captured before b: rules from the user first, then groups of one server, then alarms that
-// name a rank.
+// before reports whether a is captured before b. Alarms of the user's rules come first, then alarms of groups of one
+// server, then alarms that name a rank.
 func (a *alarm) before(b *alarm) bool {
 	rank := func(a *alarm) int {
 		n := 0
@@ -63,8 +63,8 @@ func (a *alarm) before(b *alarm) bool {
 	return rank(a) > rank(b)
 }
 
-// run applies the rules to samples until limited ends. It then waits for the capture in progress, which continues for
-// finishIn after ctx ends.
+// run applies the rules to samples until limited ends. It then waits for the capture in progress. After ctx ends, that
+// capture may continue for finishIn.
 func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading) {
 	for {
 		select {
@@ -82,7 +82,7 @@ func (m *coordinator) run(ctx, limited context.Context, readings <-chan reading)
 	}
 }
 
-// take processes a reading.
+// take processes one reading of a follower.
 func (m *coordinator) take(ctx context.Context, r *reading) {
 	f := r.of
 	if r.err != nil {
@@ -121,7 +121,7 @@ func (m *coordinator) see(f *follower, at time.Time, err error) {
 	}
 }
 
-// judge applies the rules to a group.
+// judge applies the rules to the current sample of a group.
 func (m *coordinator) judge(g *group) {
 	for _, ev := range m.engine.Take(g.name, g.live) {
 		a := &alarm{of: g, Event: ev}
@@ -134,7 +134,7 @@ func (m *coordinator) judge(g *group) {
 	}
 }
 
-// consider starts a capture if an alarm is waiting for one and one is allowed.
+// consider starts a capture if an alarm is waiting for a capture and the budget allows it.
 func (m *coordinator) consider(ctx context.Context) bool {
 	if m.shooting != nil {
 		return false
@@ -171,7 +171,7 @@ func (m *coordinator) consider(ctx context.Context) bool {
 	return true
 }
 
-// refuses reports whether an alarm gets no capture now. It logs each reason once.
+// refuses reports whether a capture for an alarm is refused now. It logs each reason once per alarm.
 func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	why := m.budget.refuses(&m.w.Capture, a, now)
 	if _, none := a.of.concerned(a.Who); none != "" {
@@ -185,8 +185,8 @@ func (m *coordinator) refuses(a *alarm, now time.Time) bool {
 	return why != ""
 }
 
-// groupsOf returns the groups whose servers a capture slows down. A worker that only its router reaches is captured
-// together with the router's other workers.
+// groupsOf returns the groups whose servers a capture slows down. If a worker can be reached only through its router,
+// the router's other workers are captured together with it.
 func (m *coordinator) groupsOf(s *shot) (names []string) {
 	for _, g := range m.groups {
 		if slices.ContainsFunc(g.of, func(f *follower) bool {
@@ -200,7 +200,7 @@ func (m *coordinator) groupsOf(s *shot) (names []string) {
 	return names
 }
 
-// begins runs a capture in the background.
+// begins starts a capture in the background.
 func (m *coordinator) begins(ctx context.Context, s *shot) {
 	m.engine.Pause(m.groupsOf(s)...)
 	m.shooting = s
@@ -210,7 +210,7 @@ func (m *coordinator) begins(ctx context.Context, s *shot) {
 	}()
 }
 
-// shot processes the result of a capture.
+// shot processes the result of a finished capture.
 func (m *coordinator) shot(s *shot) {
 	m.shooting = nil
 	now := time.Now()

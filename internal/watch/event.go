@@ -19,9 +19,9 @@ const (
 	KindSkipped   = "skipped"   // a capture was refused
 	KindFailed    = "failed"    // a capture failed
 	KindVerdict   = "verdict"   // the result of a capture
-	KindLost      = "lost"      // a server does not answer
-	KindBack      = "back"      // it answers again
-	KindRestarted = "restarted" // its counters were reset
+	KindLost      = "lost"      // a server has stopped answering
+	KindBack      = "back"      // a lost server answers again
+	KindRestarted = "restarted" // a server's counters were reset
 	KindEnd       = "end"
 )
 
@@ -30,19 +30,19 @@ type Event struct {
 	Format int       `json:"format"` // 1
 	Kind   string    `json:"kind"`
 	At     time.Time `json:"at"`
-	Server string    `json:"server,omitempty"` // or servers that are compared with each other
+	Server string    `json:"server,omitempty"` // a server, or servers that are compared with each other
 
 	Ranks int      `json:"ranks,omitempty"` // begin: data-parallel ranks
 	Lacks []string `json:"lacks,omitempty"` // begin: data that the server does not provide
 
 	Rule   string     `json:"rule,omitempty"`
 	Signal string     `json:"signal,omitempty"`
-	Rank   string     `json:"rank,omitempty"`        // the outlier
-	Value  float64    `json:"value,omitempty"`       // mean since the onset
-	Normal float64    `json:"normal,omitempty"`      // mean of the minute before
-	Limit  float64    `json:"limit,omitempty"`       // of the rule
-	After  *time.Time `json:"onset_after,omitempty"` // the change lies after this
-	Onset  *time.Time `json:"onset,omitempty"`       // and not after this
+	Rank   string     `json:"rank,omitempty"`        // the outlier rank
+	Value  float64    `json:"value,omitempty"`       // mean of the statistic since the onset
+	Normal float64    `json:"normal,omitempty"`      // mean of the minute before the onset
+	Limit  float64    `json:"limit,omitempty"`       // limit of the rule
+	After  *time.Time `json:"onset_after,omitempty"` // the change lies after this time
+	Onset  *time.Time `json:"onset,omitempty"`       // and not after this time
 
 	Capture  string   `json:"capture,omitempty"` // name of the capture
 	Dir      string   `json:"dir,omitempty"`
@@ -50,7 +50,7 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`
 	Seconds  float64  `json:"seconds,omitempty"`  // back: length of the outage; end: time watched
 	Captures int      `json:"captures,omitempty"` // end
-	Blind    float64  `json:"blind_s,omitempty"`  // end: total length of its own windows, in which nothing is judged
+	Blind    float64  `json:"blind_s,omitempty"`  // end: total length of the watch's own windows, in which nothing is judged
 }
 
 // tell logs an event and prints lines.
@@ -58,7 +58,7 @@ func (m *coordinator) tell(e *Event, lines ...string) {
 	e.Format = 1
 	m.counts.event(e)
 	text, err := json.Marshal(e)
-	if err != nil { // JSON cannot encode a figure: log the event without figures
+	if err != nil { // JSON cannot encode one of the figures: log the event without figures
 		text, err = json.Marshal(&Event{Format: 1, At: e.At, Kind: e.Kind, Server: e.Server, Rule: e.Rule, Rank: e.Rank, Capture: e.Capture, Dir: e.Dir, Error: err.Error()})
 	}
 	if err == nil && m.w.Log != nil && m.err == nil {
@@ -78,7 +78,7 @@ func (m *coordinator) tell(e *Event, lines ...string) {
 	}
 }
 
-// says describes an event in a sentence, to be shown next to its time, server and rank.
+// says describes an event in a sentence. The sentence is shown next to the event's time, server and rank.
 func (e *Event) says(lines []string) string {
 	switch {
 	case e.Verdict != nil:
@@ -124,7 +124,7 @@ func (a *alarm) text() string {
 			detect.MaxOverMean: "the largest %s is %.2f times the mean", detect.MaxOverRest: "the largest %s is %.2f times the median of the others", detect.Variation: "the standard deviation of %s is %.2f times the mean",
 		}[a.Rule.Measure]
 		text += fmt.Sprintf(": "+what+" (%.2f before)", a.Rule.Signal, a.Value, a.Normal)
-		if a.Value < a.Limit { // the mean since the onset may begin below the limit
+		if a.Value < a.Limit { // the mean since the onset may still be below the limit
 			text += fmt.Sprintf(", now above %.2f", a.Limit)
 		}
 	case detect.Latency:

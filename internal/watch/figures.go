@@ -8,7 +8,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Figure is a signal of one rank and of the others.
+// Figure is the value of a signal on one rank, and on the others.
 type Figure struct {
 	Signal       string   `json:"signal"`
 	Unit         string   `json:"unit,omitempty"`
@@ -38,10 +38,10 @@ var told = []struct {
 	{"step", "s", func(f *signals.Flow) float64 { return f.Step }},
 }
 
-// before is the length of the period before a change that a verdict reports.
+// before is the length of the period before a change whose signals a verdict reports.
 const before = time.Minute
 
-// figures returns the signals of a rank and of the others, before and since the change.
+// figures returns the signals of a rank and of the others, in the period before the change and since the change.
 func figures(history []*signals.Live, dp int, since, until time.Time) (out []Figure) {
 	for _, t := range told {
 		mean := func(from, to time.Time, this bool) *float64 {
@@ -76,7 +76,7 @@ func figures(history []*signals.Live, dp int, since, until time.Time) (out []Fig
 	return out
 }
 
-// figure returns the figure of a signal, or nil.
+// figure returns the figure of a signal, or nil if the verdict has none.
 func (v *Verdict) figure(signal string) *Figure {
 	i := slices.IndexFunc(v.Load, func(f Figure) bool { return f.Signal == signal })
 	if i < 0 {

@@ -21,23 +21,24 @@ type reader interface {
 	Lacks(*signals.Sample) []string
 }
 
-// follower samples one server, through its endpoints, its log or both. reader and tail belong to the goroutine of
-// follow, everything else to the receiver of the readings.
+// follower samples one server through its endpoints, its log or both. Only the goroutine of follow uses reader and
+// tail. Only the receiver of the readings uses the other fields.
 type follower struct {
 	name   string
 	every  time.Duration
-	server *torch.Reached // nil: only a log
+	server *torch.Reached // nil: the follower has only a log
 	reader reader         // nil: none
-	tail   *signals.Tail  // of the server's log; nil: none
+	tail   *signals.Tail  // reads the server's log; nil: none
 
 	last *signals.Sample
 	live *signals.Live // change since the previous sample; nil: only one sample so far
 
-	missing time.Time // time of the first missing sample; zero: the last one arrived
+	missing time.Time // time of the first missing sample; zero: the last sample arrived
 	told    bool
 }
 
-// newFollower follows a server under the name that the user gave it, or else its URL.
+// newFollower returns a follower of a server. The follower's name is the name that the user gave the server, or else
+// the URL.
 func newFollower(r *torch.Reached, given []torch.Target, every time.Duration) *follower {
 	f := &follower{name: r.URL, every: every, server: r, reader: signals.NewReader(r.Base, r.Header)}
 	for _, t := range given {
@@ -62,7 +63,7 @@ func (f *follower) role() string {
 	return f.server.Role
 }
 
-// meet takes the first sample.
+// meet takes the first sample of the server.
 func (f *follower) meet(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -108,7 +109,7 @@ func (f *follower) follow(ctx context.Context, to chan<- reading) {
 		s, err := f.read(limited)
 		cancel()
 		if err != nil && f.reader != nil {
-			f.reader.Forget() // another server may answer when it is back
+			f.reader.Forget() // when samples arrive again, they may come from another server
 		}
 		select {
 		case to <- reading{of: f, at: time.Now(), sample: s, err: err}:
@@ -123,7 +124,8 @@ func (f *follower) take(s *signals.Sample) {
 	f.last = s
 }
 
-// lost records a missing sample. It returns a message when an outage is first reported, else "".
+// lost records a missing sample. It returns a message when an outage must be reported for the first time, and ""
+// otherwise.
 func (f *follower) lost(at time.Time, err error) string {
 	f.live = nil
 	if f.missing.IsZero() {

@@ -8,11 +8,11 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// keep is the length of the history kept for verdicts.
+// keep is the length of the history that is kept for verdicts.
 const keep = 3 * time.Minute
 
-// group is a set of ranks that are compared with each other: the data-parallel ranks of one server, or several servers
-// of one role, each counting as a rank.
+// group is a set of ranks that are compared with each other. The ranks are the data-parallel ranks of one server, or
+// several servers of the same role, each of which counts as a rank.
 type group struct {
 	name string
 	of   []*follower
@@ -20,10 +20,11 @@ type group struct {
 	past []*signals.Live
 }
 
-// takes reports whether a follower's reading completes a sample of the group.
+// takes reports whether a reading of the follower triggers a new sample of the group. Only readings of the group's
+// first follower do.
 func (g *group) takes(f *follower) bool { return g.of[0] == f }
 
-// look computes the group's sample from the last readings; false: nothing new.
+// look computes the group's sample from the last readings. It returns false if there is no new sample.
 func (g *group) look() bool {
 	if g.live = g.of[0].live; len(g.of) > 1 {
 		g.live = g.together()
@@ -38,7 +39,7 @@ func (g *group) look() bool {
 	return true
 }
 
-// together merges the servers' samples into one in which each server is a rank.
+// together merges the samples of the servers into one sample in which each server is a rank.
 func (g *group) together() *signals.Live {
 	first := g.of[0].live
 	if first == nil {
@@ -47,7 +48,7 @@ func (g *group) together() *signals.Live {
 	all := &signals.Live{At: first.At, Over: first.Over}
 	for i, f := range g.of {
 		if f.live == nil || first.At.Sub(f.live.At).Abs() > 3*f.every+time.Second {
-			continue // no recent sample
+			continue // the server has no recent sample
 		}
 		all.Restarted = all.Restarted || f.live.Restarted
 		all.Ranks = append(all.Ranks, f.live.Whole(i))
@@ -68,13 +69,13 @@ func (g *group) rank(who int) string {
 	return rankName(who)
 }
 
-// rankName returns the name of a data-parallel rank as in reports.
+// rankName returns the name that reports use for a data-parallel rank.
 func rankName(dp int) string { return fmt.Sprintf("DP%02d", dp) }
 
-// mostServers is the maximum number of servers captured together: the outlier and peers for comparison.
+// mostServers is the maximum number of servers that are captured together: the outlier, and peers for comparison.
 const mostServers = 4
 
-// concerned returns the servers to capture, or the reason why there are none.
+// concerned returns the servers to capture, or the reason why no server can be captured.
 func (g *group) concerned(who int) (out []*follower, why string) {
 	order := g.of
 	if len(g.of) > 1 && who >= 0 { // the outlier comes first

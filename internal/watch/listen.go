@@ -15,7 +15,7 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// counts holds the data of watch's own /metrics.
+// counts holds the data that the watch exports through its own /metrics.
 type counts struct {
 	mu     sync.Mutex
 	events map[string]int        // by kind
@@ -50,7 +50,7 @@ func (c *counts) seen(f *follower) {
 	c.live[f.name] = f.live
 }
 
-// text renders the page.
+// text renders the page /metrics.
 func (c *counts) text() *prom.Text {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// Ring configures the flight recorder: it captures short windows at intervals and keeps the last few, so that a capture
-// can be compared with the time before.
+// Ring configures the flight recorder. The flight recorder captures short windows at intervals and keeps the last few.
+// A capture can then be compared with a window from before the change.
 type Ring struct {
 	N     int           // windows kept; 0: off
-	Every time.Duration // from the end of one to the beginning of the next
+	Every time.Duration // time from the end of a window to the beginning of the next window
 	Steps int           // steps per window
 }
 
@@ -25,11 +25,12 @@ type ring struct {
 	turn  int       // index of the next server
 	slow  bool      // the user has been warned that windows come less often than requested
 	shots []*shot   // the newest last
-	after *shot     // a capture that the next window follows; nil: none
+	after *shot     // the capture after which the next window is taken; nil: none
 	bad   int       // consecutive failed windows
 }
 
-// judgedFor is the minimum time of judgement between windows, as a multiple of the window's length.
+// judgedFor is the minimum time between two windows in which the rules are applied, as a multiple of the length of a
+// window.
 const judgedFor = 3
 
 // turn starts a window if one is due and a server has work to record.
@@ -60,7 +61,7 @@ func (m *coordinator) servers() (out []*group) {
 	return out
 }
 
-// ended schedules the next window after one of the given length.
+// ended schedules the next window after a window that took the given time.
 func (r *ring) ended(m *coordinator, now time.Time, took time.Duration) {
 	wait := max(m.w.Ring.Every, judgedFor*took)
 	r.next = now.Add(wait)
@@ -99,15 +100,15 @@ func (r *ring) take(m *coordinator, s *shot) {
 	}
 }
 
-// end deletes the windows that were not kept for a capture.
+// end deletes the windows that have not been kept for a capture.
 func (r *ring) end() {
 	for _, s := range r.shots {
 		os.RemoveAll(s.dir)
 	}
 }
 
-// keep gives permanent names to the windows of the captured server, from before and since the change, and returns the
-// directories of those from before.
+// keep gives permanent names to the windows of the captured server. It returns the directories of the windows that were
+// taken before the change.
 func (r *ring) keep(m *coordinator, s *shot) (dirs []string) {
 	var others []*shot
 	n := map[string]int{}
@@ -155,7 +156,7 @@ func (r *ring) name(m *coordinator, s *shot, name string) bool {
 	return true
 }
 
-// moved returns a path after its directory was renamed.
+// moved returns the new path of a file after its directory was renamed.
 func moved(path, from, to string) string {
 	rel, err := filepath.Rel(from, path)
 	if path == "" || err != nil || !filepath.IsLocal(rel) {

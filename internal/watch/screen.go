@@ -20,7 +20,7 @@ type screen struct {
 	lines func(width, rows int) []string
 }
 
-// set stores a snapshot of the state, which must not be modified afterwards.
+// set stores a snapshot of the state. The snapshot must not be modified afterwards.
 func (s *screen) set(m *coordinator) {
 	v := view{at: time.Now(), began: m.began, captures: m.budget.made, bytes: m.budget.bytes, doing: "watching"}
 	if m.shooting != nil {
@@ -44,7 +44,7 @@ func (s *screen) frame(width, rows int) []string {
 	return lines(width, rows)
 }
 
-// view is a snapshot of the state.
+// view is a snapshot of the state of one follower.
 type view struct {
 	at, began time.Time
 	doing     string
@@ -60,8 +60,8 @@ type onScreen struct {
 	alarms  []string
 }
 
-// few is the minimum number of rank lines drawn. If there are more ranks than lines, those with the highest load are
-// drawn.
+// few is the minimum number of lines for ranks. If there are more ranks than lines, only the ranks with the highest
+// load are drawn.
 const few = 3
 
 func (v *view) frame(width, rows int) []string {
@@ -115,7 +115,8 @@ func (s *onScreen) lines(now time.Time, width, room int) []string {
 	return out
 }
 
-// busiest returns the indices of the at most n ranks with the highest load, in ascending order.
+// busiest returns the indices of the n ranks with the highest load, or of all ranks if there are fewer. The indices are
+// in ascending order.
 func busiest(ranks []signals.Flow, n int) (places []int) {
 	for i := range ranks {
 		places = append(places, i)

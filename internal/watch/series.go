@@ -12,17 +12,17 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// A series records the samples of servers, one line of JSON each. --series writes it and --replay applies rules to it
-// (docs/formats/watch.md).
+// A series is a recording of the samples of servers, one line of JSON per sample. --series writes a series, and
+// --replay applies rules to a series (docs/formats/watch.md).
 
 // seen is a line of a series.
 type seen struct {
 	Format    int       `json:"format"` // 1
 	At        time.Time `json:"at"`
 	Server    string    `json:"server"`
-	Seconds   float64   `json:"seconds"` // since the previous sample
+	Seconds   float64   `json:"seconds"` // time since the previous sample
 	Restarted bool      `json:"restarted,omitempty"`
-	Blind     bool      `json:"blind,omitempty"`  // not judged: one of watch's own captures was in progress
+	Blind     bool      `json:"blind,omitempty"`  // not judged, because a capture of the watch was in progress
 	Tokens    *float64  `json:"tokens,omitempty"` // per second, all ranks
 
 	Ranks []seenRank `json:"ranks"`
@@ -31,7 +31,7 @@ type seen struct {
 	E2E   *seenHist  `json:"e2e,omitempty"`
 }
 
-// seenRank holds the signals of a rank; unknown ones are omitted.
+// seenRank holds the signals of a rank. Unknown signals are omitted.
 type seenRank struct {
 	DP      int      `json:"dp"`
 	Running *float64 `json:"running,omitempty"`
@@ -46,11 +46,11 @@ type seenRank struct {
 	Device  *float64 `json:"device,omitempty"`
 }
 
-// seenHist is a sample's observations in cumulative buckets.
+// seenHist is a histogram of the observations of a sample, with cumulative buckets.
 type seenHist struct {
 	Sum    float64      `json:"sum"`
 	Count  float64      `json:"count"`
-	Counts [][2]float64 `json:"counts"` // upper bound in s, observations up to it; the rest lies beyond the last bound
+	Counts [][2]float64 `json:"counts"` // upper bound in s, number of observations up to it; the rest lies beyond the last bound
 }
 
 func given(v float64) *float64 {
@@ -104,7 +104,7 @@ func histOf(h *signals.Histogram) *seenHist {
 	return out
 }
 
-// live converts the line back to a sample.
+// live converts the line of a series back to a sample.
 func (s *seen) live() *signals.Live {
 	l := &signals.Live{At: s.At, Over: time.Duration(s.Seconds * 1e9), Restarted: s.Restarted, Tokens: known(s.Tokens), TTFT: s.TTFT.histogram(), ITL: s.ITL.histogram(), E2E: s.E2E.histogram()}
 	for _, r := range s.Ranks {

@@ -26,23 +26,23 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// shot is one capture and the state at its beginning.
+// shot is one capture, with the state at the beginning of the capture.
 type shot struct {
 	w       *Watch
 	name    string
-	ring    bool // a window of the flight recorder, explained only when needed
+	ring    bool // the shot is a window of the flight recorder, which is explained only if a capture needs it
 	of      *group
 	servers []*follower
 	at      time.Time
-	why     []*alarm        // alarms, the first one first
-	past    []*signals.Live // of the group
-	before  []string        // directories of the flight recorder's earlier windows
+	why     []*alarm        // alarms that led to the capture, the earliest first
+	past    []*signals.Live // samples of the group
+	before  []string        // directories of the flight recorder's windows from before the change
 
 	dir     string
 	result  *torch.Result
 	windows []*explained // in the order of result.Servers
 	replica *result.Replica
-	changed string // difference from before, in words
+	changed string // difference from the window before the change, in words
 	bytes   int64
 	err     error
 }
@@ -54,7 +54,7 @@ type explained struct {
 	err    error
 }
 
-// finishIn is how long a capture may continue after the watch is interrupted.
+// finishIn is the time for which a capture may continue after the watch is interrupted.
 const finishIn = 25 * time.Second
 
 func (s *shot) what() string {
@@ -64,7 +64,8 @@ func (s *shot) what() string {
 	return s.name
 }
 
-// take records a window, downloads, keeps and explains it. It continues for finishIn after ctx ends.
+// take records a window, downloads the files, adds them to the run and explains the window. After ctx ends, take may
+// continue for finishIn.
 func (s *shot) take(ctx context.Context) {
 	going, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -74,7 +75,7 @@ func (s *shot) take(ctx context.Context) {
 		return
 	}
 	s.explain(going)
-	debug.FreeOSMemory() // release the memory of the analysis; the next one may be far off
+	debug.FreeOSMemory() // release the memory of the analysis, since the next analysis may be far off
 }
 
 // record captures the window.
@@ -84,7 +85,8 @@ func (s *shot) record(ctx context.Context) (err error) {
 	}
 	var targets []torch.Target
 	for _, f := range s.servers {
-		// A worker that only its router reaches is captured through the router, with all its other workers.
+		// If a worker can be reached only through its router, it is captured through the router, together with all
+		// other workers of the router.
 		t := f.server.Target
 		if f.server.Base != f.server.URL {
 			t = f.server.Front
@@ -128,7 +130,7 @@ func (s *shot) collect(ctx context.Context) error {
 		return err
 	}
 	pause.For(ctx, s.w.Capture.NsysTime)
-	// The stop must complete, however long it takes: closing a window cannot be aborted.
+	// Stop must not be cancelled, however long it takes: closing a window cannot be aborted.
 	closed, err := told.Stop(context.WithoutCancel(ctx), w.Output, s.w.Capture.Options.Timeout)
 	if err != nil {
 		return err
@@ -141,12 +143,12 @@ func (s *shot) collect(ctx context.Context) error {
 	}
 	rel, err := filepath.Rel(s.w.Run.Dir(), closed.Report)
 	if err != nil || !filepath.IsLocal(rel) {
-		return err // it is outside the run, where the session writes it
+		return err // the report is outside the run, in the session's directory
 	}
 	return s.w.Run.AddFile(runs.File{Path: filepath.ToSlash(rel), Kind: runs.Nsys, Format: "nsys-rep", Host: server.URL, Window: s.name}, "")
 }
 
-// dearly is the approximate memory that the analysis needs, in bytes per byte of traces.
+// dearly is the approximate memory that the analysis needs, in bytes per byte of trace files.
 const dearly = 30
 
 // explain analyses the window of each server and compares the outlier with its peers.
@@ -195,9 +197,9 @@ func (s *shot) serverOf(path string) string {
 	return ""
 }
 
-// against compares the outlier data-parallel rank with the others. If the signals show no outlier, it takes the rank
-// with the longest steps, provided that they have a cause of their own and are clearly longer than those of every other
-// rank. (If all ranks are slow, one of them always is the slowest.)
+// against compares the outlier data-parallel rank with the others. If the signals show no outlier, against takes the
+// rank with the longest steps. It does so only if the steps are long for a reason on that rank itself, and clearly
+// longer than the steps of every other rank. (If all ranks are slow, one of them is always the slowest.)
 func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica {
 	of := func(dp int) *result.Replica {
 		return w.Replica(rankName(dp), func(src *trace.Source) bool { return src.Rank.DP == dp })
@@ -206,7 +208,7 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica
 		return of(who)
 	}
 	var worst *result.Replica
-	at, next := 0, 0.0 // worst's DP; Longer of the second slowest
+	at, next := 0, 0.0 // DP rank of the slowest; Longer of the second slowest
 	seen := map[int]bool{}
 	for _, t := range traces {
 		dp := t.Source.Rank.DP
@@ -232,7 +234,8 @@ func (s *shot) against(w *explain.Window, traces []*trace.Trace) *result.Replica
 	return worst
 }
 
-// shows reports whether the signals agree that a rank's tokens are slower since the change, or do not say.
+// shows returns false if the signals contradict that a rank's tokens are slower since the change. It returns true if
+// the signals confirm this or are unknown.
 func (s *shot) shows(dp int) bool {
 	v := &Verdict{Load: figures(s.past, dp, s.why[0].Onset, s.at)}
 	pace := v.times("pace")
@@ -249,14 +252,14 @@ func (s *shot) who() int {
 	return -1
 }
 
-// since compares the window with the last one from before the change.
+// since compares the window with the flight recorder's last window from before the change.
 func (s *shot) since(ctx context.Context, now []*trace.Trace) string {
 	last := s.before[len(s.before)-1]
 	was, err := (&window.Input{Paths: []string{last}}).Open(ctx, s.w.Say, "before")
 	if err != nil {
 		return "the earlier window cannot be read: " + err.Error()
 	}
-	if len(s.of.of) > 1 { // the earlier window covers the first server only
+	if len(s.of.of) > 1 { // the earlier window covers only the first server
 		now = slices.DeleteFunc(slices.Clone(now), func(t *trace.Trace) bool { return s.serverOf(t.Source.Path) != s.servers[0].server.URL })
 	}
 	opt := explain.CompareOptions{IDA: filepath.Base(last), IDB: s.name, Force: true}

@@ -17,10 +17,10 @@ import (
 
 // Kinds of verdicts.
 const (
-	MoreWork = "more work" // a rank has more requests, tokens or longer sequences, and takes proportionally longer
+	MoreWork = "more work" // a rank has more requests, more tokens or longer sequences, and takes proportionally longer
 	Slower   = "slower"    // a rank takes longer for the same work
 	Overload = "overload"  // requests arrive faster than the server serves them
-	Unclear  = "unclear"   // neither is shown
+	Unclear  = "unclear"   // the data show none of these
 )
 
 // Verdict combines the evidence of signals and kernels.
@@ -28,28 +28,29 @@ type Verdict struct {
 	Kind  string    `json:"kind"`
 	Rank  string    `json:"rank,omitempty"`
 	Since time.Time `json:"since"`
-	Cause string    `json:"cause,omitempty"` // as of a straggler for a slower rank; requests, tokens, contexts or load for more work
+	Cause string    `json:"cause,omitempty"` // slower: the cause as of a straggler; more work: requests, tokens, contexts or load
 	Says  string    `json:"says"`            // one sentence
 
-	Rules []string `json:"rules"` // rules that fired, the first one first
+	Rules []string `json:"rules"` // rules that raised an alarm, the earliest first
 
-	// Load holds the signals of the rank and the median of the others, since the change and in the minute before it.
+	// Load holds the signals of the rank and the medians of the others. Each figure has a value since the change and a
+	// value for the minute before the change.
 	Load     []Figure `json:"load"`
-	Evidence []string `json:"evidence"` // from kernels
+	Evidence []string `json:"evidence"` // evidence from kernels
 	Next     []string `json:"next"`     // recommended actions
-	// ByLoad: the kernels are inconclusive, so the verdict relies on the signals alone.
+	// ByLoad reports whether the verdict relies on the signals alone, because the kernels are inconclusive.
 	ByLoad bool `json:"by_load_alone"`
 
-	Findings []string        `json:"findings"` // of the window
+	Findings []string        `json:"findings"` // findings of the window
 	Replica  *result.Replica `json:"replica,omitempty"`
-	Changed  string          `json:"changed,omitempty"` // since the flight recorder's last window, in words
+	Changed  string          `json:"changed,omitempty"` // change since the flight recorder's last window, in words
 	// Recording is the profiler's overhead in words; "": unknown or negligible.
 	Recording string   `json:"recording,omitempty"`
 	Missing   []string `json:"missing,omitempty"`  // ranks without a trace
 	Problems  []string `json:"problems,omitempty"` // reasons why windows could not be explained
 }
 
-// verdict combines the signals with the windows.
+// verdict combines the evidence of the signals with that of the windows.
 func (s *shot) verdict() *Verdict {
 	first := s.why[0]
 	v := &Verdict{Kind: Unclear, Since: first.Onset, Rules: []string{}, Evidence: []string{}, Next: []string{}, Findings: []string{}, Load: []Figure{}, Changed: s.changed}
@@ -102,7 +103,7 @@ func (s *shot) verdict() *Verdict {
 	return v
 }
 
-// next sets the recommended actions of a verdict that no finding of the window covers.
+// next sets the recommended actions, if no finding of the window has provided any.
 func (v *Verdict) next() {
 	f := result.Finding{Kind: result.Straggler, Cause: v.Cause, Names: []string{v.Rank}}
 	if v.Replica != nil && v.Replica.Held != nil {
@@ -122,8 +123,9 @@ func (v *Verdict) next() {
 	}
 }
 
-// byFindings derives the verdict from the collectives: where ranks wait for each other, these show the late rank and
-// the cause. If the signals show an outlier data-parallel rank, only findings about that rank count.
+// byFindings derives the verdict from findings about collectives. If ranks wait for each other in collectives, the
+// findings show the late rank and the cause. If the signals show an outlier data-parallel rank, only findings about
+// that rank count.
 func (v *Verdict) byFindings(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -154,7 +156,7 @@ func (v *Verdict) byReplica(r *result.Replica) {
 		return
 	case result.CauseLoad:
 		v.Kind, v.Cause = MoreWork, result.CauseLoad
-		if v.gathers() { // each step takes longer, so more requests run at a time
+		if v.gathers() { // the rank has more running requests because its steps take longer
 			v.Kind, v.Cause = Slower, result.CauseUnknown
 			if r.Held != nil || r.LikeSlower() && r.Like >= different*r.Busier() {
 				v.Cause = result.CauseDevice
@@ -169,7 +171,7 @@ func (v *Verdict) byReplica(r *result.Replica) {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("%s steps have %.0f requests (others: %.0f)", r.Kind, a.Batch, b.Batch))
 	}
 	step := fmt.Sprintf("a %s step takes %s (others: %s)", r.Kind, metric.Duration(a.Period), metric.Duration(b.Period))
-	if a.Device > 0 || b.Device > 0 { // otherwise no GPU work was recorded
+	if a.Device > 0 || b.Device > 0 { // if both are 0, no GPU work was recorded
 		step += fmt.Sprintf(", kernels %s (others: %s)", metric.Duration(a.Device), metric.Duration(b.Device))
 	}
 	v.Evidence = append(v.Evidence, step)
@@ -184,16 +186,17 @@ func (v *Verdict) byReplica(r *result.Replica) {
 	}
 }
 
-// Limits of the ratio of requests or tokens, for verdicts from signals alone: from different on, two values differ; up
-// to equal, they are the same.
+// Limits of the ratio of requests or tokens, for verdicts from signals alone. Two values count as different if their
+// ratio is at least different, and as equal if their ratio is at most equal.
 const (
 	different = 1.25
 	equal     = 1.1
 )
 
 // byLoad derives the verdict from the signals by Little's law: requests in a rank = tokens/s × time per token. A rank
-// that runs more requests and produces more tokens is busy; one that produces no more is slow. A rank that runs and
-// produces as much as the others while more requests wait for it is fully loaded.
+// that runs more requests than the others and produces more tokens is busy. A rank that runs more requests but produces
+// no more tokens is slow. A rank that runs as many requests and produces as many tokens as the others, while more
+// requests wait for it, is fully loaded.
 func (v *Verdict) byLoad() {
 	running, tokens := v.times("running"), v.times("tokens")
 	if math.IsNaN(running) || math.IsNaN(tokens) {
@@ -210,13 +213,14 @@ func (v *Verdict) byLoad() {
 	}
 }
 
-// gathers reports whether requests accumulate in a rank that produces no more tokens than the others.
+// gathers reports whether a rank runs more requests than the others but produces no more tokens.
 func (v *Verdict) gathers() bool {
 	running, tokens := v.times("running"), v.times("tokens")
 	return tokens <= equal && running/tokens >= different
 }
 
-// waits reports whether more requests wait for this rank than for the others, by at least half of those it runs.
+// waits reports whether more requests wait for this rank than for the others. The difference must be at least half the
+// number of requests that the rank runs.
 func (v *Verdict) waits() bool {
 	queued, running := v.figure("queued"), v.figure("running")
 	if queued == nil || running == nil || queued.This == nil || queued.Others == nil || running.This == nil {
@@ -225,7 +229,8 @@ func (v *Verdict) waits() bool {
 	return *queued.This-*queued.Others >= max(*running.This/2, overloaded)
 }
 
-// byQueue derives the verdict from the queue: if it grows while the token rate does not fall, the server is overloaded.
+// byQueue derives the verdict from the queue. If the queue grows while the token rate does not fall, the server is
+// overloaded.
 func (v *Verdict) byQueue(past []*signals.Live) {
 	queued := func(l *signals.Live) float64 { return l.Sum(func(f *signals.Flow) float64 { return f.Queued }) }
 	running := func(l *signals.Live) float64 { return l.Sum(func(f *signals.Flow) float64 { return f.Running }) }
@@ -237,7 +242,7 @@ func (v *Verdict) byQueue(past []*signals.Live) {
 				sum, n = sum+x, n+1
 			}
 		}
-		return sum / n // Unknown if there are none
+		return sum / n // the quotient is Unknown (NaN) if there are no values
 	}
 	if len(past) == 0 {
 		return
@@ -253,5 +258,5 @@ func (v *Verdict) byQueue(past []*signals.Live) {
 		fmt.Sprintf("throughput is %.0f tokens per second (%.0f before)", now, made))
 }
 
-// overloaded is the minimum number of waiting requests.
+// overloaded is the minimum number of waiting requests for the verdict Overload.
 const overloaded = 8

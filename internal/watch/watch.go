@@ -1,11 +1,11 @@
-// Package watch follows running servers, detects when their ranks diverge or their requests become slow, and captures a
-// window at that moment.
+// Package watch follows running servers. It detects when ranks diverge or requests become slow, and then captures a
+// window.
 //
-// [Watch.Do] coordinates: a follower per server takes samples (package signals), the rules of package detect are
-// applied to them, and each result becomes an [Event]. Package torch or nsys then captures a window, which is explained
-// and combined with the signals in a [Verdict].
+// [Watch.Do] starts one follower per server, which takes samples (package signals). The rules of package detect are
+// applied to the samples, and each result becomes an [Event]. Package torch or nsys then captures a window. The window
+// is explained, and the explanation is combined with the signals in a [Verdict].
 //
-// It is meant to run for days: its history is bounded, and it waits for servers that are down.
+// A watch can run for days: its history is bounded, and it waits for servers that are down.
 package watch
 
 import (
@@ -33,7 +33,7 @@ type Watch struct {
 	Logs    []Log
 	Rules   []detect.Rule
 	Every   time.Duration // sampling interval
-	For     time.Duration // 0: until interrupted
+	For     time.Duration // duration of the watch; 0: until interrupted
 
 	Capture Capture
 	Ring    Ring
@@ -48,19 +48,20 @@ type Watch struct {
 	Say  *progress.Console
 	Tell func(line string) // prints a line for the user
 
-	// Observers, or nil. See receives a server's sample up to a moment, or the error; Hear receives each event with a
-	// sentence that describes it.
+	// Observers, or nil. See receives each sample of a server, or the error of taking it. Hear receives each event with
+	// a sentence that describes the event.
 	See  func(server string, at time.Time, now *signals.Live, err error)
 	Hear func(e *Event, says string)
 }
 
-// Log is a server's log, whose batch lines contain data that the server does not export.
+// Log is the log file of a server. Its batch lines contain data that the server does not export.
 type Log struct {
 	Server string // name or URL; "": the only server
 	Path   string // "-": stdin
 }
 
-// Of returns the index of the server that wrote the log, given names and URLs; -1: there is no server, only the log.
+// Of returns the index of the server that wrote the log. servers holds the name and the URL of each server. Of returns
+// -1 if there is no server, only the log.
 func (l *Log) Of(servers [][2]string) (int, error) {
 	i := slices.IndexFunc(servers, func(s [2]string) bool { return l.Server != "" && (s[0] == l.Server || s[1] == l.Server) })
 	switch {
@@ -80,16 +81,16 @@ func (l *Log) Of(servers [][2]string) (int, error) {
 type Capture struct {
 	Window      torch.Window
 	Options     torch.Options
-	Nsys        *nsys.ExternalSession // use this standby session of Nsight Systems instead
-	NsysTime    time.Duration         // length of its windows
+	Nsys        *nsys.ExternalSession // if set, captures use this standby session of Nsight Systems instead of the torch profiler
+	NsysTime    time.Duration         // length of the windows of Nsys
 	Cooldown    time.Duration         // minimum time between captures that show the same condition
 	Most        int                   // maximum number of captures
 	MostBytes   int64                 // maximum total size
-	MostMemory  int64                 // memory available for explaining one; 0: unknown
+	MostMemory  int64                 // memory that is available for explaining a capture, in bytes; 0: unknown
 	ReadReports func(ctx context.Context, path string) (db string, done func(), err error)
 }
 
-// Do follows the servers until ctx ends or For has passed. It finishes a capture in progress.
+// Do follows the servers until ctx ends or For has passed. It then waits for a capture in progress.
 func (w *Watch) Do(ctx context.Context) error {
 	m := w.coordinator()
 	if err := m.meet(ctx); err != nil {
@@ -129,7 +130,7 @@ func (m *coordinator) follow(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), m.err)
 }
 
-// meet identifies the servers and takes a first sample of each, so that permanent errors appear at once.
+// meet identifies the servers and takes a first sample of each server, so that permanent errors are reported at once.
 func (m *coordinator) meet(ctx context.Context) error {
 	w := m.w
 	if len(w.Targets) > 0 {
@@ -174,7 +175,8 @@ func (m *coordinator) group(ctx context.Context) error {
 	return nil
 }
 
-// takeLogs assigns logs to the followers of their servers. A log without a server gets its own follower.
+// takeLogs assigns each log to the follower of the server that wrote it. A log without a server gets a separate
+// follower.
 func (m *coordinator) takeLogs() error {
 	var servers [][2]string
 	for _, f := range m.followers {
@@ -198,7 +200,7 @@ func (m *coordinator) takeLogs() error {
 	return nil
 }
 
-// begin reports the followed servers and the data that they do not provide.
+// begin reports the servers that are followed, and the data that they do not provide.
 func (m *coordinator) begin() {
 	for _, f := range m.followers {
 		m.see(f, f.last.At, nil)
@@ -215,7 +217,7 @@ func (m *coordinator) begin() {
 	}
 }
 
-// reading is a sample of one server, or an error.
+// reading is a sample of one server, or the error of taking it.
 type reading struct {
 	of     *follower
 	at     time.Time

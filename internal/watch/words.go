@@ -12,7 +12,7 @@ import (
 	"github.com/stepscope/stepscope/internal/explain/result"
 )
 
-// causes describes the causes of a slower rank.
+// causes describes, in words, the causes of a slower rank.
 var causes = map[string]string{
 	result.CauseDevice:        "the same kernels take longer on its device",
 	result.CauseHost:          "its host launches the same kernels late",
@@ -21,7 +21,7 @@ var causes = map[string]string{
 	result.CauseUnknown:       "cause unknown",
 }
 
-// sentence summarizes the verdict in one sentence. answer is the window's own summary.
+// sentence summarizes the verdict in one sentence. answer is the summary of the window.
 func (v *Verdict) sentence(rule, answer string) string {
 	since := "since " + clock(v.Since)
 	alone := ""
@@ -47,7 +47,7 @@ func (v *Verdict) sentence(rule, answer string) string {
 	return fmt.Sprintf("%s %s; in the window: %s", rule, since, answer)
 }
 
-// much describes how much more work a rank has.
+// much describes how much more work the rank has than the others.
 func (v *Verdict) much() string {
 	if r := v.Replica; r != nil && r.Cause == result.CauseLoad {
 		what := "requests"
@@ -114,10 +114,10 @@ func (v *Verdict) lines(dir string) []string {
 	return append(out, "    traces: "+dir, "")
 }
 
-// time reports whether the figure is in s, or in s per something.
+// time reports whether the unit of the figure is s, or s per something.
 func (f *Figure) time() bool { return f.Unit == "s" || strings.HasPrefix(f.Unit, "s ") }
 
-// short formats a value of the figure without its unit; times include theirs.
+// short formats a value of the figure without the unit, except for times, which include the unit.
 func (f *Figure) short(v *float64) string {
 	switch {
 	case v == nil:

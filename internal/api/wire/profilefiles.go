@@ -10,7 +10,7 @@ type ProfileFiles struct {
 // ProfileWindow is one window with the files written so far.
 type ProfileWindow struct {
 	ID    string        `json:"id"`
-	Dir   string        `json:"dir"`  // on the server
+	Dir   string        `json:"dir"`  // directory on the server
 	Open  bool          `json:"open"` // the window's last step has not run yet
 	Files []ProfileFile `json:"files"`
 }

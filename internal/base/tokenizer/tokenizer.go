@@ -22,7 +22,7 @@ type Tokenizer struct {
 
 	ids     map[string]int32 // id by the token's text, as written in the file
 	bytes   [][]byte         // decoded bytes by id; nil: no such id
-	special []bool           // by id
+	special []bool           // by id: whether the token is special
 	named   []int32          // special tokens named by the configuration
 	own     int              // number of tokens of the model, without added tokens
 

@@ -74,7 +74,7 @@ type Sample struct {
 	TTFT, ITL, E2E Histogram
 
 	Generated float64 // total tokens generated, set if only the total of the whole server is known
-	Aborted   float64 // total
+	Aborted   float64 // total number of aborted requests
 	Started   float64 // start of the server process, s since the epoch
 }
 
@@ -96,8 +96,8 @@ type Flow struct {
 	Running float64
 	Queued  float64
 	Load    float64 // running and queued requests
-	Context float64 // tokens
-	Usage   float64 // 0 to 1
+	Context float64 // tokens of the running sequences
+	Usage   float64 // share of the KV cache in use, 0 to 1
 	Tokens  float64 // generated tokens/s
 	Prefill float64 // computed prompt tokens/s
 	Pace    float64 // s from one token of a running request to the next: number of running requests / Tokens

@@ -277,7 +277,7 @@ func (m *member) merge(ctx context.Context, r *ServerResult) {
 		return
 	}
 	out := filepath.Join(r.Dir, set.OutputName(sets[0].ID, ".trace.json.gz"))
-	if slices.Contains(r.Other, out) { // the server's own
+	if slices.Contains(r.Other, out) { // the server has written a merged trace
 		out = filepath.Join(r.Dir, set.OutputName(sets[0].ID, ".all-ranks.trace.json.gz"))
 	}
 	began := time.Now()

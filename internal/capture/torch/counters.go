@@ -18,7 +18,7 @@ import (
 // the window. The growth of the histogram's sum divided by the growth of its count is the step time. The growth of the
 // sum divided by the elapsed time is the number of requests in decode (Little's law).
 const (
-	counterLook  = 100 * time.Millisecond // between looks
+	counterLook  = 100 * time.Millisecond // interval between reads
 	counterSteps = 8                      // minimum steps in a stretch
 	counterMany  = 7                      // number of stretches without prefill that suffice
 	counterIdle  = 3                      // reads of a server that generates no tokens before giving up
@@ -34,7 +34,7 @@ type counterState struct {
 type stretch struct {
 	batch float64 // requests in decode
 	took  int64   // step time, ns
-	pure  bool    // without prefill
+	pure  bool    // no prefill ran in the stretch
 }
 
 // counters reads the counters once; ok is false if the server has no inter-token latencies, or generates several tokens

@@ -23,7 +23,7 @@ import (
 type savedSession struct {
 	Format  int           `json:"format"`
 	ID      string        `json:"id"`
-	Dir     string        `json:"dir"` // local destination of the files
+	Dir     string        `json:"dir"` // destination of the files on this host
 	Window  Window        `json:"window"`
 	Servers []savedServer `json:"servers"`
 	Down    []downServer  `json:"down,omitempty"`
@@ -44,8 +44,9 @@ type savedServer struct {
 	Args     json.RawMessage `json:"server_args,omitempty"`
 }
 
-// Save stores the session below root, for Resume; dir is the local destination of the files. If dir does not exist and
-// servers of other users may also write to it, Save creates it writable by all users, with the sticky bit set.
+// Save stores the session below root, for Resume. dir is the destination of the files on this host. If dir does not
+// exist and servers of other users may also write to it, Save creates it writable by all users, with the sticky bit
+// set.
 func (s *Session) Save(root, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -18,7 +18,7 @@ func marks(markers bool) device.Marker {
 	return nil
 }
 
-// logMarks logs whether NVTX ranges are emitted. It also logs that the ranges are limited when graphs are replayed.
+// logMarks logs whether NVTX ranges are emitted. It also logs that replayed graphs have no per-layer ranges.
 func logMarks(markers, graphs bool, log func(string)) {
 	there, err := nvtx.Attached()
 	switch {

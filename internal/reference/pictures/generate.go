@@ -137,7 +137,8 @@ func plan(job *Job, p *launch.Pipeline) (all []planned, warmups []diffusion.Requ
 	return all, warmups, err
 }
 
-// warm returns warm-up requests. They equal the request for the first image, but have the warm-up sizes.
+// warm returns warm-up requests. They equal the request for the first image, but have the warm-up sizes and at most
+// WarmupSteps steps.
 func warm(job *Job, p *launch.Pipeline, q diffusion.Request) (out []diffusion.Request, err error) {
 	if job.WarmupSteps == 0 {
 		return nil, nil

@@ -16,7 +16,7 @@ type failure struct {
 
 func (e *failure) Error() string { return e.message }
 
-// value is the error object in the format of a route.
+// value returns the error object in the format of native or OpenAI routes.
 func (e *failure) value(native bool) any {
 	typ := http.StatusText(e.status)
 	if native {
@@ -25,7 +25,7 @@ func (e *failure) value(native bool) any {
 	return wire.Error{Object: "error", Message: e.message, Type: typ, Code: e.status}
 }
 
-// event is the error as the last events of a stream.
+// event returns the error in the form of the last events of a stream.
 func (e *failure) event(native bool) []byte {
 	v := e.value(native)
 	if !native {
@@ -35,7 +35,7 @@ func (e *failure) event(native bool) []byte {
 	return append(wire.AppendEvent(nil, text), wire.Done...)
 }
 
-// native reports whether a path belongs to SGLang's own API, whose errors have a different format.
+// native reports whether a path belongs to SGLang's own API. Errors of that API have a different format.
 func native(path string) bool { return path == "/generate" }
 
 // refuse writes the error as the reply.
@@ -49,13 +49,13 @@ func (rt *Router) refuse(rw http.ResponseWriter, path string, e *failure) {
 
 func writeJSON(rw http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // an unexpected value from a worker
+	if err != nil { // a worker sent an unexpected value
 		status, text = http.StatusBadGateway, []byte(`{"object":"error","message":"a worker's reply cannot be forwarded"}`)
 	}
 	httpguard.WriteJSON(rw, status, text)
 }
 
-// passWhole sends a worker's whole reply to the client.
+// passWhole sends the complete reply of a worker to the client.
 func passWhole(rw http.ResponseWriter, status int, header http.Header, body []byte) {
 	copyHeader(rw.Header(), header)
 	httpguard.WriteWhole(rw, status, body)

@@ -21,7 +21,7 @@ type outcome struct {
 	URL       string `json:"url"`
 	Role      string `json:"role,omitempty"`
 	Success   bool   `json:"success"`
-	Status    int    `json:"status"`  // of its reply; 0: no reply
+	Status    int    `json:"status"`  // HTTP status of the worker's reply; 0: no reply
 	Message   string `json:"message"` // the reply, or the reason for its absence
 	OutputDir string `json:"output_dir,omitempty"`
 
@@ -29,7 +29,7 @@ type outcome struct {
 	body   []byte
 }
 
-// pass sends the worker's whole reply to the client.
+// pass sends the complete reply of the worker to the client.
 func (o *outcome) pass(rw http.ResponseWriter) { passWhole(rw, o.Status, o.header, o.body) }
 
 // outcomes is a combined reply of several workers.
@@ -39,8 +39,8 @@ type outcomes struct {
 	Workers []outcome `json:"workers"`
 }
 
-// chosen returns the workers that a request addresses: all, or those selected by ?role= and ?worker=, which is an id or
-// a URL and may be repeated.
+// chosen returns the workers that a request addresses: all workers, or those selected by ?role= and ?worker=. The value
+// of ?worker= is an id or a URL, and the parameter may be repeated.
 func (rt *Router) chosen(r *http.Request) ([]*worker, *failure) {
 	query := r.URL.Query()
 	role := query.Get("role")
@@ -78,7 +78,8 @@ func (rt *Router) find(name string) *worker {
 	return nil
 }
 
-// fan sends a request to many workers in parallel, including those that are down: they may only be slow.
+// fan sends a request to many workers in parallel. It includes workers that are marked as down, because they may only
+// be slow.
 func (rt *Router) fan(ctx context.Context, to []*worker, q *request, body func(w *worker) []byte, patience time.Duration) []outcome {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -131,7 +132,7 @@ func status(all []outcome) int {
 	return all[0].Status
 }
 
-// sum combines outcomes into one reply. done describes the successful action.
+// sum combines outcomes into one reply. done is the text for the case that all workers succeeded.
 func sum(all []outcome, done string) outcomes {
 	s := outcomes{Workers: all}
 	n := 0
@@ -145,7 +146,8 @@ func sum(all []outcome, done string) outcomes {
 	return s
 }
 
-// takeFan begins every POST route that addresses many workers.
+// takeFan is the common beginning of all POST routes that address many workers: it reads the request and chooses the
+// workers.
 func (rt *Router) takeFan(rw http.ResponseWriter, r *http.Request) (*request, []*worker, bool) {
 	to, bad := rt.chosen(r)
 	var q *request
@@ -160,7 +162,7 @@ func (rt *Router) takeFan(rw http.ResponseWriter, r *http.Request) (*request, []
 	return q, to, true
 }
 
-// flushCache is /flush_cache for the chosen workers. If all agree, it returns one worker's reply.
+// flushCache is /flush_cache for the chosen workers. If the workers agree, it returns the reply of one of them.
 func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -168,7 +170,7 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	}
 	patience := startPatience
 	if v := r.URL.Query().Get("timeout"); v != "" {
-		// A worker waits that long until it is idle.
+		// A worker waits at most this long until it is idle.
 		q.path += "?timeout=" + url.QueryEscape(v)
 		if d, err := time.ParseDuration(v + "s"); err == nil && d > 0 {
 			patience += d
@@ -188,7 +190,7 @@ func (rt *Router) flushCache(rw http.ResponseWriter, r *http.Request) {
 	all[0].pass(rw)
 }
 
-// abortRequest forwards to all chosen workers: one of them has the request.
+// abortRequest forwards the abort to all chosen workers, because any of them may have the request.
 func (rt *Router) abortRequest(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -221,7 +223,7 @@ func (rt *Router) oneWorker(rw http.ResponseWriter, r *http.Request) {
 	rt.refuse(rw, r.URL.Path, &failure{http.StatusNotFound, fmt.Sprintf("no worker %q: GET /workers lists them", r.PathValue("id"))})
 }
 
-// ofWorker is /workers/{id}/…: the unchanged API of one worker, for clients that cannot reach it.
+// ofWorker is /workers/{id}/…: the unchanged API of one worker, for clients that cannot reach the worker directly.
 func (rt *Router) ofWorker(rw http.ResponseWriter, r *http.Request, level httpguard.Auth) {
 	w := rt.find(r.PathValue("id"))
 	if w == nil {

@@ -18,16 +18,16 @@ import (
 // request is a client's request.
 type request struct {
 	method string
-	path   string // including the query
+	path   string // path and query
 	header http.Header
 	body   []byte
 	native bool
 	admin  bool // sent with the admin key
-	// rewrite may replace the body of a reply; nil: replies are passed unchanged.
+	// rewrite may replace the body of a reply; nil: replies are passed on unchanged.
 	rewrite func(*http.Response)
 }
 
-// take reads the whole body, so that it can be sent more than once.
+// take reads a client's request with its complete body, so that the request can be sent more than once.
 func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *failure) {
 	q := &request{method: r.Method, path: r.URL.RequestURI(), header: r.Header, native: native(r.URL.Path)}
 	if rt.draining.Load() {
@@ -50,7 +50,8 @@ func (rt *Router) take(rw http.ResponseWriter, r *http.Request) (*request, *fail
 	return q, nil
 }
 
-// hop are headers of a single connection. Host and Content-Length are set anew.
+// hop lists headers that apply to a single connection and are not forwarded. Host and Content-Length are set again for
+// each connection.
 var hop = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Content-Length"}
 
 func copyHeader(dst, src http.Header) {
@@ -66,7 +67,7 @@ func copyHeader(dst, src http.Header) {
 	}
 }
 
-// send sends one request to a worker, with the worker's key if the router has one, else with the client's.
+// send sends one request to a worker, with the worker key if the router has one, and otherwise with the client's key.
 func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Response, error) {
 	var body io.Reader
 	if q.body != nil {
@@ -90,14 +91,14 @@ func (rt *Router) send(ctx context.Context, w *worker, q *request) (*http.Respon
 	if _, ok := req.Header["User-Agent"]; !ok {
 		req.Header.Set("User-Agent", "stepscope-route")
 	}
-	// Without a value it is not sent, but it lets the transport repeat the request if an idle connection turns out to
-	// be closed.
+	// This header has no value, so it is not sent. But it lets the transport repeat the request if an idle connection
+	// turns out to be closed.
 	req.Header["Idempotency-Key"] = nil
 	return rt.transport.RoundTrip(req)
 }
 
-// context returns the context of a client's request. It ends with the client, and when the router stops waiting at
-// shutdown.
+// context returns the context of a client's request. It ends when the client disconnects, and when the router stops
+// waiting for requests at shutdown.
 func (rt *Router) context(r *http.Request) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	stop := context.AfterFunc(rt.base, func() { cancel(context.Cause(rt.base)) })
@@ -123,7 +124,7 @@ func (rt *Router) generate(rw http.ResponseWriter, r *http.Request) {
 	rt.plainRequest(rw, r, rt.plain)
 }
 
-// plainRequest sends a request to one worker after another until one answers.
+// plainRequest sends a request to one worker after another until one of them answers.
 func (rt *Router) plainRequest(rw http.ResponseWriter, r *http.Request, from *pool) {
 	q, bad := rt.take(rw, r)
 	if bad != nil {
@@ -177,14 +178,14 @@ func (rt *Router) more(from *pool, tried []*worker) bool {
 	})
 }
 
-// gone ends a request whose client has left or that the router aborts.
+// gone ends a request whose client has disconnected or that the router aborts.
 func (rt *Router) gone(rw http.ResponseWriter, r *http.Request, ctx context.Context) {
 	if errors.Is(context.Cause(ctx), errShutdown) {
 		rt.refuse(rw, r.URL.Path, &failure{http.StatusServiceUnavailable, errShutdown.Error()})
 	}
 }
 
-// exhausted is the error when no worker is left to try.
+// exhausted returns the error for a request for which no worker is left to try.
 func exhausted(last error) *failure {
 	switch {
 	case last == nil:

@@ -13,13 +13,13 @@ type WorkerInfo struct {
 	URL           string `json:"url"`
 	Type          string `json:"worker_type"` // regular, prefill or decode
 	Healthy       bool   `json:"is_healthy"`
-	Load          int64  `json:"load"` // its requests
+	Load          int64  `json:"load"` // number of client requests on the worker
 	BootstrapPort int64  `json:"bootstrap_port,omitempty"`
 }
 
 // WorkerList is the reply of GET /workers.
 type WorkerList struct {
-	Router  string         `json:"router"` // stepscope: /workers/{id}/… leads to each worker
+	Router  string         `json:"router"` // "stepscope" shows that /workers/{id}/… leads to each worker
 	Workers []WorkerInfo   `json:"workers"`
 	Total   int            `json:"total"`
 	Stats   map[string]int `json:"stats"`
@@ -87,8 +87,9 @@ func (rt *Router) gather(rw http.ResponseWriter, r *http.Request) ([]outcome, bo
 	return nil, false
 }
 
-// serverInfo is GET /server_info. For plain workers it is the first one's reply, with the internal states of all. In PD
-// mode, like SGLang's balancer, it has each worker's own information and the states of the decode workers.
+// serverInfo is GET /server_info. In plain mode it is the reply of the first worker, with the internal states of all
+// workers. In PD mode it has the information of each worker and the states of the decode workers, like the reply of
+// SGLang's balancer.
 func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {
@@ -117,7 +118,7 @@ func (rt *Router) serverInfo(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, out)
 }
 
-// loads is GET /v1/loads: the first worker's reply, with the ranks of all workers.
+// loads is GET /v1/loads: the reply of the first worker, with the ranks of all workers.
 func (rt *Router) loads(rw http.ResponseWriter, r *http.Request) {
 	all, ok := rt.gather(rw, r)
 	if !ok {

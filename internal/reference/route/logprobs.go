@@ -10,13 +10,15 @@ import (
 	"time"
 )
 
-// A decode worker returns no log probabilities of the prompt, because its prefill worker has computed it. Like SGLang's
-// balancer, the router copies them from the prefill worker's reply into the decode worker's, where they are empty.
+// A decode worker returns no log probabilities of the prompt, because the prefill worker has computed the prompt. Like
+// SGLang's balancer, the router copies these log probabilities from the prefill worker's reply into the decode worker's
+// reply, where they are empty.
 
 // logprobKeys are the members of meta_info about the prompt.
 var logprobKeys = []string{"input_token_logprobs", "input_top_logprobs", "input_token_ids_logprobs"}
 
-// wantsLogprobs reports whether a body of /generate asks for log probabilities, for its prompt or for some of a batch.
+// wantsLogprobs reports whether a body of /generate asks for log probabilities, for its prompt or for any prompt of a
+// batch.
 func wantsLogprobs(body []byte) (wants bool) {
 	scanObject(body, func(key, value []byte) {
 		if string(key) == "return_logprob" {
@@ -26,10 +28,10 @@ func wantsLogprobs(body []byte) (wants bool) {
 	return wants
 }
 
-// ofPrompt holds the members logprobKeys of the replies to a batch, by index.
+// ofPrompt holds, for each prompt of a batch by index, the members logprobKeys of the reply.
 type ofPrompt map[int]map[string]json.RawMessage
 
-// generated is a reply of /generate, or an event of one, with all its members.
+// generated is a reply of /generate, or one event of a streamed reply, with all members.
 type generated map[string]json.RawMessage
 
 func (g generated) index(n int) int {
@@ -39,7 +41,7 @@ func (g generated) index(n int) int {
 	return n
 }
 
-// replies parses an object or a list of objects. nil: it is neither.
+// replies parses an object or a list of objects. list is nil if the text is neither.
 func replies(text []byte) (list []generated, single bool) {
 	var one generated
 	if json.Unmarshal(text, &one) == nil && one != nil {
@@ -75,7 +77,8 @@ func promptLogprobs(body []byte) ofPrompt {
 	return out
 }
 
-// into adds them to a decode worker's reply if it has none. Otherwise it returns the text unchanged.
+// into adds the log probabilities to a decode worker's reply if that reply has none. Otherwise it returns the text
+// unchanged.
 func (o ofPrompt) into(text []byte) []byte {
 	list, single := replies(text)
 	changed := false
@@ -92,7 +95,7 @@ func (o ofPrompt) into(text []byte) []byte {
 			}
 		}
 		if mine {
-			g["meta_info"], _ = json.Marshal(meta) // it was parsed from JSON
+			g["meta_info"], _ = json.Marshal(meta) // cannot fail, since it was parsed from JSON
 			changed = true
 		}
 	}
@@ -124,15 +127,15 @@ func addLogprobs(ctx context.Context, res *http.Response, prefill *prefillSide) 
 	res.Header.Del("Content-Length")
 }
 
-// merger adds the missing log probabilities to a reply: to its events, or to the whole.
+// merger adds the missing log probabilities to a reply: to each event of a stream, or to the complete reply.
 type merger struct {
 	io.Reader
 	io.Closer
-	ctx     context.Context // of the request; no other call waits in Read
+	ctx     context.Context // context of the request, for waits in Read
 	prefill *prefillSide
 	events  bool
 	of      ofPrompt
-	raw     []byte // read, not yet processed
+	raw     []byte // bytes read but not yet processed
 	out     []byte // ready to be returned
 	err     error
 	buf     [4096]byte
@@ -160,7 +163,7 @@ func (m *merger) take() {
 		if m.err == io.EOF {
 			m.raw = m.merged(m.raw)
 		}
-		if m.err != nil || len(m.raw) > maxReply { // larger than any real reply: passed unchanged
+		if m.err != nil || len(m.raw) > maxReply { // larger than any real reply: pass it on unchanged
 			m.out, m.raw = m.raw, nil
 		}
 		return
@@ -182,7 +185,7 @@ func (m *merger) take() {
 	}
 }
 
-// logprobGrace is how long a decode worker's reply waits for its prefill worker's, which usually ends first.
+// logprobGrace is how long a decode worker's reply waits for the prefill worker's reply, which usually ends first.
 const logprobGrace = 5 * time.Second
 
 func (m *merger) merged(text []byte) []byte {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// metrics are the counters that are not per worker.
+// metrics are the counters that are not kept per worker.
 type metrics struct {
 	requests atomic.Int64
 	retries  atomic.Int64
@@ -25,7 +25,7 @@ func (rt *Router) Metrics(rw http.ResponseWriter, _ *http.Request) {
 	each := func(v func(*worker) int64) func(func(string, int64)) {
 		return func(sample func(string, int64)) {
 			for _, w := range rt.workers {
-				// Neither URLs nor ids contain characters that a label must escape.
+				// Labels need no escaping, because neither URLs nor ids contain characters that must be escaped.
 				sample(fmt.Sprintf("{worker=%q,worker_type=%q}", w.url, w.kind()), v(w))
 			}
 		}

@@ -16,15 +16,15 @@ import (
 // Backend describes a worker.
 type Backend struct {
 	URL           string
-	Role          string // api.Prefill, api.Decode, or "": it serves whole requests
-	BootstrapPort int    // of a prefill worker; 0: as reported by the worker, if it does
+	Role          string // api.Prefill, api.Decode, or "" for a worker that serves complete requests
+	BootstrapPort int    // bootstrap port of a prefill worker; 0: the port that the worker reports, if it reports one
 }
 
 // Options configure a Router. Zero times and counts mean their defaults.
 type Options struct {
 	Workers []Backend
 
-	// Policy of plain workers, and of workers whose role has no policy of its own; one of Policies. Default:
+	// Policy applies to plain workers, and to workers whose role has no separate policy. Each is one of Policies. Default:
 	// cache_aware.
 	Policy, PrefillPolicy, DecodePolicy string
 	Cache                               CacheOptions
@@ -32,7 +32,7 @@ type Options struct {
 	APIKey      string // required from clients, sent to workers
 	AdminAPIKey string // replaces APIKey on profile, flush and abort routes
 	Insecure    bool   // no key is required beyond loopback
-	WorkerKey   string // sent to workers instead of both
+	WorkerKey   string // sent to workers instead of APIKey and AdminAPIKey
 	// AllowedHosts are host names, besides those of loopback, that clients may use to address a router that listens on
 	// loopback without a key.
 	AllowedHosts []string
@@ -42,15 +42,15 @@ type Options struct {
 	WriteTimeout   time.Duration // longest stall of a client that does not read; default 60 s
 	BodyTimeout    time.Duration // to read a request's body; default 60 s
 	DrainTimeout   time.Duration // time for running requests at shutdown; default 30 s
-	StartTimeout   time.Duration // until the first workers must be up; default 30 min
-	MaxRetries     int           // further workers on which a request is tried; below 0: none; default 5
+	StartTimeout   time.Duration // time until the first workers must be up; default 30 min
+	MaxRetries     int           // number of further workers on which a request is tried; below 0: none; default 5
 	MaxBodyBytes   int64         // default 512 MiB
 
 	HealthPath      string        // default /health
 	HealthInterval  time.Duration // between probes of a worker that is up and sends no other replies; default 10 s
 	HealthTimeout   time.Duration // default 5 s
-	HealthFailures  int           // consecutive failures until a worker is down; default 3
-	HealthSuccesses int           // consecutive successes until it is up again; default 2
+	HealthFailures  int           // consecutive failures until a worker counts as down; default 3
+	HealthSuccesses int           // consecutive successes until a worker counts as up again; default 2
 
 	Log *slog.Logger // nil: none
 
@@ -60,7 +60,7 @@ type Options struct {
 
 // CacheOptions configure the policy cache_aware. All zero: 0.3, 64, 1.5, 64 MiB.
 type CacheOptions struct {
-	Threshold   float64 // fraction of a prompt that a worker must know
+	Threshold   float64 // fraction of a prompt that a worker must have seen to be preferred
 	BalanceAbs  int     // requests
 	BalanceRel  float64
 	MaxTreeSize int // bytes of prompts remembered per worker
@@ -94,7 +94,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check returns an error for invalid values without a default.
+// check returns an error for invalid values of options that have no default.
 func (o *Options) check() error {
 	roles := map[string]int{}
 	urls := map[string]bool{}

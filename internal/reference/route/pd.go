@@ -20,7 +20,8 @@ import (
 )
 
 // bootstrap adds the fields by which a prefill worker and a decode worker find each other: the address of the prefill
-// worker's bootstrap server, and a room, random in 63 bits. For a batch they are lists of its length.
+// worker's bootstrap server, and a room, random in 63 bits. For a batch, the fields are lists with one element per
+// prompt.
 func bootstrap(body []byte, w *worker) ([]byte, error) {
 	end, members, ok := scanObject(body, func(_, _ []byte) {})
 	if !ok {
@@ -46,7 +47,7 @@ func bootstrap(body []byte, w *worker) ([]byte, error) {
 		return append(out, ']')
 	}
 	out := make([]byte, 0, len(body)+(len(host)+len(port)+32)*max(1, n)+80)
-	// Append them after the existing members: if a name occurs twice, the last counts.
+	// Append the fields after the existing members, because the last member counts if a name occurs twice.
 	out = append(out, body[:end]...)
 	if members > 0 {
 		out = append(out, ',')
@@ -57,14 +58,14 @@ func bootstrap(body []byte, w *worker) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// prefillFailure is an error of the prefill side.
+// prefillFailure is an error on the prefill worker.
 type prefillFailure struct {
 	error
 	w     *worker
-	reply *answer // if it answered
+	reply *answer // reply of the prefill worker, if there is one
 }
 
-// answer is a worker's whole reply.
+// answer is the complete reply of a worker.
 type answer struct {
 	status int
 	header http.Header
@@ -72,23 +73,23 @@ type answer struct {
 	again  bool // another worker may succeed
 }
 
-// prefillGrace is how long a prefill may continue after its client has all tokens.
+// prefillGrace is how long the request to a prefill worker may continue after the client has received all tokens.
 const prefillGrace = 10 * time.Second
 
-// peerGrace is how long to wait for the other worker of a pair after one has failed: when a transfer breaks, both fail,
-// and one of them knows the cause.
+// peerGrace is how long to wait for the reply of the other worker of a pair after one worker has failed. When a
+// transfer breaks, both workers fail, and only one of them knows the cause.
 const peerGrace = time.Second
 
-// prefillSide is a request in progress on its prefill worker.
+// prefillSide is a request in progress on a prefill worker.
 type prefillSide struct {
 	cancel func()
-	done   chan struct{} // closed when it is over
-	// Set when it is over.
+	done   chan struct{} // closed when the request is over
+	// The following fields are set when the request is over.
 	failure *prefillFailure // nil: success
-	body    []byte          // of its reply, if requested
+	body    []byte          // body of the worker's reply, if it is needed
 }
 
-// over waits for the end, for at most d, and reports whether it came.
+// over waits until the request is over, but at most for d, and reports whether it is over.
 func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -106,9 +107,9 @@ func (s *prefillSide) over(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// sendPrefill sends a request to a prefill worker and reads its reply. Only a failure and the log probabilities of the
-// reply are used. A failure ends the decode side through fail. The request ends when cancel is called, or when the
-// router does.
+// sendPrefill sends a request to a prefill worker and reads its reply. Of the reply, only the log probabilities are
+// used. A failure ends the request to the decode worker by a call of fail. The request to the prefill worker ends when
+// cancel is called or when the router stops.
 func (rt *Router) sendPrefill(w *worker, q *request, keep bool, fail func(error)) *prefillSide {
 	ctx, stop := context.WithCancelCause(rt.base)
 	s := &prefillSide{cancel: func() { stop(context.Canceled) }, done: make(chan struct{})}
@@ -159,13 +160,13 @@ func (rt *Router) readPrefill(ctx context.Context, w *worker, q *request, keep b
 	return nil, body
 }
 
-// answer reads the whole of a short reply.
+// answer reads a short reply completely.
 func (p *reply) answer() *answer {
 	again := p.tryAgain()
 	return &answer{p.res.StatusCode, p.res.Header, p.rest(), again}
 }
 
-// pass sends a worker's whole answer to the client.
+// pass sends the complete reply of a worker to the client.
 func (a *answer) pass(rw http.ResponseWriter) { passWhole(rw, a.status, a.header, a.body) }
 
 // secondhand reports whether a decode worker's reply may describe a failure of its prefill worker.
@@ -174,12 +175,12 @@ func secondhand(p *reply) bool {
 		p.res.StatusCode == http.StatusOK && isEvents(p.res.Header) && bytes.HasPrefix(p.buf[:p.n], []byte(`data: {"error"`))
 }
 
-// parted matches the messages of SGLang's and stepscope's workers about a failed transfer of keys and values. Neither
-// side need be at fault: another pair may succeed.
+// parted matches the messages of SGLang's and stepscope's workers about a failed transfer of keys and values. It may be
+// that neither worker is faulty, and that another pair succeeds.
 var parted = regexp.MustCompile(`(?i)(bootstrap|handshake|transfer) failed`)
 
-// pair sends a request to a prefill and a decode worker, and to another pair if either fails before the decode worker's
-// first byte.
+// pair sends a request to a prefill worker and a decode worker. If either of them fails before the first byte of the
+// decode worker's reply, pair sends the request to another pair.
 func (rt *Router) pair(rw http.ResponseWriter, r *http.Request) {
 	q, bad := rt.take(rw, r)
 	if bad != nil {
@@ -238,8 +239,8 @@ type triedPairs struct{ prefill, decode []*worker }
 // and returns the list with w appended.
 func and(list []*worker, w *worker) []*worker { return append(slices.Clone(list), w) }
 
-// add records failed workers and reports whether others are left. If either of a pair may have failed, both are
-// excluded as far as there are others.
+// add records failed workers and reports whether other workers are left. If it is not known which worker of a pair has
+// failed, both are excluded, provided that there are others of the same kind.
 func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
 	for _, w := range blame {
 		list := &t.prefill
@@ -253,8 +254,8 @@ func (t *triedPairs) add(rt *Router, blame []*worker) (more bool) {
 	return more
 }
 
-// tryPair sends a request to a pair. Without an error, the client has a reply or has gone. With one, no reply was sent,
-// and blame are the workers of the pair that may have failed.
+// tryPair sends a request to a pair. If err is nil, the client has received a reply or has disconnected. Otherwise no
+// reply was sent, and blame lists the workers of the pair that may have failed.
 func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *request, pw, dw *worker, tried *triedPairs) (blame []*worker, err error) {
 	dctx, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
@@ -262,14 +263,14 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 	prefill := rt.sendPrefill(pw, q, merge, failed)
 	whole := false
 	defer func() {
-		if whole { // its last bytes may still be in flight
+		if whole { // the last bytes of the prefill worker's reply may still be in flight
 			time.AfterFunc(prefillGrace, prefill.cancel)
 			return
 		}
 		prefill.cancel()
 	}()
 	others := rt.more(rt.prefill, and(tried.prefill, pw)) || rt.more(rt.decode, and(tried.decode, dw))
-	// refused passes on a prefill worker's refusal, or lets another pair try.
+	// refused passes a prefill worker's refusal on to the client, or returns an error so that another pair is tried.
 	refused := func(f *prefillFailure) ([]*worker, error) {
 		if f.reply != nil && others && parted.Match(f.reply.body) {
 			return []*worker{pw, dw}, f.error
@@ -291,7 +292,7 @@ func (rt *Router) tryPair(ctx context.Context, rw http.ResponseWriter, q *reques
 		case ctx.Err() == nil && errors.As(context.Cause(dctx), &pf):
 			return refused(pf)
 		case errors.Is(err, errSlow) && !prefill.over(ctx, 0):
-			return []*worker{pw, dw}, err // either may keep the other waiting
+			return []*worker{pw, dw}, err // each of the two may keep the other waiting
 		}
 		return []*worker{dw}, err
 	}

@@ -9,7 +9,8 @@ import (
 
 // policy chooses a worker. All methods are safe for concurrent use.
 type policy interface {
-	// pick chooses from workers that are up, at least one. key is the raw prompt if wantsKey returns true.
+	// pick chooses one of the workers in from, which are up. from is not empty. key is the raw prompt if wantsKey returns
+	// true.
 	pick(from []*worker, key []byte) *worker
 	wantsKey() bool
 	// forget removes everything remembered about a worker.
@@ -28,7 +29,7 @@ func newPolicy(name string, o CacheOptions) policy {
 	return newCacheAware(o)
 }
 
-// keyless is the common part of policies that ignore the prompt.
+// keyless is the part that all policies that ignore the prompt have in common.
 type keyless struct{}
 
 func (keyless) wantsKey() bool { return false }
@@ -63,8 +64,9 @@ func (powerOfTwo) pick(from []*worker, _ []byte) *worker {
 }
 
 // cacheAware sends a prompt to the worker that has seen the longest prefix of it and so may have it in its prefix
-// cache. It is the policy of SGLang's router: if loads differ by more than BalanceAbs requests and a factor of
-// BalanceRel, or if no worker knows more than Threshold of the prompt, the least loaded worker gets it.
+// cache. It is the policy of SGLang's router. The least loaded worker gets the prompt in two cases: if loads differ by
+// more than BalanceAbs requests and by more than a factor of BalanceRel, or if no worker has seen more than the
+// fraction Threshold of the prompt.
 type cacheAware struct {
 	o  CacheOptions
 	mu sync.Mutex
@@ -101,7 +103,7 @@ func (p *cacheAware) pick(from []*worker, key []byte) *worker {
 		}
 	}
 	if best == nil {
-		// Among equally loaded workers, pick the one with the most room.
+		// Of equally loaded workers, pick the one with the fewest remembered prompts.
 		best = slices.MinFunc(from, func(a, b *worker) int {
 			if d := a.running.Load() - b.running.Load(); d != 0 {
 				return int(d)
@@ -113,7 +115,7 @@ func (p *cacheAware) pick(from []*worker, key []byte) *worker {
 	return best
 }
 
-// of returns a worker's prefixes. The caller holds mu.
+// of returns the prefixes of the prompts sent to a worker. The caller holds mu.
 func (p *cacheAware) of(w *worker) *prefixes {
 	t := p.seen[w]
 	if t == nil {

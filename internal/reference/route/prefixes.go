@@ -2,7 +2,7 @@ package route
 
 import "hash/maphash"
 
-// blockBytes is the length of an edge of the tree of prefixes.
+// blockBytes is the number of prompt bytes per node of the tree of prefixes.
 const blockBytes = 64
 
 var seed = maphash.MakeSeed()
@@ -19,9 +19,9 @@ func appendChain(dst []uint64, key []byte, most int) []uint64 {
 	return dst
 }
 
-// prefixes is an approximate tree of prompts: the set of the hashes of their prefixes. Each hash is a node. The tree
-// holds a bounded number of nodes and drops the least recently used. A node's last use is later than that of its
-// descendants, so leaves are dropped first, and the rest is still a tree.
+// prefixes is an approximate tree of prompts. It stores the hashes of their prefixes; each hash is a node. The tree has
+// a limited number of nodes and drops the least recently used ones. The last use of a node counts as later than that of
+// its descendants. So leaves are dropped first, and the remaining nodes are still a tree.
 type prefixes struct {
 	at    map[uint64]int32
 	nodes []prefix // [0] is the head of the ring, from newest to oldest
@@ -41,7 +41,7 @@ func (t *prefixes) len() int { return len(t.at) }
 
 // match returns the number of leading blocks of a chain that are known.
 func (t *prefixes) match(chain []uint64) int {
-	// Known blocks precede unknown ones: find the border by binary search.
+	// In a chain, known blocks precede unknown ones. Find the first unknown block by binary search.
 	lo, hi := 0, len(chain)
 	for lo < hi {
 		mid := (lo + hi) / 2

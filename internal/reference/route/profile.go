@@ -16,13 +16,14 @@ import (
 
 const (
 	startPatience = 30 * time.Second
-	// stopPatience limits a stop: SGLang answers when the traces are written, which can take minutes.
+	// stopPatience limits the time for a stop. It is long because SGLang answers only when the traces are written, which
+	// can take minutes.
 	stopPatience = 30 * time.Minute
 )
 
-// startProfile is /start_profile for the chosen workers. If there are several, each gets a directory of its own below
-// output_dir, named by its id, so that files of the same name cannot collide. Without output_dir, the ids become part
-// of the file names.
+// startProfile is /start_profile for the chosen workers. If there are several workers, each gets a separate directory
+// below output_dir, named by the worker's id, so that files of the same name cannot collide. Without output_dir, the
+// ids become part of the file names.
 func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
@@ -36,7 +37,7 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var root, prefix string
-	json.Unmarshal(fields["output_dir"], &root) // the worker rejects a value that is not a string
+	json.Unmarshal(fields["output_dir"], &root) // if the value is not a string, the worker rejects it
 	json.Unmarshal(fields["profile_prefix"], &prefix)
 	dir := func(w *worker) string {
 		if len(to) > 1 && root != "" {
@@ -55,7 +56,7 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 		own := map[string]json.RawMessage{}
 		maps.Copy(own, fields)
 		own[name], _ = json.Marshal(value) // a string
-		text, _ := json.Marshal(own)       // it was parsed from JSON
+		text, _ := json.Marshal(own)       // cannot fail, since it was parsed from JSON
 		return text
 	}, startPatience)
 	for i, w := range to {
@@ -67,15 +68,15 @@ func (rt *Router) startProfile(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, status(all), sum(all, "started profiling"))
 }
 
-// stopProfile is /stop_profile for the chosen workers. If only some have nothing to stop, that is no failure: windows
-// with a step count close by themselves.
+// stopProfile is /stop_profile for the chosen workers. It is no failure if some of several workers have nothing to
+// stop, because windows with a step count close by themselves.
 func (rt *Router) stopProfile(rw http.ResponseWriter, r *http.Request) {
 	q, to, ok := rt.takeFan(rw, r)
 	if !ok {
 		return
 	}
 	q.path = "/stop_profile"
-	// A client that disconnects must not lose the windows.
+	// The windows must not be lost if the client disconnects.
 	all := rt.fan(context.WithoutCancel(r.Context()), to, q, nil, stopPatience)
 	stopped, idle := 0, 0
 	for i, w := range to {

@@ -17,18 +17,18 @@ var errSlow = errors.New("the reply did not start in time (--request-timeout-sec
 
 var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// reply is a reply that has begun: its first bytes, or its end, have arrived.
+// reply is a worker's reply that has begun: its first bytes, or its end, have arrived.
 type reply struct {
 	res    *http.Response
 	w      *worker
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // ends a reply that stalls
+	timer  *time.Timer // cancels the request if the reply stalls
 	armed  time.Time
 	limit  time.Duration
 	buf    *[16 << 10]byte
 	n      int
-	err    error // of the last read
+	err    error // error of the last read
 }
 
 // open sends a request and waits for the first bytes of the reply's body. The reply must be closed.
@@ -76,7 +76,7 @@ func (p *reply) why(err error) error {
 
 // read reads the available bytes, at least one.
 func (p *reply) read() {
-	// The timer is not reset for each event: it may be off by a second.
+	// The timer is not reset for each event, so it may be off by a second.
 	if now := time.Now(); now.Sub(p.armed) >= min(time.Second, p.limit/8) {
 		p.armed = now
 		p.timer.Reset(p.limit)
@@ -112,11 +112,11 @@ func (p *reply) rest() []byte {
 	}
 }
 
-// maxReply bounds replies that the router itself reads, in bytes.
+// maxReply is the maximum size, in bytes, of replies that the router itself interprets.
 const maxReply = 16 << 20
 
-// tryAgain reports whether another worker may succeed: this one is overloaded, or its backend is missing. A 500 is an
-// answer, and the next worker would usually return the same.
+// tryAgain reports whether another worker may succeed, because this worker is overloaded or its backend is missing. The
+// status 500 counts as an answer, because the next worker would usually return the same.
 func (p *reply) tryAgain() bool {
 	switch p.res.StatusCode {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -125,8 +125,8 @@ func (p *reply) tryAgain() bool {
 	return false
 }
 
-// relay streams a reply to the client. On error the reply is incomplete: a stream has received an error event, and the
-// connection of any other reply must be cut.
+// relay streams a reply to the client. If relay returns an error, the reply is incomplete. A stream then ends with an
+// error event; for any other reply the caller must cut the connection.
 func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 	copyHeader(rw.Header(), p.res.Header)
 	stream := p.res.ContentLength < 0
@@ -160,7 +160,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 		if p.err != nil {
 			break
 		}
-		// A reply that is already complete is sent with its end, in one packet.
+		// If the reply is already complete, its last bytes and its end are sent in one packet.
 		if stream {
 			if err := rc.Flush(); err != nil {
 				p.cancel(errClientGone)
@@ -170,7 +170,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 		p.read()
 	}
 	err := p.why(p.err)
-	if errors.Is(err, context.Canceled) { // the client's own context
+	if errors.Is(err, context.Canceled) { // the client's context was canceled
 		return errClientGone
 	}
 	var prefill *prefillFailure
@@ -183,7 +183,7 @@ func (rt *Router) relay(rw http.ResponseWriter, p *reply, native bool) error {
 	if stream && isEvents(p.res.Header) {
 		var out []byte
 		if last != [2]byte{'\n', '\n'} {
-			out = append(out, "\n\n"...) // ends a partial event
+			out = append(out, "\n\n"...) // end a partial event
 		}
 		e := &failure{http.StatusBadGateway, err.Error()}
 		if errors.Is(err, errShutdown) {
@@ -202,7 +202,7 @@ func isEvents(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
 }
 
-// finish relays a reply, and cuts the connection if there is no other way to report an error.
+// finish relays a reply. If it cannot report an error in any other way, it cuts the connection.
 func (rt *Router) finish(rw http.ResponseWriter, p *reply, native bool) {
 	defer p.close()
 	if rt.relay(rw, p, native) != nil {

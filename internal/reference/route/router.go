@@ -30,23 +30,23 @@ type Router struct {
 	handler   http.Handler
 
 	draining atomic.Bool
-	base     context.Context // of all requests
+	base     context.Context // parent of the contexts of all requests
 	abortAll context.CancelCauseFunc
 	work     sync.WaitGroup // requests, probes, and prefills that outlive their client
 
 	first   sync.Once
 	firstUp chan struct{}   // closed once requests can be served
-	failed  context.Context // ends if no worker is up in time
+	failed  context.Context // ends if no worker is up within StartTimeout
 	fail    context.CancelCauseFunc
 }
 
-// pool is the workers of one kind and the policy to choose one.
+// pool holds the workers of one kind and the policy by which one of them is chosen.
 type pool struct {
 	workers []*worker
 	policy  policy
 }
 
-// pick chooses a worker that is up and was not tried, or returns nil.
+// pick chooses a worker that is up and has not been tried yet. If there is none, it returns nil.
 func (p *pool) pick(key []byte, tried []*worker) *worker {
 	var room [16]*worker
 	from := room[:0]
@@ -113,7 +113,8 @@ func New(o Options) (*Router, error) {
 	rt.transport = &http.Transport{
 		DialContext:        (&net.Dialer{Timeout: o.ConnectTimeout}).DialContext,
 		DisableCompression: true, // replies are passed unchanged
-		// SGLang closes connections that are idle for 5 s; using one that is just closing would cost a retry.
+		// SGLang closes connections that are idle for 5 s. Close them earlier, because using a connection that is just being
+		// closed would require a retry.
 		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 4096,
 		TLSHandshakeTimeout: o.ConnectTimeout, MaxResponseHeaderBytes: 1 << 20,
 	}
@@ -140,7 +141,7 @@ func (rt *Router) pool(role string) *pool {
 	return rt.plain
 }
 
-// canServe reports whether a worker is up for each part of a request.
+// canServe reports whether requests can be served: a worker is up, or in PD mode one of each kind.
 func (rt *Router) canServe() bool {
 	if rt.plain != nil {
 		return rt.plain.up() > 0
@@ -158,8 +159,8 @@ func (rt *Router) upOnce() {
 var errShutdown = errors.New("the router is shutting down")
 
 // Serve routes requests until ctx ends. Then it rejects new requests, lets running ones finish for at most
-// Options.DrainTimeout, ends the rest with an error event, and returns. It fails if no worker comes up within
-// Options.StartTimeout.
+// Options.DrainTimeout, ends the remaining ones with an error event, and returns. It returns an error if no worker
+// comes up within Options.StartTimeout.
 func (rt *Router) Serve(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

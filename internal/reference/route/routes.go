@@ -46,7 +46,7 @@ func (rt *Router) routes() http.Handler {
 			known[path] = e
 		}
 	}
-	// A worker's own API, under its own rules: routes not known to be harmless need the admin key.
+	// The API of a single worker has separate rules: routes that are not known to be harmless need the admin key.
 	mux.HandleFunc("/workers/{id}/{path...}", func(rw http.ResponseWriter, r *http.Request) {
 		e, ok := known["/"+r.PathValue("path")]
 		if !ok {

@@ -3,11 +3,12 @@ package route
 import "github.com/stepscope/stepscope/internal/base/jsonscan"
 
 // The router parses only the parts of a body that it needs: the location of the prompt, for cache_aware, and the number
-// of prompts, for PD. Both are values of the outer object. The worker checks that the whole is valid JSON.
+// of prompts, for PD. Both are members of the outermost object. The router does not check that the rest is valid JSON;
+// the worker does.
 
 // scanObject calls visit with each key, without quotes and still escaped, and each value of a JSON object, in order.
-// end is the position of the object's last brace, n its number of members. ok is false if the scanned part of body is
-// not an object.
+// end is the position of the object's closing brace, and n is the number of members. ok is false if body does not begin
+// with an object.
 func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool) {
 	s := jsonscan.New(body)
 	if s.Peek() != '{' {
@@ -21,8 +22,8 @@ func scanObject(body []byte, visit func(key, value []byte)) (end, n int, ok bool
 	return end, n, s.End() == nil
 }
 
-// prompt returns the raw prompt of a request to a generation route: text, token ids or messages. Requests whose prompts
-// share a prefix also share one in their raw prompts.
+// prompt returns the raw prompt of a request to a generation route: text, token ids or messages. If the prompts of two
+// requests have a common prefix, so do their raw prompts.
 func prompt(body []byte) (raw []byte) {
 	scanObject(body, func(key, value []byte) {
 		switch string(key) {
@@ -44,7 +45,7 @@ func batch(body []byte) (n int, single bool) {
 			k, prompts := 0, false
 			s := jsonscan.New(value)
 			for range s.List {
-				// A flat list of numbers is the token ids of one prompt.
+				// A list of numbers contains the token ids of one prompt.
 				if c := s.Peek(); k == 0 {
 					prompts = c == '"' || c == '['
 				}

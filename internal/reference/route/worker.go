@@ -18,18 +18,18 @@ import (
 
 // worker is one server behind the router.
 type worker struct {
-	id   string // "prefill-0"; its name in URLs and directories
+	id   string // name in URLs and directories, such as "prefill-0"
 	url  string
 	role string
-	host string // of its bootstrap server
+	host string // host of the worker's bootstrap server
 
 	bootstrapPort atomic.Int64 // 0: unknown
-	ownPort       bool         // the worker reports it; after a restart it may differ
+	ownPort       bool         // the bootstrap port is the one that the worker reports; it may change with a restart
 	up            atomic.Bool
-	running       atomic.Int64 // requests of clients
+	running       atomic.Int64 // client requests in progress
 	served        atomic.Int64 // completed client requests
 	failed        atomic.Int64
-	answered      atomic.Int64 // start of its last reply, Unix ns
+	answered      atomic.Int64 // start of the worker's last reply, Unix ns
 	poke          chan struct{}
 }
 
@@ -45,7 +45,7 @@ func newWorker(b Backend, index int) (*worker, error) {
 	return w, nil
 }
 
-// watch probes a worker until ctx ends. Only watch marks it as up.
+// watch probes a worker until ctx ends. Only watch marks the worker as up.
 func (rt *Router) watch(ctx context.Context, w *worker) {
 	fails, passes, fresh := 0, 0, true
 	for {
@@ -80,7 +80,7 @@ func (rt *Router) watch(ctx context.Context, w *worker) {
 		case <-w.poke:
 			t.Stop()
 			if w.up.Load() {
-				// The worker is in doubt: an old answer proves nothing.
+				// The worker is in doubt, so an old answer does not prove that it is up.
 				w.answered.Store(0)
 			} else {
 				passes = 0
@@ -108,7 +108,8 @@ func (rt *Router) probe(ctx context.Context, w *worker) error {
 	return nil
 }
 
-// calledUp marks a worker as up. If it was restarted, its cache is empty.
+// calledUp marks a worker as up. The worker may have been restarted with an empty cache, so calledUp forgets the
+// prompts sent to it.
 func (rt *Router) calledUp(ctx context.Context, w *worker) {
 	if w.ownPort {
 		if port := rt.askBootstrapPort(ctx, w); port != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// coalesceAfter is the number of events that may wait for a client before they are sent as one. Below it each step has
-// its own event, so that clients can measure steps.
+// coalesceAfter is the number of events that may wait for a client before they are sent as one event. While fewer are
+// waiting, each step has a separate event, so that clients can measure steps.
 const coalesceAfter = 20
 
 // batch is the set of sequences of one HTTP request.
@@ -18,22 +18,23 @@ type batch struct {
 	s      *Server
 	stream bool
 	seqs   []*sequence
-	wake   chan struct{} // holds one token while there is something to take
+	wake   chan struct{} // holds a value while there are updates to take
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	dirty []*sequence // sequences with marks to take
+	dirty []*sequence // sequences with states that the handler has not taken
 	open  int         // sequences in progress
 }
 
-// launch submits the sequences, all or none. The batch ends when ctx does. Latencies count from received.
+// launch submits the sequences, all or none. The batch ends when ctx does. Latencies are measured from the time
+// received.
 func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, stream bool) (*batch, error) {
 	if s.draining.Load() {
 		return nil, unavailable("the server is shutting down")
 	}
 	b := &batch{s: s, stream: stream, wake: make(chan struct{}, 1), open: len(specs)}
-	// The sequences' context derives from the server's, so that a shutdown has its own cause. A disconnected client has
-	// another.
+	// The context of the sequences is derived from the server's context, so that the cause shows whether the server shut
+	// down or the client disconnected.
 	parent, cancel := context.WithCancelCause(s.base)
 	b.cancel = cancel
 	context.AfterFunc(ctx, func() { cancel(errClientGone) })
@@ -64,7 +65,7 @@ func (s *Server) launch(ctx context.Context, received time.Time, specs []*spec, 
 	return b, nil
 }
 
-// update is a state of a sequence that the client has not received.
+// update is a state of a sequence that the client has not received yet.
 type update struct {
 	q    *sequence
 	prev mark
@@ -80,8 +81,8 @@ type update struct {
 	ptop      [][]wire.TokenLogprob
 }
 
-// next waits for updates and appends them to dst. more is false when every sequence has ended and all updates were
-// taken. It returns the context's error when the client has gone.
+// next waits for updates and appends them to dst. more is false when every sequence has ended and all updates have been
+// taken. If the client has disconnected, next returns the context's error.
 func (b *batch) next(ctx context.Context, sent []mark, dst []update) (news []update, more bool, err error) {
 	select {
 	case <-b.wake:
@@ -107,7 +108,7 @@ func (b *batch) next(ctx context.Context, sent []mark, dst []update) (news []upd
 	return dst, b.open > 0, nil
 }
 
-// update describes the state m. The caller holds b.mu.
+// update returns the update from the state prev to the state m. The caller holds b.mu.
 func (q *sequence) update(prev, m mark) update {
 	u := update{
 		q: q, prev: prev, mark: m,
@@ -143,9 +144,9 @@ func (b *batch) wait(ctx context.Context) ([]update, error) {
 	}
 }
 
-// failure returns the error of a sequence that was aborted with a status.
+// failure returns the error of a sequence that was aborted with an HTTP status, or nil.
 func (u *update) failure() *apiError {
-	if !u.mark.final { // until the end the field belongs to the collector
+	if !u.mark.final { // until the end the collector owns the field
 		return nil
 	}
 	f := u.q.finish
@@ -176,7 +177,8 @@ func (u *update) reason() *wire.FinishReason {
 	return out
 }
 
-// meta builds the meta_info of the state. Increments start at the previous state.
+// meta builds the meta_info of the state. If incremental is set, lists contain only the part that was added since the
+// previous state.
 func (u *update) meta(incremental bool) *wire.MetaInfo {
 	q := u.q
 	m := &wire.MetaInfo{
@@ -196,7 +198,7 @@ func (u *update) meta(incremental bool) *wire.MetaInfo {
 		m.HasLogprobs, m.HasTop = true, q.req.TopLogprobs > 0
 		m.InputLogprobs, m.OutputLogprobs = u.prompts, u.logprobs
 		m.InputTop, m.OutputTop = u.ptop, u.top
-		if q.b.s.info.Role == api.Decode { // SGLang's routers prepend the prefill server's to those here
+		if q.b.s.info.Role == api.Decode { // SGLang's routers add those of the prefill server
 			m.InputLogprobs, m.InputTop = nil, nil
 		}
 		if incremental {

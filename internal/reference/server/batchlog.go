@@ -11,9 +11,9 @@ import (
 
 // BatchLog writes SGLang's batch lines: one for every prefill batch, and one for every Interval-th decode batch of a
 // scheduler. A throughput is the number of tokens since the scheduler's previous line of the kind, divided by the time
-// since then. So the first one after a pause is too low, as in SGLang.
+// since then. So the first throughput after a pause is too low, as in SGLang.
 //
-// It writes on a goroutine of its own, so that a slow terminal cannot delay a forward step. If the goroutine falls
+// It writes on a separate goroutine, so that a slow terminal cannot delay a forward step. If the goroutine falls
 // behind, lines are dropped and counted.
 type BatchLog struct {
 	interval int
@@ -28,13 +28,13 @@ type BatchLog struct {
 }
 
 type rankLog struct {
-	prefill, decode time.Time // of the last lines
+	prefill, decode time.Time // times of the last lines of each kind
 	decodes         int       // steps since the last line
 	tokens          int       // generated since the last line
 }
 
-// NewBatchLog returns a log that writes to w. interval is in decode steps; 0 means 40. iters adds the forward count to
-// each line (SGLANG_LOG_FORWARD_ITERS).
+// NewBatchLog returns a log that writes to w. interval is in decode steps; 0 means 40. If iters is set, each line
+// contains the forward count (SGLANG_LOG_FORWARD_ITERS).
 func NewBatchLog(w io.Writer, interval int, iters bool) *BatchLog {
 	if interval <= 0 {
 		interval = 40

@@ -11,12 +11,12 @@ import (
 	"github.com/stepscope/stepscope/internal/base/prom"
 )
 
-// calls count HTTP requests. All paths without a route share one name: SGLang counts each separately, so a scanner
-// would create many.
+// calls counts HTTP requests. All paths without a route are counted under one name. SGLang counts each path separately,
+// so a scanner would create many series.
 type calls struct {
 	mu    sync.Mutex
-	count map[call]*[2]int // started, in progress
-	ended map[call]int     // by status
+	count map[call]*[2]int // number started, number in progress
+	ended map[call]int     // number ended, by status
 }
 
 type call struct{ path, method, status string }

@@ -93,7 +93,7 @@ func (s *Server) chatSpecs(req *wire.ChatRequest) ([]*spec, error) {
 	}, &p, id, n)
 }
 
-// chatInput renders and encodes a chat. The template writes the special tokens itself, so the tokenizer must add none.
+// chatInput renders and encodes a chat. The template contains the special tokens, so the tokenizer must not add any.
 func (s *Server) chatInput(messages []wire.Message, o ChatOptions) ([]int32, error) {
 	text, err := s.tok.ChatPrompt(messages, o)
 	if err != nil {

@@ -117,7 +117,7 @@ type completionReply struct {
 	req *wire.CompletionRequest
 }
 
-// echo returns the prompt before the first text, if requested.
+// echo returns the prompt if the request asks for it and no text has been sent yet, and otherwise "".
 func (c *completionReply) echo(u *update) string {
 	if c.req.Echo && u.prev == (mark{}) {
 		return u.q.prompt

@@ -10,14 +10,14 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// meetings holds the bootstrap data by which the sequences of a request meet their other halves; nil: the server works
-// alone.
+// meetings holds the bootstrap data by which the sequences of a request are paired with those on the other server; nil:
+// the server works alone.
 type meetings struct {
 	wire.Bootstraps
 	role string
 }
 
-// meetings reads the bootstrap data from a request with that many prompts.
+// meetings reads the bootstrap data from a request with the given number of prompts.
 func (s *Server) meetings(extra map[string]json.RawMessage, prompts int) (*meetings, error) {
 	if s.info.Role == "" {
 		return nil, nil

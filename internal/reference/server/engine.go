@@ -11,9 +11,8 @@ import (
 
 // Engine is the server's interface to an LLM engine. Its methods must be safe for concurrent use.
 type Engine interface {
-	// Submit queues one sequence. The last event has a Finish. The engine closes the channel after it, or soon after
-	// ctx is cancelled. The server takes events without delay, so an engine may abort a request whose channel stays
-	// full.
+	// Submit queues one sequence. The last event has a Finish. The engine closes the channel after it, or soon after ctx
+	// is cancelled. The server receives events without delay, so an engine may abort a request whose channel stays full.
 	Submit(ctx context.Context, r *api.Request) (<-chan api.Event, error)
 
 	// FlushCache empties the prefix cache. It waits until the engine is idle. If ctx ends first, it returns ErrNotIdle.
@@ -73,9 +72,9 @@ type Info struct {
 	ContextLen int // tokens
 	VocabSize  int
 
-	Role string // api.Prefill, api.Decode; else the engine works alone
+	Role string // api.Prefill or api.Decode; otherwise the engine works alone
 
-	DP, TP, PP, EP     int // ranks
+	DP, TP, PP, EP     int // sizes of the parallel layout
 	MaxRunningRequests int // per DP rank
 	TokenCapacity      int // KV cache per DP rank, tokens
 	PageSize           int // allocation unit of the KV cache, tokens
@@ -84,7 +83,8 @@ type Info struct {
 
 	Accelerator string // "software GPU (AVX512)"
 
-	// Defaults from the model's generation_config.json for chats that set nothing; nil: 1.0, 1.0, whole vocabulary.
+	// Defaults from the model's generation_config.json, for chats that leave these parameters out. nil means 1.0, 1.0 and
+	// the whole vocabulary.
 	Temperature *float64
 	TopP        *float64
 	TopK        *int

@@ -52,7 +52,7 @@ func asAPI(err error) *apiError {
 		return unavailable(err.Error())
 	case errors.Is(err, api.ErrTooLong), errors.Is(err, api.ErrInvalid):
 		return badRequest(err.Error())
-	case errors.Is(err, api.ErrPriority): // a retry would not help
+	case errors.Is(err, api.ErrPriority): // the client should not retry
 		return &apiError{status: http.StatusServiceUnavailable, message: err.Error()}
 	case errors.Is(err, api.ErrProfileRunning), errors.Is(err, api.ErrProfileIdle):
 		return &apiError{status: http.StatusConflict, message: err.Error()}
@@ -69,7 +69,7 @@ const (
 	dialectGeneral                // {"object":"error",…,"type":"Bad Request"}: SGLang's validation errors
 )
 
-// body returns the JSON text of the error.
+// body returns the error as JSON in the format of an API.
 func (e *apiError) body(d dialect) []byte {
 	var v any
 	if d == dialectNative {

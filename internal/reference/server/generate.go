@@ -42,7 +42,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	httpguard.WriteJSON(w, http.StatusOK, out)
 }
 
-// generateSpecs expands a request into its sequences: sample j of prompt i is at i·n+j.
+// generateSpecs returns the sequences of a request: sample j of prompt i has index i·n+j.
 func (s *Server) generateSpecs(req *wire.GenerateRequest) ([]*spec, error) {
 	if err := checkExtra(req.Extra); err != nil {
 		return nil, err

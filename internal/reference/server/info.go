@@ -141,7 +141,7 @@ func (s *Server) flushCache(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// abortRequest is POST /abort_request. As in SGLang, a request id also matches every longer id that begins with it.
+// abortRequest is POST /abort_request. As in SGLang, an id also matches every request whose id begins with it.
 func (s *Server) abortRequest(w http.ResponseWriter, r *http.Request) {
 	var req wire.AbortRequest
 	body, err := s.front.BodyUpTo(w, r, httpguard.MostControl)

@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// metrics are the counters and histograms of finished requests. Index 0 is for requests without streaming, 1 for those
-// with.
+// metrics are the counters and histograms of finished requests. Index 0 is for requests without streaming, index 1 for
+// requests with streaming.
 type metrics struct {
 	labels string // common labels
 
@@ -105,7 +105,7 @@ func (s *Server) finished(q *sequence, now time.Time) {
 }
 
 // gauges are read from the engine at each scrape. Gauges of missing features are 0, as in SGLang when the feature is
-// off, so that its dashboards find them.
+// off, so that SGLang's dashboards find them.
 var gauges = []struct {
 	name, help string
 	value      func(s *Server, st *api.Stats) float64
@@ -148,7 +148,7 @@ var gauges = []struct {
 	{"prealloc_full_token_usage", "Share of the full-attention KV pool held by decode requests whose KV transfer is pending (preallocated, not yet running); same capacity basis as sglang:full_token_usage.", func(_ *Server, st *api.Stats) float64 { return st.Preallocated }},
 	{"prealloc_swa_token_usage", "Share of the SWA KV pool held by decode requests whose KV transfer is pending; same capacity basis as sglang:swa_token_usage.", nil},
 	{"utilization", "The utilization.", func(_ *Server, st *api.Stats) float64 { return st.Utilization }},
-	// SGLang reports it only with SGLANG_ENABLE_METRICS_DEVICE_TIMER.
+	// SGLang reports this gauge only with SGLANG_ENABLE_METRICS_DEVICE_TIMER.
 	{"fwd_occupancy", "Forward pass GPU occupancy percentage.", func(*Server, *api.Stats) float64 { return math.NaN() }},
 	{"new_token_ratio", "The new token ratio.", func(_ *Server, st *api.Stats) float64 { return st.NewTokenRatio }},
 	{"is_cuda_graph", "Whether the batch is using CUDA graph.", func(_ *Server, st *api.Stats) float64 {
@@ -165,8 +165,8 @@ var gauges = []struct {
 	{"context_len", "Maximum context length.", func(s *Server, _ *api.Stats) float64 { return float64(s.info.ContextLen) }},
 }
 
-// labelled are families with one sample for each value of a label. Counters that are 0 are omitted, as SGLang shows
-// none before the first event.
+// labelled lists the metric families with one sample for each value of a label. Counters that are 0 are omitted,
+// because SGLang too shows no counter before its first event.
 var labelled = []struct {
 	name, help, kind, label string
 	values                  func(s *Server, st *api.Stats, add func(value string, v float64))
@@ -261,7 +261,7 @@ func (s *Server) scrape(w http.ResponseWriter, _ *http.Request) {
 	x.Reply(w)
 }
 
-// rankLabels are the labels of SGLang's scheduler for a data-parallel rank.
+// rankLabels returns the labels that SGLang's scheduler uses for a data-parallel rank.
 func (s *Server) rankLabels(dp int) string {
 	labels := s.metrics.labels + `,tp_rank="0",pp_rank="0",moe_ep_rank="0"`
 	if s.info.DP > 1 {

@@ -31,7 +31,7 @@ func (s *Server) openAIReply(c *wire.Common, b *batch) openAIReply {
 	}
 }
 
-// see records the token counts of a sequence for the usage.
+// see records the token counts of a sequence, which the usage needs.
 func (o *openAIReply) see(u *update) {
 	o.counts[u.q.index] = tokenCount{len(u.q.req.Input), u.mark.n, u.cached}
 }
@@ -73,7 +73,7 @@ func (o *openAIReply) ext() *wire.SGLExt {
 	return &wire.SGLExt{CachedTokensDetails: &wire.CachedTokensDetails{Device: o.counts[0].cached}}
 }
 
-// tail appends the chunks without a choice that end a stream: the cache details and the usage, if requested.
+// tail appends the chunks at the end of a stream that have no choice: the cache details and the usage, if requested.
 func (o *openAIReply) tail(dst []byte, chunk func(*wire.SGLExt, *wire.Usage) any) []byte {
 	add := func(ext *wire.SGLExt, usage *wire.Usage) {
 		text, _ := json.Marshal(chunk(ext, usage)) // plain structs
@@ -97,7 +97,7 @@ func finishOf(u *update) (*string, json.RawMessage) {
 func unescape(text []byte) string {
 	var s string
 	if err := json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &s); err != nil {
-		panic("server: " + err.Error()) // we escaped it ourselves
+		panic("server: " + err.Error()) // cannot happen: AppendEscaped wrote the text
 	}
 	return s
 }

@@ -14,7 +14,7 @@ import (
 
 // Startup holds the startup times.
 type Startup struct {
-	Engine time.Duration // to load weights, caches and graphs
+	Engine time.Duration // time to load weights and to create caches and graphs
 	All    time.Duration // since the process started
 }
 
@@ -38,7 +38,7 @@ type Options struct {
 	IncrementalOutput bool // events carry only new text
 	CacheReport       bool // usage includes cached tokens
 	LogRequests       bool
-	LogRequestsLevel  int // 0: metadata, 1: also parameters, 2: also texts cut at 2 KiB, 3: whole texts
+	LogRequestsLevel  int // 0: metadata, 1: also parameters, 2: also texts cut at 2 KiB, 3: complete texts
 
 	MaxBodyBytes  int64           // default 32 MiB
 	MaxInFlight   int             // sequences; default 4096

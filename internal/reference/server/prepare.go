@@ -9,7 +9,7 @@ import (
 	"github.com/stepscope/stepscope/internal/api/wire"
 )
 
-// maxTopLogprobs bounds the list of top logprobs of one token.
+// maxTopLogprobs is the maximum number of top logprobs of one token.
 const maxTopLogprobs = 128
 
 // unsupported lists SGLang's request fields for features that this server lacks. They are rejected instead of ignored,
@@ -78,7 +78,7 @@ func pick[T any](v *T, absent T) T {
 // encode tokenizes a prompt, which must not be empty.
 func (s *Server) encode(field, text string, special bool) ([]int32, error) {
 	if len(text) > s.textLimit() {
-		// No tokenizer makes so few tokens of so much text; do not even try.
+		// No tokenizer makes so few tokens of so much text, so do not tokenize it.
 		return nil, badRequest(fmt.Sprintf("%s: %d bytes of text cannot fit the context length of %d tokens", field, len(text), s.info.ContextLen))
 	}
 	ids, err := s.tok.Encode(text, special)
@@ -91,8 +91,8 @@ func (s *Server) encode(field, text string, special bool) ([]int32, error) {
 	return ids, nil
 }
 
-// textLimit bounds the text passed to the tokenizer, in bytes: in no vocabulary in use do tokens average more than
-// this.
+// textLimit returns the maximum size, in bytes, of a text passed to the tokenizer. It assumes a number of bytes per
+// token that no vocabulary in use reaches on average.
 func (s *Server) textLimit() int {
 	const bytesPerToken = 256
 	if s.info.ContextLen > math.MaxInt/bytesPerToken {
@@ -111,7 +111,7 @@ func (s *Server) checkIDs(field string, ids []int32) error {
 	return nil
 }
 
-// samples creates n specs of one prompt. Each sample has its own seed; otherwise they would be equal.
+// samples creates n specs of one prompt. Each sample has a different seed; otherwise all samples would be equal.
 func (s *Server) samples(proto spec, p *wire.SamplingParams, id string, n int) ([]*spec, error) {
 	params, err := s.sampling(p, len(proto.req.Input))
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) dpRank(rank *int) (int, error) {
 	return dp, nil
 }
 
-// checkTotal rejects a request whose sequences could never be in flight at once.
+// checkTotal rejects a request with more sequences than may be in flight at the same time.
 func (s *Server) checkTotal(prompts, n int) error {
 	if total := prompts * n; total > s.o.MaxInFlight {
 		return wire.Refuse("", "the request asks for %d sequences, at most %d are allowed", total, s.o.MaxInFlight)

@@ -31,7 +31,8 @@ type spec struct {
 	prompt      string
 }
 
-// sequence is one sequence in flight. Its collector turns events into text; the waiting handler takes the new part.
+// sequence is one sequence in flight. A goroutine, the collector, turns the engine's events into text. The handler of
+// the request takes the new part of the text.
 type sequence struct {
 	*spec
 	b      *batch
@@ -39,14 +40,15 @@ type sequence struct {
 	cancel context.CancelCauseFunc
 	ctx    context.Context
 
-	// Owned by the collector.
+	// The following fields are owned by the collector.
 	dec        TextStream
 	stop       *stopper
 	start      time.Time
 	last       time.Time // of the last token
 	firstToken time.Time
 
-	// Guarded by b.mu. text, ids and the logprobs only grow, so a prefix of them stays valid without the lock.
+	// The following fields are guarded by b.mu. text, ids and the logprobs only grow, so a prefix of them stays valid
+	// without the lock.
 	text     []byte // escaped for JSON
 	ids      []byte // joined by commas
 	n        int    // tokens
@@ -61,8 +63,8 @@ type sequence struct {
 	matched  *string
 	e2e      time.Duration
 	marks    []mark // states that the handler has not taken
-	taken    int    // tokens the handler has taken
-	queued   bool   // in b.dirty
+	taken    int    // number of tokens that the handler has taken
+	queued   bool   // the sequence is in b.dirty
 }
 
 // mark is a state of a growing sequence: the lengths of its parts.
@@ -92,11 +94,11 @@ func (q *sequence) collect(events <-chan api.Event) {
 		}
 	}
 	q.cancel(nil)
-	for range events { // the engine closes it
+	for range events { // until the engine closes the channel
 	}
 }
 
-// take applies one event and reports whether more may follow.
+// take applies one event and reports whether more events may follow.
 func (q *sequence) take(ev api.Event) bool {
 	now := q.b.s.o.Now()
 	text, rest := "", ""
@@ -171,7 +173,7 @@ func (q *sequence) ends(ev api.Event) bool {
 	return ev.Finish != nil && ev.Finish.Type == api.FinishStop && ev.Finish.Matched == ev.Token
 }
 
-// abort ends the sequence for a reason of the server's own.
+// abort ends the sequence for a reason that arose in the server.
 func (q *sequence) abort(cause error) {
 	f := &api.Finish{Type: api.FinishAbort, Matched: api.NoToken, Message: cause.Error()}
 	switch {
@@ -187,8 +189,8 @@ func (q *sequence) abort(cause error) {
 	q.end(f, nil, q.b.s.o.Now())
 }
 
-// end records the end. The caller holds b.mu. The metrics and the request id are updated first: a client may read the
-// metrics and reuse the id as soon as it has the last event.
+// end records the end of the sequence. The caller holds b.mu. end first updates the metrics and releases the request
+// id, because a client may read the metrics and reuse the id as soon as it has received the last event.
 func (q *sequence) end(f *api.Finish, matched *string, now time.Time) {
 	q.finish, q.matched, q.e2e = f, matched, now.Sub(q.start)
 	q.b.open--
@@ -212,7 +214,7 @@ func (q *sequence) mark(final bool) {
 	}
 }
 
-// clock observes the latencies of one token.
+// clock records the latencies of one token in the metrics.
 func (q *sequence) clock(now time.Time) {
 	if q.req.Probe {
 		return

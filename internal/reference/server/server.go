@@ -87,7 +87,8 @@ func New(e Engine, o Options) *Server {
 func (s *Server) Handler() http.Handler { return s.mux }
 
 // Serve answers requests on ln until ctx ends. Then it rejects new requests, lets running ones finish for at most
-// Options.DrainTimeout, aborts the rest with an error event, and returns. Beyond loopback it requires an API key.
+// Options.DrainTimeout, aborts the remaining ones with an error event, and returns. Beyond loopback it requires an API
+// key.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	err := s.front.Serve(ctx, ln, s.mux, func(*http.Server) { s.Drain() })
 	s.abortAll(errShutdown)
@@ -95,8 +96,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// Drain rejects new requests, waits for the running ones, and aborts the rest after Options.DrainTimeout or at
-// Options.Hurry.
+// Drain rejects new requests and waits for the running ones. It aborts those that still run after Options.DrainTimeout
+// or when Options.Hurry is closed.
 func (s *Server) Drain() {
 	s.draining.Store(true)
 	n := s.running()

@@ -2,8 +2,8 @@ package server
 
 // Stop strings are matched in the text, not in the tokens: a stop string may begin in the middle of one token and end
 // in the middle of another. Each string has a Knuth-Morris-Pratt automaton over bytes. Its state is the length of the
-// longest prefix of the string that is a suffix of the text. So every byte is read once, the largest state is the
-// length of text to hold back, and the result does not depend on how the text was divided into tokens.
+// longest prefix of the string that is a suffix of the text. So every byte is read once, the largest state of all
+// automata is the number of bytes to hold back, and the result does not depend on how the text was divided into tokens.
 
 type stopper struct {
 	stops []stopString
@@ -20,7 +20,7 @@ func newStopper(texts []string) *stopper {
 	s := &stopper{}
 	for _, t := range texts {
 		if t == "" {
-			continue // it would match everywhere; SGLang never matches it either
+			continue // an empty string would match everywhere; SGLang never matches it either
 		}
 		fail := make([]int, len(t))
 		for i, k := 1, 0; i < len(t); i++ {
@@ -37,9 +37,9 @@ func newStopper(texts []string) *stopper {
 	return s
 }
 
-// feed adds text and returns the part that can be released. If a stop string ends in it, matched is that string,
-// released ends where the string begins, and rest is the text from there on. Of several strings, the one that ends
-// first counts; of those, the longest.
+// feed adds text and returns the part that can be released. If a stop string ends in the added text, matched is that
+// string, released ends where the string begins, and rest is the text from there on. If several stop strings match, the
+// one that ends first counts, and the longest of those that end at the same byte.
 func (s *stopper) feed(text string) (released string, matched *string, rest string) {
 	if len(s.stops) == 0 {
 		return text, nil, ""

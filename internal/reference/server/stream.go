@@ -11,11 +11,11 @@ import (
 // eventWriter formats the states of sequences as the events of one API.
 type eventWriter interface {
 	events(dst []byte, u *update) []byte
-	end(dst []byte) []byte // before [DONE], if nothing failed
+	end(dst []byte) []byte // appends the events before [DONE], if nothing failed
 }
 
-// stream sends the events of b. The status is sent with the first event, so a request that the engine refuses at once
-// still gets a proper status.
+// stream sends the events of b. The HTTP status is sent with the first event, so a request that the engine refuses at
+// once still gets an error status.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, b *batch, d dialect, ew eventWriter) {
 	defer b.cancel(errClientGone)
 	rc := http.NewResponseController(w)
@@ -91,8 +91,8 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, d dialect, req js
 	return b
 }
 
-// whole waits for the end of all sequences of b. It returns nil if one of them failed, which it has sent as the reply,
-// or if the client has gone.
+// whole waits for the end of all sequences of b. If one of them failed, it sends the error as the reply and returns
+// nil. It also returns nil if the client has disconnected.
 func (s *Server) whole(w http.ResponseWriter, r *http.Request, b *batch, d dialect) []update {
 	done, err := b.wait(r.Context())
 	if err != nil {

@@ -124,7 +124,7 @@ func (ws *Windows) stop(w http.ResponseWriter, r *http.Request) {
 		ws.o.Refuse(w, err)
 		return
 	}
-	// A client that disconnects must not lose the window.
+	// The window must not be lost if the client disconnects.
 	res, err := ws.rec.StopProfile(context.WithoutCancel(r.Context()))
 	if err != nil {
 		ws.refuse(w, "stop", err)

@@ -30,7 +30,7 @@ const (
 
 // Options are the options of a merge. The zero value is ready to use.
 type Options struct {
-	ProfileID string          // for the metadata
+	ProfileID string          // profile id to record in the metadata
 	Level     int             // gzip level, 1 to 9; 0: DefaultLevel or PerfettoLevel
 	Plain     bool            // uncompressed JSON
 	Align     Align           // default Auto
@@ -40,7 +40,7 @@ type Options struct {
 	Keep func(file int) func(*chromejson.Event) bool
 	// AsIs is for cutting a single file: the file is passed on without labels.
 	AsIs bool
-	// Filter describes the events that Keep leaves out, for the metadata.
+	// Filter is a note about the events that Keep leaves out. It is recorded in the metadata.
 	Filter trace.Note
 	// Redact changes each kept event and each top-level member. It requires AsIs. nil: no changes.
 	Redact Redactor

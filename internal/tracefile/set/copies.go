@@ -9,8 +9,9 @@ import (
 	"github.com/stepscope/stepscope/trace"
 )
 
-// dropCopies removes files that are byte for byte a file of another rank of the replica, if their distributedInfo names a
-// rank. Each gets a note. Of a pair the file whose name agrees with that rank stays.
+// dropCopies removes a file that is byte for byte equal to the file of another rank of the same replica, and adds a
+// note about it. It does so only if the files name a rank in distributedInfo. Of the two it keeps the file whose name
+// agrees with that rank.
 func (w *window) dropCopies() {
 	bySize := map[int64][]int{}
 	for i, f := range w.Files {

@@ -13,46 +13,46 @@ type Event struct {
 	Group string // the group passed to Take
 	Ended bool
 
-	At    time.Time // time of certainty
-	After time.Time // last normal sample: the change lies between After
+	At    time.Time // time at which the change became certain
+	After time.Time // last normal sample; the change lies between After
 	Onset time.Time // and Onset, the first sample that is not normal
 
 	Value  float64 // mean of the rule's statistic since the onset
-	Normal float64 // mean of the minute before, or the rule's nominal value
+	Normal float64 // mean of the minute before the onset, or the rule's nominal value
 	Limit  float64
-	Who    int // DP of the outlier rank; -1: none
+	Who    int // DP rank of the outlier; -1: none
 }
 
 // Engine applies rules to series of samples. It is not safe for concurrent use.
 type Engine struct {
 	Rules []Rule
-	Every time.Duration // sampling interval; a point counts for at most twice that
+	Every time.Duration // sampling interval; a point counts for at most twice this interval
 
 	of     map[string][]*state        // by group
 	past   map[string][]*signals.Live // the last minute, by group
 	paused map[string]bool            // by group
-	blind  map[string]time.Time       // by group: nothing is judged until then
+	blind  map[string]time.Time       // by group: time until which nothing is judged
 }
 
 // state is the state of a rule for one group.
 type state struct {
 	rule *Rule
 	sum  sum
-	told Event           // from the last point
+	told Event           // event of the last point
 	over time.Time       // end of the last alarm; zero: none
-	who  map[int]float64 // by DP: seconds since the onset in which the rank stood out
+	who  map[int]float64 // by DP rank: seconds since the onset in which the rank was the outlier
 	calm calm
 
 	gathered    signals.Histogram
 	gatheredFor time.Duration
 	history     history
-	lately      map[int]*lately // by DP, for rates
+	lately      map[int]*lately // by DP rank; used for rates
 	knows       bool            // the baseline has been checked once
 	fromStart   bool            // no baseline: the series was abnormal from the start
 	queues      []moment
-	series      []entry // raw values of the last minute, including the baseline: larger is worse
+	series      []entry // raw values of the last minute, including the baseline; larger values are worse
 	seen        map[int]bool
-	gone        int // rank that the rule Silent misses
+	gone        int // rank that is missing, for the rule Silent
 }
 
 type moment struct {
@@ -60,11 +60,12 @@ type moment struct {
 	v  float64
 }
 
-// settle is how long a restarted server is not judged: its first requests compile and allocate.
+// settle is the time after a restart in which a server is not judged. During the first requests, a server compiles
+// kernels and allocates memory.
 const settle = 30 * time.Second
 
-// Pause suspends the judgement of groups until Resume: a capture slows their servers, and stalls them while their
-// profilers write.
+// Pause suspends the judgement of groups until Resume is called. A capture slows down the servers, and stalls them
+// while the profilers write.
 func (e *Engine) Pause(groups ...string) {
 	e.paused = map[string]bool{}
 	for _, g := range groups {
@@ -75,7 +76,7 @@ func (e *Engine) Pause(groups ...string) {
 // catchUp is the time that a server needs to recover after a capture.
 const catchUp = time.Second
 
-// Resume ends a Pause. Samples that begin before the servers have recovered are not judged either.
+// Resume ends a Pause. Samples that begin before the servers have recovered from the capture are not judged either.
 func (e *Engine) Resume(at time.Time) {
 	if e.blind == nil {
 		e.blind = map[string]time.Time{}
@@ -86,12 +87,13 @@ func (e *Engine) Resume(at time.Time) {
 	e.paused = nil
 }
 
-// Blind reports whether a sample is excluded from judgement and from baselines.
+// Blind reports whether a sample of a group is excluded from judgement and from baselines.
 func (e *Engine) Blind(group string, l *signals.Live) bool {
 	return e.paused[group] || l.At.Add(-l.Over).Before(e.blind[group])
 }
 
-// forget resets a group whose server has restarted, and returns the ends of its alarms.
+// forget resets the state of a group whose server has restarted, and returns the end events of the group's active
+// alarms.
 func (e *Engine) forget(group string, at time.Time) (events []Event) {
 	for _, s := range e.of[group] {
 		if s.sum.alarm {
@@ -105,7 +107,7 @@ func (e *Engine) forget(group string, at time.Time) (events []Event) {
 	return events
 }
 
-// Take applies all rules to a sample of a group of ranks.
+// Take applies all rules to a sample of a group of ranks and returns the resulting events.
 func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	if l.Restarted {
 		events = e.forget(group, l.At)
@@ -131,7 +133,8 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	for _, s := range states {
 		if ev, ok := s.take(l, 2*e.Every); ok {
 			ev.Group = group
-			// The history must reach back to before the change. The cumulative sum dates it well enough for this check.
+			// The history must begin before the change. The onset from the cumulative sum is accurate enough for this
+			// check.
 			within := l.At.Sub(s.sum.onset) <= lookBack-leastBefore*e.Every
 			if !ev.Ended && !s.fromStart && within {
 				if after, onset, known := changed(s.sinceLast(past, ev.Who)); known {
@@ -144,7 +147,7 @@ func (e *Engine) Take(group string, l *signals.Live) (events []Event) {
 	return events
 }
 
-// remember stores a sample and returns those of the last minute.
+// remember stores a sample and returns the group's samples of the last minute.
 func (e *Engine) remember(group string, l *signals.Live) []*signals.Live {
 	if e.past == nil {
 		e.past = map[string][]*signals.Live{}
@@ -181,7 +184,7 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	if p.limit == 0 {
 		p.limit = p.high
 	}
-	if s.rule.Kind == Latency { // a point covers the time in which its observations were gathered
+	if s.rule.Kind == Latency { // a point covers the whole time in which its observations were gathered
 		most = max(most, s.rule.For/3)
 	}
 	dt := min(max(l.At.Sub(s.sum.last), 0), most).Seconds()
@@ -211,17 +214,18 @@ func (s *state) take(l *signals.Live, most time.Duration) (ev Event, ok bool) {
 	return ev, changed != nothing
 }
 
-// ended returns the end event of an alarm.
+// ended returns the end event for the alarm that ev began.
 func (ev Event) ended(at time.Time, was *sum) Event {
 	ev.Ended, ev.At, ev.Who, ev.Value = true, at, -1, was.mean()
 	ev.After, ev.Onset = was.zero, was.onset
 	return ev
 }
 
-// steady is the minimum share of the time since the onset in which the same rank must stand out.
+// steady is the minimum share of the time since the onset in which the same rank must be the outlier.
 const steady = 0.6
 
-// outstanding returns the rank that stood out longest since the onset and its share of that time, or -1 and 1.
+// outstanding returns the rank that was the outlier for the longest time since the onset, and the share of that time.
+// It returns -1 and 1 if no rank was an outlier.
 func (s *state) outstanding() (who int, share float64) {
 	who, longest, all := -1, 0.0, 0.0
 	for dp, t := range s.who {
@@ -236,10 +240,10 @@ func (s *state) outstanding() (who int, share float64) {
 	return who, longest / all
 }
 
-// calm is the mean of a statistic in normal operation, over about a minute.
+// calm is the mean of a statistic in normal operation. It averages over about one minute.
 type calm struct {
 	mean, weight float64
-	until        time.Time // nothing is judged before
+	until        time.Time // time before which nothing is judged
 }
 
 func (c *calm) add(v, dt float64) {
@@ -257,15 +261,15 @@ func (c *calm) or(normal float64) float64 {
 	return c.mean
 }
 
-// history holds the normal points of the last minutes. A point joins only once it is clear that it did not lead to an
-// alarm.
+// history holds the normal points of the last minutes. A point is added only when it is certain that it was not the
+// beginning of an alarm.
 type history struct {
 	past, pending []entry
 }
 
 type entry struct {
 	at        time.Time
-	v, beside float64 // beside is extra data of the rule
+	v, beside float64 // beside holds extra data whose meaning depends on the rule
 }
 
 const (
@@ -273,15 +277,15 @@ const (
 	mostPoints = 600
 )
 
-// offer adds a pending point, which is not known to be normal yet.
+// offer adds a point to the pending points, which are not known to be normal yet.
 func (h *history) offer(e entry) {
 	if h.pending = append(h.pending, e); len(h.pending) > mostPoints {
-		// It has lasted so long that it is the new normal.
+		// The pending state has lasted so long that it is the new normal.
 		h.past, h.pending = h.pending, nil
 	}
 }
 
-// settle adds pending samples to the baseline.
+// settle adds the pending points to the baseline.
 func (h *history) settle() {
 	h.past = append(h.past, h.pending...)
 	h.pending = h.pending[:0]
@@ -299,7 +303,7 @@ func (h *history) known(now time.Time) []entry {
 	return h.past[first:]
 }
 
-// median returns the median of the last minutes; ok is false if there are too few points.
+// median returns the median of the normal points of the last minutes. ok is false if there are too few points.
 func (h *history) median(now time.Time) (m float64, ok bool) {
 	past := h.known(now)
 	if len(past) < some {

@@ -14,7 +14,8 @@ type signal struct {
 	counts bool
 }
 
-// perRank are the per-rank signals and their names in rules. counts marks numbers of requests, which vary by chance.
+// perRank lists the per-rank signals with their names in rules. counts marks signals that are numbers of requests;
+// these vary by chance.
 var perRank = []signal{
 	{"load", func(f *signals.Flow) float64 { return f.Load }, true},
 	{"running", func(f *signals.Flow) float64 { return f.Running }, true},
@@ -31,16 +32,16 @@ func signalOf(name string) *signal {
 	return &perRank[slices.IndexFunc(perRank, func(x signal) bool { return x.name == name })]
 }
 
-// byChance is the accepted probability per look that chance alone makes a rank an outlier: that many independent looks
-// take several hours.
+// byChance is the accepted probability, per sample, that chance alone makes a rank an outlier. 1/byChance independent
+// samples take several hours.
 const byChance = 1e-4
 
-// beyond returns the corresponding number of standard deviations for the largest of n ranks.
+// beyond returns the number of standard deviations that the largest of n ranks exceeds with the probability byChance.
 func beyond(n float64) float64 { return math.Sqrt2 * math.Erfinv(1-2*byChance/n) }
 
-// stands returns how many standard deviations a number of requests lies above the mean of the others, if they are
-// distributed by chance alone. It uses Anscombe's transformation of the Poisson distribution (F. J. Anscombe,
-// Biometrika 35, 1948), whose values have the variance 1/4.
+// stands returns by how many standard deviations the number of requests of a rank exceeds the mean of the other ranks.
+// The standard deviation is that of a distribution by chance alone. It uses Anscombe's transformation of the Poisson
+// distribution (F. J. Anscombe, Biometrika 35, 1948); the transformed values have the variance 1/4.
 func stands(requests, mean, others float64) float64 {
 	return 2 * (math.Sqrt(requests+3./8) - math.Sqrt(math.Max(mean, 0)+3./8)) / math.Sqrt(1+1/others)
 }
@@ -48,7 +49,7 @@ func stands(requests, mean, others float64) float64 {
 // spreadOver summarizes a signal over the ranks that report it.
 type spreadOver struct {
 	n, sum, squares, most float64
-	who                   int // index of the rank with the most
+	who                   int // index of the rank with the largest value
 	rest                  []float64
 }
 
@@ -107,32 +108,32 @@ func (s *state) imbalance(l *signals.Live) (p point, ok bool) {
 	return s.rated(l, p, &x, now.ratio(s.rule.Measure)), true
 }
 
-// ratio returns the imbalance by the given measure.
+// ratio returns the imbalance according to the given measure.
 func (x *spreadOver) ratio(measure string) float64 {
 	switch measure {
 	case MaxOverMean:
 		return x.most / x.mean()
 	case MaxOverRest:
-		// The ratio is unbounded if the others have nothing.
+		// Without this limit, the ratio would be infinite if the others have nothing.
 		return x.most / math.Max(metric.Median(x.rest), x.most/mostTimes)
 	}
 	return math.Sqrt(x.variance()*(x.n-1)/x.n) / x.mean()
 }
 
-// mostTimes is the largest ratio of a rank to the others that is reported.
+// mostTimes is the upper limit of the reported ratio of a rank to the others.
 const mostTimes = 1000
 
-// even returns the point as balanced, keeping its usual.
+// even returns the point as that of balanced ranks: v is normal and there is no outlier. p.usual is kept.
 func (p point) even() point {
 	p.v, p.who = p.normal, -1
 	return p
 }
 
-// evenest is the lower bound of the observed variance of request counts over the variance by chance.
+// evenest is a lower bound for the ratio of the observed variance of request counts to the variance by chance.
 const evenest = 0.05
 
-// counted judges numbers of requests. A rank is an outlier if neither chance nor the dispersion observed in normal
-// operation explains its count.
+// counted judges signals that are numbers of requests. A rank is an outlier if its count is explained neither by chance
+// nor by the dispersion observed in normal operation.
 func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 	past := s.history.known(l.At)
 	s.history.offer(entry{at: l.At, v: p.v, beside: x.variance() / x.mean()})
@@ -151,18 +152,19 @@ func (s *state) counted(l *signals.Live, p point, x *spreadOver) point {
 }
 
 const (
-	// soon is the minimum number of points for a baseline of rates.
+	// soon is the minimum number of points in a baseline of rates.
 	soon = 12
-	// spreads is the alarm level above the median, as a multiple of the upper quartile's distance from the median: five
-	// standard deviations of a normal distribution.
+	// spreads is the distance of the alarm level from the median of the baseline, as a multiple of the distance of the
+	// upper quartile from the median. For a normal distribution it corresponds to five standard deviations.
 	spreads = 7.4
-	// always is the share of points in which one rank must have the highest rate to count as uneven from the start.
+	// always is the share of points in which the same rank must have the highest rate for the ranks to count as uneven
+	// from the start.
 	always = 0.9
 )
 
-// rated judges signals that are not request counts. A rank is an outlier if it exceeds the baseline by more than the
-// usual variation; now is the imbalance without smoothing. Without a baseline, only an imbalance that the number of
-// requests does not explain counts.
+// rated judges signals that are not request counts. A rank is an outlier if the imbalance exceeds the baseline by more
+// than the usual variation. While there is no baseline, only an imbalance of pace counts, and only if the number of
+// requests does not explain it. now is the imbalance without smoothing.
 func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) point {
 	if s.rule.Signal == "pace" && busy(l, x.who) {
 		return p.even()
@@ -187,16 +189,17 @@ func (s *state) rated(l *signals.Live, p point, x *spreadOver, now float64) poin
 		}
 	}
 	middling, quarter := usual(past)
-	p.usual = now <= middling+2*(quarter-middling) // unsmoothed, for an exact onset
+	p.usual = now <= middling+2*(quarter-middling) // unsmoothed, so that the onset is exact
 	p.normal = math.Max(p.normal, middling)
 	p.high = math.Max(p.high, middling+spreads*(quarter-middling))
 	return p
 }
 
-// ahead is the ratio of a busy rank's token rate to that of the others.
+// ahead is the minimum ratio of a busy rank's token rate to the token rate of the others.
 const ahead = 1.1
 
-// busy reports whether a rank has longer inter-token times because it produces more tokens, which another rule detects.
+// busy reports whether a rank produces more tokens than the others, which explains longer inter-token times. Another
+// rule detects such a rank.
 func busy(l *signals.Live, who int) bool {
 	x := over(l, func(f *signals.Flow) float64 {
 		if f.DP == l.Ranks[who].DP {
@@ -207,15 +210,16 @@ func busy(l *signals.Live, who int) bool {
 	return x.n > 0 && l.Ranks[who].Tokens > ahead*metric.Median(append(x.rest, x.most))
 }
 
-// smoothed is the number of samples in the median of a rate: gauges are sometimes read between two requests, when
-// nothing runs. For pace, running requests and tokens are smoothed separately: such a reading affects one value of a
-// gauge, but both the end of one sample and the beginning of the next.
+// smoothed is the number of samples over which a rate is smoothed by their median. Smoothing is necessary because
+// gauges are sometimes read between two requests, when nothing runs. For pace, running requests and tokens are smoothed
+// separately. The reason is that such a reading affects only one value of a gauge, but two values of a counter's
+// increase: that of the sample which ends with the reading, and that of the next sample.
 const smoothed = 5
 
-// lately holds a rank's values of the last samples.
+// lately holds the values of one rank in the last samples.
 type lately struct{ values, tokens []float64 }
 
-// smooth returns the rank signal smoothed over the last samples.
+// smooth returns a function that computes the signal of a rank, smoothed over the last samples.
 func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) float64 {
 	if s.lately == nil {
 		s.lately = map[int]*lately{}
@@ -248,7 +252,7 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 			return signals.Unknown
 		case pace:
 			tokens := metric.Median(of.tokens)
-			if slices.Contains(of.tokens, 0) { // steps take about as long as the sampling interval
+			if slices.Contains(of.tokens, 0) { // steps take about as long as the sampling interval, so some samples have no tokens
 				tokens = metric.Mean(of.tokens)
 			}
 			if v := metric.Median(of.values) / tokens; v > 0 && !math.IsInf(v, 0) {
@@ -260,7 +264,8 @@ func (s *state) smooth(l *signals.Live, signal *signal) func(*signals.Flow) floa
 	}
 }
 
-// lopsided reports whether history is unusable as a baseline: one rank leads throughout, which is not chance.
+// lopsided reports whether past is unusable as a baseline because one rank has the highest rate throughout, which
+// chance does not explain.
 func (s *state) lopsided(past []entry) bool {
 	of := map[float64]int{}
 	most := 0

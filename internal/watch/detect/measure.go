@@ -15,19 +15,19 @@ import (
 // point is a rule's statistic for one sample.
 type point struct {
 	v, normal, high float64
-	limit           float64 // of the rule: high or less
+	limit           float64 // limit of the rule; at most high
 	who             int     // index of the outlier rank; -1: none
-	usual           bool    // within its usual range
+	usual           bool    // v is within its usual range
 }
 
-// quarter is the fraction of the way from normal to high within which a statistic counts as usual, if no better
-// estimate exists.
+// quarter is used if no better estimate of the usual range exists. A statistic then counts as usual if it exceeds
+// normal by at most this fraction of the distance from normal to high.
 const quarter = 0.25
 
-// usually sets usual by that criterion.
+// usually sets p.usual by this criterion.
 func (p *point) usually() { p.usual = p.v <= p.normal+quarter*(p.high-p.normal) }
 
-// middle returns the median of a value over points.
+// middle returns the median of the values that of returns for the points.
 func middle(points []entry, of func(entry) float64) float64 {
 	values := make([]float64, len(points))
 	for i, e := range points {
@@ -36,7 +36,8 @@ func middle(points []entry, of func(entry) float64) float64 {
 	return metric.MedianInPlace(values)
 }
 
-// parseLatency parses a latency signal, such as ttft.p95; p is -1 for the mean.
+// parseLatency parses the name of a latency signal, such as ttft.p95. p is the percentile as a share, or -1 for the
+// mean.
 func parseLatency(text string) (of func(*signals.Live) *signals.Histogram, p float64, err error) {
 	name, figure, _ := strings.Cut(text, ".")
 	switch name {
@@ -59,12 +60,13 @@ func parseLatency(text string) (of func(*signals.Live) *signals.Histogram, p flo
 	return of, percent / 100, nil
 }
 
-// patience is how long observations are gathered for one point.
+// patience is the longest time for which observations are gathered for one point.
 const patience = 10 * time.Second
 
-// latency computes a latency figure of the requests since the last point. A point takes at least Least observations.
+// latency computes a latency figure of the requests since the last point. A point needs at least rule.Least
+// observations.
 func (s *state) latency(l *signals.Live) (p point, ok bool) {
-	of, share, _ := parseLatency(s.rule.Signal) // validated by Check
+	of, share, _ := parseLatency(s.rule.Signal) // Check has validated the signal
 	if l.Restarted {
 		s.gathered, s.gatheredFor = signals.Histogram{}, 0
 		return p, false
@@ -92,7 +94,7 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 	base, known := s.history.median(l.At)
 	s.history.offer(entry{at: l.At, v: p.v})
 	if !known || base <= 0 {
-		s.history.settle() // without a baseline nothing can be called abnormal
+		s.history.settle() // without a baseline, no value can be called abnormal
 		return p, false
 	}
 	p.v, p.normal, p.high = p.v/base, 1, s.rule.Factor
@@ -103,7 +105,7 @@ func (s *state) latency(l *signals.Live) (p point, ok bool) {
 // growth is the period over which the growth of a queue is measured.
 const growth = 10 * time.Second
 
-// queue returns the growth of the queue of all ranks, in requests/s.
+// queue returns the growth of the queues of all ranks together, in requests/s.
 func (s *state) queue(l *signals.Live) (p point, ok bool) {
 	queued := l.Sum(func(f *signals.Flow) float64 { return f.Queued })
 	if !signals.Known(queued) {
@@ -131,7 +133,8 @@ const (
 	some  = 30  // minimum number of points for a baseline
 )
 
-// throughput returns the usual token rate at the same number of running requests over the current one.
+// throughput returns the share of the token rate that is lost, compared with the usual token rate at the same number of
+// running requests.
 func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	running := l.Sum(func(f *signals.Flow) float64 { return f.Running })
 	p = point{normal: 1, high: 1 / (1 - s.rule.Above), who: -1}
@@ -159,7 +162,8 @@ func (s *state) throughput(l *signals.Live) (p point, ok bool) {
 	return p, true
 }
 
-// silent returns 1 if a rank has disappeared, or runs requests without producing tokens while other ranks produce some.
+// silent returns 1 if a rank has disappeared, or if a rank runs requests without producing tokens while other ranks
+// produce tokens.
 func (s *state) silent(l *signals.Live) (p point, ok bool) {
 	p = point{normal: 0, high: 1, who: -1}
 	for _, f := range l.Ranks {

@@ -9,26 +9,26 @@ import (
 	"github.com/stepscope/stepscope/internal/capture/signals"
 )
 
-// The onset of a change is estimated once the alarm is certain. Of all times in the minute before, it is the one at
-// which a change explains the rule's values best by least squares, which is maximum likelihood for normal noise. (For a
-// change that took longer to become certain, the cumulative sum gives the onset.) The minute includes the time in which
-// the rule learned its baseline, before the cumulative sum began. A change is either a step (a rank becomes slow) or
-// the approach to another value (after requests are routed to another rank, they accumulate there for one request
-// lifetime):
+// The onset of a change is estimated once the alarm is certain. It is the time, within the minute before the alarm, at
+// which a change fits the rule's values best in the least-squares sense. For normal noise this is the maximum
+// likelihood estimate. (If the change took longer than a minute to become certain, the cumulative sum gives the onset.)
+// The minute may include the time in which the rule learned the baseline, before the cumulative sum began. A change is
+// either a step or the exponential approach to another value. A step occurs if a rank becomes slow. An approach occurs
+// if requests are routed to another rank, where they accumulate for the lifetime of one request:
 //
 //	y(t) = a + b·(1 − exp(−(t − T)/τ))   for t > T, else a       b > 0, τ of lasts; 0: a step
 //
-// y is, for imbalance, the rank's value over the mean of the others; for latency, the latency figure; for throughput,
-// the negated tokens/s of samples with a similar number of requests. The median of three samples is used, because
-// gauges are sometimes read between two requests, when nothing runs.
+// y depends on the rule. For imbalance, y is the ratio of the rank's value to the mean of the others. For latency, y is
+// the latency figure. For throughput, y is the negative of the tokens/s in samples with a similar number of requests.
+// Each y is the median of three samples, because gauges are sometimes read between two requests, when nothing runs.
 
-// lookBack is the length of the search for an onset.
+// lookBack is the length of the period in which an onset is searched.
 const lookBack = time.Minute
 
-// lasts are the candidate time constants, s.
+// lasts are the candidates for the time constant τ, s.
 var lasts = []float64{0, 1, 2, 4, 8, 16}
 
-// leastBefore is the minimum number of samples before an onset; they define the baseline.
+// leastBefore is the minimum number of samples before an onset. These samples define the baseline.
 const leastBefore = 5
 
 // record appends a raw value to the series of the last minute.
@@ -39,8 +39,9 @@ func (s *state) record(e entry) {
 	}
 }
 
-// sinceLast returns the values in which to search for a change: those since the end of the rule's last alarm. For an
-// imbalance they are the rank's ratios to the other ranks in past, for other rules the recorded series.
+// sinceLast returns the values in which a change is searched: the values since the end of the rule's last alarm. For an
+// imbalance, the values are the ratios of the rank to the other ranks in past. For other rules, they are the recorded
+// series.
 func (s *state) sinceLast(past []*signals.Live, dp int) (out []entry) {
 	all := s.series
 	if s.rule.Kind == Imbalance {
@@ -58,7 +59,7 @@ func (s *state) sinceLast(past []*signals.Live, dp int) (out []entry) {
 	return out
 }
 
-// overOthers returns a rank's value over the mean of the other ranks, per sample.
+// overOthers returns, for each sample, the ratio of a rank's value to the mean of the other ranks.
 func overOthers(past []*signals.Live, of func(*signals.Flow) float64, dp int) (out []entry) {
 	for _, l := range past {
 		own := signals.Unknown
@@ -77,7 +78,8 @@ func overOthers(past []*signals.Live, of func(*signals.Flow) float64, dp int) (o
 	return out
 }
 
-// changed returns the two consecutive samples between which the values began to rise; ok is false for too few samples.
+// changed returns the times of the two consecutive samples between which the values began to rise. ok is false if there
+// are too few samples.
 func changed(past []entry) (after, onset time.Time, ok bool) {
 	at, y := make([]float64, len(past)), make([]float64, len(past))
 	for i, e := range past {
@@ -109,7 +111,7 @@ func changed(past []entry) (after, onset time.Time, ok bool) {
 	return past[first-1].at, past[first].at, true
 }
 
-// ofThree replaces each value by the median of it and its two neighbours, which preserves steps.
+// ofThree replaces each value by the median of the value and its two neighbours. This filter preserves steps.
 func ofThree(y []float64) []float64 {
 	out := slices.Clone(y)
 	for i := 1; i+1 < len(y); i++ {
@@ -118,7 +120,7 @@ func ofThree(y []float64) []float64 {
 	return out
 }
 
-// residual returns the residual sum of squares of the best fit y = a + b·g; rises reports whether b > 0.
+// residual returns the residual sum of squares of the best fit of a + b·g to y. rises reports whether b > 0.
 func residual(g, y []float64) (left float64, rises bool) {
 	n := float64(len(y))
 	var sg, sy, sgg, sgy, syy float64

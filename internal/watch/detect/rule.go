@@ -1,9 +1,9 @@
-// Package detect finds the time at which the ranks of a server diverge, or its requests become slow, in a series of
-// [signals.Live]. It reads neither clock nor files: all times come from the samples, so a recorded series gives the
-// same results as a live one.
+// Package detect finds the time at which the ranks of a server diverge or the requests of a server become slow. Its
+// input is a series of [signals.Live]. The package reads neither the clock nor files: all times come from the samples,
+// so a recorded series gives the same results as a live series.
 //
-// Each rule reduces a sample to one statistic, such as the load of the busiest rank over the mean, and accumulates its
-// excess over normal (cusum.go). docs/metrics.md has the formulas.
+// Each rule reduces a sample to one statistic, such as the ratio of the busiest rank's load to the mean, and
+// accumulates the excess of the statistic over its normal value (cusum.go). docs/metrics.md has the formulas.
 package detect
 
 import (
@@ -21,8 +21,8 @@ const (
 	Imbalance  Kind = "imbalance"  // imbalance of a signal over ranks
 	Latency    Kind = "latency"    // slow requests
 	Queue      Kind = "queue"      // a growing queue
-	Throughput Kind = "throughput" // lower throughput at the same load
-	Silent     Kind = "silent"     // a rank reports nothing any more, or runs requests without producing tokens
+	Throughput Kind = "throughput" // throughput is lower than usual at the same load
+	Silent     Kind = "silent"     // a rank has stopped reporting, or runs requests without producing tokens
 )
 
 // Kinds lists all rule kinds.
@@ -31,11 +31,11 @@ var Kinds = []Kind{Imbalance, Latency, Queue, Throughput, Silent}
 // Measures of imbalance.
 const (
 	MaxOverMean = "max/mean"
-	MaxOverRest = "max/others" // largest rank over the median of the others
+	MaxOverRest = "max/others" // value of the largest rank over the median of the others
 	Variation   = "cv"         // standard deviation over mean
 )
 
-// Rule is a condition that triggers the capture of a window. The unit of Above depends on Kind.
+// Rule is a condition that triggers the capture of a window.
 type Rule struct {
 	Name string
 	Kind Kind
@@ -43,10 +43,10 @@ type Rule struct {
 	Signal  string  // imbalance: one of SignalNames; latency: such as ttft.p95, itl.mean or e2e.p50
 	Measure string  // imbalance only
 	Above   float64 // ratio (imbalance), s (latency), requests/s (queue) or share lost (throughput); 0: use Factor
-	Factor  float64 // latency, instead of Above: multiple of the signal's own recent median
-	Least   float64 // minimum requests (on the busiest rank, queued, or in total) for the rule to judge
+	Factor  float64 // latency, if Above is 0: multiple of the recent median of the signal
+	Least   float64 // minimum requests (on the busiest rank, queued, or in total) for the rule to apply
 	For     time.Duration
-	Asked   bool // given by the user, not a default
+	Asked   bool // the user has given the rule; it is not a default rule
 }
 
 // SignalNames returns the names of the signals that imbalance rules accept.

@@ -17,7 +17,7 @@ import (
 // Summary is one table of `nsys stats`: the total of all work, by name.
 type Summary struct {
 	Report string       `json:"report"` // nsys' name: cuda_gpu_kern_sum
-	Unit   string       `json:"unit"`   // ns or bytes
+	Unit   string       `json:"unit"`   // unit of the values: ns or bytes
 	Rows   []SummaryRow `json:"rows"`
 }
 
@@ -26,7 +26,7 @@ type SummaryRow struct {
 	Name   string  `json:"name"`
 	Style  string  `json:"style,omitempty"` // NVTX ranges: PushPop or StartEnd
 	Count  int64   `json:"count"`
-	Total  int64   `json:"total"` // ns or bytes
+	Total  int64   `json:"total"` // in Summary.Unit, like the other figures
 	Min    int64   `json:"min"`
 	Max    int64   `json:"max"`
 	Mean   float64 `json:"mean"`
